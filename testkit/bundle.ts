@@ -1,12 +1,10 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { emptyFolder } from "./empty-folder.ts";
 
 /** The built command as the proxy's image holds it, where no package can be found. Returns its main file. */
 export function bundle(): string {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-bundle-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   for (const name of ["main.js", "bundled", "third-party-licenses.txt"]) {
     cpSync(join("dist", name), join(folder, "dist", name), { recursive: true });
   }

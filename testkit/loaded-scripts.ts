@@ -1,15 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { emptyFolder } from "./empty-folder.ts";
 
 /**
  * What a Node process loads: an environment to start it with, and the URLs of its scripts once it has ended by itself. The
  * coverage that V8 writes at the end names each, ES module or not, without a hook in the process.
  */
 export function watchScripts(): { readonly env: Record<string, string>; loaded(): string[] } {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-scripts-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   return {
     env: { NODE_V8_COVERAGE: folder },
     loaded() {

@@ -17,6 +17,8 @@ export interface Program {
   events(kind: string): any[];
   /** Its exit code once it has ended; the signal's name where one ended it. */
   readonly ended: Promise<number | string>;
+  /** Sends a signal, SIGTERM by default. @returns `ended` */
+  stop(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
 /** The environment without proxy settings and colours, so that nothing of this machine plays a part. */
@@ -56,15 +58,17 @@ export function startProgram(
     searched.stderr.end();
     return code ?? signal;
   });
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
+  const stop = (signal: NodeJS.Signals = "SIGTERM") => {
+    child.kill(signal);
+    return ended;
+  };
+  onTestFinished(async () => void (await stop("SIGKILL")));
   return {
     child,
     stdout: () => stdout,
     stderr: () => stderr,
     ended,
+    stop,
     events: (kind) =>
       stdout
         .split("\n")

@@ -170,8 +170,7 @@ describe("a recipe", () => {
   it.each(recipes.map((recipe) => [recipe.title, recipe] as const))(
     "asks and reads as documented: %s",
     async (title, recipe) => {
-      const shape = shapes[title];
-      if (shape === undefined) throw new Error("no documented shape");
+      const shape = shapes[title] ?? expect.unreachable();
       const { url, request, fields, result } = await ask(recipe, shape.answer);
       expect(url).toMatch(shape.url);
       expect(fields).toEqual({ grant_type: "client_credentials", ...shape.fields });

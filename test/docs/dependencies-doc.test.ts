@@ -1,9 +1,9 @@
 /** Row 62: few dependencies, pinned to version and bytes, no install scripts, a bill of materials; docs/dependencies.md says so. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
+import { emptyFolder } from "../../testkit/empty-folder.ts";
 
 interface Locked {
   readonly version?: string;
@@ -92,8 +92,7 @@ it("nothing in production needs an install script", () => {
 });
 
 it("the bill of materials is CycloneDX and lists what runs in production, no more and no less", () => {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-sbom-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   const [text = "", again] = ["one", "other"].map((name) => {
     const file = join(folder, name);
     execFileSync(process.execPath, ["scripts/sbom.mjs", file], { stdio: ["ignore", "ignore", "inherit"] });

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { addressOf, findDocuments, pageOf, resolveLink, slugOf } from "../../scripts/site/documents.ts";
 import { findEmptyPages } from "../../scripts/site/empty-pages.ts";
 import { findUnlisted, readNavigation } from "../../scripts/site/navigation.ts";
 import { failureCodes } from "../../src/model/errors.ts";
+import { emptyFolder } from "../../testkit/empty-folder.ts";
 
 // What `npm run docs` makes a site of: every document that the README or docs/index.md leads to, with docs/index.md as the
 // navigation. The site itself is built by .ci/run, since its generator is not among the project's packages.
@@ -13,8 +13,7 @@ import { failureCodes } from "../../src/model/errors.ts";
 const forge = "https://forge.example/project";
 
 function write(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-site-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);

@@ -189,8 +189,7 @@ it("says of no order that it was not sent and sends it all the same", { timeout:
   pod.program.child.kill("SIGCONT");
   await Promise.all(callers.map(([{ after }, caller]) => after?.(caller)));
   const settled = await Promise.all(callers.map(async ([, caller]) => [caller, await caller.settled()] as const));
-  pod.program.child.kill("SIGTERM");
-  expect(await pod.program.ended).toBe(0);
+  expect(await pod.program.stop()).toBe(0);
   expect(pod.program.stderr()).toBe("");
   expect(disagreements(pod, settled)).toEqual([]);
 });
@@ -223,8 +222,7 @@ it("says so neither when it runs for a moment now and then", { timeout: 120_000 
   isOver = true;
   await starved;
   const settled = await Promise.all(callers.map(async (caller) => [caller, await caller.settled()] as const));
-  pod.program.child.kill("SIGTERM");
-  expect(await pod.program.ended).toBe(0);
+  expect(await pod.program.stop()).toBe(0);
   expect(disagreements(pod, settled)).toEqual([]);
 });
 

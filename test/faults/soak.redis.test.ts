@@ -65,8 +65,7 @@ it("row 55: keeps every promise through every fault, each order accounted for, a
 it("still sums up when it is asked to end, and leaves nothing behind", { timeout: longMs }, async () => {
   const soak = startSoak(["--every", "1s", "--rate", "20", "--only", "all tokens revoked"]);
   await soak.line((line) => / all tokens revoked /.test(line));
-  soak.child.kill("SIGINT");
-  await soak.ended;
+  await soak.stop("SIGINT");
   expect(soak.stderr()).toBe("");
   expect(soak.stdout()).toContain("Ended by SIGINT before its time.");
   expect(soak.stdout()).toMatch(/^\d+ orders in 0:\d\d\.\d$/m);

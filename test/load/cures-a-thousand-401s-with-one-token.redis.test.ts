@@ -36,8 +36,7 @@ it("1,000 concurrent 401s over 8 processes cost one token, twice in a row", asyn
 it("a late 401 for an old token does not evict the new one, on any replica", async () => {
   const { replicas, simulator } = await stage(2);
   await Promise.all(replicas.map((replica) => replica.order()));
-  const [one, other] = replicas;
-  if (one === undefined || other === undefined) throw new Error("two replicas");
+  const [one = expect.unreachable(), other = expect.unreachable()] = replicas;
   // The first replica's request is judged with the old token, and its 401 comes late.
   const late = simulator.faults.add({ host: "api", kind: "delay", delayMs: 2_000 });
   simulator.revokeAllTokens();

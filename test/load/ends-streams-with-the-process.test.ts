@@ -59,8 +59,7 @@ it("lets a stream go on through a reload that has no route any more", async () =
   const { caller, port, proxy, config } = await connectRoute(service.url);
   caller.write(rawRequest("GET /files/a"));
   await caller.until(/some/);
-  const sandbox = config.environments.get("sandbox");
-  if (sandbox === undefined) throw new Error("there is one");
+  const sandbox = config.environments.get("sandbox") ?? expect.unreachable();
   const environments = new Map([["sandbox", { ...sandbox, passThrough: undefined }]]);
   await proxy.apply({ ...config, environments }, "sighup");
   expect((await ask(port, rawRequest("GET /files/b"))).status).toBe(405);

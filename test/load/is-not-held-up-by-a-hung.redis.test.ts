@@ -86,8 +86,7 @@ describe("while the network to Redis swallows everything", () => {
 
     wire.lose();
     fleet.simulator.revokeAllTokens();
-    const [one, other] = fleet.replicas;
-    if (one === undefined || other === undefined) throw new Error("there are two");
+    const [one = expect.unreachable(), other = expect.unreachable()] = fleet.replicas;
     const firstMs = await timed(one);
     const otherMs = await timed(other);
     expect(await timeouts(fleet)).toEqual(timeoutsBefore.map((count) => count + 1));

@@ -83,8 +83,7 @@ it.skipIf(process.platform !== "linux")(
       await expect.poll(() => call(`http://127.0.0.1:${port}`).then(({ status }) => status, String)).toBe(200);
       answered = upstream.requests.length;
     }
-    program.child.kill("SIGTERM");
-    expect(await program.ended).toBe(0);
+    expect(await program.stop()).toBe(0);
     expect(program.stderr()).toBe("");
   },
 );

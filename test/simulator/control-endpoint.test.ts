@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { send, sendJson } from "./client.ts";
-import { askForToken, obtainToken, orderWithToken, parentCredentials, stage } from "./stage.ts";
+import { askForToken, obtainToken, orderWithToken, parentCredentials, stage, stageWithToken } from "./stage.ts";
 
 test("shows the counts, and counts itself nowhere", async () => {
   const simulator = await stage();
@@ -12,8 +12,7 @@ test("shows the counts, and counts itself nowhere", async () => {
 });
 
 test("plans, lists, clears and releases faults", async () => {
-  const simulator = await stage();
-  const token = await obtainToken(simulator);
+  const { simulator, token } = await stageWithToken();
   const faults = `${simulator.controlUrl}/faults`;
   const fault = { host: "api", kind: "answer", status: 429, headers: { "Retry-After": "7" }, times: 5 };
   expect(JSON.parse((await sendJson(faults, fault)).body)).toEqual({ id: 1, fault, played: 0, remaining: 5 });
@@ -31,8 +30,7 @@ test("plans, lists, clears and releases faults", async () => {
 });
 
 test("revokes tokens and changes their lifetime", async () => {
-  const simulator = await stage();
-  const token = await obtainToken(simulator);
+  const { simulator, token } = await stageWithToken();
   expect((await send(`${simulator.controlUrl}/revoke-tokens`)).status).toBe(200);
   expect((await orderWithToken(simulator, token)).status).toBe(401);
   expect((await sendJson(`${simulator.controlUrl}/token-lifetime`, { seconds: 9 })).status).toBe(200);

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { send, sendBytes } from "./client.ts";
-import { askForToken, obtainToken, order, orderInBytes, orderWithToken, stage, stageFault } from "./stage.ts";
+import {
+  askForToken,
+  obtainToken,
+  order,
+  orderInBytes,
+  orderWithToken,
+  stage,
+  stageFault,
+  stageWithToken,
+} from "./stage.ts";
 
 describe("another answer", () => {
   test.each([
@@ -14,8 +23,7 @@ describe("another answer", () => {
     [307, { location: "http://127.0.0.1:9/elsewhere" }],
     [308, { location: "http://127.0.0.1:9/elsewhere" }],
   ])("%i %j comes from either host once, and nothing takes effect", async (status, headers) => {
-    const simulator = await stage();
-    const token = await obtainToken(simulator);
+    const { simulator, token } = await stageWithToken();
     for (const host of ["api", "login"] as const) {
       simulator.faults.add({ host, kind: "answer", status, headers, body: "replaced" });
     }
@@ -75,8 +83,7 @@ describe("another answer", () => {
 
 describe("hanging", () => {
   test("lasts until it is released, and the order exists meanwhile", async () => {
-    const simulator = await stage();
-    const token = await obtainToken(simulator);
+    const { simulator, token } = await stageWithToken();
     const fault = simulator.faults.add({ host: "api", kind: "hang" });
     const answer = orderWithToken(simulator, token);
     const [seen] = await simulator.seen.whenApiRequests(1);

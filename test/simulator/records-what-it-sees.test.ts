@@ -5,12 +5,12 @@ import { send, sendBytes, sendJson, signed } from "./client.ts";
 import {
   grant,
   nowSeconds,
-  obtainToken,
   order,
   orderInBytes,
   orderWithToken,
   parentCredentials,
   stage,
+  stageWithToken,
 } from "./stage.ts";
 
 test("keeps the exact bytes and headers of a request", async () => {
@@ -37,8 +37,7 @@ test("keeps the exact bytes and headers of a request", async () => {
 });
 
 test("wakes what waits for the n-th request, and not before", async () => {
-  const simulator = await stage();
-  const token = await obtainToken(simulator);
+  const { simulator, token } = await stageWithToken();
   let isAwake = false;
   const second = simulator.seen.whenApiRequests(2).then((requests) => {
     isAwake = true;
@@ -53,8 +52,7 @@ test("wakes what waits for the n-th request, and not before", async () => {
 });
 
 test("counts a request whose client left before its end as incomplete", async () => {
-  const simulator = await stage();
-  const token = await obtainToken(simulator);
+  const { simulator, token } = await stageWithToken();
   const { socket, ended } = sendBytes(
     simulator.apiUrl,
     "POST /json-api/create_order HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n{",
@@ -68,8 +66,7 @@ test("counts a request whose client left before its end as incomplete", async ()
 });
 
 test("records an answer that its client did not wait for as abandoned", async () => {
-  const simulator = await stage();
-  const token = await obtainToken(simulator);
+  const { simulator, token } = await stageWithToken();
   simulator.faults.add({ host: "api", kind: "answer", status: 200, body: "x".repeat(20_000_000) });
   const { socket } = sendBytes(simulator.apiUrl, orderInBytes(token));
   socket.once("data", () => socket.destroy());
@@ -88,8 +85,7 @@ test("forgets all but the last 10,000 requests, but counts them", () => {
 
 test("says one line per request, without secrets", async () => {
   const lines: string[] = [];
-  const simulator = await stage({ log: (line) => lines.push(line) });
-  const token = await obtainToken(simulator);
+  const { simulator, token } = await stageWithToken({ log: (line) => lines.push(line) });
   await orderWithToken(simulator, token, "S2");
   await sendJson(`${simulator.apiUrl}/create_order`, order("S4"));
   simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
@@ -103,8 +99,7 @@ test("says one line per request, without secrets", async () => {
 });
 
 test("stops and starts the API on the same port, and keeps what it has seen", async () => {
-  const simulator = await stage();
-  const token = await obtainToken(simulator);
+  const { simulator, token } = await stageWithToken();
   await orderWithToken(simulator, token);
   await simulator.stopApi();
   expect((await orderWithToken(simulator, token)).error).toBe("connect ECONNREFUSED");

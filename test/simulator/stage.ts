@@ -78,12 +78,15 @@ export function askForToken(simulator: Simulator, credentials = parentCredential
   return sendJson(`${simulator.loginUrl}/oauth/token`, grant(credentials));
 }
 
+/** A simulator, and a good token. */
+export async function stageWithToken(options: Partial<SimulatorOptions> = {}) {
+  const simulator = await stage(options);
+  return { simulator, token: await obtainToken(simulator) };
+}
+
 /** A simulator that misbehaves at its API, and a good token. */
-export async function stageFault(
-  fault: FaultAction & Partial<FaultScope>,
-): Promise<{ simulator: Simulator; token: string }> {
-  const simulator = await stage();
-  const token = await obtainToken(simulator);
-  simulator.faults.add({ ...fault, host: "api" });
-  return { simulator, token };
+export async function stageFault(fault: FaultAction & Partial<FaultScope>) {
+  const staged = await stageWithToken();
+  staged.simulator.faults.add({ ...fault, host: "api" });
+  return staged;
 }

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Simulator } from "../../simulator/src/service/simulator.ts";
 import { type Sending, send, sendBytes, sendJson, signed } from "./client.ts";
-import { nowSeconds, obtainToken, order, parentCredentials, stage } from "./stage.ts";
+import { nowSeconds, obtainToken, order, parentCredentials, stage, stageWithToken } from "./stage.ts";
 
 const json = { "content-type": "application/json" };
 
@@ -119,8 +119,7 @@ describe("with OAuth", () => {
   }
 
   test("accepts a parent's token for the parent and its children, by site or key", async () => {
-    const simulator = await stage();
-    const token = await obtainToken(simulator);
+    const { simulator, token } = await stageWithToken();
     for (const site of ["S1", "K1", "S2", "K2", "S3"]) {
       expect(await sendOrder(simulator, `Bearer ${token}`, site)).toEqual([200, undefined]);
     }
@@ -137,8 +136,7 @@ describe("with OAuth", () => {
   });
 
   test("accepts spaces in values, which only the signature forbids", async () => {
-    const simulator = await stage();
-    const token = await obtainToken(simulator);
+    const { simulator, token } = await stageWithToken();
     expect(await sendOrder(simulator, `bearer ${token}`, "S1", { note: "two words" })).toEqual([200, undefined]);
   });
 

@@ -1,21 +1,12 @@
 /** A change of a file's content is found within seconds, however it was made; an idle watch looks, and reads nothing. */
 import { execFileSync } from "node:child_process";
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { stampOf } from "../../src/config/files/file-system.ts";
 import { digestOf, FileWatch, type WatchableFiles } from "../../src/config/files/watch.ts";
 import { systemClock } from "../../src/model/clock.ts";
+import { emptyFolder } from "../../testkit/empty-folder.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 /** Files with one content, looked at at once or when the test says so. */
@@ -116,8 +107,7 @@ it("a closed watch looks no more", async () => {
 });
 
 it("a stamp changes with the content, the link and the file; a pipe or nothing has one too", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-watch-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   const [file, other, link] = ["file", "other", "link"].map((name) => join(folder, name)) as [string, string, string];
   const stamps = new Set<string>();
   const steps = [
@@ -141,8 +131,7 @@ it("a stamp changes with the content, the link and the file; a pipe or nothing h
 it("sees each swap of a mount, also when a swap before has changed nothing that counts", {
   timeout: 20_000,
 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-watch-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   const secret = join(folder, "blue/client-secret");
   const swap = (name: string, before: string | undefined, content: string) => {
     mkdirSync(join(folder, name, "blue"), { recursive: true });

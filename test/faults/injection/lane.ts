@@ -174,7 +174,6 @@ export class Lane {
 
   /** Ends it at once. */
   async kill(): Promise<void> {
-    this.program.child.kill("SIGKILL");
-    await this.program.ended;
+    await this.program.stop("SIGKILL");
   }
 }

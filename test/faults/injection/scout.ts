@@ -38,8 +38,7 @@ export async function scout(lane: Lane, { points }: Faulty): Promise<{ tasks: Ta
     note(await reached(lane), scene);
   }
   note(atStart, "start");
-  lane.program.child.kill("SIGTERM");
-  await lane.program.ended;
+  await lane.program.stop();
   note(lane.control.lastWord()?.reached ?? [], "stop");
   const standing = new Set(atStart);
   const tasks = points.flatMap((point): Task[] => {

@@ -11,8 +11,7 @@ async function startOne(authUrl?: string) {
   const redis = await startRedis();
   const redisConfig = `{ url: "${redis.url}" }`;
   const fleet = await startFleet({ redis: redisConfig, replicas: 1, ...(authUrl !== undefined && { authUrl }) });
-  const [replica] = fleet.replicas;
-  if (replica === undefined) throw new Error("one replica");
+  const [replica = expect.unreachable()] = fleet.replicas;
   return { redis, replica };
 }
 

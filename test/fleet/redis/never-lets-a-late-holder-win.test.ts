@@ -31,16 +31,14 @@ async function holdLock(fleet: Fleet, redis: RealRedis, replica: Replica): Promi
   const answered = replica.order();
   answered.catch(() => {});
   await simulator.seen.whenTokenRequests(tokenRequests + 1);
-  const lock = await heldLock(redis);
-  if (lock === undefined) throw new Error("it does not hold the lock");
+  const lock = (await heldLock(redis)) ?? expect.unreachable();
   return { lock, answered, release };
 }
 
 it("a holder that comes back late takes the newer token, and leaves another's lock alone", async () => {
   await playFleet({ replicas: 3, more }, async (fleet, redis) => {
     const { simulator, replicas } = fleet;
-    const [late, next, third] = replicas;
-    if (late === undefined || next === undefined || third === undefined) throw new Error("three replicas");
+    const [late = expect.unreachable(), next = expect.unreachable(), third = expect.unreachable()] = replicas;
     expect(await tokensInUse(fleet)).toEqual(Array(3).fill("token_1"));
     const storedToken = async () => redis.command("GET", (await tokensInRedis(redis))[0] ?? "");
 

@@ -19,8 +19,7 @@ async function stageWithKeys(redis: RealRedis, ...keys: readonly (readonly [Secr
     expect((await call(stage.url)).status).toBe(200);
     stages.push(stage);
   }
-  const service = stages[0]?.simulator;
-  if (service === undefined) throw new Error("at least one");
+  const service = stages[0]?.simulator ?? expect.unreachable();
   return {
     stages,
     issued: () => service.counts().tokensIssued,

@@ -22,8 +22,7 @@ async function configure(redis: string): Promise<string> {
 async function logOf(file: string, event: string) {
   const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
   await program.line((line) => line.includes(`"event":"${event}"`));
-  program.child.kill("SIGTERM");
-  expect(await program.ended).toBe(0);
+  expect(await program.stop()).toBe(0);
   return { stderr: program.stderr(), of: program.events(event) };
 }
 

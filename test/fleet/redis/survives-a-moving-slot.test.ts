@@ -15,12 +15,10 @@ async function beginMoving(
   nodes: readonly RealRedis[],
   name: string,
 ): Promise<{ owner: RealRedis; target: RealRedis }> {
-  const [first] = nodes;
-  if (first === undefined) throw new Error("no node");
+  const [first = expect.unreachable()] = nodes;
   const slot = Number(await first.command("CLUSTER", "KEYSLOT", name));
   const at = Math.floor(slot / Math.ceil(16_384 / nodes.length));
-  const [owner, target] = [nodes[at], nodes[(at + 1) % nodes.length]];
-  if (owner === undefined || target === undefined) throw new Error("no owner");
+  const [owner = expect.unreachable(), target = expect.unreachable()] = [nodes[at], nodes[(at + 1) % nodes.length]];
   await owner.command("DEL", name);
   await target.command("CLUSTER", "SETSLOT", slot, "IMPORTING", String(await owner.command("CLUSTER", "MYID")));
   await owner.command("CLUSTER", "SETSLOT", slot, "MIGRATING", String(await target.command("CLUSTER", "MYID")));
@@ -52,8 +50,7 @@ it.each([
     for (const node of nodes) await node.command("ACL", "SETUSER", aclUser.username, rule);
     const cluster = `{ cluster: { nodes: [ ${nodes.map(({ port }) => `"127.0.0.1:${port}"`).join(", ")} ] } }`;
     const fleet = await startFleet({ redis: cluster, replicas: 1 });
-    const [replica] = fleet.replicas;
-    if (replica === undefined) throw new Error("one replica");
+    const [replica = expect.unreachable()] = fleet.replicas;
     expect((await replica.order()).status).toBe(200);
     const found = await Promise.all(nodes.map((node) => node.command("KEYS", "countersign:*:token")));
     await beginMoving(nodes, String(found.flat()[0]));

@@ -37,8 +37,7 @@ it.each([2, 8])(
   async (replicas) => {
     await playFleet({ replicas }, async (fleet, redis) => {
       const { simulator } = fleet;
-      const [holder] = fleet.replicas;
-      if (holder === undefined) throw new Error("no holder");
+      const [holder = expect.unreachable()] = fleet.replicas;
       await tokensInUse(fleet);
       simulator.revokeAllTokens();
       simulator.faults.add({ host: "login", kind: "hang" });

@@ -105,8 +105,7 @@ describe("what is written now", () => {
     const { store, recorder, limitsNow } = await stage();
     const backoff = new EndpointBackoff(systemClock, Math.random);
     backoff.onAnswer({ kind: "refused", status: 401 });
-    const event = backoff.toShared();
-    if (event === undefined) throw new Error("a pause");
+    const event = backoff.toShared() ?? expect.unreachable();
     await store.record(key, event);
     expect(recorder.of("redis_failed")).toEqual([]);
     expect((await limitsNow())?.endpoint?.kind).toBe("refused");

@@ -233,8 +233,7 @@ describe("helm test", () => {
       return run(process.execPath, ["dist/main.js", ...given]);
     };
     expect(health()).toMatchObject({ exitCode: 0, stderr: "" });
-    program.child.kill("SIGTERM");
-    await program.ended;
+    await program.stop();
     expect(health()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ECONNREFUSED") });
   });
 });

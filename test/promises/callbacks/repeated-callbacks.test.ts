@@ -157,8 +157,7 @@ it("a reload forgets no callback", async () => {
 it("two applications each get a callback that is sent to both, once", async () => {
   const { application, callbackPort, config, proxy } = await stageCallbacks();
   const other = await startApplication("/other");
-  const [listener] = config.callbacks ?? [];
-  if (listener === undefined) throw new Error("it has a listener");
+  const [listener = expect.unreachable()] = config.callbacks ?? [];
   const url = addressOf(other.url);
   const second = { ...listener, application: { ...listener.application, url } };
   await proxy.apply({ ...config, hash: "two", callbacks: [listener, second] }, "sighup");

@@ -131,8 +131,7 @@ it("leaves the last one, and nothing else, when it is interrupted", async () => 
   const interrupted = startProgram("sh", ["-c", command]);
   await interrupted.line((line) => line.startsWith("building…"));
   await expect.poll(() => leftovers(folder), { interval: 1 }).not.toEqual([]);
-  interrupted.child.kill("SIGTERM");
-  expect(await interrupted.ended).toBe(1);
+  expect(await interrupted.stop()).toBe(1);
   expect(leftovers(folder)).toEqual([]);
   expect(runBuilt(folder)).toBe("one\none\n");
   await removeCompiler(folder);

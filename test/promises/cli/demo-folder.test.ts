@@ -90,7 +90,6 @@ it("takes up what is changed there, by itself and on SIGHUP, and logs as serve d
   await expect.poll(events, { timeout: 15_000 }).toContainEqual(expect.objectContaining({ event: "config_unchanged" }));
   const log = await readFile(join(folder, "countersign.log"), "utf8");
   for (const secret of secrets) expect(log).not.toMatch(secret);
-  demo.child.kill("SIGTERM");
-  expect(await demo.ended).toBe(0);
+  expect(await demo.stop()).toBe(0);
   expect(existsSync(folder)).toBe(false);
 });

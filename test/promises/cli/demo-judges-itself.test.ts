@@ -15,8 +15,7 @@ import { secrets } from "../../../testkit/demo-run.ts";
 
 // The demo's `ok` is worth something only if it can be `not ok`: every fact counts, for every scene.
 
-const [served] = scenes.map(({ expected }) => expected);
-if (served === undefined) throw new Error("there are scenes");
+const [served = expect.unreachable()] = scenes.map(({ expected }) => expected);
 
 const wrongs: readonly Partial<Facts>[] = [
   { status: 201 },
@@ -54,8 +53,7 @@ async function stageDemo(): Promise<Demo> {
 
 it("says what is wrong, in the width of the terminal and without a secret", async () => {
   const demo = await stageDemo();
-  const [first] = scenes;
-  if (first === undefined) throw new Error("there are scenes");
+  const [first = expect.unreachable()] = scenes;
   const broken: Scene = { ...first, fault: { host: "api", kind: "answer", status: 500, body: "no JSON" } };
   const played = await createRun(demo)(broken, 1);
   expect(played.wrong).toEqual([
@@ -75,8 +73,7 @@ it("says what is wrong, in the width of the terminal and without a secret", asyn
 
 it("is not ok, and says so, when nothing comes back at all", async () => {
   const demo = await stageDemo();
-  const [first] = scenes;
-  if (first === undefined) throw new Error("there are scenes");
+  const [first = expect.unreachable()] = scenes;
   const nobody = { ...demo, url: "http://127.0.0.1:1" };
   const played = await createRun(nobody)(first, 1);
   expect(played.wrong).toContain("status: should be 200, is absent");

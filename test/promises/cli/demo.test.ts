@@ -110,8 +110,7 @@ it.runIf(isInstalled("curl", "--version"))(
     expect(await page.text()).toContain("create_order");
     expect((await call(metricsUrl, "", { method: "GET", path: "/metrics" })).status).toBe(200);
     expect(existsSync(folderOf(demo.stdout()))).toBe(true);
-    demo.child.kill("SIGINT");
-    expect(await demo.ended).toBe(0);
+    expect(await demo.stop("SIGINT")).toBe(0);
     expect(demo.stdout()).toContain("the service saw   9 requests, 8 orders created, 1 answer lost on the way\n");
     expect(existsSync(folderOf(demo.stdout()))).toBe(false);
     expect(await isOpen(pageUrl)).toBe(false);
@@ -126,8 +125,7 @@ it("ends in the middle of a scene when asked to, without a trace", async () => {
     "const { setTimeout: real } = globalThis; globalThis.setTimeout = (task, ms) => real(task, ms === 1000 ? 60000 : ms)";
   const demo = startDemo(["--once"], { NODE_OPTIONS: preload(slow) });
   await demo.line((line) => line.startsWith("4  "));
-  demo.child.kill("SIGINT");
-  expect(await demo.ended).toBe(1);
+  expect(await demo.stop("SIGINT")).toBe(1);
   expect(demo.stdout()).toContain("scenes            4 of 7 ok, 3 not shown\n");
   expect(existsSync(folderOf(demo.stdout()))).toBe(false);
 });

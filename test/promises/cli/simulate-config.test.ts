@@ -48,8 +48,7 @@ it("serves every site and key of the configuration where its addresses lead, and
     const answer = await call(`http://127.0.0.1:${listener}`, order, { headers: { "Countersign-Site": site } });
     expect({ site, status: answer.status }).toEqual({ site, status: 200 });
   }
-  simulate.child.kill("SIGINT");
-  expect(await simulate.ended).toBe(0);
+  expect(await simulate.stop("SIGINT")).toBe(0);
   const shown = simulate.stdout();
   expect(shown).toContain(`JSON API    http://127.0.0.1:${apiPort}/v3/json-api\n`);
   expect(shown).toContain(`authorization server  http://127.0.0.1:${loginPort}\n`);

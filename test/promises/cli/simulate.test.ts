@@ -13,8 +13,7 @@ it("says where it is, counts what it sees, and ends with the counts", async () =
   const { baseUrl, authUrl } = JSON.parse(await simulate.line(() => true));
   expect((await fetch(`${baseUrl}/create_order`, { method: "POST", body: "{}" })).status).toBe(415);
   expect((await fetch(`${authUrl}/oauth/token`, { method: "POST", body: "{}" })).status).toBe(415);
-  simulate.child.kill("SIGINT");
-  expect(await simulate.ended).toBe(0);
+  expect(await simulate.stop("SIGINT")).toBe(0);
   const lines = simulate.stdout().trimEnd().split("\n");
   expect(lines).toHaveLength(2);
   expect(JSON.parse(lines[1] ?? "")).toMatchObject({ apiRequests: 1, refused: 1, tokenRequests: 1, tokensIssued: 0 });

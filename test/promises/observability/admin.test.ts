@@ -86,8 +86,7 @@ it("becomes ready with the second set when the first is refused", async () => {
 
 it("waits for the default site of every environment, and never uses one environment's token for another", async () => {
   const { config } = await stageProxy();
-  const [sandbox] = config.environments.values();
-  if (sandbox === undefined) throw new Error("the stage has an environment");
+  const [sandbox = expect.unreachable()] = config.environments.values();
   const readiness = new Readiness(systemClock);
   readiness.follow([sandbox, { ...sandbox, name: "production" }]);
   readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });

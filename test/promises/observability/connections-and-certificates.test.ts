@@ -74,8 +74,7 @@ it("shows when the first certificate of each file expires, in both directions, a
     ["listener_ca", listener, environment, far],
   ]);
   expect(earliestExpirySeconds(expiredCertificate)).toBeLessThan(at("2026-01-01T00:00:00Z"));
-  const [before] = config.environments.values();
-  if (before === undefined) throw new Error("the stage has an environment");
+  const [before = expect.unreachable()] = config.environments.values();
   const after = { ...before, tls: { ca: undefined, cert: undefined, key: undefined } };
   const environments = new Map([[environment, after]]);
   await proxy.apply({ ...config, environments, hash: "ba9876543210" }, "sighup");

@@ -17,8 +17,7 @@ it("signs and authorises orders, with a shared token, and ends as it should", { 
   const doctor = startProgram(process.execPath, [main, "doctor", "--config", file], plainEnvironment());
   await doctor.ended;
   expect(doctor.stdout()).toMatch(/^ok +redis /m);
-  program.child.kill("SIGTERM");
-  expect(await program.ended).toBe(0);
+  expect(await program.stop()).toBe(0);
   expect(program.stderr()).toBe("");
 });
 

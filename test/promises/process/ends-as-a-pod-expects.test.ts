@@ -20,8 +20,7 @@ it("ends at once where nothing is under way, as a sidecar that is stopped after 
   const pod = await startPod();
   expect((await call(pod.url, order, signed)).status).toBe(200);
   const askedMs = performance.now();
-  pod.program.child.kill("SIGTERM");
-  expect(await pod.program.ended).toBe(0);
+  expect(await pod.program.stop()).toBe(0);
   expect(performance.now() - askedMs).toBeLessThan(10_000);
   expect(pod.lines("stopped")).toEqual([expect.objectContaining({ drained: true })]);
 });
@@ -49,8 +48,7 @@ it("ends at once on a second signal", async () => {
   await hang.whenPlayed(1);
   pod.program.child.kill("SIGTERM");
   await pod.nth("draining", 1);
-  pod.program.child.kill("SIGTERM");
-  expect(await pod.program.ended).toBe(1);
+  expect(await pod.program.stop()).toBe(1);
   expect(await cut).toBe("cut");
 });
 
@@ -59,8 +57,7 @@ const canUnshare = spawnSync("unshare", ["--pid", "--fork", "true"]).status === 
 /** Without a handler of its own, the kernel lets a PID 1 ignore every signal. */
 it.runIf(canUnshare)("ends on SIGTERM as PID 1 of its namespace", async () => {
   const pod = await startPod();
-  pod.program.child.kill("SIGKILL");
-  await pod.program.ended;
+  await pod.program.stop("SIGKILL");
   const serve = [process.execPath, "dist/main.js", "serve", "--config", join(pod.config.path, "countersign.yaml")];
   const program = startProgram("unshare", ["--pid", "--fork", "--kill-child", ...serve], plainEnvironment());
   await program.line((line) => line.includes('"event":"started"'));

@@ -69,8 +69,7 @@ it("it has its token soon after the authorization server is back, and the page s
   }
   // The machine may stand still between a pause's begin and its line, so all pauses are judged together.
   const toldMs = paused.reduce((sum, { durationMs, pauseMs = 0 }) => sum + durationMs + pauseMs, 0);
-  const [first, last] = [tries.at(0), tries.at(-1)];
-  if (first === undefined || last === undefined) throw new Error("there were tries");
+  const [first = expect.unreachable(), last = expect.unreachable()] = [tries.at(0), tries.at(-1)];
   const tookMs = Date.parse(last.time) - last.durationMs - (Date.parse(first.time) - first.durationMs);
   expect(tookMs).toBeGreaterThan(toldMs - 250);
   expect(toldMs).toBeGreaterThan(500);
@@ -79,8 +78,7 @@ it("it has its token soon after the authorization server is back, and the page s
 it("it ends at once when it is told to, and asks no more", async () => {
   const { login, program, requested, whenAskedSixTimes } = await startWithoutServer();
   await whenAskedSixTimes();
-  program.child.kill("SIGTERM");
-  expect(await program.ended).toBe(0);
+  expect(await program.stop()).toBe(0);
   // Its last request may have had no answer yet.
   expect(login.requests.length - requested().length).toBeLessThanOrEqual(1);
 });

@@ -52,8 +52,7 @@ it.each([
   const program = await startServe(file, { main, options, env: plainEnvironment(scripts.env) });
   const hasRoute = passThrough.length > 0;
   if (hasRoute) expect((await ask(port, rawRequest("GET /files/a"))).text).toBe("a");
-  program.child.kill("SIGTERM");
-  expect(await program.ended).toBe(0);
+  expect(await program.stop()).toBe(0);
   expect(program.stderr()).toBe("");
   const chunk = chunkOf(main);
   expect(scripts.loaded().some((url) => url.endsWith(`/${chunk}`))).toBe(hasRoute);
@@ -86,8 +85,7 @@ it.each([
   const tracing = isTraced ? { tracing: { otlp: { endpoint: collector.url } } } : {};
   const { file, scripts } = await stage(secret, { sites: keys }, tracing);
   const program = await startServe(file, { main: "dist/unbundled.js", env: plainEnvironment(scripts.env) });
-  program.child.kill("SIGTERM");
-  expect(await program.ended).toBe(0);
+  expect(await program.stop()).toBe(0);
   const loaded = scripts.loaded().filter((url) => /tracing\/|span-export/.test(url));
   if (isTraced) expect(loaded.join()).toContain("span-exporter");
   else expect(loaded).toEqual([]);

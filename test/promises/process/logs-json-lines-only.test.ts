@@ -17,15 +17,13 @@ process.on("SIGUSR2", () => {
 
 it("logs each warning as a line of JSON, and keeps its text to itself", async () => {
   const pod = await startPod();
-  pod.program.child.kill("SIGKILL");
-  await pod.program.ended;
+  await pod.program.stop("SIGKILL");
   const preload = pod.folder.write("warns.mjs", warns);
   const file = join(pod.config.path, "countersign.yaml");
   const program = await startServe(file, { options: ["--import", preload] });
   program.child.kill("SIGUSR2");
   await program.line((line) => line.includes("MaxListenersExceededWarning"));
-  program.child.kill("SIGTERM");
-  expect(await program.ended).toBe(0);
+  expect(await program.stop()).toBe(0);
   expect(program.stderr()).toBe("");
   const lines = program.stdout().split("\n").slice(0, -1);
   const warned = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "process_warned");

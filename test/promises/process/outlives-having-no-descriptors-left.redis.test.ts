@@ -30,7 +30,6 @@ it.runIf(hasLimits)(named("outlives a time without descriptors"), async () => {
   // One for the order, one for its way to the service.
   await expect.poll(open).toBeLessThanOrEqual(most - 2);
   expect(await orderAt(sites.hmac)).toBe(200);
-  program.child.kill("SIGTERM");
-  expect(await program.ended).toBe(0);
+  expect(await program.stop()).toBe(0);
   expect(program.stderr()).toBe("");
 });

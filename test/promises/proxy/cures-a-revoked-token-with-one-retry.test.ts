@@ -41,8 +41,7 @@ it("fetches one new token, sends once more, and answers 200", async () => {
 it("sends the same bytes twice, but for the timestamp", async () => {
   const { url, simulator } = await stageRevoked();
   expect((await call(url, body)).status).toBe(200);
-  const [, first, second] = simulator.seen.apiRequests;
-  if (first === undefined || second === undefined) throw new Error("not seen");
+  const [, first = expect.unreachable(), second = expect.unreachable()] = simulator.seen.apiRequests;
   expect(mask(first.body)).toContain('"timestamp":"masked"');
   expect(mask(second.body)).toBe(mask(first.body));
   const withoutToken = (rawHeaders: readonly string[]) => rawHeaders.filter((text) => !text.startsWith("Bearer "));

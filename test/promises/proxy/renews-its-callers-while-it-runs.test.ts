@@ -127,8 +127,7 @@ it.each(["TLSv1.2", "TLSv1.3"] as const)(
     first.write("POST /create_order HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
     // With TLS 1.3 a ticket comes after the handshake, before the first answer.
     await once(first, "data");
-    const session = first.getSession();
-    if (session === undefined) throw new Error("there is no session to resume");
+    const session = first.getSession() ?? expect.unreachable();
     expect((await openSecurely(port, { ...options, session })).isSessionReused()).toBe(false);
     change({ tls: { ...listenerTls, ca: certificate.cert } });
     expect(await troubleOf(port, { ...options, session })).toBe("ECONNRESET");

@@ -5,8 +5,7 @@ import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../../t
 /** What the service got in its n-th call. */
 async function received(simulator: Awaited<ReturnType<typeof stageProxy>>["simulator"], n = 1) {
   const requests = await simulator.seen.whenApiRequests(n);
-  const request = requests[n - 1];
-  if (request === undefined) throw new Error("not seen");
+  const request = requests[n - 1] ?? expect.unreachable();
   return { ...request, parameters: JSON.parse(request.body.toString("utf8")) as Record<string, string> };
 }
 

@@ -28,8 +28,7 @@ it("flushes on SIGTERM, before a second has gathered more", async () => {
   const pod = await startPod(tracing(collector.url));
   expect(collector.requests).toEqual([]);
   expect((await pod.order(signed)).status).toBe(200);
-  pod.program.child.kill("SIGTERM");
-  expect(await pod.program.ended).toBe(0);
+  expect(await pod.program.stop()).toBe(0);
   const [line] = pod.lines("request_finished");
   expect(line).toMatchObject({ traceId: expect.any(String), spanId: expect.any(String) });
   const ofOrder = collector.spans().filter(({ traceId }) => traceId === line.traceId);
@@ -42,8 +41,7 @@ it("serves while the collector hangs, and ends within its bound of 2 s, saying w
   const pod = await startPod(tracing(`http://127.0.0.1:${port}/v1/traces`));
   for (let n = 0; n < 5; n++) expect((await pod.order(signed)).status).toBe(200);
   const askedMs = performance.now();
-  pod.program.child.kill("SIGTERM");
-  expect(await pod.program.ended).toBe(0);
+  expect(await pod.program.stop()).toBe(0);
   // The bound, and as much again for a busy machine.
   expect(performance.now() - askedMs).toBeLessThan(10_000);
   expect(pod.lines("spans_lost")).toEqual([

@@ -14,8 +14,7 @@ async function load(environment: string, sets: readonly string[], files: Readonl
   const loaded = await folder.loadSound(
     edited([authUrl, environment === "" ? "" : `    ${environment}\n`], [blue, lines]),
   );
-  const sandbox = loaded.config.environments.get("sandbox");
-  if (sandbox === undefined) throw new Error("the configuration has one");
+  const sandbox = loaded.config.environments.get("sandbox") ?? expect.unreachable();
   const urlOf = (set: CredentialSet) => `${tokenUrlOf(sandbox, set).origin}${tokenUrlOf(sandbox, set).path}`;
   const loadedSets = credentialSetsOf(sandbox).map(({ set }) => ({ ...set, url: urlOf(set) }));
   return { sets: loadedSets, files: loaded.files, folder };

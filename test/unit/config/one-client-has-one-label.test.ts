@@ -30,8 +30,7 @@ async function load(...sets: readonly string[]) {
   ] as const;
   const loaded = await new ConfigFolder().loadSound(edited(...edits));
   const { config } = loaded;
-  const environment = config.environments.get("sandbox");
-  if (environment === undefined) throw new Error("the configuration has one");
+  const environment = config.environments.get("sandbox") ?? expect.unreachable();
   const labelsOf = (name: string) => environment.sites.get(name)?.credentials?.sets.map(({ label }) => label);
   return { config, environment, labels: [first, second, child].map(labelsOf) };
 }

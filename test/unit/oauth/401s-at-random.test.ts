@@ -93,8 +93,7 @@ describe("a site where one order in a hundred is answered 401 whatever its token
     let n = 0;
     let lostUntilMs = 0;
     const order = async (isBad: boolean) => {
-      const source = sources[n % sources.length];
-      if (source === undefined) throw new Error("no source");
+      const source = sources[n % sources.length] ?? expect.unreachable();
       const takes = (token: string) => !isBad && Number(token.split("_")[1]) >= oldest;
       const first = await source.get(clock.nowMs() + 20_000);
       if (takes(first.secret.reveal())) return source.accepted(first, "S1");

@@ -86,8 +86,7 @@ describe("eight replicas towards the authorization server", () => {
 
   it("use a token that one of them got, though another was told to wait", async () => {
     const { replicas, clock, login, get, store } = stageReplicas(2);
-    const [one, other] = replicas;
-    if (one === undefined || other === undefined) throw new Error("two replicas");
+    const [one = expect.unreachable(), other = expect.unreachable()] = replicas;
     login.next(answered(429, "", "3600"));
     await expect(get(one)).rejects.toMatchObject({ code: "token_unavailable" });
     await clock.advance(2_000);
@@ -186,8 +185,7 @@ describe("a lock that is never released", () => {
 describe("a holder that was paused", () => {
   it("adopts the newer token that another one got meanwhile", async () => {
     const { replicas, clock, login, get, openReplica, store } = stageReplicas(1);
-    const [holder] = replicas;
-    if (holder === undefined) throw new Error("one replica");
+    const [holder = expect.unreachable()] = replicas;
     const resume = login.hold();
     holder.warm();
     await clock.advance(10_000);
@@ -259,8 +257,7 @@ describe("401 for ever, over several replicas", () => {
 describe("a revocation of everything while replicas use different tokens", () => {
   it("is cured with one request, after one 401 passed on by the replica that took the other's", async () => {
     const { clock, replicas, login, store, deadline, replace } = stageReplicas(2);
-    const [one, other] = replicas;
-    if (one === undefined || other === undefined) throw new Error("two replicas");
+    const [one = expect.unreachable(), other = expect.unreachable()] = replicas;
     one.accepted(await one.get(deadline()), "S1");
     await clock.advance(2_000);
     await store.save(keyOfBlue, { secret: new Secret("theirs"), lifetimeMs: hourMs }, 0);
