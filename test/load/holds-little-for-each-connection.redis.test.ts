@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { defaultBudget } from "../../src/app/process-limits.ts";
 import { call } from "../../testkit/call.ts";
 import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
@@ -104,8 +104,9 @@ limits: ${limits}
   return { program, inUse, otherPort, portOf: ({ isCallback = false }: Held) => (isCallback ? callbackPort : port) };
 }
 
-describe("in every state a connection holds three bytes for each on the wire, and 16 KiB, at the most", () => {
-  it.each(Object.entries(heldStates))("%s", async (_, held) => {
+it.each(Object.entries(heldStates))(
+  "in every state a connection holds three bytes for each on the wire, and 16 KiB, at the most %s",
+  async (_, held) => {
     const service = await startService();
     const { inUse, portOf } = await start(service, "{ inFlightPerEnvironment: 2000, bufferedBytes: 1000000000 }");
     const open = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => hold(portOf(held), held, n)));
@@ -124,8 +125,8 @@ describe("in every state a connection holds three bytes for each on the wire, an
     const fixed = (held.isSent ? 2 : 1) * eachBytes;
     print("bytes of a connection", { grown, onWire, ratio: grown / onWire, beyond: (grown - fixed) / onWire });
     expect(grown).toBeLessThan(fixed + perWireByte * onWire);
-  });
-});
+  },
+);
 
 const memoryBytes = 256 * 1_048_576;
 /** As many as a listener serves. */

@@ -30,44 +30,42 @@ async function timeouts({ replicas }: Fleet): Promise<readonly number[]> {
   return all.map((metrics) => metrics.sum("countersign_redis_errors_total", { kind: "timeout" }));
 }
 
-describe("while Redis is stopped", () => {
-  it("requests under load wait for nothing, and each process goes on with tokens of its own", async () => {
-    const redis = await startRedis();
-    const simulator = { tokenLifetimeSeconds: lifetimeSeconds };
-    const fleet = await startFleet({ redis: `{ url: "${redis.url}" }`, replicas: 3, simulator });
-    const [idle, ...busy] = fleet.replicas;
-    if (idle === undefined) throw new Error("there are three");
-    // What the machine itself is responsible for: a process whose Redis is well.
-    const beside = await startFleet({ redis: `{ url: "${(await startRedis()).url}" }`, replicas: 1, simulator });
-    const load = startLoad(busy, 100);
-    const loadBeside = startLoad(beside.replicas, 50);
-    await load.during(3_000);
-    const before = await load.during(5_000);
-    // Nothing is asked of an idle replica, so its token lapses, and it does not yet know that Redis hangs.
-    await idle.event("token_lapsed");
-    const timeoutsBefore = await timeouts(fleet);
-    redis.stop();
-    const firstMs = await timed(idle);
-    const secondMs = await timed(idle);
-    const [hung, calm] = await Promise.all([load.during(10_000), loadBeside.during(10_000)]);
-    const timeoutsAfter = await timeouts(fleet);
-    redis.cont();
-    const sharedMs = await whenShared(fleet, redis, backMs);
-    await Promise.all([load.stop(), loadBeside.stop()]);
-    print("orders in ms", { first: firstMs, second: secondMs });
-    print("p99 in ms", { before: before.p99Ms, hung: hung.p99Ms, beside: calm.p99Ms });
-    print("in ms", { slowest: hung.slowestMs, sharedAgain: sharedMs });
-    expect([...before.failures, ...hung.failures]).toEqual([]);
-    expect(firstMs).toBeLessThan(firstCommandMs);
-    expect(secondMs).toBeLessThan(p99GrowthMs + tail * calm.p99Ms);
-    expect(hung.p99Ms).toBeLessThan(p99GrowthMs + tail * calm.p99Ms);
-    // One command each has found out.
-    expect(timeoutsAfter).toEqual(timeoutsBefore.map((count) => count + 1));
-    for (const replica of fleet.replicas) {
-      expect(replica.events("redis_failed").at(-1)).toMatchObject({ node: "cache", failure: "timeout" });
-      expect(replica.events("redis_down").at(-1)).toMatchObject({ node: "cache", failure: "timeout" });
-    }
-  });
+it("while Redis is stopped requests under load wait for nothing, and each process goes on with tokens of its own", async () => {
+  const redis = await startRedis();
+  const simulator = { tokenLifetimeSeconds: lifetimeSeconds };
+  const fleet = await startFleet({ redis: `{ url: "${redis.url}" }`, replicas: 3, simulator });
+  const [idle, ...busy] = fleet.replicas;
+  if (idle === undefined) throw new Error("there are three");
+  // What the machine itself is responsible for: a process whose Redis is well.
+  const beside = await startFleet({ redis: `{ url: "${(await startRedis()).url}" }`, replicas: 1, simulator });
+  const load = startLoad(busy, 100);
+  const loadBeside = startLoad(beside.replicas, 50);
+  await load.during(3_000);
+  const before = await load.during(5_000);
+  // Nothing is asked of an idle replica, so its token lapses, and it does not yet know that Redis hangs.
+  await idle.event("token_lapsed");
+  const timeoutsBefore = await timeouts(fleet);
+  redis.stop();
+  const firstMs = await timed(idle);
+  const secondMs = await timed(idle);
+  const [hung, calm] = await Promise.all([load.during(10_000), loadBeside.during(10_000)]);
+  const timeoutsAfter = await timeouts(fleet);
+  redis.cont();
+  const sharedMs = await whenShared(fleet, redis, backMs);
+  await Promise.all([load.stop(), loadBeside.stop()]);
+  print("orders in ms", { first: firstMs, second: secondMs });
+  print("p99 in ms", { before: before.p99Ms, hung: hung.p99Ms, beside: calm.p99Ms });
+  print("in ms", { slowest: hung.slowestMs, sharedAgain: sharedMs });
+  expect([...before.failures, ...hung.failures]).toEqual([]);
+  expect(firstMs).toBeLessThan(firstCommandMs);
+  expect(secondMs).toBeLessThan(p99GrowthMs + tail * calm.p99Ms);
+  expect(hung.p99Ms).toBeLessThan(p99GrowthMs + tail * calm.p99Ms);
+  // One command each has found out.
+  expect(timeoutsAfter).toEqual(timeoutsBefore.map((count) => count + 1));
+  for (const replica of fleet.replicas) {
+    expect(replica.events("redis_failed").at(-1)).toMatchObject({ node: "cache", failure: "timeout" });
+    expect(replica.events("redis_down").at(-1)).toMatchObject({ node: "cache", failure: "timeout" });
+  }
 });
 
 describe("while the network to Redis swallows everything", () => {

@@ -1,5 +1,5 @@
 /** What a chunked body is, in requests and in responses alike, and at which byte it is refused. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ChunkDecoder, type ChunkFault } from "../../src/http/chunk-decoder.ts";
 import { faultyChunks, soundChunks } from "./corpus/chunked-bodies.ts";
 
@@ -51,12 +51,10 @@ it.each(soundChunks)("in any pieces, a body is read that has %s", (_, body, data
   for (let at = 0; at < text.length; at += step) expect([at, decode(text, [at])]).toEqual([at, result]);
 });
 
-describe("it is refused at the first byte that no body can have in its place:", () => {
-  it.each(faultyChunks)("%s", (_, fault, upToIt) => {
-    const text = `${upToIt}\r\nmore`;
-    expect(byteByByte(text)).toEqual({ fault, end: upToIt.length });
-    expect(decode(upToIt.slice(0, -1))).toHaveProperty("incomplete");
-  });
+it.each(faultyChunks)("it is refused at the first byte that no body can have in its place: %s", (_, fault, upToIt) => {
+  const text = `${upToIt}\r\nmore`;
+  expect(byteByByte(text)).toEqual({ fault, end: upToIt.length });
+  expect(decode(upToIt.slice(0, -1))).toHaveProperty("incomplete");
 });
 
 it("any other byte in the place of one of its punctuation is refused when it comes, or means what it says", () => {

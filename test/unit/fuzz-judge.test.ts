@@ -32,32 +32,30 @@ function played(received: string, end: Transcript["end"] = "closed", text = requ
 
 const oraclesOf = (broken: readonly { oracle: Oracle }[]) => broken.map(({ oracle }) => oracle);
 
-describe("of one connection, the judge says", () => {
-  it.each<readonly [string, Played, Oracle[]]>([
-    ["nothing about one request and one answer", played(served()), []],
-    ["nothing about a refusal that closes", played(refused(400, "malformed_request"), "closed", request + request), []],
-    ["nothing about a caller that gave up on half a request", played("", "left", request.slice(0, -1)), []],
-    ["that a complete request got nothing before the close", played(""), ["closed_unanswered"]],
-    ["that the second of two got nothing", played(served(), "closed", request + request), ["closed_unanswered"]],
-    ["that even nonsense got nothing", played("", "closed", "BLAH\r\n\r\n"), ["closed_unanswered"]],
-    ["that nothing came in time", played("", "silent"), ["no_answer"]],
-    ["that one request got two answers", played(served(1) + served(2)), ["surplus_answer"]],
-    ["that an answer ends early", played(served().slice(0, -1)), ["answer_cut"]],
-    ["that an answer is not HTTP", played("BLAH\r\n\r\n"), ["answer_malformed", "closed_unanswered"]],
-    [
-      "that a header comes twice",
-      played(served().replace("x-req", "A: 1\r\nA: 1\r\nx-req")),
-      ["answer_malformed", "closed_unanswered"],
-    ],
-    ["that an answer belongs to no request", played(served().replace("answered", "else")), ["answer_malformed"]],
-    ["that a defect was answered", played(refused(500, "internal")), ["server_error"]],
-    ["that a failure has no row", played(refused(400, "other")), ["failure_malformed"]],
-    ["that a failure's body says something else", played(refused(400, "body_not_json", "{}")), ["failure_malformed"]],
-    ["that a secret came out", played(served(1, "canary-1")), ["secret_in_answer"]],
-    ["that there was no connection", played("", "refused"), ["connection_refused"]],
-  ])("%s", (_, given, oracles) => {
-    expect(oraclesOf(judgeExchange(given))).toEqual(oracles);
-  });
+it.each<readonly [string, Played, Oracle[]]>([
+  ["nothing about one request and one answer", played(served()), []],
+  ["nothing about a refusal that closes", played(refused(400, "malformed_request"), "closed", request + request), []],
+  ["nothing about a caller that gave up on half a request", played("", "left", request.slice(0, -1)), []],
+  ["that a complete request got nothing before the close", played(""), ["closed_unanswered"]],
+  ["that the second of two got nothing", played(served(), "closed", request + request), ["closed_unanswered"]],
+  ["that even nonsense got nothing", played("", "closed", "BLAH\r\n\r\n"), ["closed_unanswered"]],
+  ["that nothing came in time", played("", "silent"), ["no_answer"]],
+  ["that one request got two answers", played(served(1) + served(2)), ["surplus_answer"]],
+  ["that an answer ends early", played(served().slice(0, -1)), ["answer_cut"]],
+  ["that an answer is not HTTP", played("BLAH\r\n\r\n"), ["answer_malformed", "closed_unanswered"]],
+  [
+    "that a header comes twice",
+    played(served().replace("x-req", "A: 1\r\nA: 1\r\nx-req")),
+    ["answer_malformed", "closed_unanswered"],
+  ],
+  ["that an answer belongs to no request", played(served().replace("answered", "else")), ["answer_malformed"]],
+  ["that a defect was answered", played(refused(500, "internal")), ["server_error"]],
+  ["that a failure has no row", played(refused(400, "other")), ["failure_malformed"]],
+  ["that a failure's body says something else", played(refused(400, "body_not_json", "{}")), ["failure_malformed"]],
+  ["that a secret came out", played(served(1, "canary-1")), ["secret_in_answer"]],
+  ["that there was no connection", played("", "refused"), ["connection_refused"]],
+])("of one connection, the judge says %s", (_, given, oracles) => {
+  expect(oraclesOf(judgeExchange(given))).toEqual(oracles);
 });
 
 function arrived(number: number, more: Partial<Upstream> = {}): Upstream {

@@ -155,18 +155,16 @@ describe("a name among others", () => {
   });
 });
 
-describe("the options of Connection", () => {
-  it.each([
-    [[], []],
-    [["Connection", "keep-alive"], ["keep-alive"]],
-    [["Connection", "Keep-Alive"], ["keep-alive"]],
-    [
-      ["connection", "keep-alive, X-A", "Connection", " x-b"],
-      ["keep-alive", "x-a", "x-b"],
-    ],
-  ])("of %j are %j", (headers, options) => {
-    expect(connectionOptions(headers)).toEqual(options);
-  });
+it.each([
+  [[], []],
+  [["Connection", "keep-alive"], ["keep-alive"]],
+  [["Connection", "Keep-Alive"], ["keep-alive"]],
+  [
+    ["connection", "keep-alive, X-A", "Connection", " x-b"],
+    ["keep-alive", "x-a", "x-b"],
+  ],
+])("the options of Connection of %j are %j", (headers, options) => {
+  expect(connectionOptions(headers)).toEqual(options);
 });
 
 describe("the values of a header", () => {

@@ -1,5 +1,5 @@
 /** Row 81: how many requests a caller may make, to the request. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { RateLimit } from "../../src/proxy/caller-registry.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
@@ -8,24 +8,25 @@ function passing(limit: RateLimit, requests: number): number {
   return Array.from({ length: requests }, () => limit.take()).filter((waitMs) => waitMs === undefined).length;
 }
 
-describe("after a rest a burst passes, as large as what one second brings, and at least one request", () => {
-  it.each([
-    [0.01, 1],
-    [0.5, 1],
-    [1, 1],
-    [2.5, 2],
-    [3, 3],
-    [7, 7],
-    [1_000, 1_000],
-    [99_999, 99_999],
-  ])("%d a second: %d", async (rate, burst) => {
+it.each([
+  [0.01, 1],
+  [0.5, 1],
+  [1, 1],
+  [2.5, 2],
+  [3, 3],
+  [7, 7],
+  [1_000, 1_000],
+  [99_999, 99_999],
+])(
+  "after a rest a burst passes, as large as what one second brings, and at least one request %d a second: %d",
+  async (rate, burst) => {
     const clock = new FakeClock();
     const limit = new RateLimit(rate, clock);
     expect(passing(limit, burst + 5)).toBe(burst);
     await clock.advance(1_000_000);
     expect(passing(limit, burst + 5)).toBe(burst);
-  });
-});
+  },
+);
 
 it.each([0.1, 1, 3, 7, 33, 1_000])("%d a second pass in the long run, no more and no less", async (rate) => {
   const clock = new FakeClock();

@@ -1,5 +1,5 @@
 /** Rows 1 to 5: each row is read whole and cut at every byte, to the same head and body or the same code. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { RequestBody } from "../../src/adapters/http-server/read-body.ts";
 import { HeadReader } from "../../src/adapters/http-server/request-reader.ts";
 import { ProxyError } from "../../src/model/errors.ts";
@@ -60,18 +60,10 @@ it("has rows enough to be worth its name", () => {
   expect(new Set(rows.map(([, text]) => text)).size).toBe(rows.length);
 });
 
-describe("the request line", () => {
-  it.each(requestLines)("%s", (_, text, expected) => expectSeen(text, expected));
-});
-describe("header lines", () => {
-  it.each(headerLines)("%s", (_, text, expected) => expectSeen(text, expected));
-});
-describe("how the body is framed", () => {
-  it.each(framings)("%s", (_, text, expected) => expectSeen(text, expected));
-});
-describe("chunks", () => {
-  it.each(chunks)("%s", (_, text, expected) => expectSeen(text, expected));
-});
+it.each(requestLines)("the request line %s", (_, text, expected) => expectSeen(text, expected));
+it.each(headerLines)("header lines %s", (_, text, expected) => expectSeen(text, expected));
+it.each(framings)("how the body is framed %s", (_, text, expected) => expectSeen(text, expected));
+it.each(chunks)("chunks %s", (_, text, expected) => expectSeen(text, expected));
 
 it("gives names and values as they came, in one flat list", () => {
   const head = new HeadReader().read(Buffer.from(header("x-A:  b \t\r\nC:\r\nx-a: \xe9\r\n"), "latin1"), 0);

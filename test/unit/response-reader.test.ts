@@ -1,5 +1,5 @@
 /** What the client of the service reads of any bytes, however they are cut into pieces. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ResponseReader } from "../../src/adapters/http-client/response-reader.ts";
 import { MalformedResponse } from "../../src/adapters/http-client/transport-error.ts";
 import { cut, refused } from "./broken-responses.ts";
@@ -53,25 +53,21 @@ function expectInAnyPieces(bytes: string, result: Result): void {
   }
 }
 
-describe("in any pieces, a response is read that has", () => {
-  it.each(accepted)("%s", (_title, bytes, whole) => {
-    expectInAnyPieces(bytes, { whole, isEndedByTheClose: false });
-  });
+it.each(accepted)("in any pieces, a response is read that has %s", (_title, bytes, whole) => {
+  expectInAnyPieces(bytes, { whole, isEndedByTheClose: false });
 });
 
-describe("in any pieces, the close ends a body that has", () => {
-  it.each(endedByTheClose)("%s", (_title, bytes, whole) => {
-    expectInAnyPieces(bytes, { whole, isEndedByTheClose: true });
-  });
+it.each(endedByTheClose)("in any pieces, the close ends a body that has %s", (_title, bytes, whole) => {
+  expectInAnyPieces(bytes, { whole, isEndedByTheClose: true });
 });
 
-describe("in any pieces, it is no whole response that ends after", () => {
-  it.each(cut)("%s", (_title, bytes) => expectInAnyPieces(bytes, "cut"));
-});
+it.each(cut)("in any pieces, it is no whole response that ends after %s", (_title, bytes) =>
+  expectInAnyPieces(bytes, "cut"),
+);
 
-describe("in any pieces, it is refused", () => {
-  it.each(refused)("as %s: %s", (code, _title, bytes) => expectInAnyPieces(bytes, { refused: code }));
-});
+it.each(refused)("in any pieces, it is refused as %s: %s", (code, _title, bytes) =>
+  expectInAnyPieces(bytes, { refused: code }),
+);
 
 it("what cannot become a status line is refused at its first wrong byte", () => {
   const line = "HTTP/1.1 200 ";

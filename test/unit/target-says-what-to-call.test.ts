@@ -93,11 +93,9 @@ describe("says what to call", () => {
   });
 });
 
-describe("what messages show of a target", () => {
-  it("is printable and short", () => {
-    const { message } = refusalOf(() => resolve(`/\u001b[31m${"x".repeat(500)}\u202e`));
-    expect(message).toMatch(/^[\x20-\x7e…]*$/);
-    expect(message.length).toBeLessThan(250);
-    expect(message).toContain("/?[31mxxx");
-  });
+it("what messages show of a target is printable and short", () => {
+  const { message } = refusalOf(() => resolve(`/\u001b[31m${"x".repeat(500)}\u202e`));
+  expect(message).toMatch(/^[\x20-\x7e…]*$/);
+  expect(message.length).toBeLessThan(250);
+  expect(message).toContain("/?[31mxxx");
 });

@@ -1,5 +1,5 @@
 /** Row 29: what stands in Redis is never sent upstream unless a replica sealed it for exactly this set; it is counted and overwritten. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { openToken, sealToken } from "../../../src/adapters/redis/token-store.ts";
 import { Secret } from "../../../src/model/secret.ts";
@@ -54,30 +54,28 @@ const kinds: Record<string, Plant> = {
   "a set": (redis, name) => redis.command("SADD", name, "planted-token"),
 };
 
-describe("a planted value", () => {
-  it.each(Object.entries(kinds))("%s", async (_, plant) => {
-    const redis = await startRedis();
-    const clock = new ShiftedClock();
-    const stage = await stagePod(redis.port, {}, undefined, { surroundings: { clock } });
-    expect((await call(stage.url)).status).toBe(200);
-    const { token: name } = redisKeys(keyOf(stage));
-    await redis.command("DEL", name);
-    await plant(redis, name);
-    stage.simulator.revokeAllTokens();
-    // Refreshes are a second apart.
-    clock.push(1_000);
+it.each(Object.entries(kinds))("a planted value %s", async (_, plant) => {
+  const redis = await startRedis();
+  const clock = new ShiftedClock();
+  const stage = await stagePod(redis.port, {}, undefined, { surroundings: { clock } });
+  expect((await call(stage.url)).status).toBe(200);
+  const { token: name } = redisKeys(keyOf(stage));
+  await redis.command("DEL", name);
+  await plant(redis, name);
+  stage.simulator.revokeAllTokens();
+  // Refreshes are a second apart.
+  clock.push(1_000);
 
-    expect((await call(stage.url)).status).toBe(200);
+  expect((await call(stage.url)).status).toBe(200);
 
-    const counts = stage.simulator.counts();
-    expect(counts.tokenRequests).toBe(2);
-    expect(counts.apiRequests).toBe(3);
-    expect(stage.simulator.seen.apiRequests.map(({ token }) => token)).toEqual(["token_1", "token_1", "token_2"]);
-    expect(stage.recorder.of("token_cache_read").some(({ result }) => result === "unreadable")).toBe(true);
-    const [, , body = ""] = String(await redis.command("GET", name)).split(":");
-    expect(openToken([sealKey()], name, body)?.secret.reveal()).toBe("token_2");
-    expect(Number(await redis.command("PTTL", name))).toBeGreaterThan(1_000);
-  });
+  const counts = stage.simulator.counts();
+  expect(counts.tokenRequests).toBe(2);
+  expect(counts.apiRequests).toBe(3);
+  expect(stage.simulator.seen.apiRequests.map(({ token }) => token)).toEqual(["token_1", "token_1", "token_2"]);
+  expect(stage.recorder.of("token_cache_read").some(({ result }) => result === "unreadable")).toBe(true);
+  const [, , body = ""] = String(await redis.command("GET", name)).split(":");
+  expect(openToken([sealKey()], name, body)?.secret.reveal()).toBe("token_2");
+  expect(Number(await redis.command("PTTL", name))).toBeGreaterThan(1_000);
 });
 
 function keyOf({ config }: Stage): string {

@@ -149,15 +149,16 @@ describe("one deadline holds the wait for a token, the connection, and the retry
   );
 });
 
-describe("a network that works, but badly: the order is created, once", () => {
-  it.each([
-    ["single bytes", { sliceBytes: 1 }],
-    ["a narrow line", { bytesPerSecond: 4_000 }],
-    [
-      "a slow and narrow line in small pieces, closing slowly",
-      { bytesPerSecond: 8_000, sliceBytes: 50, latencyMs: 50, slowCloseMs: 200 },
-    ],
-  ])("%s, both ways, to both hosts", async (_name, faults) => {
+it.each([
+  ["single bytes", { sliceBytes: 1 }],
+  ["a narrow line", { bytesPerSecond: 4_000 }],
+  [
+    "a slow and narrow line in small pieces, closing slowly",
+    { bytesPerSecond: 8_000, sliceBytes: 50, latencyMs: 50, slowCloseMs: 200 },
+  ],
+])(
+  "a network that works, but badly: the order is created, once %s, both ways, to both hosts",
+  async (_name, faults) => {
     const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: faults });
     for (const way of [stage.login.toTarget, stage.service.toTarget, stage.service.toCaller]) way.become(faults);
     for (const headers of [{}, signed]) {
@@ -166,23 +167,21 @@ describe("a network that works, but badly: the order is created, once", () => {
     }
     expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 2, accepted: 2 });
     expect(stage.simulator.counts()).toMatchObject({ tokensIssued: 1, refused: 0 });
-  });
-});
+  },
+);
 
-describe("half a token answer is no token", () => {
-  it.each([
-    ["truncate", 1],
-    ["truncate", 120],
-    ["truncate", 200],
-    ["reset", 1],
-    ["reset", 200],
-  ] as const)("%s after %i bytes: 503 not_sent", async (how, bytes) => {
-    const timeouts = { ...patient, tokenMs: 500 };
-    const stage = await stageBadNetwork({ config: { timeouts }, loginAnswers: { breakAfter: { bytes, how } } });
-    await expectOrder(stage, {}, noToken, [0, 500]);
-    expect(stage.simulator.counts().tokensIssued).toBeGreaterThanOrEqual(1);
-    expect(stage.service.connections).toBe(0);
-  });
+it.each([
+  ["truncate", 1],
+  ["truncate", 120],
+  ["truncate", 200],
+  ["reset", 1],
+  ["reset", 200],
+] as const)("half a token answer is no token %s after %i bytes: 503 not_sent", async (how, bytes) => {
+  const timeouts = { ...patient, tokenMs: 500 };
+  const stage = await stageBadNetwork({ config: { timeouts }, loginAnswers: { breakAfter: { bytes, how } } });
+  await expectOrder(stage, {}, noToken, [0, 500]);
+  expect(stage.simulator.counts().tokensIssued).toBeGreaterThanOrEqual(1);
+  expect(stage.service.connections).toBe(0);
 });
 
 /**

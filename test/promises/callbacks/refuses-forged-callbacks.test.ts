@@ -1,5 +1,5 @@
 /** Rows 73, 86: what is not the service's never reaches the application, and is counted by its reason. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { CallbackResult } from "../../../src/model/events.ts";
 import { scrape } from "../../../testkit/exposition.ts";
@@ -61,19 +61,17 @@ const cases: readonly (readonly [what: string, status: number, result: CallbackR
   ["a form that is announced as JSON", 400, "body_not_json", () => ({ type: json, body: formOf(freshCallback()) })],
 ];
 
-describe("a callback with", () => {
-  it.each(cases)("%s is answered %i and counted as %s", async (_, status, result, write) => {
-    const { adminUrl, application, callbackPort, recorder } = await stageCallbacks();
-    const answer = await send(callbackPort, write());
-    expect(answer.status).toBe(status);
-    expect(answer.headers["countersign-outcome"]).toBe("not_sent");
-    expect(JSON.parse(answer.text)).toMatchObject({ status, outcome: "not_sent", detail: /Nothing reached/ });
-    const event = await recorder.nth("callback_finished", 1);
-    expect(event).toMatchObject({ result, status, outcome: "not_sent" });
-    const { sum } = await scrape(adminUrl);
-    expect(sum("countersign_callbacks_total", { result })).toBe(1);
-    expect(application.received).toEqual([]);
-  });
+it.each(cases)("a callback with %s is answered %i and counted as %s", async (_, status, result, write) => {
+  const { adminUrl, application, callbackPort, recorder } = await stageCallbacks();
+  const answer = await send(callbackPort, write());
+  expect(answer.status).toBe(status);
+  expect(answer.headers["countersign-outcome"]).toBe("not_sent");
+  expect(JSON.parse(answer.text)).toMatchObject({ status, outcome: "not_sent", detail: /Nothing reached/ });
+  const event = await recorder.nth("callback_finished", 1);
+  expect(event).toMatchObject({ result, status, outcome: "not_sent" });
+  const { sum } = await scrape(adminUrl);
+  expect(sum("countersign_callbacks_total", { result })).toBe(1);
+  expect(application.received).toEqual([]);
 });
 
 it("what is no HTTP is counted, without a method and a target", async () => {

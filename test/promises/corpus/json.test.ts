@@ -1,5 +1,5 @@
 /** Rows 13 to 17: each document is refused with 400, 422 or 413 unseen, or arrives with the caller's exact values. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { readJson } from "../../../simulator/src/service/read-parameters.ts";
 import { signatureOf, stringToSign } from "../../../simulator/src/service/verify-signature.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
@@ -19,8 +19,9 @@ it("has a corpus worth the name, each text once", () => {
   expect(texts.filter((text, index) => texts.indexOf(text) !== index)).toEqual([]);
 });
 
-describe("every document comes to exactly what is promised, and the next order is served", () => {
-  it.each(["off", "reject"] as const)("at a site with characters: %s", async (characters) => {
+it.each(["off", "reject"] as const)(
+  "every document comes to exactly what is promised, and the next order is served at a site with characters: %s",
+  async (characters) => {
     const upstream = await startRawUpstream({ answer: rawAnswer(200, "{}") });
     const { port } = await stageProxy({ baseUrl: upstream.url, site: { characters } });
     for (const document of documents[characters]) {
@@ -29,8 +30,8 @@ describe("every document comes to exactly what is promised, and the next order i
     const served = documents[characters].filter(({ outcome }) => isSent(outcome)).length;
     expect(upstream.requests.length).toBe(served + documents[characters].length);
     expect(Object.keys(Object.prototype)).toEqual([]);
-  });
-});
+  },
+);
 
 function foretell({ outcome, identifier = hmacSite }: Document) {
   const answer = isSent(outcome) ? { status: 200, code: undefined } : outcome;

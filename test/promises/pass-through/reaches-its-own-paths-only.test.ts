@@ -1,5 +1,5 @@
 /** Proves row 77: no spelling of a path reaches what is not below the route, and no request says otherwise who may do what there. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
@@ -11,43 +11,35 @@ async function stageEcho(options: RouteOptions = {}) {
   return { upstream, ...(await stageRoute(upstream.url, options)) };
 }
 
-describe("a path that can be read in two ways is refused", () => {
-  it.each([
-    "/files/../admin",
-    "/files/./a",
-    "/files/a/..",
-    "/files/%2e%2E/admin",
-    "/files/.%2e/admin",
-    "/files/..;x=1/admin",
-    "/files/a%2fb",
-    "/files/..%5cadmin",
-    "/files/..\\admin",
-    "/files//private/a",
-    "/files/a//b",
-    "/files/a%zz",
-    "/files/a|b",
-    ...["/files/a%00b", "/files/a%0d%0ab", "/files/a%1fb", "/files/a%7Fb", "/files/a%2500b"],
-    ...["/files/%252e%252E/admin", "/files/.%252e/admin", "/files/a%252fb", "/files/..%255Cadmin"],
-    ...["/files/%25252e%25252e/admin", "/files/%25%32%65%25%32%65/admin", "/files/%2525252525252e./admin"],
-    ...[
-      "/files/..%00/admin",
-      "/files/..%20/admin",
-      "/files/%20../admin",
-      "/files/..%09/admin",
-      "/files/..%c2%a0/admin",
-    ],
-    ...["/files/..%3bx/admin", "/files/..%3fx/admin", "/files/..%23/admin", "/files/.%20./admin"],
-    ...["/files/%c0%ae%c0%ae/admin", "/files/%e0%80%af", "/files/%f0%80%80%af", "/files/%25c0%25ae"],
-    ...["/files/%ff", "/files/%c3", "/files/%c3/%a9", "/files/%ed%a0%80", "/files/%f4%90%80%80"],
-    "/files/a#b",
-    "/files/a?b#c",
-  ])("%s", async (target) => {
-    const { upstream, port } = await stageEcho();
-    const answer = await ask(port, rawRequest(`GET ${target}`));
-    expect(answer).toMatchObject({ status: 400, headers: { "countersign-error": "target_not_allowed" } });
-    expect(answer.headers["countersign-outcome"]).toBe("not_sent");
-    expect(upstream.spoken).toBe(0);
-  });
+it.each([
+  "/files/../admin",
+  "/files/./a",
+  "/files/a/..",
+  "/files/%2e%2E/admin",
+  "/files/.%2e/admin",
+  "/files/..;x=1/admin",
+  "/files/a%2fb",
+  "/files/..%5cadmin",
+  "/files/..\\admin",
+  "/files//private/a",
+  "/files/a//b",
+  "/files/a%zz",
+  "/files/a|b",
+  ...["/files/a%00b", "/files/a%0d%0ab", "/files/a%1fb", "/files/a%7Fb", "/files/a%2500b"],
+  ...["/files/%252e%252E/admin", "/files/.%252e/admin", "/files/a%252fb", "/files/..%255Cadmin"],
+  ...["/files/%25252e%25252e/admin", "/files/%25%32%65%25%32%65/admin", "/files/%2525252525252e./admin"],
+  ...["/files/..%00/admin", "/files/..%20/admin", "/files/%20../admin", "/files/..%09/admin", "/files/..%c2%a0/admin"],
+  ...["/files/..%3bx/admin", "/files/..%3fx/admin", "/files/..%23/admin", "/files/.%20./admin"],
+  ...["/files/%c0%ae%c0%ae/admin", "/files/%e0%80%af", "/files/%f0%80%80%af", "/files/%25c0%25ae"],
+  ...["/files/%ff", "/files/%c3", "/files/%c3/%a9", "/files/%ed%a0%80", "/files/%f4%90%80%80"],
+  "/files/a#b",
+  "/files/a?b#c",
+])("a path that can be read in two ways is refused %s", async (target) => {
+  const { upstream, port } = await stageEcho();
+  const answer = await ask(port, rawRequest(`GET ${target}`));
+  expect(answer).toMatchObject({ status: 400, headers: { "countersign-error": "target_not_allowed" } });
+  expect(answer.headers["countersign-outcome"]).toBe("not_sent");
+  expect(upstream.spoken).toBe(0);
 });
 
 it.each([

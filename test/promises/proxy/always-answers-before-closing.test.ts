@@ -28,27 +28,25 @@ const refused: readonly (readonly [number, string, RawPost | string])[] = [
   [431, "headers_too_large", rawPost({ more: [`X: ${"x".repeat(20_000)}`], body: "" })],
 ];
 
-describe("a whole answer comes, with 200 KiB still being sent", () => {
-  it.each(refused)("%i %s for %j", async (status, code, given) => {
-    const { connection, clock, url, simulator } = await stageConnected();
-    const framing = [`Content-Length: ${coming}`];
-    connection.write(typeof given === "string" ? given : rawPost({ framing, body: "", ...given }));
-    // As many libraries do: first everything is written, and only then is anything read.
-    connection.socket.pause();
-    for (let sent = 0; sent < coming; sent += 20_480) {
-      await new Promise((resolve) => connection.socket.write("x".repeat(20_480), resolve));
-      await new Promise(setImmediate);
-    }
-    connection.socket.resume();
-    await connection.until(wholeFailure);
-    clock.push(1_000);
-    const [answer, ...more] = readAnswers(await connection.ended());
-    expect(more).toEqual([]);
-    expect({ status: answer?.status, code: answer?.headers["countersign-error"] }).toEqual({ status, code });
-    expect(answer?.headers["connection"]).toBe("close");
-    expect(simulator.counts().apiRequests).toBe(0);
-    expect((await call(url)).status).toBe(200);
-  });
+it.each(refused)("a whole answer comes, with 200 KiB still being sent %i %s for %j", async (status, code, given) => {
+  const { connection, clock, url, simulator } = await stageConnected();
+  const framing = [`Content-Length: ${coming}`];
+  connection.write(typeof given === "string" ? given : rawPost({ framing, body: "", ...given }));
+  // As many libraries do: first everything is written, and only then is anything read.
+  connection.socket.pause();
+  for (let sent = 0; sent < coming; sent += 20_480) {
+    await new Promise((resolve) => connection.socket.write("x".repeat(20_480), resolve));
+    await new Promise(setImmediate);
+  }
+  connection.socket.resume();
+  await connection.until(wholeFailure);
+  clock.push(1_000);
+  const [answer, ...more] = readAnswers(await connection.ended());
+  expect(more).toEqual([]);
+  expect({ status: answer?.status, code: answer?.headers["countersign-error"] }).toEqual({ status, code });
+  expect(answer?.headers["connection"]).toBe("close");
+  expect(simulator.counts().apiRequests).toBe(0);
+  expect((await call(url)).status).toBe(200);
 });
 
 it.each([
@@ -64,24 +62,22 @@ it.each([
   expectFailure(answer ?? expect.unreachable(), { status: 503, code: "overloaded" });
 });
 
-describe("a connection whose request was refused does not stay, if its owner keeps it or not", () => {
-  it.each([
-    ["a tunnel", "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n\x16\x03\x01hello"],
-    ["nonsense", "BLAH blah\r\n\r\n"],
-    ["too long a head", rawPost({ more: [`X: ${"x".repeat(20_000)}`] })],
-    ["a body that does not come", rawPost({ target: "//evil", framing: ["Content-Length: 9"], body: "" })],
-    ["a body that is broken", rawPost({ framing: ["Transfer-Encoding: chunked"], body: "zz\r\n" })],
-  ])("%s", async (_, bytes) => {
-    const narrow = { ...limits, connections: 1 };
-    const { clock, port, url } = await stageProxy({ config: { limits: narrow } });
-    const connection = await RawConnection.open(port);
-    await connection.write(bytes).until(wholeFailure);
-    clock.push(1_000);
-    await connection.ended();
-    clock.push(1_000);
-    // It is half open on the caller's side, and yet no longer the one connection that is allowed.
-    await expect.poll(async () => (await call(url)).status).toBe(200);
-  });
+it.each([
+  ["a tunnel", "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n\x16\x03\x01hello"],
+  ["nonsense", "BLAH blah\r\n\r\n"],
+  ["too long a head", rawPost({ more: [`X: ${"x".repeat(20_000)}`] })],
+  ["a body that does not come", rawPost({ target: "//evil", framing: ["Content-Length: 9"], body: "" })],
+  ["a body that is broken", rawPost({ framing: ["Transfer-Encoding: chunked"], body: "zz\r\n" })],
+])("a connection whose request was refused does not stay, if its owner keeps it or not %s", async (_, bytes) => {
+  const narrow = { ...limits, connections: 1 };
+  const { clock, port, url } = await stageProxy({ config: { limits: narrow } });
+  const connection = await RawConnection.open(port);
+  await connection.write(bytes).until(wholeFailure);
+  clock.push(1_000);
+  await connection.ended();
+  clock.push(1_000);
+  // It is half open on the caller's side, and yet no longer the one connection that is allowed.
+  await expect.poll(async () => (await call(url)).status).toBe(200);
 });
 
 describe("what follows on a kept-alive connection", () => {

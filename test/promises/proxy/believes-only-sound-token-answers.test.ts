@@ -35,51 +35,49 @@ async function stageAnswer(body: string, status = 200, headers: Record<string, s
   return stage;
 }
 
-describe("a token answer is refused", () => {
-  it.each([
-    ["HTML", "<!doctype html><title>Log in</title>"],
-    ["empty", ""],
-    ["half of one", grant().slice(0, 40)],
-    ["null", "null"],
-    ["an array", `[${grant()}]`],
-    ["a string", '"{{token}}"'],
-    ["without a token", grant({ access_token: undefined })],
-    ["with the token null", grant({ access_token: null })],
-    ["with a number as token", grant({ access_token: 12_345 })],
-    ["with an object as token", grant({ access_token: { value: "{{token}}" } })],
-    ["with an empty token", grant({ access_token: "" })],
-    ['with the token "undefined"', grant({ access_token: "undefined" })],
-    ['with the token "null"', grant({ access_token: "null" })],
-    ["with CR and LF in the token", grant({ access_token: "{{token}}\r\nX-Evil: 1" })],
-    ["with LF at the end of the token", grant({ access_token: "{{token}}\n" })],
-    ["with a space in the token", grant({ access_token: "{{token}} b" })],
-    ["with letters beyond ASCII in the token", grant({ access_token: "{{token}}é" })],
-    ["with a token of 17 KB", grant({ access_token: "x".repeat(17_000) })],
-    ["with expires_in NaN", grant().replace("3600", "NaN")],
-    ['with expires_in "NaN"', grant({ expires_in: "NaN" })],
-    ["with expires_in -1", grant({ expires_in: -1 })],
-    ['with expires_in "-1"', grant({ expires_in: "-1" })],
-    ["with expires_in 0", grant({ expires_in: 0 })],
-    ['with expires_in "0"', grant({ expires_in: "0" })],
-    ["with expires_in null", grant({ expires_in: null })],
-    ["with expires_in true", grant({ expires_in: true })],
-    ['with expires_in "1e3"', grant({ expires_in: "1e3" })],
-    ["with expires_in 1e400", grant().replace("3600", "1e400")],
-    ["without a token_type", grant({ token_type: undefined })],
-    ["with token_type mac", grant({ token_type: "mac" })],
-    ["with token_type null", grant({ token_type: null })],
-    ["of 5 MB", grant({ padding: "x".repeat(5_000_000) })],
-  ])("%s", async (_name, body) => {
-    const { url, simulator, recorder, clock } = await stageAnswer(body);
-    const answer = await call(url);
-    expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
-    const results = recorder.of("token_requested").map(({ result }) => result);
-    expect(results.slice(0, 6)).toEqual(["issued", ...Array(5).fill("malformed")]);
-    expect(simulator.counts().apiRequests).toBe(1);
-    simulator.faults.clear();
-    clock.push(30_000);
-    expect((await call(url)).status).toBe(200);
-  });
+it.each([
+  ["HTML", "<!doctype html><title>Log in</title>"],
+  ["empty", ""],
+  ["half of one", grant().slice(0, 40)],
+  ["null", "null"],
+  ["an array", `[${grant()}]`],
+  ["a string", '"{{token}}"'],
+  ["without a token", grant({ access_token: undefined })],
+  ["with the token null", grant({ access_token: null })],
+  ["with a number as token", grant({ access_token: 12_345 })],
+  ["with an object as token", grant({ access_token: { value: "{{token}}" } })],
+  ["with an empty token", grant({ access_token: "" })],
+  ['with the token "undefined"', grant({ access_token: "undefined" })],
+  ['with the token "null"', grant({ access_token: "null" })],
+  ["with CR and LF in the token", grant({ access_token: "{{token}}\r\nX-Evil: 1" })],
+  ["with LF at the end of the token", grant({ access_token: "{{token}}\n" })],
+  ["with a space in the token", grant({ access_token: "{{token}} b" })],
+  ["with letters beyond ASCII in the token", grant({ access_token: "{{token}}é" })],
+  ["with a token of 17 KB", grant({ access_token: "x".repeat(17_000) })],
+  ["with expires_in NaN", grant().replace("3600", "NaN")],
+  ['with expires_in "NaN"', grant({ expires_in: "NaN" })],
+  ["with expires_in -1", grant({ expires_in: -1 })],
+  ['with expires_in "-1"', grant({ expires_in: "-1" })],
+  ["with expires_in 0", grant({ expires_in: 0 })],
+  ['with expires_in "0"', grant({ expires_in: "0" })],
+  ["with expires_in null", grant({ expires_in: null })],
+  ["with expires_in true", grant({ expires_in: true })],
+  ['with expires_in "1e3"', grant({ expires_in: "1e3" })],
+  ["with expires_in 1e400", grant().replace("3600", "1e400")],
+  ["without a token_type", grant({ token_type: undefined })],
+  ["with token_type mac", grant({ token_type: "mac" })],
+  ["with token_type null", grant({ token_type: null })],
+  ["of 5 MB", grant({ padding: "x".repeat(5_000_000) })],
+])("a token answer is refused %s", async (_name, body) => {
+  const { url, simulator, recorder, clock } = await stageAnswer(body);
+  const answer = await call(url);
+  expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
+  const results = recorder.of("token_requested").map(({ result }) => result);
+  expect(results.slice(0, 6)).toEqual(["issued", ...Array(5).fill("malformed")]);
+  expect(simulator.counts().apiRequests).toBe(1);
+  simulator.faults.clear();
+  clock.push(30_000);
+  expect((await call(url)).status).toBe(200);
 });
 
 describe("a token answer is used", () => {

@@ -54,11 +54,9 @@ describe("what leaves", () => {
   });
 });
 
-describe("what never leaves (the corpus has every header)", () => {
-  it("is the caller's timestamp or signature", async () => {
-    const body = JSON.stringify({ ...order, signature: "of-the-caller", timestamp: "1" });
-    const { parameters } = await upstream({ body });
-    expect(parameters).not.toHaveProperty("signature");
-    expect(parameters.timestamp).toMatch(/^\d{10}$/);
-  });
+it("what never leaves (the corpus has every header) is the caller's timestamp or signature", async () => {
+  const body = JSON.stringify({ ...order, signature: "of-the-caller", timestamp: "1" });
+  const { parameters } = await upstream({ body });
+  expect(parameters).not.toHaveProperty("signature");
+  expect(parameters.timestamp).toMatch(/^\d{10}$/);
 });

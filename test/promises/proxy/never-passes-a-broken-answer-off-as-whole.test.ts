@@ -1,5 +1,5 @@
 /** Row 45: truncated, oversized and junk answers are 502 unknown or a cut connection, never a complete-looking 200. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
@@ -65,23 +65,24 @@ it("is 502 upstream_reset, unknown, wherever it ends before a byte of its body",
   }
 });
 
-describe("an answer that ends too early", () => {
-  it.each([
-    ["half of a body with its length announced", `${ok}Content-Length: 20\r\n\r\n{"order_`, "close"],
-    ["all but one byte of it", `${ok}Content-Length: 20\r\n\r\n0123456789012345678`, "close"],
-    ["chunks without the last one", `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`, "close"],
-    ["half a chunk", `${ok}Transfer-Encoding: chunked\r\n\r\n20\r\n{"order_`, "close"],
-    ["a chunk size that is no number", `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n`, "stay"],
-    ["a reset in a body that the close would end", `${ok}\r\n{"order_`, "reset"],
-  ] as const)("is a cut connection where a part had been passed on: %s", async (_name, bytes, how) => {
+it.each([
+  ["half of a body with its length announced", `${ok}Content-Length: 20\r\n\r\n{"order_`, "close"],
+  ["all but one byte of it", `${ok}Content-Length: 20\r\n\r\n0123456789012345678`, "close"],
+  ["chunks without the last one", `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`, "close"],
+  ["half a chunk", `${ok}Transfer-Encoding: chunked\r\n\r\n20\r\n{"order_`, "close"],
+  ["a chunk size that is no number", `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n`, "stay"],
+  ["a reset in a body that the close would end", `${ok}\r\n{"order_`, "reset"],
+] as const)(
+  "an answer that ends too early is a cut connection where a part had been passed on: %s",
+  async (_name, bytes, how) => {
     const { answer, upstream, end } = await answerWith(bytes, how);
     expect([200, 502]).toContain(answer.status);
     expect(answer.status === 200 && answer.isComplete).toBe(false);
     expect(upstream.requests).toHaveLength(1);
     expect(end.code).toMatch(/^upstream_(reset|bad_response)$/);
     expect(end).toMatchObject({ outcome: "unknown", attempts: 1 });
-  });
-});
+  },
+);
 
 it("passes on a body that is ended by the close, as HTTP allows, and ends it by the close too", async () => {
   const { answer, end } = await answerWith("HTTP/1.0 200 OK\r\nX-Old: yes\r\n\r\n{}");

@@ -121,16 +121,14 @@ describe("headers", () => {
   });
 });
 
-describe("a redirect", () => {
-  it.each([301, 302, 303, 307, 308])("%i is passed on with its Location, never followed", async (status) => {
-    const elsewhere = await startRawUpstream({ answer: rawAnswer(200, "{}") });
-    const { url, simulator } = await stageProxy();
-    const location = `${elsewhere.url}/json-api/create_order`;
-    simulator.faults.add({ host: "api", kind: "answer", status, headers: { Location: location }, body: "moved" });
-    const answer = await call(url);
-    expect({ status: answer.status, text: answer.text }).toEqual({ status, text: "moved" });
-    expect(answer.headers.location).toBe(location);
-    expect(elsewhere.connections).toBe(0);
-    expect(simulator.counts()).toMatchObject({ apiRequests: 1, replaced: 1 });
-  });
+it.each([301, 302, 303, 307, 308])("a redirect %i is passed on with its Location, never followed", async (status) => {
+  const elsewhere = await startRawUpstream({ answer: rawAnswer(200, "{}") });
+  const { url, simulator } = await stageProxy();
+  const location = `${elsewhere.url}/json-api/create_order`;
+  simulator.faults.add({ host: "api", kind: "answer", status, headers: { Location: location }, body: "moved" });
+  const answer = await call(url);
+  expect({ status: answer.status, text: answer.text }).toEqual({ status, text: "moved" });
+  expect(answer.headers.location).toBe(location);
+  expect(elsewhere.connections).toBe(0);
+  expect(simulator.counts()).toMatchObject({ apiRequests: 1, replaced: 1 });
 });

@@ -1,5 +1,5 @@
 /** Row 20: timestamps come from the wall clock just before the write; a wrong or jumping clock costs no token. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
@@ -14,31 +14,29 @@ function stampOf(request: ApiRequest | undefined): number {
   return Number(JSON.parse(request?.body.toString() ?? "{}").timestamp);
 }
 
-describe("a wrong clock", () => {
-  it.each([10 * minuteMs, -10 * minuteMs])(
-    "of %i ms is what it stamps by, and the skew is measured",
-    async (offsetMs) => {
-      const { clock, url, adminUrl, simulator, recorder } = await stageProxy({
-        simulator: { timestampToleranceSeconds: 3_600 },
-      });
-      clock.jumpWall(offsetMs);
-      for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);
-      for (const request of simulator.seen.apiRequests) {
-        const ageSeconds = (request.receivedAtMs + offsetMs) / 1_000 - stampOf(request);
-        expect(ageSeconds).toBeGreaterThanOrEqual(0);
-        expect(ageSeconds).toBeLessThan(2);
-      }
-      const skews = recorder.of("clock_skew_measured");
-      expect(skews).toHaveLength(20);
-      // An HTTP date is a whole second, so up to one is seen on top.
-      for (const { skewSeconds } of skews) expect(Math.abs(skewSeconds - offsetMs / 1_000 - 0.5)).toBeLessThan(2);
-      const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
-      const [, shown] = /^countersign_clock_skew_seconds\{[^}]*\} (\S+)$/m.exec(metrics) ?? [];
-      expect(Number(shown)).toBe(skews.at(-1)?.skewSeconds);
-      expect(simulator.counts()).toMatchObject({ tokenRequests: 1, unauthorized: 0 });
-    },
-  );
-});
+it.each([10 * minuteMs, -10 * minuteMs])(
+  "a wrong clock of %i ms is what it stamps by, and the skew is measured",
+  async (offsetMs) => {
+    const { clock, url, adminUrl, simulator, recorder } = await stageProxy({
+      simulator: { timestampToleranceSeconds: 3_600 },
+    });
+    clock.jumpWall(offsetMs);
+    for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);
+    for (const request of simulator.seen.apiRequests) {
+      const ageSeconds = (request.receivedAtMs + offsetMs) / 1_000 - stampOf(request);
+      expect(ageSeconds).toBeGreaterThanOrEqual(0);
+      expect(ageSeconds).toBeLessThan(2);
+    }
+    const skews = recorder.of("clock_skew_measured");
+    expect(skews).toHaveLength(20);
+    // An HTTP date is a whole second, so up to one is seen on top.
+    for (const { skewSeconds } of skews) expect(Math.abs(skewSeconds - offsetMs / 1_000 - 0.5)).toBeLessThan(2);
+    const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+    const [, shown] = /^countersign_clock_skew_seconds\{[^}]*\} (\S+)$/m.exec(metrics) ?? [];
+    expect(Number(shown)).toBe(skews.at(-1)?.skewSeconds);
+    expect(simulator.counts()).toMatchObject({ tokenRequests: 1, unauthorized: 0 });
+  },
+);
 
 it("a clock that jumps an hour forward and back changes the stamps and asks for no token", async () => {
   const { clock, url, simulator, recorder } = await stageProxy({
@@ -60,8 +58,9 @@ it("a clock that jumps an hour forward and back changes the stamps and asks for 
   expect(simulator.counts()).toMatchObject({ accepted: 25, tokenRequests: 1 });
 });
 
-describe("a connection that takes two minutes to come up", () => {
-  it.each([oauthSite, hmacSite])("gets a stamp of the moment it is ready, signed anew: %s", async (site) => {
+it.each([oauthSite, hmacSite])(
+  "a connection that takes two minutes to come up gets a stamp of the moment it is ready, signed anew: %s",
+  async (site) => {
     const clock = new ShiftedClock();
     const front = await stageProxy({
       simulator: { tls: { key: serverKey, cert: serverCertificate }, nowMs: () => clock.wallMs() },
@@ -88,5 +87,5 @@ describe("a connection that takes two minutes to come up", () => {
     expect(request?.refusal).toBeUndefined();
     expect(stampOf(request)).toBeGreaterThanOrEqual(readyAtSeconds);
     expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
-  });
-});
+  },
+);

@@ -58,20 +58,18 @@ ${key}        children:
   });
 });
 
-describe("a parent with two methods", () => {
-  test("does not hand its auth down", async () => {
-    const sites = await sitesOf(
-      edited([
-        blue,
-        `${blue}        auth: [hmac, oauth]
+test("a parent with two methods does not hand its auth down", async () => {
+  const sites = await sitesOf(
+    edited([
+      blue,
+      `${blue}        auth: [hmac, oauth]
         keys:
           - { identifier: K1, secret: { file: DIR/k2 } }
         children:
           S1000000009: {}
 `,
-      ]),
-    );
-    expect(sites?.get("S1000000001")?.auth).toEqual(["hmac", "oauth"]);
-    expect(sites?.get("S1000000009")?.auth).toEqual(["oauth"]);
-  });
+    ]),
+  );
+  expect(sites?.get("S1000000001")?.auth).toEqual(["hmac", "oauth"]);
+  expect(sites?.get("S1000000009")?.auth).toEqual(["oauth"]);
 });

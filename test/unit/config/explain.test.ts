@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { explain, routes } from "../../../src/config/explain.ts";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
@@ -58,24 +58,22 @@ test("a child has what it inherits in the configuration in effect", async () => 
   expect(explained).not.toHaveProperty(`${path}.credentials`);
 });
 
-describe("routes say who may call", () => {
-  test.each([
-    ["", ""],
-    [", callers: anyone", "; anyone may call"],
-    [", callers: { a: { token: { file: DIR/main } }, b: { token: [{ env: OLD }] } }", "; callers by token: a, b"],
-    [
-      `, mtls: { caFile: ca, certFile: cert, keyFile: key }, callers: { a: { certificate: "urn:a" }, b: { certificate: b },
+test.each([
+  ["", ""],
+  [", callers: anyone", "; anyone may call"],
+  [", callers: { a: { token: { file: DIR/main } }, b: { token: [{ env: OLD }] } }", "; callers by token: a, b"],
+  [
+    `, mtls: { caFile: ca, certFile: cert, keyFile: key }, callers: { a: { certificate: "urn:a" }, b: { certificate: b },
         c: { certificate: c }, d: { certificate: d }, e: { certificate: e }, f: { certificate: f } }`,
-      "; callers by certificate: a, b, c, d, e and 1 more",
-    ],
-  ])("listener%s", async (written, told) => {
-    const folder = new ConfigFolder({ ca: authority, cert: serverCertificate, key: serverKey });
-    const place = '"127.0.0.1:7411", environment: sandbox';
-    const config = await load(folder, edited([place, `${place}${written}`]), { OLD: "canary-of-good-length" });
-    expect(routes(config)).toEqual([
-      `127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)${told}`,
-    ]);
-  });
+    "; callers by certificate: a, b, c, d, e and 1 more",
+  ],
+])("routes say who may call listener%s", async (written, told) => {
+  const folder = new ConfigFolder({ ca: authority, cert: serverCertificate, key: serverKey });
+  const place = '"127.0.0.1:7411", environment: sandbox';
+  const config = await load(folder, edited([place, `${place}${written}`]), { OLD: "canary-of-good-length" });
+  expect(routes(config)).toEqual([
+    `127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)${told}`,
+  ]);
 });
 
 test("routes say where each listener leads", async () => {

@@ -18,39 +18,37 @@ async function accessOf(settings: string, keys = "{ file: token-key }"): Promise
 
 const tcp = { kind: "tcp", host: "cache", port: 6379, tls: false, db: 0 } as const;
 
-describe("the place of the cache", () => {
-  test.each([
-    ["url: redis://cache", { kind: "standalone", node: tcp }],
-    ["url: rediss://cache:6380/15", { kind: "standalone", node: { ...tcp, port: 6380, tls: true, db: 15 } }],
-    ['url: "redis://[::1]:6379/"', { kind: "standalone", node: { ...tcp, host: "::1" } }],
-    ['url: "unix:/run/r.sock?db=1"', { kind: "standalone", node: { kind: "unix", path: "/run/r.sock", db: 1 } }],
-    [
-      'sentinel: { name: main, nodes: ["a:26379", "[::1]:26380"] }',
-      {
-        kind: "sentinel",
-        master: "main",
-        nodes: [
-          { host: "a", port: 26_379 },
-          { host: "::1", port: 26_380 },
-        ],
-        password: undefined,
-      },
-    ],
-    [
-      'cluster: { nodes: ["a:7000", "B:7001"] }',
-      {
-        kind: "cluster",
-        nodes: [
-          { host: "a", port: 7_000 },
-          { host: "b", port: 7_001 },
-        ],
-      },
-    ],
-  ])("%s", async (settings, place) => {
-    const { encryptionKeys, ...access } = await accessOf(settings);
-    expect(encryptionKeys.map(({ key }) => key.export().toString("hex"))).toEqual([tokenKey]);
-    expect(access).toStrictEqual({ place, lockNodes: [], username: undefined, password: undefined, tls: undefined });
-  });
+test.each([
+  ["url: redis://cache", { kind: "standalone", node: tcp }],
+  ["url: rediss://cache:6380/15", { kind: "standalone", node: { ...tcp, port: 6380, tls: true, db: 15 } }],
+  ['url: "redis://[::1]:6379/"', { kind: "standalone", node: { ...tcp, host: "::1" } }],
+  ['url: "unix:/run/r.sock?db=1"', { kind: "standalone", node: { kind: "unix", path: "/run/r.sock", db: 1 } }],
+  [
+    'sentinel: { name: main, nodes: ["a:26379", "[::1]:26380"] }',
+    {
+      kind: "sentinel",
+      master: "main",
+      nodes: [
+        { host: "a", port: 26_379 },
+        { host: "::1", port: 26_380 },
+      ],
+      password: undefined,
+    },
+  ],
+  [
+    'cluster: { nodes: ["a:7000", "B:7001"] }',
+    {
+      kind: "cluster",
+      nodes: [
+        { host: "a", port: 7_000 },
+        { host: "b", port: 7_001 },
+      ],
+    },
+  ],
+])("the place of the cache %s", async (settings, place) => {
+  const { encryptionKeys, ...access } = await accessOf(settings);
+  expect(encryptionKeys.map(({ key }) => key.export().toString("hex"))).toEqual([tokenKey]);
+  expect(access).toStrictEqual({ place, lockNodes: [], username: undefined, password: undefined, tls: undefined });
 });
 
 test("the user and both passwords", async () => {

@@ -5,20 +5,18 @@ import { readAtOnce } from "../../../src/config/files/file-system.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 
-describe("a fault", () => {
-  test("is printed with what was found and how to fix it", async () => {
-    const folder = new ConfigFolder();
-    const yaml = edited([
-      "    sites:\n",
-      "    sites:\n      S9: { version: 3.0, keys: [ { identifier: K1, secret: { file: DIR/k2 } } ] }\n",
-    ]);
-    const printed = formatProblems("countersign.yaml", await folder.problemsOf(yaml));
-    expect(printed.split("\n")).toEqual([
-      "countersign.yaml:12:13  environments.sandbox.sites.S9.version: YAML read this version as a number",
-      "    found  3.0",
-      '    fix    write it in quotes, like "3.0"',
-    ]);
-  });
+test("a fault is printed with what was found and how to fix it", async () => {
+  const folder = new ConfigFolder();
+  const yaml = edited([
+    "    sites:\n",
+    "    sites:\n      S9: { version: 3.0, keys: [ { identifier: K1, secret: { file: DIR/k2 } } ] }\n",
+  ]);
+  const printed = formatProblems("countersign.yaml", await folder.problemsOf(yaml));
+  expect(printed.split("\n")).toEqual([
+    "countersign.yaml:12:13  environments.sandbox.sites.S9.version: YAML read this version as a number",
+    "    found  3.0",
+    '    fix    write it in quotes, like "3.0"',
+  ]);
 });
 
 describe("a file that is no configuration at all", () => {

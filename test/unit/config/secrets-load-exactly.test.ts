@@ -1,5 +1,5 @@
 /** Row 21: a secret is the bytes of its file, but for one newline at the end. */
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Secret } from "../../../src/model/secret.ts";
 import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 
@@ -8,17 +8,15 @@ async function keySecretOf(folder: ConfigFolder, yaml = sound, env = {}): Promis
   return loaded.config.environments.get("sandbox")?.sites.get("S1000000003")?.defaultKey?.secret;
 }
 
-describe("one newline at the end of a secret is dropped", () => {
-  test.each([
-    ["none", "a secret of sufficient length", "a secret of sufficient length"],
-    ["LF", "a secret of sufficient length\n", "a secret of sufficient length"],
-    ["CR LF", "a secret of sufficient length\r\n", "a secret of sufficient length"],
-    ["two: one stays", "a secret of sufficient length\n\n", "a secret of sufficient length\n"],
-    ["a lone CR stays", "a secret of sufficient length\r", "a secret of sufficient length\r"],
-    ["spaces stay", "  a secret of sufficient length  \n", "  a secret of sufficient length  "],
-  ])("%s", async (_, content, expected) => {
-    expect((await keySecretOf(new ConfigFolder({ k1: content })))?.reveal()).toBe(expected);
-  });
+test.each([
+  ["none", "a secret of sufficient length", "a secret of sufficient length"],
+  ["LF", "a secret of sufficient length\n", "a secret of sufficient length"],
+  ["CR LF", "a secret of sufficient length\r\n", "a secret of sufficient length"],
+  ["two: one stays", "a secret of sufficient length\n\n", "a secret of sufficient length\n"],
+  ["a lone CR stays", "a secret of sufficient length\r", "a secret of sufficient length\r"],
+  ["spaces stay", "  a secret of sufficient length  \n", "  a secret of sufficient length  "],
+])("one newline at the end of a secret is dropped %s", async (_, content, expected) => {
+  expect((await keySecretOf(new ConfigFolder({ k1: content })))?.reveal()).toBe(expected);
 });
 
 test("a secret is bytes, not text", async () => {

@@ -80,16 +80,14 @@ describe("an authorization server that repeats its token", () => {
   });
 });
 
-describe("a token that is dead on arrival", () => {
-  it("is attached to nothing", async () => {
-    const { clock, login, source } = stageTokens();
-    login.lifetimeSeconds = 1;
-    const release = login.hold();
-    const getting = source.get(clock.nowMs() + 5_000);
-    const refused = expect(getting).rejects.toMatchObject({ code: "token_unavailable" });
-    await clock.advance(1_500);
-    release();
-    await clock.advance(5_000);
-    await refused;
-  });
+it("a token that is dead on arrival is attached to nothing", async () => {
+  const { clock, login, source } = stageTokens();
+  login.lifetimeSeconds = 1;
+  const release = login.hold();
+  const getting = source.get(clock.nowMs() + 5_000);
+  const refused = expect(getting).rejects.toMatchObject({ code: "token_unavailable" });
+  await clock.advance(1_500);
+  release();
+  await clock.advance(5_000);
+  await refused;
 });

@@ -141,63 +141,57 @@ describe("a replica without a way to the authorization server", () => {
   });
 });
 
-describe("a due token of eight replicas", () => {
-  it("is refreshed once; a replica that finds the lock held neither waits nor polls", async () => {
-    const { replicas, clock, login, get, store } = stageReplicas(8);
-    const first = Promise.all(replicas.map((replica) => get(replica)));
-    await clock.advance(100);
-    expect(new Set(await first)).toEqual(new Set(["token_1"]));
-    expect(login.requests).toBe(1);
-    let reads = 0;
-    const { read } = store;
-    store.read = async (key): Promise<Shared> => {
-      reads += 1;
-      return read(key);
-    };
-    const release = login.hold();
-    await clock.advance(0.84 * hourMs - 100);
-    for (const replica of replicas) expect(await get(replica)).toBe("token_1");
-    await clock.advance(900);
-    for (const replica of replicas) expect(await get(replica)).toBe("token_1");
-    // The holder looked twice, the others once.
-    expect(reads).toBe(9);
-    release();
-    await clock.advance(3_000);
-    for (const replica of replicas) expect(await get(replica)).toBe("token_2");
-    expect(login.requests).toBe(2);
-    expect(reads).toBe(16);
-  });
+it("a due token of eight replicas is refreshed once; a replica that finds the lock held neither waits nor polls", async () => {
+  const { replicas, clock, login, get, store } = stageReplicas(8);
+  const first = Promise.all(replicas.map((replica) => get(replica)));
+  await clock.advance(100);
+  expect(new Set(await first)).toEqual(new Set(["token_1"]));
+  expect(login.requests).toBe(1);
+  let reads = 0;
+  const { read } = store;
+  store.read = async (key): Promise<Shared> => {
+    reads += 1;
+    return read(key);
+  };
+  const release = login.hold();
+  await clock.advance(0.84 * hourMs - 100);
+  for (const replica of replicas) expect(await get(replica)).toBe("token_1");
+  await clock.advance(900);
+  for (const replica of replicas) expect(await get(replica)).toBe("token_1");
+  // The holder looked twice, the others once.
+  expect(reads).toBe(9);
+  release();
+  await clock.advance(3_000);
+  for (const replica of replicas) expect(await get(replica)).toBe("token_2");
+  expect(login.requests).toBe(2);
+  expect(reads).toBe(16);
 });
 
-describe("a lock that is never released", () => {
-  it("is waited for a minute and a half, then ignored", async () => {
-    const { openReplica, clock, login, get, lock } = stageTokens();
-    await lock.tryAcquire(keyOfBlue);
-    const { source } = openReplica();
-    source.warm();
-    await clock.advance(89_000);
-    expect(login.requests).toBe(0);
-    await clock.advance(3_000);
-    expect(await get(source)).toBe("token_1");
-  });
+it("a lock that is never released is waited for a minute and a half, then ignored", async () => {
+  const { openReplica, clock, login, get, lock } = stageTokens();
+  await lock.tryAcquire(keyOfBlue);
+  const { source } = openReplica();
+  source.warm();
+  await clock.advance(89_000);
+  expect(login.requests).toBe(0);
+  await clock.advance(3_000);
+  expect(await get(source)).toBe("token_1");
 });
 
-describe("a holder that was paused", () => {
-  it("adopts the newer token that another one got meanwhile", async () => {
-    const { replicas, clock, login, get, openReplica, store } = stageReplicas(1);
-    const [holder = expect.unreachable()] = replicas;
-    const resume = login.hold();
-    holder.warm();
-    await clock.advance(10_000);
-    // Its lock has run out: another process gets its own.
-    const { source: other } = openReplica({ store, lock: createMemoryRefreshLock() });
-    expect(await get(other)).toBe("token_2");
-    await clock.advance(5_000);
-    resume();
-    await clock.advance(100);
-    expect(await get(holder)).toBe("token_2");
-    expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
-  });
+it("a holder that was paused adopts the newer token that another one got meanwhile", async () => {
+  const { replicas, clock, login, get, openReplica, store } = stageReplicas(1);
+  const [holder = expect.unreachable()] = replicas;
+  const resume = login.hold();
+  holder.warm();
+  await clock.advance(10_000);
+  // Its lock has run out: another process gets its own.
+  const { source: other } = openReplica({ store, lock: createMemoryRefreshLock() });
+  expect(await get(other)).toBe("token_2");
+  await clock.advance(5_000);
+  resume();
+  await clock.advance(100);
+  expect(await get(holder)).toBe("token_2");
+  expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
 });
 
 describe("401 for ever, over several replicas", () => {

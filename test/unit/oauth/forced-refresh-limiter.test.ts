@@ -32,40 +32,38 @@ it.each([
   expect(windowMs(useless)).toBe(ms);
 });
 
-describe("a 401 may cost a token", () => {
-  it.each<[string, Evidence, ReturnType<typeof suppressionOf>]>([
-    ["the first 401 of all", unknown, undefined],
-    ["after three doubtful refreshes", { ...unknown, site: { useless: 3, ageMs: 0 } }, undefined],
-    ["within the window", { ...unknown, site: { useless: 4, ageMs: 9_999 } }, "paused"],
-    ["after the window", { ...unknown, site: { useless: 4, ageMs: 10_000 } }, undefined],
-    ["though the last retry was accepted", { ...unknown, site: { useless: 0, ageMs: 0 } }, undefined],
-    ["soon after a useless one of another site", { ...unknown, anySite: { useless: 1, ageMs: 19_999 } }, "limited"],
-    [
-      "where the site accepted the token before",
-      { ...unknown, hasAccepted: true, anySite: { useless: 3, ageMs: 0 } },
-      undefined,
-    ],
-    ["the same, after more of them", { ...unknown, hasAccepted: true, anySite: { useless: 4, ageMs: 0 } }, "limited"],
-    ["later than that", { ...unknown, anySite: { useless: 1, ageMs: 20_000 } }, undefined],
-    ["soon after one of another site that helped", { ...unknown, anySite: { useless: 0, ageMs: 0 } }, undefined],
-    [
-      "the same, for a token that this site has accepted",
-      { ...proven, site: none, anySite: { useless: 4, ageMs: 0 } },
-      undefined,
-    ],
-    ["one 401 within a long window", proven, "paused"],
-    ["two in a row", { ...proven, run: 2 }, "paused"],
-    ["three in a row: revoked", { ...proven, run: 3 }, undefined],
-    [
-      "three in a row, less than 10 s after the last",
-      { ...proven, run: 3, site: { useless: 10, ageMs: 9_999 } },
-      "paused",
-    ],
-    ["three in a row for a token that was never accepted", { ...proven, isProven: false, run: 3 }, "paused"],
-    ["three in a row, where that was in vain before", { ...proven, run: 3, enough: 6 }, "paused"],
-  ])("%s", (_, evidence, suppression) => {
-    expect(suppressionOf(evidence)).toBe(suppression);
-  });
+it.each<[string, Evidence, ReturnType<typeof suppressionOf>]>([
+  ["the first 401 of all", unknown, undefined],
+  ["after three doubtful refreshes", { ...unknown, site: { useless: 3, ageMs: 0 } }, undefined],
+  ["within the window", { ...unknown, site: { useless: 4, ageMs: 9_999 } }, "paused"],
+  ["after the window", { ...unknown, site: { useless: 4, ageMs: 10_000 } }, undefined],
+  ["though the last retry was accepted", { ...unknown, site: { useless: 0, ageMs: 0 } }, undefined],
+  ["soon after a useless one of another site", { ...unknown, anySite: { useless: 1, ageMs: 19_999 } }, "limited"],
+  [
+    "where the site accepted the token before",
+    { ...unknown, hasAccepted: true, anySite: { useless: 3, ageMs: 0 } },
+    undefined,
+  ],
+  ["the same, after more of them", { ...unknown, hasAccepted: true, anySite: { useless: 4, ageMs: 0 } }, "limited"],
+  ["later than that", { ...unknown, anySite: { useless: 1, ageMs: 20_000 } }, undefined],
+  ["soon after one of another site that helped", { ...unknown, anySite: { useless: 0, ageMs: 0 } }, undefined],
+  [
+    "the same, for a token that this site has accepted",
+    { ...proven, site: none, anySite: { useless: 4, ageMs: 0 } },
+    undefined,
+  ],
+  ["one 401 within a long window", proven, "paused"],
+  ["two in a row", { ...proven, run: 2 }, "paused"],
+  ["three in a row: revoked", { ...proven, run: 3 }, undefined],
+  [
+    "three in a row, less than 10 s after the last",
+    { ...proven, run: 3, site: { useless: 10, ageMs: 9_999 } },
+    "paused",
+  ],
+  ["three in a row for a token that was never accepted", { ...proven, isProven: false, run: 3 }, "paused"],
+  ["three in a row, where that was in vain before", { ...proven, run: 3, enough: 6 }, "paused"],
+])("a 401 may cost a token %s", (_, evidence, suppression) => {
+  expect(suppressionOf(evidence)).toBe(suppression);
 });
 
 describe("useless refreshes in a row", () => {

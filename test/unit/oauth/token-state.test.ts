@@ -24,32 +24,33 @@ import {
   tokens,
 } from "./token-states.ts";
 
-describe("decide, for a request that takes any token,", () => {
-  it.each<{ name: Named; left: string; expected: string }>([
-    { name: "none", left: "to none", expected: "wait" },
-    { name: "none", left: "to another", expected: "wait" },
-    { name: "new", left: "to none", expected: "use" },
-    { name: "new", left: "to another", expected: "use" },
-    { name: "all but due", left: "to none", expected: "use" },
-    { name: "all but due", left: "to another", expected: "use" },
-    { name: "just due", left: "to none", expected: "use_and_refresh" },
-    { name: "just due", left: "to another till now", expected: "use_and_refresh" },
-    { name: "just due", left: "to another", expected: "use" },
-    { name: "due to its last ms", left: "to none", expected: "use_and_refresh" },
-    { name: "due to its last ms", left: "to another till now", expected: "use_and_refresh" },
-    { name: "due to its last ms", left: "to another", expected: "use" },
-    { name: "at its end", left: "to none", expected: "wait" },
-    { name: "at its end", left: "to another", expected: "wait" },
-    { name: "dead", left: "to none", expected: "wait" },
-    { name: "dead", left: "to another", expected: "wait" },
-  ])("with a token that is $name and left $left says $expected", ({ name, left, expected }) => {
+it.each<{ name: Named; left: string; expected: string }>([
+  { name: "none", left: "to none", expected: "wait" },
+  { name: "none", left: "to another", expected: "wait" },
+  { name: "new", left: "to none", expected: "use" },
+  { name: "new", left: "to another", expected: "use" },
+  { name: "all but due", left: "to none", expected: "use" },
+  { name: "all but due", left: "to another", expected: "use" },
+  { name: "just due", left: "to none", expected: "use_and_refresh" },
+  { name: "just due", left: "to another till now", expected: "use_and_refresh" },
+  { name: "just due", left: "to another", expected: "use" },
+  { name: "due to its last ms", left: "to none", expected: "use_and_refresh" },
+  { name: "due to its last ms", left: "to another till now", expected: "use_and_refresh" },
+  { name: "due to its last ms", left: "to another", expected: "use" },
+  { name: "at its end", left: "to none", expected: "wait" },
+  { name: "at its end", left: "to another", expected: "wait" },
+  { name: "dead", left: "to none", expected: "wait" },
+  { name: "dead", left: "to another", expected: "wait" },
+])(
+  "decide, for a request that takes any token, with a token that is $name and left $left says $expected",
+  ({ name, left, expected }) => {
     const leftToAnotherUntilMs = { "to none": 0, "to another till now": nowMs, "to another": nowMs + 1 }[left] ?? 0;
     const state = stateWith({ token: tokens[name], leftToAnotherUntilMs });
     expect(decide(state, { nowMs, thresholds })).toEqual(
       expected === "wait" ? { kind: "wait" } : { kind: expected, token: tokens[name] },
     );
-  });
-});
+  },
+);
 
 describe("decide, for a request that takes only a newer token,", () => {
   const older = token("older", dueAgeMs * 2);
