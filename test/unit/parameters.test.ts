@@ -191,3 +191,17 @@ describe("hostile bodies cost nothing (row 17 and 18)", () => {
     expect(tookMs).toBeLessThan(tenTimes(50));
   });
 });
+
+it.each([
+  ["{}", 0],
+  ['{"a":1}', 1],
+  ['{"a":1,"b":2,"c":3}', 3],
+  ['{"a":"1:2"}', 2],
+  ['{"a":"::::::"}', 3],
+  ["", 0],
+  [":", 1],
+  ["::::::::::::", 2],
+])("before the body is read, %s is known to have %d parameters at most", (text, most) => {
+  expect(mostParameters(body(text))).toBe(most);
+  expect(mostParameters(Buffer.from(text))).toBe(most);
+});
