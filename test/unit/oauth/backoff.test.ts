@@ -84,3 +84,15 @@ describe("what the other replicas hear", () => {
     expect(backoff.toShared()).toMatchObject({ pause: { failures: 1, remainingMs: 25 } });
   });
 });
+
+it.each<TokenAnswer>([throttled, { kind: "refused", status: 401 }, { kind: "failed" }])(
+  "after %o it is failing, until a token is seen",
+  (answer) => {
+    const backoff = new EndpointBackoff(new FakeClock(), () => 0.5);
+    expect(backoff.isFailing()).toBe(false);
+    backoff.onAnswer(answer);
+    expect(backoff.isFailing()).toBe(true);
+    backoff.onTokenSeen(new FakeClock().nowMs());
+    expect(backoff.isFailing()).toBe(false);
+  },
+);
