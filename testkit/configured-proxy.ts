@@ -19,6 +19,7 @@ export interface WrittenEnvironment {
 export interface ConfiguredProxy {
   readonly url: string;
   readonly statusUrl: string;
+  readonly adminUrl: string;
   readonly recorder: EventRecorder;
   /** Writes the configuration anew, and takes it up as SIGHUP does. */
   reload(environment: WrittenEnvironment): Promise<void>;
@@ -40,6 +41,7 @@ export async function startConfiguredProxy(
   return {
     url: urlOf(proxy.binds.listeners[0]),
     statusUrl: urlOf(proxy.binds.status),
+    adminUrl: urlOf(proxy.binds.admin),
     recorder,
     async reload(changed) {
       await proxy.apply(await load(folder, changed), "sighup");

@@ -1,13 +1,15 @@
 import { readFileSync } from "node:fs";
 
 export interface Recipe {
-  /** Its heading; a second one below the same heading is by key. */
+  /** Its heading; further ones below the same heading are by key, and by a token of the platform. */
   readonly title: string;
   /** Keys of an environment. */
   readonly yaml: string;
 }
 
 const page = readFileSync("docs/authorization-servers.md", "utf8");
+
+const further = ["", ", by key", ", by a token of the platform"];
 
 /** The recipes of docs/authorization-servers.md, in their order. */
 export const recipes: readonly Recipe[] = page
@@ -17,7 +19,7 @@ export const recipes: readonly Recipe[] = page
   .flatMap((section) => {
     const title = section.slice(0, section.indexOf("\n"));
     return [...section.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml = ""], index) => ({
-      title: index === 0 ? title : `${title}, by key`,
+      title: `${title}${further[index] ?? ""}`,
       yaml,
     }));
   });

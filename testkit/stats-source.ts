@@ -27,6 +27,7 @@ export function statsSource(change: Partial<Source> = {}): Source {
     credentials: () => [],
     redis: () => [],
     reload: () => ({ activeSinceMs: 1, isRefused: false }),
+    readAssertion: async () => ({ kind: "failed" }),
     droppedLogLines: () => 0,
     wallTime: createWallTime(systemClock),
     ...change,

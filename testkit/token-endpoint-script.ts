@@ -11,6 +11,8 @@ export class TokenEndpointScript {
   lifetimeSeconds = 3_600;
   /** Whether requests get a connection. */
   isConnected = true;
+  /** What stands in the file of each set that has one. */
+  assertion: Awaited<ReturnType<TokenEndpoint["readAssertion"]>> = { text: "read", expiresAtMs: undefined };
 
   readonly endpoint: TokenEndpoint = {
     post: async ({ body }, timeoutMs, onConnected) => {
@@ -21,6 +23,7 @@ export class TokenEndpointScript {
       return next === undefined ? this.issued(this.asked.length) : next();
     },
     sign: async () => "signed",
+    readAssertion: async () => this.assertion,
   };
 
   get requests(): number {

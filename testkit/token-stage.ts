@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../src/adapters/memory/token-store.ts";
 import { openTokens } from "../src/app/token-sources.ts";
 import type { Config } from "../src/config/config.ts";
-import type { CredentialSet } from "../src/model/environment.ts";
+import type { CredentialSet, TokenSettings } from "../src/model/environment.ts";
 import type { Event, NoNewerToken } from "../src/model/events.ts";
 import { Secret } from "../src/model/secret.ts";
 import { CredentialFailover } from "../src/oauth/credential-failover.ts";
@@ -39,6 +39,8 @@ interface Sharing {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
   readonly login: TokenEndpointScript;
+  /** How it asks, where that is not the service's own way. */
+  readonly token?: TokenSettings;
 }
 
 /** The tokens of one process and one site, on a clock and an authorization server that the test owns. */
@@ -51,13 +53,14 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const random = () => 0.5;
   const { report } = recorder;
 
-  const openMember = (name: string, { login: asked, ...shared }: Sharing) => {
+  const openMember = (name: string, { login: asked, token, ...shared }: Sharing) => {
     const set: CredentialSet = {
       label: `S1/${name}`,
       name,
       clientId: `client-${name}`,
       clientSecret: new Secret(`secret-${name}`),
       audience: "https://api",
+      token,
     };
     const towards = { backoff: new EndpointBackoff(clock, random), forcedRefreshes: new ForcedRefreshLimiter(clock) };
     const key = cacheKey("https://login", set);

@@ -21,7 +21,7 @@ export class AuthorizationServer {
       const body = { access_token: token, token_type: "Bearer", expires_in: lifetimeMs / 1_000 };
       return { kind: "answered", status: 200, body: JSON.stringify(body), retryAfter: undefined, date: undefined };
     };
-    return { post, sign: async () => "signed" };
+    return { post, sign: async () => "signed", readAssertion: async () => ({ kind: "failed" }) };
   }
 
   /** Whether the service would take it now. */

@@ -15,6 +15,7 @@ import { callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
 import { version } from "../version.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { createReadAssertion } from "./read-assertion.ts";
 import { redisNodes } from "./token-backend.ts";
 
 /**
@@ -39,6 +40,7 @@ export function openObservers(
     credentials: () => mergeShared(snapshots.credentials()),
     redis: () => completeNodes(redisNodes(active()), snapshots.redis()),
     reload: () => stats.reload,
+    readAssertion: createReadAssertion(clock),
     droppedLogLines,
     wallTime: createWallTime(clock),
   };

@@ -22,6 +22,7 @@ import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { SendStream } from "../pass-through/messages.ts";
 import type { Send } from "../proxy/messages.ts";
 import { KeyedResources, lingerMarginMs, poolEndings } from "./keyed-resources.ts";
+import { createReadAssertion } from "./read-assertion.ts";
 
 type Application = CallbackListenerConfig["application"];
 
@@ -39,6 +40,7 @@ const toAuthorizationServer = { connections: 8, requestsPerConnection: 1 };
 
 export function openUpstreams(clock: Clock, report: Report = () => {}) {
   const connectSettingsOf = createConnectSettings(clock, report);
+  const readAssertion = createReadAssertion(clock);
   const pools = new KeyedResources<ConnectionPool>(clock, poolEndings);
   const streamPools = new KeyedResources<StreamPool>(clock, poolEndings);
   const poolOf = new WeakMap<Environment | Application, ConnectionPool>();
@@ -82,7 +84,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
     tokenEndpointOf(environment: Environment, set: CredentialSet): TokenEndpoint {
       const { origin, path } = tokenUrlOf(environment, set);
       const pool = opened(authPoolsOf.get(environment)?.get(origin));
-      return { post: createPostTokenRequest(pool, path, clock), sign: signAssertion };
+      return { post: createPostTokenRequest(pool, path, clock), sign: signAssertion, readAssertion };
     },
     /** To the application of a listener for callbacks. */
     deliverTo: (application: Application) => createDeliver(opened(poolOf.get(application))),

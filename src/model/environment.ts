@@ -41,6 +41,8 @@ export type ClientAuth =
   /** Client id and secret by HTTP Basic (RFC 6749 section 2.3.1). */
   | { readonly method: "basic" }
   | AssertionAuth
+  /** An assertion (RFC 7523 section 2.2) that the platform puts into a file and renews there; the path is absolute. */
+  | { readonly method: "assertion"; readonly file: string }
   /** The environment's TLS client certificate (RFC 8705 section 2). */
   | { readonly method: "tls" };
 
@@ -233,6 +235,8 @@ export function identityOf(token: TokenSettings | undefined): string[] {
   const { method } = clientAuth;
   const settings: [name: string, value: string | undefined][] = [
     ["clientAuth", method === "post" ? undefined : method],
+    // What stands in the file is renewed, and stays the same client's.
+    ["assertion", method === "assertion" ? clientAuth.file : undefined],
     ["certificate", certificate],
     ["scope", scope],
     ["resource", resource],

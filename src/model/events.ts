@@ -298,6 +298,8 @@ export type TokenEvent =
       readonly cause?: string | undefined;
       /** How long no further request is made; undefined without such a pause. */
       readonly pauseMs: number | undefined;
+      /** What was left of the assertion from a file when it was sent, by its `exp`; negative where it had expired. */
+      readonly assertionRemainingMs?: number | undefined;
     }
   | {
       /** A token newly in use here, issued to this process or found in the shared cache. */

@@ -6,7 +6,7 @@ import type { NoNewerToken, Report, TokenOutage } from "../model/events.ts";
 import { describeNoToken, type Pause } from "./endpoint-backoff.ts";
 import type { Token, TokenSource } from "./token.ts";
 import type { TokenCache } from "./token-cache.ts";
-import { notSigned } from "./token-endpoint.ts";
+import { isNotAsked } from "./token-endpoint.ts";
 
 interface FailoverParts {
   readonly environment: string;
@@ -190,7 +190,7 @@ export class CredentialFailover implements TokenSource {
 }
 
 function describeFailure({ status, cause }: Pause): string {
-  if (cause === notSigned) return "the client assertion could not be signed, so none was asked for";
+  if (isNotAsked({ status, cause })) return `none was asked for (${cause})`;
   return `the authorization server ${describeNoToken(status)}${cause === undefined ? "" : ` (${cause})`}`;
 }
 

@@ -192,9 +192,12 @@ async function fetch(parts: RefreshParts, need: Need, lease: Lease | undefined):
     status: answer.status,
     cause: answer.kind === "issued" ? undefined : answer.cause,
     pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
+    assertionRemainingMs: answer.assertionRemainingMs,
   });
   if (answer.kind === "issued") return await publish(parts, need, answer.grant, startedMs);
-  const event = backoff.toShared();
+  // Each replica has a file of its own: a stale one must not stop the others.
+  const isOwn = answer.kind === "refused" && set.token?.clientAuth.method === "assertion";
+  const event = isOwn ? undefined : backoff.toShared();
   if (event !== undefined) await store.record(parts.key, event);
   return { kind: "paused", pause };
 }

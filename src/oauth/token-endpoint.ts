@@ -29,6 +29,13 @@ export interface AssertionClaims {
   readonly exp: number;
 }
 
+/** A token of the platform's, as it stands in a file, to be sent as the assertion (RFC 7523 section 2.2). */
+export interface FileAssertion {
+  readonly text: string;
+  /** Its `exp`, which only the server verifies, in milliseconds since 1970; undefined where it has none. */
+  readonly expiresAtMs: number | undefined;
+}
+
 /** A set's token endpoint. */
 export interface TokenEndpoint {
   /**
@@ -43,6 +50,8 @@ export interface TokenEndpoint {
   ) => Promise<TokenResponse | NoToken>;
   /** Signs an assertion (RFC 7523), with a `jti` that was never used before. `failed`: it cannot be signed. */
   readonly sign: (claims: AssertionClaims, by: AssertionAuth) => Promise<string | NoToken>;
+  /** Reads an assertion anew from its file (absolute path). `failed`: there is none that could be sent. */
+  readonly readAssertion: (file: string) => Promise<FileAssertion | NoToken>;
 }
 
 /** What goes with one token request. */
@@ -55,7 +64,13 @@ export interface Asking {
 }
 
 /** The result of one token request. `status` is the authorization server's, when it answered. */
-export type TokenAnswer = { readonly kind: "issued"; readonly grant: IssuedToken; readonly status: number } | NoToken;
+export type TokenAnswer = (
+  | { readonly kind: "issued"; readonly grant: IssuedToken; readonly status: number }
+  | NoToken
+) & {
+  /** What was left of a file's assertion when it was sent, by its `exp`; negative where it had expired. */
+  readonly assertionRemainingMs?: number;
+};
 
 /** `cause` says why: a code of the connection (ECONNREFUSED), the OAuth error code, or what is wrong with the response. */
 type NoToken = { readonly cause?: string | undefined } & (
@@ -66,11 +81,19 @@ type NoToken = { readonly cause?: string | undefined } & (
 
 /** The cause of a request that was not made, since its assertion could not be signed. */
 export const notSigned = "assertion not signed";
+
+/** Whether no request was made, since there was no assertion to send. The cause says why. */
+export function isNotAsked({ status, cause }: Partial<Pick<NoToken, "status" | "cause">>): boolean {
+  return status === undefined && cause?.startsWith("assertion ") === true;
+}
+
 const absentLifetimeMs = 300_000;
 /** Short, since an assertion is used once and at once; clocks may differ by nearly as much. */
 const assertionSeconds = 60;
 const longestLifetimeSeconds = 7 * 86_400;
 const longestTokenChars = 16_384;
+/** A signed JWT in its compact form (RFC 7515 section 7.1). */
+const signedJwt = /^[\w-]+\.([\w-]+)\.[\w-]+$/;
 /** `error` of RFC 6749 section 5.2; its longest registered code has 25 characters. */
 const errorCode = /^[\x20-\x21\x23-\x5b\x5d-\x7e]{1,64}$/;
 /** A text that has this much of a secret's beginning is taken for the secret. */
@@ -80,16 +103,30 @@ const b64token = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /** The client credentials grant (RFC 6749 section 4.4, spec 4.2). */
 export async function requestToken(
-  { post, sign }: TokenEndpoint,
+  endpoint: TokenEndpoint,
   set: CredentialSet,
   { wallMs, timeoutMs, onConnected = () => {} }: Asking,
 ): Promise<TokenAnswer> {
+  const nowMs = wallMs();
+  const assertion = await assertionOf(set, endpoint, nowMs);
+  if (assertion !== undefined && "kind" in assertion) return assertion;
+  const { text, expiresAtMs } = assertion ?? {};
+  const response = await endpoint.post(tokenRequest(set, text), timeoutMs, onConnected);
+  const answer = response.kind === "answered" ? readResponse(response, set, text, wallMs) : response;
+  return expiresAtMs === undefined ? answer : { ...answer, assertionRemainingMs: expiresAtMs - nowMs };
+}
+
+/** What proves the client, where that is an assertion; or why there is none. An expired one is sent: clocks may differ. */
+async function assertionOf(
+  set: CredentialSet,
+  { sign, readAssertion }: TokenEndpoint,
+  nowMs: number,
+): Promise<Partial<FileAssertion> | NoToken | undefined> {
   const clientAuth = set.token?.clientAuth;
-  const assertion =
-    clientAuth?.method === "private_key_jwt" ? await sign(claimsOf(set, clientAuth, wallMs()), clientAuth) : undefined;
-  if (typeof assertion === "object") return assertion;
-  const response = await post(tokenRequest(set, assertion), timeoutMs, onConnected);
-  return response.kind === "answered" ? readResponse(response, set, assertion, wallMs) : response;
+  if (clientAuth?.method === "assertion") return readAssertion(clientAuth.file);
+  if (clientAuth?.method !== "private_key_jwt") return undefined;
+  const signed = await sign(claimsOf(set, clientAuth, nowMs), clientAuth);
+  return typeof signed === "string" ? { text: signed } : signed;
 }
 
 /** The client speaks for itself, to this server and for a moment only. */
@@ -206,6 +243,19 @@ function secretsIn(set: CredentialSet, assertion: string | undefined): string[] 
   if (secret === undefined) return [];
   if (set.token?.clientAuth.method !== "basic") return [secret];
   return [secret, formEncode(secret), basicCredentials(set).slice("Basic ".length)];
+}
+
+/**
+ * Reads a signed JWT, without verifying it.
+ * @returns what is wrong with it, where it is none
+ */
+export function parseAssertion(text: string): FileAssertion | "empty" | "no signed JWT" {
+  if (text === "") return "empty";
+  const [, payload] = (text.length <= longestTokenChars && signedJwt.exec(text)) || [];
+  const claims = payload === undefined ? undefined : parseObject(Buffer.from(payload, "base64url").toString("utf8"));
+  if (claims === undefined) return "no signed JWT";
+  const { exp } = claims;
+  return { text, expiresAtMs: typeof exp === "number" ? exp * 1_000 : undefined };
 }
 
 function parseObject(body: string): Record<string, unknown> | undefined {

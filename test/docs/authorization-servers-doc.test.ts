@@ -57,7 +57,8 @@ async function ask(recipe: Recipe, answer: object) {
     const body = JSON.stringify(answer);
     return { kind: "answered", status: 200, body, retryAfter: undefined, date: undefined } as const;
   };
-  const result = await requestToken({ post, sign: signAssertion }, set, {
+  const readAssertion = async () => ({ text: jwt, expiresAtMs: undefined });
+  const result = await requestToken({ post, sign: signAssertion, readAssertion }, set, {
     wallMs: () => 1_800_000_000_500,
     timeoutMs: 5_000,
   });
@@ -75,6 +76,7 @@ const byKey = (clientId: string) => ({
   client_assertion_type: jwtBearer,
   client_assertion: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
 });
+const byPlatform = (clientId: string) => ({ ...byKey(clientId), client_assertion: jwt });
 const keycloak = {
   access_token: jwt,
   expires_in: 300,
@@ -101,6 +103,12 @@ const shapes: Readonly<
     answer: keycloak,
     seconds: 300,
   },
+  "Keycloak, by a token of the platform": {
+    url: /\/realms\/payments\/protocol\/openid-connect\/token$/,
+    fields: { ...byPlatform("system:serviceaccount:payments:countersign"), scope: "orders" },
+    answer: keycloak,
+    seconds: 300,
+  },
   "Microsoft Entra ID": {
     url: /^https:\/\/login\.microsoftonline\.com\/[\d-]+\/oauth2\/v2\.0\/token$/,
     fields: { ...inBody, scope: "api://orders/.default" },
@@ -110,6 +118,12 @@ const shapes: Readonly<
   "Microsoft Entra ID, by key": {
     url: /\/oauth2\/v2\.0\/token$/,
     fields: { ...byKey("66666666-7777-8888-9999-000000000000"), scope: "api://orders/.default" },
+    answer: entra,
+    seconds: 3_599,
+  },
+  "Microsoft Entra ID, by a token of the platform": {
+    url: /\/oauth2\/v2\.0\/token$/,
+    fields: { ...byPlatform("66666666-7777-8888-9999-000000000000"), scope: "api://orders/.default" },
     answer: entra,
     seconds: 3_599,
   },

@@ -62,6 +62,25 @@ export function credentialInfo(source: Source): Samples<OfSet | "position"> {
   );
 }
 
+/** Each file is read once, however many sets it proves. An assertion that does not say when it expires has no series. */
+export async function assertionExpiry(source: Source): Promise<Samples<OfSet>> {
+  const known = new Map<string, ReturnType<Source["readAssertion"]>>();
+  const expirySeconds = async (file: string): Promise<number | undefined> => {
+    const reading = known.get(file) ?? source.readAssertion(file);
+    known.set(file, reading);
+    const read = await reading;
+    return "kind" in read ? 0 : read.expiresAtMs && read.expiresAtMs / 1_000;
+  };
+  const sets = source.configured().environments.flatMap((environment) =>
+    credentialSetsOf(environment).map(async ({ set: { label, token } }): Promise<Samples<OfSet>> => {
+      if (token?.clientAuth.method !== "assertion") return [];
+      const seconds = await expirySeconds(token.clientAuth.file);
+      return seconds === undefined ? [] : [[{ environment: environment.name, credential: label }, seconds]];
+    }),
+  );
+  return (await Promise.all(sets)).flat();
+}
+
 /** A file is read once as long as it stays configured. */
 export function createCertificateExpiry() {
   let known: ReadonlyMap<string, number | undefined> = new Map();

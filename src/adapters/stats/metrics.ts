@@ -1,6 +1,7 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { version } from "../../version.ts";
 import {
+  assertionExpiry,
   bridgeActive,
   createCertificateExpiry,
   credentialInfo,
@@ -41,12 +42,13 @@ export function createMetrics(source?: Source) {
     name: string,
     help: string,
     labelNames: readonly Label[],
-    ask: (source: Source) => readonly Sample<Label>[],
+    ask: (source: Source) => readonly Sample<Label>[] | Promise<readonly Sample<Label>[]>,
   ) => {
-    const collect = function (this: Gauge<Label>) {
+    const collect = async function (this: Gauge<Label>) {
       if (source === undefined) return;
+      const samples = await ask(source);
       this.reset();
-      for (const [labels, value] of ask(source)) this.set(labels, value);
+      for (const [labels, value] of samples) this.set(labels, value);
     };
     return new Gauge({ name, help, labelNames: [...labelNames], registers, collect });
   };
@@ -227,6 +229,12 @@ export function createMetrics(source?: Source) {
       "Always 1; a configured set by its position at its site: first or second.",
       ["environment", "credential", "position"],
       credentialInfo,
+    ),
+    assertionExpiry: gauge(
+      "countersign_assertion_expiry_timestamp_seconds",
+      "When the assertion in the file of a set expires, read at each scrape; 0 while there is none that could be sent.",
+      ["environment", "credential"],
+      assertionExpiry,
     ),
     tokenCache: counter("countersign_token_cache_total", "Look-ups of a token by tier and result.", ["tier", "result"]),
     refreshLock: counter("countersign_refresh_lock_total", "Tries for the refresh lock by result.", ["result"]),

@@ -2,6 +2,7 @@ import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { Caller, CallersTls } from "../../model/listener.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
+import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
 
 /** What a configuration has that series are started for, or that is shown. */
 export interface Configured {
@@ -43,6 +44,8 @@ export interface Source {
   /** Each set once. */
   credentials(): readonly CredentialSnapshot[];
   redis(): readonly RedisSnapshot[];
+  /** As for a token request. */
+  readonly readAssertion: TokenEndpoint["readAssertion"];
   /** Since when the configuration is active, by the wall clock, and whether the files now hold another one that was refused. */
   reload(): { readonly activeSinceMs: number | undefined; readonly isRefused: boolean };
   droppedLogLines(): number;

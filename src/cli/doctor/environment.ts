@@ -38,7 +38,7 @@ import {
   type Target,
   targetAt,
 } from "./connection.ts";
-import { checkToken } from "./token.ts";
+import { checkAssertion, checkToken } from "./token.ts";
 
 /** All in parallel. */
 export async function checkEnvironments(run: OpenRun): Promise<Check[]> {
@@ -77,7 +77,8 @@ async function checkEnvironment(environment: Environment, run: OpenRun): Promise
   const needless = skip("no site has credentials, so the authorization server is not asked");
   const none = sets.length === 0 ? [toCheck({ ...about, subject: authUrl?.host ?? "tokens" }, needless)] : [];
   const byTopic = hostTopics.flatMap((topic) => hosts.flat().filter((each) => each.topic === topic));
-  return [...egress, ...byTopic, ...none, ...(await Promise.all(tokens))];
+  const assertions = await Promise.all(sets.map((set) => checkAssertion(set, run)));
+  return [...egress, ...byTopic, ...none, ...assertions.flat(), ...(await Promise.all(tokens))];
 }
 
 /** Without a token, the orders of sites with `bridge` are signed. */

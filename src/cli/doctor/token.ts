@@ -3,7 +3,13 @@ import type { Config } from "../../config/config.ts";
 import { type CredentialSet, tokenUrlOf } from "../../model/environment.ts";
 import { describeNoToken } from "../../oauth/endpoint-backoff.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
-import { notSigned, requestToken, type TokenAnswer } from "../../oauth/token-endpoint.ts";
+import {
+  isNotAsked,
+  notSigned,
+  requestToken,
+  type TokenAnswer,
+  type TokenEndpoint,
+} from "../../oauth/token-endpoint.ts";
 import type { EndpointPause, IssuedToken } from "../../oauth/token-store.ts";
 import { printable } from "../terminal.ts";
 import {
@@ -72,6 +78,31 @@ async function share(
   return isThere ? "and shared from now on" : "but Redis did not take it";
 }
 
+/** Less is left of no assertion that is renewed in time, however short they live. */
+const lastMs = 60_000;
+
+/** What stands in the file whose assertion proves a set; none for other sets. */
+export async function checkAssertion({ environment, set }: SharedSet, run: OpenRun): Promise<Check[]> {
+  const clientAuth = set.token?.clientAuth;
+  if (clientAuth?.method !== "assertion") return [];
+  const about = { topic: "token" as const, environment: environment.name, subject: `${set.label}, its assertion` };
+  const read = await run.upstreams.tokenEndpointOf(environment, set).readAssertion(clientAuth.file);
+  return [toCheck(about, evaluateAssertion(read, clientAuth.file, run.clock.wallMs()))];
+}
+
+type AssertionRead = Awaited<ReturnType<TokenEndpoint["readAssertion"]>>;
+
+function evaluateAssertion(read: AssertionRead, file: string, nowMs: number): CheckResult {
+  const renew = "see what renews it: the kubelet (a projected token), spiffe-helper or another agent";
+  if ("kind" in read) return fail(read.cause ?? "it cannot be read", `mount the platform's token there; ${renew}`);
+  const { expiresAtMs } = read;
+  if (expiresAtMs === undefined) return ok(`file ${file} has one that does not say when it expires`);
+  const leftMs = expiresAtMs - nowMs;
+  if (leftMs <= 0) return fail(`that in file ${file} expired ${formatSpan(-leftMs)} ago`, renew);
+  const detail = `that in file ${file} expires in ${formatSpan(leftMs)}`;
+  return leftMs < lastMs ? warn(detail, renew) : ok(detail);
+}
+
 export function checkEncryptionKeys({ config, sets }: OpenRun): Check[] {
   const about = { topic: "redis" as const, subject: "encryptionKeys" };
   return config.tokens.cache === "memory" ? [] : [toCheck(about, evaluateEncryptionKeys(sets))];
@@ -126,6 +157,7 @@ function explainNoToken(answer: NotIssued, { environment, set }: ConfiguredSet, 
     case "failed": {
       const { status, cause } = answer;
       if (cause === notSigned) return fail("the client assertion could not be signed", "see that privateKey is whole");
+      if (isNotAsked(answer)) return skip("there is no assertion to send");
       if (status === undefined) return fail(`no complete answer (${cause ?? "UNKNOWN"})`, "run this again");
       if (status >= 500)
         return fail(`the authorization server is in trouble (${status})`, "that is its owner's to fix");
@@ -153,6 +185,7 @@ function fixRefusal(set: CredentialSet, { secretOrigins }: Config): string {
     basic: `secret (${origin})`,
     private_key_jwt: `key (${origin}), its token.assertion`,
     tls: "certificate (tls.certFile)",
+    assertion: `iss, sub and aud of its assertion${clientAuth?.method === "assertion" ? ` (${clientAuth.file})` : ""}`,
   }[clientAuth?.method ?? "post"];
   const asked = Object.entries({ audience, scope: token?.scope, resource: token?.resource });
   const wanted = asked.flatMap(([name, value]) => (value === undefined ? [] : [`${name} (${printable(value)})`]));

@@ -20,6 +20,12 @@ const assertion = mapping("What an assertion says beside the client id (RFC 7523
     .describe("PEM file of the key's certificate, where the server knows keys by `x5t` and `x5t#S256` (Entra ID)."),
 });
 
+const fileAssertion = mapping("A JWT of the platform's that is sent as the assertion, as it stands.", {
+  file: text.describe(
+    "Path of its file, relative to the configuration file. It is read anew for each token request, and a renewal changes nothing else.",
+  ),
+});
+
 /** How tokens are asked for; of an environment, and key by key of one credential set. */
 export const tokenSettings = mapping(
   "How tokens are asked for, where that is not the service's own way (spec 4.2): see docs/authorization-servers.md. " +
@@ -27,11 +33,14 @@ export const tokenSettings = mapping(
   {
     url: tokenUrl.optional().describe("Address of the token endpoint, instead of authUrl. Never the baseUrl's origin."),
     clientAuth: z
-      .enum(["post", "basic", "private_key_jwt", "tls"])
+      .union([z.enum(["post", "basic", "private_key_jwt", "tls"]), z.strictObject({ assertion: fileAssertion })], {
+        error: "write post or basic or private_key_jwt or tls, or { assertion: { file: /path } }",
+      })
       .optional()
       .describe(
         "How the client proves itself: `post` (client id and secret in the body), `basic` (RFC 6749 section 2.3.1), " +
-          "`private_key_jwt` (RFC 7523; the set has a privateKey) or `tls` (RFC 8705; the environment's `tls.certFile`). Default: post.",
+          "`private_key_jwt` (RFC 7523; the set has a privateKey), `tls` (RFC 8705; the environment's `tls.certFile`) or " +
+          "`{ assertion: { file: … } }` (RFC 7523; a token that the platform renews). Default: post.",
       ),
     body: z.enum(["form", "json"]).optional().describe("How the request's fields are written. Default: form."),
     audience: printable

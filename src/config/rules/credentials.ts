@@ -13,6 +13,7 @@ import {
   checkTokenSettings,
   type EnvironmentSettings,
   loadClientAuth,
+  methodOf,
   needs,
   type WrittenSet,
 } from "./token-settings.ts";
@@ -64,18 +65,18 @@ export async function loadCredentials(
 /** A set whose parts stand in a folder, written out. What cannot be read is reported, and left out. */
 async function writeOut(
   { dir, ...set }: Extract<RawCredentialSet, { dir: string }>,
-  { clientAuth = "post", audience }: RawTokenSettings,
+  settings: RawTokenSettings,
   needsAudience: boolean,
   context: LoadContext,
 ): Promise<WrittenSet> {
   const clientId = await context.readText(`${dir}/client-id`, "client id");
   const file = `${dir}/audience`;
   const hasOwn = needsAudience || (await context.hasFile(file));
-  const key = needs[clientAuth];
+  const key = needs[methodOf(settings)];
   return {
     ...set,
     clientId,
-    audience: hasOwn ? await context.readText(file, "audience") : audience,
+    audience: hasOwn ? await context.readText(file, "audience") : settings.audience,
     ...(key && { [key]: { file: `${dir}/${fileNames[key]}` } }),
   };
 }

@@ -1,4 +1,5 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { resolve } from "node:path";
 import { type Address, type AssertionAuth, type ClientAuth, type Tls, tokenPath } from "../../model/environment.ts";
 import type { Secret } from "../../model/secret.ts";
 import { missingSecret } from "../form/check-form.ts";
@@ -34,6 +35,10 @@ export function checkTokenSettings(
   }
   const { clientAuth, url } = { ...environment.token, ...raw };
   const atClientAuth = context.in("clientAuth");
+  if (typeof raw.clientAuth === "object") {
+    const file = absolute(raw.clientAuth, context);
+    atClientAuth.in("assertion", "file").warnOfMount(file, file);
+  }
   if (raw.clientAuth === "tls" && environment.tls.cert === undefined) {
     const fix = "add certFile and keyFile to the environment's tls, or choose another clientAuth";
     atClientAuth.report("clientAuth tls needs the environment's client certificate", fix);
@@ -82,12 +87,22 @@ interface LoadedClientAuth {
   readonly clientSecret: Secret | undefined;
 }
 
+export function methodOf({ clientAuth = "post" }: RawTokenSettings): ClientAuth["method"] {
+  return typeof clientAuth === "object" ? "assertion" : clientAuth;
+}
+
+/** The file is not read here: it comes and goes without a change of the configuration. */
+function absolute({ assertion }: { assertion: { file: string } }, { state }: LoadContext): string {
+  return resolve(state.folder, assertion.file);
+}
+
 /** The key of a set that says where the proof is. */
 export const needs = {
   post: "clientSecret",
   basic: "clientSecret",
   private_key_jwt: "privateKey",
   tls: undefined,
+  assertion: undefined,
 } as const;
 /** What jose takes, and what RFC 7518 section 3.3 asks for. */
 const leastRsaBits = 2_048;
@@ -104,7 +119,7 @@ export async function loadClientAuth(
   environment: EnvironmentSettings,
   locate: (key: string) => LoadContext,
 ): Promise<LoadedClientAuth | undefined> {
-  const method = settings.clientAuth ?? "post";
+  const method = methodOf(settings);
   // A secret that is never used is an error: it was meant for something.
   for (const key of ["clientSecret", "privateKey"] as const) {
     if (raw[key] === undefined || key === needs[method]) continue;
@@ -112,21 +127,26 @@ export async function loadClientAuth(
     const fix = `remove it, or write clientAuth ${fits}`;
     locate(key).report(`${key} does not go with clientAuth ${method}`, fix, "hidden");
   }
-  if (method === "tls") {
-    return environment.tls.cert === undefined ? undefined : { clientAuth: { method }, clientSecret: undefined };
+  const { clientAuth: wanted = "post" } = settings;
+  if (typeof wanted === "object") {
+    const file = absolute(wanted, locate("token"));
+    return { clientAuth: { method: "assertion", file }, clientSecret: undefined };
   }
-  const key = needs[method];
+  if (wanted === "tls") {
+    return environment.tls.cert === undefined ? undefined : { clientAuth: { method: wanted }, clientSecret: undefined };
+  }
+  const key = needs[wanted];
   const [source, at] = [raw[key], locate(key)];
   if (source === undefined) {
     const { message, fix } = missingSecret(key);
     return at.report(message, fix);
   }
-  if (method === "private_key_jwt") {
+  if (wanted === "private_key_jwt") {
     const clientAuth = await loadAssertionAuth(source, settings, environment, at);
     return clientAuth && { clientAuth, clientSecret: undefined };
   }
   const clientSecret = await at.loadSecret(source);
-  return clientSecret && { clientAuth: { method }, clientSecret };
+  return clientSecret && { clientAuth: { method: wanted }, clientSecret };
 }
 
 async function loadAssertionAuth(

@@ -1,6 +1,7 @@
 /** What the doctor says about sets that ask for tokens in another way than the service's own. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { clientKey } from "../../../testkit/certificates.ts";
+import { platformToken, tokenFor } from "../../../testkit/platform-token.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { diagnose } from "./doctor-run.ts";
 import { openFolder } from "./doctor-setup.ts";
@@ -24,14 +25,15 @@ const granted = { access_token: "canary-token", token_type: "Bearer", expires_in
 const refused = { error: "invalid_scope", error_description: "canary" };
 const post = "clientSecret: { file: DIR/green }";
 
-async function diagnoseSet(set: string, login: { readonly url: string }, more = "") {
+async function diagnoseSet(set: string, login: { readonly url: string }, more = "", assertion?: string) {
   const service = await startLogin(404, {});
   const { folder, write } = await openFolder();
   folder.write("key", clientKey);
+  if (assertion !== undefined) folder.write("token", assertion);
   const sites = `sites: { S1: { credentials: [ { name: one, clientId: one-id, ${set} } ] } }`;
   const sandbox = `baseUrl: "${service.url}", allowPlaintext: true, ${sites}, token: { url: "${login.url}/as/token"${more} }`;
-  const { of } = await diagnose(write({ environments: { sandbox } }));
-  return { of, path: folder.path };
+  const { of, hasFailed } = await diagnose(write({ environments: { sandbox } }));
+  return { of, hasFailed, path: folder.path };
 }
 
 it("says that a token comes, and looks at the endpoint's host", async () => {
@@ -74,4 +76,54 @@ it.each([
 ] as const)("names token.url where a %i tells that it is wrong", async (status, body, says) => {
   const { of } = await diagnoseSet(post, await startLogin(status, body));
   expect(of("token")).toEqual([expect.stringMatching(says)]);
+});
+
+/** Row 100. */
+describe("of the assertion in a file it says", () => {
+  const more = ", clientAuth: { assertion: { file: DIR/token } }";
+  const renew = "see what renews it: the kubelet (a projected token), spiffe-helper or another agent";
+  const issued = "ok S1/one: issued, valid for 60 min, not kept (tokens.cache is memory)";
+
+  it.each([
+    ["how long it lives", tokenFor(2_730), "ok S1/one, its assertion: that in file DIR/token expires in 45 min"],
+    [
+      "that it does not say",
+      platformToken({}),
+      "ok S1/one, its assertion: file DIR/token has one that does not say when it expires",
+    ],
+    [
+      "that its end is near",
+      tokenFor(40),
+      `warn S1/one, its assertion: that in file DIR/token expires in N s | ${renew}`,
+    ],
+    [
+      "that it is over",
+      tokenFor(-180),
+      `fail S1/one, its assertion: that in file DIR/token expired 3 min ago | ${renew}`,
+    ],
+  ])("%s", async (_, assertion, says) => {
+    const { of, path } = await diagnoseSet("", await startLogin(200, granted), more, assertion);
+    expect(of("token").map((line) => line.replaceAll(path, "DIR").replace(/in \d\d s/, "in N s"))).toEqual([
+      says,
+      issued,
+    ]);
+  });
+
+  it("that there is none, and asks nobody", async () => {
+    const login = await startLogin(200, granted);
+    const { of, path, hasFailed } = await diagnoseSet("", login, more);
+    expect(of("token")).toEqual([
+      `fail S1/one, its assertion: assertion file ${path}/token: ENOENT | mount the platform's token there; ${renew}`,
+      "skipped S1/one: there is no assertion to send",
+    ]);
+    expect(hasFailed).toBe(true);
+    expect(login.requests.filter(({ head }) => head.startsWith("POST"))).toEqual([]);
+  });
+
+  it("what to compare where it is refused", async () => {
+    const { of, path } = await diagnoseSet("audience: c", await startLogin(401, refused), more, tokenFor(60));
+    expect(of("token")[1]).toContain(
+      `compare client id, iss, sub and aud of its assertion (${path}/token) and audience (c) with what the authorization server has`,
+    );
+  });
 });

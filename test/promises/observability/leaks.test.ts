@@ -8,6 +8,7 @@ import { clientKey } from "../../../testkit/certificates.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
+import { tokenFor } from "../../../testkit/platform-token.ts";
 import { sendRaw } from "../../../testkit/raw-caller.ts";
 import { type RawRequest, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import {
@@ -209,6 +210,7 @@ it.each([
 
 const keyLine = clientKey.split("\n")[1] ?? "";
 const encoded = "canary+client-secret%26-basic";
+const platformAssertion = tokenFor(60);
 
 /** What a client shows of itself in each way, and the settings for it. */
 const proofs = [
@@ -226,6 +228,11 @@ const proofs = [
     what: "an assertion",
     settings: { clientAuth: "private_key_jwt", set: { privateKey: { file: "DIR/key.pem" } } },
     shown: (request: RawRequest) => new URLSearchParams(request.body).get("client_assertion") ?? "",
+  },
+  {
+    what: "the platform's assertion",
+    settings: { clientAuth: { assertion: { file: "DIR/platform-token" } }, set: {} },
+    shown: () => platformAssertion,
   },
 ];
 
@@ -249,7 +256,7 @@ it.each(proofs)(
         token: { url: `${login.url}/token`, clientAuth },
         sites: { S1000000001: { credentials: [{ name: "one", clientId: "one-id", ...set }] } },
       },
-      { secret: "canary client-secret&-basic", "key.pem": clientKey },
+      { secret: "canary client-secret&-basic", "key.pem": clientKey, "platform-token": platformAssertion },
     );
     expect(await failing(url, values, { "Countersign-Timeout-Ms": "2000" })).toBe("credentials_refused");
     await recorder.nth("request_finished", 1);

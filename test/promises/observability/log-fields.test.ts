@@ -101,6 +101,7 @@ const requested = {
   status: 401,
   cause: "invalid_client",
   pauseMs: 1,
+  assertionRemainingMs: 1,
 } as const;
 const failedCommand = { kind: "redis_failed", node: "cache", failure: "timeout" } as const;
 const handshake = { kind: "handshake_failed", listener: ":7411", reason: "CERT_HAS_EXPIRED" } as const;

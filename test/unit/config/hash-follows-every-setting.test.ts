@@ -80,6 +80,10 @@ const variants: readonly string[] = [
       [inSandbox, `${inSandbox}    tls: { certFile: cert, keyFile: key }\n`],
     );
   }),
+  ...["a", "b"].map((file) => {
+    const token = `{ clientAuth: { assertion: { file: ${file} } } }`;
+    return edited([set, `{ name: blue, clientId: a, audience: b, token: ${token} }`]);
+  }),
   ...["{}", "{ audience: a }", "{ keyId: a }", "{ algorithm: ES256, keyId: b }", "{ certFile: cert }"].map(
     (assertion) => {
       const token = `{ clientAuth: private_key_jwt, assertion: ${assertion} }`;

@@ -92,3 +92,29 @@ test("each way has the environment's certificate, since a server may bind tokens
   const { fingerprint256: certificate } = new X509Certificate(clientCertificate);
   expect(sets).toMatchObject([{ token: { clientAuth: { method: "private_key_jwt" }, certificate } }]);
 });
+
+describe("an assertion's file (row 100)", () => {
+  const environment = 'token: { url: "https://login.example/token", clientAuth: { assertion: { file: run/token } } }';
+  const set = "name: a, clientId: system:serviceaccount:payments:countersign";
+
+  test("is found from the configuration's folder, and need not be there", async () => {
+    const { sets, files, folder } = await load(environment, [set]);
+    const file = `${folder.path}/run/token`;
+    expect(sets).toMatchObject([{ clientSecret: undefined, token: { clientAuth: { method: "assertion", file } } }]);
+    expect([...files.keys()]).not.toContain(file);
+  });
+
+  test("is no part of a set's folder", async () => {
+    const { sets } = await load(environment, ["name: a, dir: DIR/bare"], { "bare/client-id": "bare-id" });
+    expect(sets).toMatchObject([{ clientId: "bare-id", clientSecret: undefined }]);
+  });
+
+  test("is told of where it is mounted by itself, and would never be renewed", async () => {
+    const folder = new ConfigFolder();
+    const mountPoints = new Set([`${folder.path}/run/token`]);
+    const yaml = edited([authUrl, `    ${environment}\n`], [blue, `          - { ${set} }\n`]);
+    const { warnings } = await folder.loadSound(yaml, { mountPoints });
+    const [{ path } = {}] = warnings.filter(({ code }) => code === "mounted_by_subpath");
+    expect(path).toBe("environments.sandbox.token.clientAuth.assertion.file");
+  });
+});

@@ -58,6 +58,16 @@ const settings = [
     /not known/,
     /post or basic or private_key_jwt or tls/,
   ]),
+  fault("a token of the platform's written out", besideAuthUrl(`clientAuth: { assertion: canary }`), [
+    ".token.clientAuth.assertion",
+    /must be a mapping/,
+    /^write a mapping/,
+  ]),
+  fault(
+    "a client secret beside an assertion's file",
+    withOne("audience: a, clientSecret: { file: DIR/green }, token: { clientAuth: { assertion: { file: DIR/a } } }"),
+    [`${set}.clientSecret`, /^clientSecret does not go with clientAuth assertion$/, /remove it/],
+  ),
   fault(
     "clientAuth tls without a client certificate",
     edited([authUrl, `${authUrl}    token: { clientAuth: tls } # here\n`], [blue, bare]),

@@ -262,3 +262,45 @@ describe("a revocation of everything while replicas use different tokens", () =>
     expect(login.requests).toBe(2);
   });
 });
+
+/** Row 100. */
+describe("replicas whose assertions come from a file of each", () => {
+  const token = {
+    url: undefined,
+    clientAuth: { method: "assertion", file: "/run/token" },
+    body: "form",
+    scope: undefined,
+    resource: undefined,
+    extra: {},
+    lifetimeMs: undefined,
+  } as const;
+
+  it("get a token at once though one of them is refused with a stale file, and it then has theirs", async () => {
+    const { clock, login, openReplica, get } = stageTokens();
+    const [stale, good] = [openReplica({ token }).source, openReplica({ token }).source];
+    login.next(answered(401, '{"error":"invalid_client"}'));
+    await expect(get(stale)).rejects.toMatchObject({ code: "credentials_refused" });
+    expect(await get(good)).toBe("token_2");
+    await clock.advance(10_000);
+    expect(await get(stale)).toBe("token_2");
+    expect(login.requests).toBe(2);
+  });
+
+  it("use their token to its end while there is no file, and ask again once there is one", async () => {
+    const { clock, login, recorder, openReplica, get } = stageTokens();
+    const { source } = openReplica({ token });
+    expect(await get(source)).toBe("token_1");
+    const read = login.assertion;
+    login.assertion = { kind: "failed", cause: "assertion file /run/token: ENOENT" };
+    await clock.advance(0.9 * hourMs);
+    expect(await get(source)).toBe("token_1");
+    expect(login.requests).toBe(1);
+    expect(recorder.of("token_requested").at(-1)).toMatchObject({
+      result: "failed",
+      cause: "assertion file /run/token: ENOENT",
+    });
+    login.assertion = read;
+    await clock.advance(30_000);
+    expect(await get(source)).toBe("token_2");
+  });
+});

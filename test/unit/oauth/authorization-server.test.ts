@@ -107,7 +107,7 @@ describe("a caller without a token is told", () => {
       { kind: "malformed", status: 200, cause: "answer too long" },
       "(answer too long)",
     ],
-    ["that no request was made", { kind: "failed", cause: notSigned }, "client assertion could not be signed, so none"],
+    ["that no request was made", { kind: "failed", cause: notSigned }, "none was asked for (assertion not signed)"],
   ] as const)("%s", async (_, answer, says) => {
     const { clock, login, get } = stageTokens();
     for (let n = 0; n < 5; n++) login.next(answer);

@@ -64,6 +64,14 @@ const byKey = (privateKey: string, change: object = {}) => ({
   ...change,
 });
 
+const byFile = (file: string) => asked({ clientAuth: { method: "assertion", file } });
+
+it("is one by the file of the assertion, whatever stands in it (row 100)", () => {
+  const [one, other] = [byFile("/run/one"), byFile("/run/other")].map((each) => cacheKey("https://login", each));
+  expect(one).toBe(cacheKey("https://login", byFile("/run/one")));
+  expect(one).not.toBe(other);
+});
+
 describe("the cache key of a set with settings of its own (row 72)", () => {
   it("is that of a set without any, where they only write out what is so, or the way to a token", () => {
     for (const same of [asked(), asked({ body: "json", lifetimeMs: 60_000 })]) {

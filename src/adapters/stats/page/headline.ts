@@ -1,6 +1,6 @@
 import { type FailureCode, failures } from "../../../model/errors.ts";
 import { listNames } from "../../../model/names.ts";
-import { notSigned } from "../../../oauth/token-endpoint.ts";
+import { isNotAsked } from "../../../oauth/token-endpoint.ts";
 import type { RecentFailure, RecentStep } from "../recent-requests.ts";
 import type { EnvironmentStatus, StatusSnapshot } from "../stats.ts";
 import { sumOf } from "../sums.ts";
@@ -182,7 +182,7 @@ export function describeCause(last: TokenRequestStatus | undefined): string {
     case "malformed":
       return `answers what is no token${status}`;
     default:
-      if (last?.cause === notSigned) return `is not asked${status}`;
+      if (last !== undefined && isNotAsked(last)) return `is not asked${status}`;
       return last?.status === undefined ? `cannot be reached, or gives no complete answer${status}` : `fails${status}`;
   }
 }
