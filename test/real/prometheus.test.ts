@@ -55,6 +55,7 @@ const healthy: Readonly<Record<string, number>> = {
   countersign_requests_in_flight: 0,
   countersign_clock_skew_seconds: 0,
   countersign_certificate_expiry_timestamp_seconds: 1e7,
+  countersign_assertion_expiry_timestamp_seconds: 1e7,
   countersign_token_expiry_timestamp_seconds: 1e6,
 };
 
