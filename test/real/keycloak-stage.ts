@@ -59,11 +59,13 @@ export interface Way {
   readonly token?: object;
   /** What the recipe's key.pem holds. */
   readonly key?: string;
+  /** What the platform has put into keycloak/token. */
+  readonly assertion?: string;
 }
 
 /** The recipe's environment, with addresses and files of the test in place of the page's. */
 export function environmentOf(way: Way, keycloak: Keycloak, baseUrl: string, folder: ConfigWriter) {
-  const { clientId, recipe, token, key = clientKey } = way;
+  const { clientId, recipe, token, key = clientKey, assertion = "" } = way;
   const yaml = recipeOf(recipe)
     .yaml.replaceAll("https://keycloak.example", keycloak.origin)
     .replace("https://mtls.login.example/oauth2/token", `${keycloak.issuer}/protocol/openid-connect/token`)
@@ -71,6 +73,7 @@ export function environmentOf(way: Way, keycloak: Keycloak, baseUrl: string, fol
     .replace("clientId: countersign", `clientId: ${clientId}`);
   folder.write("cert.pem", clientCertificate);
   folder.write("key.pem", key);
+  folder.write("keycloak/token", assertion);
   const clientSecret = folder.secret("client-secret", secret);
   const caFile = folder.write("authority.pem", authority);
   // biome-ignore lint/suspicious/noExplicitAny: the schema reads it

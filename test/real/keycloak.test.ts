@@ -1,9 +1,12 @@
 /** Keycloak as the authorization server, by the recipes of docs/authorization-servers.md as they are written. */
 import { generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
+import { createServer } from "node:http";
+import { SignJWT } from "jose";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { call, order } from "../../testkit/call.ts";
 import { clientCertificate } from "../../testkit/certificates.ts";
 import { ConfigWriter } from "../../testkit/config-writer.ts";
+import { freePort } from "../../testkit/free-port.ts";
 import { diagnose } from "../promises/cli/doctor-run.ts";
 import { type Client, Keycloak, keycloakVersion } from "./keycloak.ts";
 import {
@@ -20,6 +23,25 @@ import { tryWith } from "./try-with.ts";
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
 const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const ed25519 = generateKeyPairSync("ed25519");
+
+const platform = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+/** A cluster's, which need not be an address. */
+const platformIssuer = "https://kubernetes.default.svc.cluster.local";
+const account = "system:serviceaccount:payments:countersign";
+
+/** A token of a service account, projected for Keycloak so many seconds ago, for an hour. */
+function projectToken(ageSeconds = 0): Promise<string> {
+  const iat = Math.floor(Date.now() / 1_000) - ageSeconds;
+  return new SignJWT({ iss: platformIssuer, sub: account, aud: [keycloak.issuer], iat, exp: iat + 3_600 })
+    .setProtectedHeader({ alg: "RS256", kid: "platform" })
+    .sign(platform.privateKey);
+}
+
+/** What verifies them. */
+const platformKeys = createServer((_, response) => {
+  const keys = [{ ...platform.publicKey.export({ format: "jwk" }), kid: "platform", use: "sig", alg: "RS256" }];
+  response.setHeader("content-type", "application/json").end(JSON.stringify({ keys }));
+});
 
 interface TriedWay extends Way {
   readonly by: string;
@@ -97,6 +119,16 @@ const clients: readonly Client[] = [
   // Short enough to wait for their end; a tenth is more than the second to which Keycloak rounds.
   ...troubles.map(({ clientId }) => ({ clientId, secret, attributes: { "access.token.lifespan": "12" } })),
   { clientId: "rolled", secret },
+  {
+    // Keycloak finds it by issuer and subject, and its own name plays no part.
+    clientId: "pod",
+    clientAuthenticatorType: "federated-jwt",
+    attributes: {
+      "jwt.credential.issuer": "platform",
+      "jwt.credential.sub": account,
+      "access.token.lifespan": "12",
+    },
+  },
 ];
 
 let keycloak: Keycloak;
@@ -110,9 +142,14 @@ async function stage(way: Way) {
 
 tryWith("Keycloak", keycloakVersion(), () => {
   beforeAll(async () => {
-    keycloak = await Keycloak.start(clients);
+    const port = await freePort();
+    platformKeys.listen(port, "127.0.0.1");
+    keycloak = await Keycloak.start(clients, { issuer: platformIssuer, keysUrl: `http://127.0.0.1:${port}/` });
   });
-  afterAll(() => keycloak?.close());
+  afterAll(async () => {
+    platformKeys.close();
+    await keycloak?.close();
+  });
 
   it.each(ways.map((way) => [way.by, way] as const))(
     "the service takes the token of a client by %s",
@@ -126,6 +163,26 @@ tryWith("Keycloak", keycloakVersion(), () => {
       expect(await keycloak.issued(way.clientId)).toBe(1);
     },
   );
+
+  it("a projected token of Kubernetes proves a client, one that is renewed for each of its tokens; a refused one heals so", async () => {
+    const way = { clientId: account, recipe: "Keycloak, by a token of the platform", assertion: await projectToken() };
+    const { folder, service, proxy } = await stage(way);
+    const orders = startOrders([proxy.url], 20);
+    await expect.poll(() => orders.count()).toBeGreaterThan(20);
+    const [{ azp, scope } = {}] = service.tokens;
+    expect({ azp, scope }).toEqual({ azp: "pod", scope: "orders" });
+    // Its OpenID Connect provider takes none that is older than 5 minutes, though it may be used again.
+    folder.write("keycloak/token", await projectToken(310));
+    await expect.poll(() => orders.count("credentials_refused not_sent"), { timeout: 30_000 }).toBeGreaterThan(20);
+    const created = orders.count();
+    folder.write("keycloak/token", await projectToken(200));
+    await expect.poll(() => orders.count(), { timeout: 45_000 }).toBeGreaterThan(created + 20);
+    await orders.stop();
+    orders.expectEachAsTold(service.executed, "credentials_refused not_sent");
+    const reused = new Set(service.tokens.map(({ jti }) => jti)).size;
+    expect(reused).toBeGreaterThan(1);
+    expect(await keycloak.issued("pod")).toBe(reused);
+  });
 
   it.each(troubles.map((trouble) => [trouble.what, trouble.told, trouble] as const))(
     "%s: each order is created once or is %s, and it heals by itself",

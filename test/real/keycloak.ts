@@ -19,6 +19,12 @@ export interface Client {
   readonly [key: string]: unknown;
 }
 
+/** Who issues the tokens of a platform, such as a cluster. */
+export interface Platform {
+  readonly issuer: string;
+  readonly keysUrl: string;
+}
+
 /** Keycloak in development mode, with a realm of these clients, on a copy of its distribution. */
 export class Keycloak {
   readonly #children = new Children();
@@ -26,17 +32,22 @@ export class Keycloak {
   readonly #ports: { readonly http: number; readonly https: number };
   #server: Child | undefined;
 
-  static async start(clients: readonly Client[]): Promise<Keycloak> {
-    const keycloak = new Keycloak({ http: await freePort(), https: await freePort() }, clients);
+  /** @param platform whose tokens prove clients of `federated-jwt`: its issuer, and where its keys are */
+  static async start(clients: readonly Client[], platform?: Platform): Promise<Keycloak> {
+    const keycloak = new Keycloak({ http: await freePort(), https: await freePort() }, clients, platform);
     await keycloak.start();
     return keycloak;
   }
 
-  private constructor(ports: { readonly http: number; readonly https: number }, clients: readonly Client[]) {
+  private constructor(
+    ports: { readonly http: number; readonly https: number },
+    clients: readonly Client[],
+    platform: Platform | undefined,
+  ) {
     this.#ports = ports;
     cpSync(distribution, this.#folder.path, { recursive: true });
     mkdirSync(join(this.#folder.path, "data"));
-    this.#folder.write(`data/import/${realm}.json`, JSON.stringify(describeRealm(clients)));
+    this.#folder.write(`data/import/${realm}.json`, JSON.stringify(describeRealm(clients, platform)));
     for (const [name, pem] of Object.entries({ authority, serverCertificate, serverKey })) {
       this.#folder.write(`${name}.pem`, pem);
     }
@@ -131,7 +142,13 @@ export class Keycloak {
       ...["-cp", `${home}/lib/quarkus-run.jar`, "io.quarkus.bootstrap.runner.QuarkusEntryPoint"],
     ];
     const inKeycloak = [
-      ...["start-dev", "--import-realm", `--hostname=${this.origin}`, "--http-host=127.0.0.1"],
+      ...[
+        "start-dev",
+        "--import-realm",
+        "--features=client-auth-federated",
+        `--hostname=${this.origin}`,
+        "--http-host=127.0.0.1",
+      ],
       ...[`--http-port=${this.#ports.http}`, `--https-port=${this.#ports.https}`, "--https-client-auth=request"],
       ...[`--https-certificate-file=${home}/serverCertificate.pem`, `--truststore-paths=${home}/authority.pem`],
       `--https-certificate-key-file=${home}/serverKey.pem`,
@@ -155,7 +172,7 @@ export function keycloakVersion(): string | undefined {
   return versionOf(/^Keycloak (\S+)$/m, `${distribution}/bin/kc.sh`, "--version");
 }
 
-function describeRealm(clients: readonly Client[]): object {
+function describeRealm(clients: readonly Client[], platform: Platform | undefined): object {
   const common = { publicClient: false, standardFlowEnabled: false, serviceAccountsEnabled: true };
   return {
     realm,
@@ -164,6 +181,20 @@ function describeRealm(clients: readonly Client[]): object {
     eventsEnabled: true,
     enabledEventTypes: ["CLIENT_LOGIN", "CLIENT_LOGIN_ERROR"],
     clientScopes: [{ name: "orders", protocol: "openid-connect", attributes: { "include.in.token.scope": "true" } }],
+    identityProviders: platform === undefined ? [] : [describeProvider(platform)],
     clients: clients.map((client) => ({ ...common, optionalClientScopes: ["orders"], ...client })),
+  };
+}
+
+/** *Supports client assertions* and *Allow client assertion reuse* of an identity provider of the kind OpenID Connect. */
+function describeProvider({ issuer, keysUrl }: Platform): object {
+  const unused = { clientId: "unused", clientSecret: "unused", authorizationUrl: issuer, tokenUrl: issuer };
+  const keys = { validateSignature: "true", useJwksUrl: "true", jwksUrl: keysUrl };
+  const assertions = { supportsClientAssertions: "true", supportsClientAssertionReuse: "true" };
+  return {
+    alias: "platform",
+    providerId: "oidc",
+    enabled: true,
+    config: { issuer, ...unused, ...keys, ...assertions },
   };
 }
