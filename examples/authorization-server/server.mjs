@@ -3,30 +3,42 @@
 //   node examples/authorization-server/server.mjs
 //   node dist/main.js serve --config examples/authorization-server/countersign.yaml
 //   curl -H 'Content-Type: application/json' -d '{"order_amount":10,"order_currency":"EUR"}' http://127.0.0.1:7411/create_order
-import { generateKeyPairSync } from "node:crypto";
+// With -H 'Countersign-Site: S1000000002' the order has a token of a client that a platform proves, which this program plays too.
+import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createRemoteJWKSet, jwtVerify } from "jose";
+import { createRemoteJWKSet, jwtVerify, SignJWT } from "jose";
 import Provider from "oidc-provider";
 
 const [folder = import.meta.dirname, apiPort = "7421", loginPort = "7422"] = process.argv.slice(2);
 const api = "https://orders.example";
 const issuer = `http://localhost:${loginPort}`;
 
-const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-writeFileSync(`${folder}/client-key.pem`, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+const [own, platform] = [1, 2].map(() => generateKeyPairSync("ec", { namedCurve: "P-256" }));
+const writeSecret = (name, content) => writeFileSync(`${folder}/${name}`, content, { mode: 0o600 });
+writeSecret("client-key.pem", own.privateKey.export({ type: "pkcs8", format: "pem" }));
+
+// The platform renews its token long before it expires, as the kubelet does; this server takes each one once.
+async function renew() {
+  const token = new SignJWT({ iss: "pod", sub: "pod", aud: issuer, jti: randomUUID() }).setProtectedHeader({
+    alg: "ES256",
+  });
+  writeSecret("platform-token", await token.setIssuedAt().setExpirationTime("10m").sign(platform.privateKey));
+}
+await renew();
+setInterval(renew, 60_000).unref();
+
+const client = (id, { publicKey }) => ({
+  client_id: id,
+  token_endpoint_auth_method: "private_key_jwt",
+  jwks: { keys: [publicKey.export({ format: "jwk" })] },
+  grant_types: ["client_credentials"],
+  response_types: [],
+  redirect_uris: [],
+});
 
 const provider = new Provider(issuer, {
-  clients: [
-    {
-      client_id: "countersign",
-      token_endpoint_auth_method: "private_key_jwt",
-      jwks: { keys: [publicKey.export({ format: "jwk" })] },
-      grant_types: ["client_credentials"],
-      response_types: [],
-      redirect_uris: [],
-    },
-  ],
+  clients: [client("countersign", own), client("pod", platform)],
   scopes: ["orders"],
   clientAuthMethods: ["private_key_jwt"],
   enabledJWA: { clientAuthSigningAlgValues: ["ES256"] },

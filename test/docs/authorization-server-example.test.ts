@@ -1,7 +1,7 @@
 /** examples/authorization-server: a real authorization server, the service that verifies its tokens, and the configuration. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { call } from "../../testkit/call.ts";
+import { call, order } from "../../testkit/call.ts";
 import { ConfigWriter } from "../../testkit/config-writer.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
@@ -21,5 +21,9 @@ it("an order goes to the service with a token of its authorization server", asyn
   const { status, json } = await call(`http://127.0.0.1:${port}`);
   expect(status).toBe(200);
   expect(json).toMatchObject({ client: "countersign", scope: "orders", order: { site_identifier: "S1000000001" } });
+  const bySite = { headers: { "countersign-site": "S1000000002" } };
+  const ofPod = await call(`http://127.0.0.1:${port}`, order, bySite);
+  expect(ofPod.status).toBe(200);
+  expect(ofPod.json).toMatchObject({ client: "pod", order: { site_identifier: "S1000000002" } });
   folder.remove();
 });

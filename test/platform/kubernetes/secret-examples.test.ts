@@ -86,7 +86,8 @@ describe.each(examples)("$name", ({ name, variants }) => {
   test(tools.named("mounts or injects every folder that the configuration reads, whole"), () => {
     const objects = render(name);
     const paths = secretsOf(configurationOf(objects)).map(({ path }) => path);
-    expect(paths.length).toBeGreaterThan(1);
+    // A service account's token is all that its example has.
+    expect(paths.length).toBeGreaterThan(name === "service-account" ? 0 : 1);
     for (const each of objects.filter((object) => podTemplateOf(object) && !isOfHook(object, "test"))) {
       const { spec, metadata } = podTemplateOf(each);
       const { volumeMounts } = sidecarOf({ spec });
