@@ -113,7 +113,7 @@ export const parameterName = matching(allowedName, "write the name of a paramete
 export const siteIdentifier = matching(/^S[A-Za-z0-9_-]{1,63}$/, "write S and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
 export const keyIdentifier = matching(/^K[A-Za-z0-9_-]{1,63}$/, "write K and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
 
-const inFile = z.strictObject({
+export const inFile = z.strictObject({
   file: text.describe("Path of a file, relative to the configuration file; one newline at its end is dropped."),
 });
 const inVariable = z.strictObject({ env: text.describe("Name of an environment variable; second best.") });

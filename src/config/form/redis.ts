@@ -1,5 +1,5 @@
-import type * as z from "zod";
-import { codec, listOf, mapping, secretSource, text, tlsFiles } from "./fields.ts";
+import * as z from "zod";
+import { codec, inFile, listOf, mapping, secretSource, text, tlsFiles } from "./fields.ts";
 import { hostPortForm, redisNodeForm } from "./values.ts";
 
 const sentinel = mapping("Sentinels, instead of url.", {
@@ -18,7 +18,12 @@ export const redis = mapping("Where replicas share tokens; for `tokens.cache: re
     .describe("One Redis: `rediss://host:port/db` (TLS), `redis://host:port/db` or `unix:/path?db=0`."),
   sentinel: sentinel.optional(),
   cluster: cluster.optional(),
-  username: text.optional().describe("ACL user, of every node; needs password. Default: Redis's own default user."),
+  username: z
+    .union([text, inFile])
+    .optional()
+    .describe(
+      "ACL user, of every node, or `{ file: … }` where its name is; needs password. Default: Redis's own default user.",
+    ),
   password: secretSource.optional().describe("Where its password is: `{ file: … }` or `{ env: … }`."),
   tls: tlsFiles
     .describe("TLS towards Redis: `tls: {}` turns it on for sentinel and cluster; with url write rediss://.")

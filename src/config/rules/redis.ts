@@ -55,8 +55,10 @@ export async function loadRedis(
   const encryptionKeys = await loadEncryptionKeys(raw.encryptionKeys, context.in("encryptionKeys"));
   const password = raw.password && (await context.in("password").loadSecret(raw.password));
   const tls = raw.tls && (await loadTls(raw.tls, context.in("tls")));
+  const { username: given } = raw;
+  const username = typeof given === "object" ? await context.in("username").readText(given.file, "user name") : given;
   if (place === undefined || encryptionKeys === undefined) return undefined;
-  return { place, lockNodes: raw.lockNodes, username: raw.username, password, tls, encryptionKeys };
+  return { place, lockNodes: raw.lockNodes, username, password, tls, encryptionKeys };
 }
 
 /** Where the shared cache is: exactly one of url, sentinel and cluster. */

@@ -139,6 +139,7 @@ const variants: readonly string[] = [
     ...['url: "unix:/run/a?db=1"', "url: redis://a, password: { file: main }"],
     ...["url: redis://a, password: { file: green }", "url: redis://a, username: u, password: { file: main }"],
     ...["url: redis://a, username: v, password: { file: main }"],
+    ...["url: redis://a, username: { file: DIR/blue/client-id }, password: { file: main }"],
     ...["url: redis://a, lockNodes: [redis://b, redis://c]"],
     ...["url: redis://a, lockNodes: [redis://b, redis://d]", 'sentinel: { name: m, nodes: ["a:1"] }'],
     ...['sentinel: { name: n, nodes: ["a:1"] }', 'sentinel: { name: m, nodes: ["a:2"] }'],
