@@ -21,9 +21,7 @@ const assertion = mapping("What an assertion says beside the client id (RFC 7523
 });
 
 const fileAssertion = mapping("A JWT of the platform's that is sent as the assertion, as it stands.", {
-  file: text.describe(
-    "Path of its file, relative to the configuration file. It is read anew for each token request, and a renewal changes nothing else.",
-  ),
+  file: text.describe("Path of its file, relative to the configuration file; read for each token request."),
 });
 
 /** How tokens are asked for; of an environment, and key by key of one credential set. */
