@@ -1,7 +1,7 @@
 /** A token as a platform mounts it, whose signature nothing here verifies. Times in seconds since 1970. */
 export function platformToken(claims: Readonly<Record<string, unknown>>): string {
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
-  return `${encode({ alg: "RS256", kid: "platform" })}.${encode(claims)}.Y2FuYXJ5LXNpZ25hdHVyZQ`;
+  return `${encode({ alg: "RS256", kid: "platform" })}.${encode(claims)}.canary-signature-of-the-platform`;
 }
 
 /** One that expires so many seconds from now. */

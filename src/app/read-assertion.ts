@@ -7,9 +7,9 @@ import { parseAssertion, type TokenEndpoint } from "../oauth/token-endpoint.ts";
 const longestReadMs = 1_000;
 
 /** Reads assertions from their files, anew each time. The cause of a failure names the file, and never what stands in it. */
-export function createReadAssertion(clock: Clock): TokenEndpoint["readAssertion"] {
+export function createReadAssertion(clock: Clock, readFile = readRegularFile): TokenEndpoint["readAssertion"] {
   return async (file) => {
-    const reading = readRegularFile(file).then(({ bytes }) => parseAssertion(dropNewline(bytes).toString()), codeOf);
+    const reading = readFile(file).then(({ bytes }) => parseAssertion(dropNewline(bytes).toString()), codeOf);
     const read = (await within(clock, reading, longestReadMs)) ?? "not read in time";
     return typeof read === "string" ? { kind: "failed", cause: `assertion file ${file}: ${read}` } : read;
   };
