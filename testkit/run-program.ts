@@ -88,6 +88,24 @@ export function startProgram(
   };
 }
 
+/** How a program ended, and all that it wrote. */
+export interface Ended {
+  readonly exitCode: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. */
+export async function runToEnd(...given: Parameters<typeof startProgram>): Promise<Ended> {
+  const program = startProgram(...given);
+  return { exitCode: await program.ended, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+/** Runs the built command to its end. */
+export function runCommand(args: readonly string[], env = plainEnvironment()): Promise<Ended> {
+  return runToEnd(process.execPath, ["dist/main.js", ...args], env);
+}
+
 /** The command serving by this configuration, once it listens, with the addresses of its admin and status servers. */
 export async function startServe(
   file: string,

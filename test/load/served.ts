@@ -5,7 +5,7 @@ import { call } from "../../testkit/call.ts";
 import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
-import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { startServe } from "../../testkit/run-program.ts";
 
 /** The built command, and a service behind it that answers after a while. */
 export interface Served {
@@ -40,16 +40,8 @@ export async function startServed(options: ServedOptions = {}): Promise<Served> 
   });
   const port = await freePort();
   const file = writeServed(upstream.url, `127.0.0.1:${port}`, more);
-  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
-  const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
-  return {
-    pid: program.child.pid ?? 0,
-    port,
-    url: `http://127.0.0.1:${port}`,
-    adminUrl: `http://${adminBind}`,
-    upstream,
-    ended: program.ended,
-  };
+  const { child, adminUrl, ended } = await startServe(file);
+  return { pid: child.pid ?? 0, port, url: `http://127.0.0.1:${port}`, adminUrl, upstream, ended };
 }
 
 /** Writes a configuration with one signing site, which needs no authorization server; returns its file. */

@@ -5,17 +5,11 @@ import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { exampleSites } from "../../../simulator/src/example-sites.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { plainEnvironment, runCommand, runToEnd } from "../../../testkit/run-program.ts";
 
 const folder = "deploy/compose";
 const { services } = parse(readFileSync(join(folder, "compose.yaml"), "utf8"), { merge: true });
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
-
-async function run(command: string, args: readonly string[], env = plainEnvironment()) {
-  const program = startProgram(command, args, env);
-  const exitCode = await program.ended;
-  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
-}
 
 /** The folder with its secrets, made by its own script, with the built command in place of the image. */
 async function openCopy(): Promise<string> {
@@ -27,7 +21,7 @@ async function openCopy(): Promise<string> {
     { mode: 0o755 },
   );
   const env = plainEnvironment({ PATH: `${copy}:${process.env["PATH"]}` });
-  expect(await run(join(copy, "secrets.sh"), [], env)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  expect(await runToEnd(join(copy, "secrets.sh"), [], env)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
   return copy;
 }
 
@@ -35,13 +29,7 @@ it("has a configuration that check has nothing against, with the secrets that it
   const copy = await openCopy();
   const file = join(copy, "countersign/countersign.yaml");
   writeFileSync(file, readFileSync(file, "utf8").replaceAll("/run/secrets/countersign", `${copy}/secrets`));
-  const { exitCode, stdout, stderr } = await run(process.execPath, [
-    "dist/main.js",
-    "check",
-    "--json",
-    "--config",
-    file,
-  ]);
+  const { exitCode, stdout, stderr } = await runCommand(["check", "--json", "--config", file]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(JSON.parse(stdout)).toMatchObject({ valid: true, warnings: [] });
 });
@@ -56,7 +44,7 @@ it("has the simulator's own credentials, and keeps the key that is there", async
   }));
   expect(sets).toEqual(exampleSites[0]?.credentials);
   const key = read("token-key");
-  await run(join(copy, "secrets.sh"), [], plainEnvironment({ PATH: "/usr/bin:/bin" }));
+  await runToEnd(join(copy, "secrets.sh"), [], plainEnvironment({ PATH: "/usr/bin:/bin" }));
   expect(read("token-key")).toBe(key);
 });
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../../../testkit/free-port.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { isInstalled, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { isInstalled, plainEnvironment, runToEnd } from "../../../testkit/run-program.ts";
 
 const hasCompiler = isInstalled("gcc", "--version");
 const folder = mkdtempSync(join(tmpdir(), "countersign-healthcheck-"));
@@ -17,9 +17,7 @@ const program = join(folder, "healthcheck");
 afterAll(() => rmSync(folder, { recursive: true }));
 
 async function check(address: string | undefined, ...args: readonly string[]) {
-  const env = plainEnvironment(address === undefined ? {} : { HEALTHCHECK_ADDRESS: address });
-  const { ended, stdout, stderr } = startProgram(program, args, env);
-  return { exitCode: await ended, stdout: stdout(), stderr: stderr() };
+  return runToEnd(program, args, plainEnvironment(address === undefined ? {} : { HEALTHCHECK_ADDRESS: address }));
 }
 
 /** A server of Node's, as the admin port is one. Says which requests it got. */

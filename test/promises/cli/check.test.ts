@@ -5,17 +5,15 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createCommands } from "../../../src/cli/program.ts";
 import { ConfigFolder, canaries, sound } from "../../../testkit/config-folder.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { plainEnvironment, runCommand } from "../../../testkit/run-program.ts";
 
 // The command line as scripts and people meet it: exit codes, what goes where, and that no secret goes anywhere (row 56).
 // The command is the built one (build-once.ts).
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const program = startProgram(process.execPath, ["dist/main.js", ...args], plainEnvironment(env));
-  const exitCode = await program.ended;
-  const [stdout, stderr] = [program.stdout(), program.stderr()];
-  for (const secret of [...Object.values(canaries), "canary"]) expect(stdout + stderr).not.toContain(secret);
-  return { exitCode, stdout, stderr };
+  const ended = await runCommand(args, plainEnvironment(env));
+  for (const secret of [...Object.values(canaries), "canary"]) expect(JSON.stringify(ended)).not.toContain(secret);
+  return ended;
 }
 
 /** A file as it would be deployed, with secrets in files beside it. */

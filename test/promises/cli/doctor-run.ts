@@ -6,7 +6,7 @@ import { loadConfig } from "../../../src/config/load.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { aclUser } from "../../../testkit/acl.ts";
 import { canaries, tokenKey } from "../../../testkit/config-folder.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { type Ended, plainEnvironment, runCommand } from "../../../testkit/run-program.ts";
 
 /** What no run prints; the simulator's tokens are called token_1, token_2, …. */
 const secrets = [...Object.values(canaries), "canary", aclUser.password, tokenKey, /token_\d/];
@@ -15,19 +15,11 @@ function expectNoSecret(text: string): void {
   for (const secret of secrets) expect(text).not.toMatch(secret);
 }
 
-export interface Ended {
-  readonly exitCode: number | string;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** One run of the built command. */
 export async function runDoctor(args: readonly string[], env = plainEnvironment()): Promise<Ended> {
-  const program = startProgram(process.execPath, ["dist/main.js", "doctor", ...args], env);
-  const exitCode = await program.ended;
-  const [stdout, stderr] = [program.stdout(), program.stderr()];
-  expectNoSecret(stdout + stderr);
-  return { exitCode, stdout, stderr };
+  const ended = await runCommand(["doctor", ...args], env);
+  expectNoSecret(ended.stdout + ended.stderr);
+  return ended;
 }
 
 export interface Diagnosis {

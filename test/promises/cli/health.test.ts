@@ -5,15 +5,11 @@ import { expect, it } from "vitest";
 import { readAdmin } from "../../../src/cli/health.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { plainEnvironment, runCommand, startProgram } from "../../../testkit/run-program.ts";
 import { environmentOf, openFolder, serve, startService } from "./doctor-setup.ts";
 
-async function health(file: string, ...args: readonly string[]) {
-  const env = plainEnvironment({ COUNTERSIGN_CONFIG: file });
-  const program = startProgram(process.execPath, ["dist/main.js", "health", ...args], env);
-  const exitCode = await program.ended;
-  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
-}
+const health = (file: string, ...args: readonly string[]) =>
+  runCommand(["health", ...args], plainEnvironment({ COUNTERSIGN_CONFIG: file }));
 
 async function startServe(more = "") {
   const { write, folder, adminPort } = await openFolder();

@@ -4,7 +4,7 @@ import { startSimulator } from "../../../simulator/src/service/simulator.ts";
 import { call } from "../../../testkit/call.ts";
 import { ConfigFolder, canaries } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { runCommand, startServe } from "../../../testkit/run-program.ts";
 
 const key = "{ keys: [ { identifier: K1, secret: { file: DIR/k1 } } ] }";
 
@@ -25,18 +25,12 @@ environments:
   return { simulator, port, file: folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path)) };
 }
 
-async function run(args: readonly string[]) {
-  const program = startProgram(process.execPath, ["dist/main.js", ...args], plainEnvironment());
-  return { exitCode: await program.ended, stdout: program.stdout(), stderr: program.stderr() };
-}
-
 it("signs, serves, and shows its status without one", async () => {
   const { file, port, simulator } = await stage();
-  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
-  const started = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
-  const status = await call(`http://${started.statusBind}`, "", { method: "GET", path: "/status" });
+  const { adminUrl, statusUrl } = await startServe(file);
+  const status = await call(statusUrl, "", { method: "GET", path: "/status" });
   expect(status.json.environments.map(({ authUrl }: { authUrl?: string }) => authUrl)).toEqual([undefined, undefined]);
-  const ready = await call(`http://${started.adminBind}`, "", { method: "GET", path: "/readyz" });
+  const ready = await call(adminUrl, "", { method: "GET", path: "/readyz" });
   expect(ready.status).toBe(200);
   expect((await call(`http://127.0.0.1:${port}`)).status).toBe(200);
   expect(simulator.counts()).toMatchObject({ accepted: 1, tokenRequests: 0 });
@@ -44,10 +38,10 @@ it("signs, serves, and shows its status without one", async () => {
 
 it("check and doctor go on without one", async () => {
   const { file } = await stage();
-  const checked = await run(["check", "--config", file, "--json"]);
+  const checked = await runCommand(["check", "--config", file, "--json"]);
   expect(checked).toMatchObject({ exitCode: 0, stderr: "" });
   expect(JSON.parse(checked.stdout).configuration.environments.one).not.toHaveProperty("authUrl");
-  const examined = await run(["doctor", "--config", file, "--json"]);
+  const examined = await runCommand(["doctor", "--config", file, "--json"]);
   const tokens = JSON.parse(examined.stdout).checks.filter(({ topic }: { topic: string }) => topic === "token");
   expect(tokens.map(({ verdict, environment }: Record<string, string>) => `${environment} ${verdict}`)).toEqual([
     "one skipped",

@@ -2,21 +2,13 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { runCommand, runToEnd } from "../../../testkit/run-program.ts";
 
 // The built command: a key that `check` accepts, never the same twice, in a file of its owner's, and none overwritten.
 
 const key = /^[0-9a-f]{64}\n$/;
 
-async function run(...args: readonly string[]) {
-  return runProgram(process.execPath, ["dist/main.js", ...args]);
-}
-
-async function runProgram(command: string, args: readonly string[]) {
-  const program = startProgram(command, args, plainEnvironment());
-  const exitCode = await program.ended;
-  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
-}
+const run = (...args: readonly string[]) => runCommand(args);
 
 function checkWith(folder: ConfigFolder, ...keys: readonly string[]) {
   const sources = keys.map((file) => `{ file: ${file} }`).join(", ");
@@ -51,7 +43,7 @@ it("writes a key into a file that only its owner may read, and says what to conf
   const file = join(folder.path, "new-key");
   // With a umask that would give the file to everybody.
   const command = `umask 0; exec "${process.execPath}" dist/main.js keygen --out "${file}"`;
-  const { exitCode, stdout, stderr } = await runProgram("/bin/sh", ["-c", command]);
+  const { exitCode, stdout, stderr } = await runToEnd("/bin/sh", ["-c", command]);
   expect(exitCode).toBe(0);
   expect(stderr).toBe("");
   expect(statSync(file).mode & 0o777).toBe(0o600);

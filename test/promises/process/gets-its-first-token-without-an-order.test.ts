@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { ConfigWriter, sandboxConfig } from "../../../testkit/config-writer.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { startServe } from "../../../testkit/run-program.ts";
 
 interface TokenRequested {
   readonly time: string;
@@ -26,11 +26,9 @@ async function startWithoutServer() {
   const set = { name: "one", clientId: "client", clientSecret: { file: "secret" }, audience: "https://api.example" };
   const sandbox = { baseUrl: service.url, authUrl: login.url, sites: { S1: { credentials: [set] } } };
   const file = folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox));
-  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
-  const { statusBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
-  const requested = () =>
-    (program.stdout().match(/^.*"event":"token_requested".*$/gm) ?? []).map((line): TokenRequested => JSON.parse(line));
-  const read = async (path: string) => (await fetch(`http://${statusBind}${path}`)).text();
+  const program = await startServe(file);
+  const requested = (): TokenRequested[] => program.events("token_requested");
+  const read = async (path: string) => (await fetch(`${program.statusUrl}${path}`)).text();
   return {
     login,
     service,
