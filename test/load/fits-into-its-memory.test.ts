@@ -1,14 +1,13 @@
 /** Row 68: ten times what can be served, of the worst bodies, fits into the memory of the chart; the rest is refused. */
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { defaultBudget } from "../../src/app/process-limits.ts";
 import { call } from "../../testkit/call.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { freePort } from "../../testkit/free-port.ts";
+import { listen } from "../../testkit/listen.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { print } from "../fleet/redis/load.ts";
@@ -63,13 +62,7 @@ async function startCountingService() {
       setTimeout(() => response.end('{"order_id":"order_1"}'), answerMs);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests };
+  return { url: `http://127.0.0.1:${await listen(server)}`, requests: () => requests };
 }
 
 it.skipIf(process.platform !== "linux")(

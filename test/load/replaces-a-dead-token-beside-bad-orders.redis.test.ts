@@ -1,8 +1,8 @@
 /** Rows 37 to 39: with one 401 in a hundred orders a revoked token is replaced, for three useless ones a minute. */
-import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import type { Fleet } from "../../testkit/fleet.ts";
+import { listen } from "../../testkit/listen.ts";
 import { playFleet } from "../fleet/redis/fleet-over-redis.ts";
 import { print } from "../fleet/redis/load.ts";
 
@@ -36,16 +36,8 @@ async function standBefore(apiUrl: string): Promise<string> {
   });
   // Longer than any pause between two orders, or one would meet a closing connection.
   server.keepAliveTimeout = 60_000;
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-    agent.destroy();
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return `http://127.0.0.1:${address.port}${new URL(apiUrl).pathname}`;
+  onTestFinished(() => agent.destroy());
+  return `http://127.0.0.1:${await listen(server)}${new URL(apiUrl).pathname}`;
 }
 
 interface Answered {

@@ -1,16 +1,15 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { createWallTime, systemClock } from "../../src/model/clock.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
+import { listen } from "../../testkit/listen.ts";
 
 /** Node looks for timers first, for sockets second. */
 it("a timer runs after what came in while the process stood still", async () => {
-  const server = createServer().listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
+  const server = createServer();
   const accepted = once(server, "connection");
-  const caller = connect((server.address() as { port: number }).port, "127.0.0.1");
+  const caller = connect(await listen(server), "127.0.0.1");
   const [peer] = (await accepted) as [Socket];
   const seen: string[] = [];
   caller.once("data", () => seen.push("answer"));

@@ -1,11 +1,10 @@
 /** Rows 82 and 98: a key of Countersign-Once is used by one request; its repetitions get its answer, or what is known of it. */
-import { once as event } from "node:events";
-import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { type Clock, sleep, systemClock } from "../../../src/model/clock.ts";
 import { type Called, call, order } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { scrape } from "../../../testkit/exposition.ts";
+import { freePort } from "../../../testkit/free-port.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
@@ -161,11 +160,8 @@ it("a request that broke off, or whose status decides nothing, is unknown and is
 
 it("a request that was not sent frees its key at once", async () => {
   const redis = await startRedis();
-  const down = createServer().listen(0, "127.0.0.1");
-  await event(down, "listening");
-  const { port } = down.address() as { readonly port: number };
-  down.close();
-  const { once, lastEnd } = await stageOnce(redis, undefined, { baseUrl: `http://127.0.0.1:${port}/json-api` });
+  const baseUrl = `http://127.0.0.1:${await freePort()}/json-api`;
+  const { once, lastEnd } = await stageOnce(redis, undefined, { baseUrl });
   for (const _ of [1, 2]) {
     expectFailure(await once("order-1"), { status: 502, code: "upstream_unreachable" });
     expect(await lastEnd()).toMatchObject({ once: "freed" });

@@ -1,8 +1,9 @@
 /** Row 82: real processes that share a Redis send a request with one key once, also when one of them is killed at any moment. */
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { type Called, call, order } from "../../../testkit/call.ts";
+import { listen } from "../../../testkit/listen.ts";
 import type { Serving } from "../../../testkit/processes.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
@@ -36,11 +37,9 @@ it("a thousand keys, each at two processes at the same moment, are a thousand re
 
 it("killed after its claim and before a byte was sent, a process leaves a key that is unknown", async () => {
   // It takes connections, and never speaks TLS.
-  const silent = createServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
-  onTestFinished(() => void silent.close());
-  await once(silent, "listening");
+  const silent = createServer((socket) => void socket.on("error", () => {}));
   const isConnected = once(silent, "connection");
-  const { port } = silent.address() as { readonly port: number };
+  const port = await listen(silent);
   const redis = await startRedis();
   const [one, other] = await startPods(redis, `https://127.0.0.1:${port}`);
   await killWhile(one, send(one, "order-1", order, 300), isConnected);

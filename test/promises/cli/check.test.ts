@@ -2,9 +2,10 @@ import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createCommands } from "../../../src/cli/program.ts";
 import { ConfigFolder, canaries, sound } from "../../../testkit/config-folder.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { plainEnvironment, runCommand } from "../../../testkit/run-program.ts";
 
 // The command line as scripts and people meet it: exit codes, what goes where, and that no secret goes anywhere (row 56).
@@ -143,10 +144,7 @@ describe("check", () => {
 describe("serve", () => {
   it("opens no port with a configuration that is refused", async () => {
     // A port that somebody has: had it been tried, the problem would be another one.
-    const taken = createServer();
-    onTestFinished(() => void taken.close());
-    await new Promise<void>((done) => taken.listen(0, "127.0.0.1", done));
-    const { port } = taken.address() as { port: number };
+    const port = await listen(createServer());
     const withPort = sound.replace("127.0.0.1:7411", `127.0.0.1:${port}`);
     const refused = await run(["serve", "--config", write(withPort.replace("DIR/k1", "DIR/nothing"))]);
     expect(refused).toMatchObject({ exitCode: 2, stdout: "" });

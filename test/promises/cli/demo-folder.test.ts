@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openDemo } from "../../../simulator/src/demo/env.ts";
@@ -11,6 +10,7 @@ import { configuredSites } from "../../../simulator/src/example-sites.ts";
 import { call } from "../../../testkit/call.ts";
 import { secrets, startDemo } from "../../../testkit/demo-run.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
+import { listen } from "../../../testkit/listen.ts";
 
 // `countersign demo --folder demo`: what a reader of docs/practise.md uses. Configuration, secrets and log are
 // where they can be seen and edited; changes are taken up as `serve` does; nothing of anybody else's is removed.
@@ -57,11 +57,7 @@ it("starts nothing in a folder that holds something, and leaves that alone", asy
 
 // A port may be taken between choosing and listening; the folder is removed then, and made again for the next try.
 it.runIf(process.platform === "linux")("has closed its log when its start fails", async () => {
-  const taken = createServer().listen(0, "127.0.0.1");
-  onTestFinished(() => void taken.close());
-  await once(taken, "listening");
-  const { port } = taken.address() as AddressInfo;
-  const ports = { listener: port, admin: 0, status: 0, api: 0, login: 0 };
+  const ports = { listener: await listen(createServer()), admin: 0, status: 0, api: 0, login: 0 };
   const addresses = { ports, baseUrl: "http://127.0.0.1:9", authUrl: "http://127.0.0.1:10" };
   const folder = await writeFolder({ addresses, sites: configuredSites, generated: [] }, undefined);
   onTestFinished(() => folder.remove());

@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type Demo, openDemo } from "../../../simulator/src/demo/env.ts";
@@ -12,6 +11,7 @@ import { formatScene } from "../../../simulator/src/demo/print.ts";
 import { createRun } from "../../../simulator/src/demo/run.ts";
 import { type Scene, scenes } from "../../../simulator/src/demo/scenes.ts";
 import { secrets } from "../../../testkit/demo-run.ts";
+import { listen } from "../../../testkit/listen.ts";
 
 // The demo's `ok` is worth something only if it can be `not ok`: every fact counts, for every scene.
 
@@ -81,10 +81,7 @@ it("is not ok, and says so, when nothing comes back at all", async () => {
 });
 
 it("uses a free port instead of one that is taken, and says so", async () => {
-  const server = createServer().listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(createServer());
   const demo = await openDemo({ listener: port, admin: 0, status: 0, api: 0, login: 0 });
   onTestFinished(() => demo.close("test"));
   expect(demo.url).not.toContain(`:${port}`);

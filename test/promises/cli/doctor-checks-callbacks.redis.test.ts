@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { createServer } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { freePort } from "../../../testkit/free-port.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { diagnose } from "./doctor-run.ts";
 import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
@@ -22,10 +22,7 @@ async function diagnoseCallbacks(applicationPort: number, moreSites = "", redis?
 
 it("says that the application takes connections, and which sites have no key", async () => {
   const chunks: Buffer[] = [];
-  const server = createServer((socket) => socket.on("data", (chunk) => void chunks.push(chunk))).listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  const { port } = server.address() as { readonly port: number };
+  const port = await listen(createServer((socket) => socket.on("data", (chunk) => void chunks.push(chunk))));
   const { hasFailed, of } = await diagnoseCallbacks(port);
   expect(hasFailed).toBe(false);
   expect(of("config").filter((line) => /^warn .*without keys.*: S1 \|/.test(line))).toHaveLength(1);

@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { callersAuthority, paymentsCertificate } from "../../../testkit/caller-certificates.ts";
 import { expiredCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { type Diagnosis, diagnose } from "./doctor-run.ts";
 import { environmentOf, openFolder, type Parts, startService } from "./doctor-setup.ts";
 
@@ -90,10 +89,8 @@ describe("of the collector", () => {
       for await (const chunk of incoming) body += chunk;
       seen.push(`${incoming.method} ${incoming.url} ${incoming.headers["x-api-key"]} ${body}`);
       response.writeHead(status).end("{}");
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    return { port: (server.address() as AddressInfo).port, seen };
+    });
+    return { port: await listen(server), seen };
   }
 
   it("says that it takes spans, and gives it none", async () => {

@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { createServer, type TlsOptions } from "node:tls";
-import { onTestFinished } from "vitest";
 import { authority, clientCertificate, clientKey } from "../../../testkit/certificates.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { diagnose } from "./doctor-run.ts";
 import { openFolder } from "./doctor-setup.ts";
@@ -18,10 +16,7 @@ export async function startTlsHost(options: TlsOptions) {
         socket.end(rawAnswer(404, "", `Date: ${new Date().toUTCString()}\r\n`));
       });
   });
-  server.on("tlsClientError", () => {}).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server.on("tlsClientError", () => {}));
   return { url: `https://localhost:${port}`, said: () => said };
 }
 

@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { listen } from "../../../testkit/listen.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 
 // `countersign-simulator simulate` for programs: a line of JSON with the addresses, a line with the counts at the end.
@@ -20,10 +21,7 @@ it("says where it is, counts what it sees, and ends with the counts", async () =
 });
 
 it("names the port that it cannot have", async () => {
-  const server = createServer();
-  onTestFinished(() => void server.close());
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as { port: number };
+  const port = await listen(createServer());
   const simulate = startSimulate("--api-port", String(port), "--login-port", "0");
   expect(await simulate.ended).toBe(2);
   expect(simulate.stderr()).toBe(`The simulator cannot start: port ${port} is taken.\n`);

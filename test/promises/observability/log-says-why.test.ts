@@ -1,12 +1,12 @@
 /** Row 70: the log names the cause that the caller reads. */
-import { once } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createServer, type TlsOptions } from "node:tls";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Tls } from "../../../src/model/environment.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { authority, expiredCertificate, foreignCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
@@ -18,16 +18,8 @@ const trusting: Tls = { ca: authority, cert: undefined, key: undefined };
 
 /** A host that never gets as far as a request. */
 async function startTls(options: TlsOptions): Promise<string> {
-  const sockets = new Set<Socket>();
   const server = createServer(options, (socket) => socket.on("error", () => {}));
-  server.on("connection", (socket: Socket) => sockets.add(socket));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return `https://localhost:${(server.address() as AddressInfo).port}`;
+  return `https://localhost:${await listen(server)}`;
 }
 
 /** Hosts that cannot be spoken with, and what the log says of each. */

@@ -1,10 +1,11 @@
 /** Row 44: a connection that is being closed as idle takes no request any more: its caller would never see the answer. */
 import { once } from "node:events";
-import { type AddressInfo, connect } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { connect } from "node:net";
+import { expect, it } from "vitest";
 import { createListener } from "../../../src/adapters/http-server/listener.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 
 it("serves no request that comes while its connection is being closed", async () => {
@@ -21,13 +22,7 @@ it("serves no request that comes while its connection is being closed", async ()
     isDraining: () => false,
   };
   const { server, closeIdle } = createListener(() => ({ handler, settings }), { name: "test", report: () => {} });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const accepted = once(server, "connection");
   const idle = await RawConnection.open(port);
   await accepted;

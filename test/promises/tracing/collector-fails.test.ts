@@ -1,10 +1,10 @@
 /** Row 84: whatever the collector does, requests are served as without it, and the process ends in time. */
-import { once } from "node:events";
-import { createServer, type Socket } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { createServer } from "node:net";
+import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { startCollector } from "../../../testkit/collector.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { stageTracing, tracingTo } from "../../../testkit/tracing-stage.ts";
 import { hmacSite, startPod } from "../reload/pod.ts";
 
@@ -13,14 +13,8 @@ const tracing = (endpoint: string) => ({ settings: { more: `tracing: { otlp: { e
 
 /** Takes connections and bytes, and never answers. */
 async function startHung() {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => sockets.add(socket.resume().on("error", () => {}))).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return { port: (server.address() as { readonly port: number }).port, server };
+  const server = createServer((socket) => void socket.resume().on("error", () => {}));
+  return { port: await listen(server), server };
 }
 
 it("flushes on SIGTERM, before a second has gathered more", async () => {
