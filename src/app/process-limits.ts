@@ -33,7 +33,7 @@ export function defaultBudget(memoryBytes: number | undefined): number {
   return Math.min(Math.max(Math.floor((memoryBytes - processBytes) / 2), leastBytes), mostBytes);
 }
 
-/** What the descriptors of a configuration depend on. */
+/** The settings that decide how many descriptors are needed. */
 type Sized = Pick<Config, "listeners" | "callbacks" | "environments" | "limits">;
 
 /** The descriptors that a configuration can use: one for each connection of a listener and of a request in flight. */

@@ -29,7 +29,7 @@ export class Reloader {
   /** Asked while busy: one more reload follows, however often it was asked. */
   #next: ReloadTrigger | undefined;
 
-  /** @param files what the active configuration was read from */
+  /** @param files those that the active configuration was read from */
   constructor(parts: ReloaderParts, files: FileDigests) {
     this.#parts = parts;
     this.#watch = new FileWatch(parts.clock, () => void this.reload("file_change"));

@@ -1,7 +1,7 @@
 import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, one } from "../http/headers.ts";
 import type { Answer } from "../proxy/messages.ts";
 
-/** Those that the service calls with. */
+/** The methods of callbacks. */
 export type CallbackMethod = "GET" | "POST";
 
 /** A genuine callback on its way to the application. */

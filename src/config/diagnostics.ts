@@ -27,7 +27,7 @@ export interface Problem {
   readonly column: number;
   /** What is wrong, as a clause. */
   readonly message: string;
-  /** What stands there, where that can be shown. */
+  /** The value in the file, where it can be shown. */
   readonly found: string | undefined;
   /** What to do about it. */
   readonly fix: string;

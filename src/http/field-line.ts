@@ -34,7 +34,7 @@ export function readFieldLine(text: string, start: number, end: number, lines: s
   return true;
 }
 
-/** Whether a field value, or a reason phrase, may have these. */
+/** Whether a field value, or a reason phrase, may have these characters. */
 export function isFieldText(text: string, start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) {
     if (isFieldByte[text.charCodeAt(at)] !== 1) return false;

@@ -164,10 +164,10 @@ export interface Egress {
 export interface PassThroughRoute {
   /** How their paths begin here, with a slash at both ends: `/files/`. */
   readonly prefix: string;
-  /** How they begin at the baseUrl's host, where that differs, with a slash at both ends. */
+  /** What replaces the prefix at the baseUrl's host, with a slash at both ends. */
   readonly upstreamPrefix: string;
   readonly methods: ReadonlySet<string>;
-  /** S… of requests that name none; undefined: as for operations. */
+  /** S… for requests that name no site; undefined: the environment's default. */
   readonly site: string | undefined;
   /** The protocol that a request may switch to. */
   readonly upgrade: "websocket" | undefined;

@@ -60,7 +60,7 @@ export function suppressionOf({
 
 /** A refresh that a 401 has forced, while it is not known what became of its retry. */
 export interface ForcedRefresh {
-  /** Useless ones in a row before it. */
+  /** How many useless refreshes in a row came before it. */
   readonly useless: number;
   /** 401s in a row for the former token, later ones included. */
   readonly run: number;

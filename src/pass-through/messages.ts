@@ -38,7 +38,7 @@ export interface StreamingRequest extends CallerRequest {
   switchProtocol(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage>;
 }
 
-/** What passed over a connection that had switched to another protocol. */
+/** What a connection carried after it had switched to another protocol. */
 export interface Passage {
   /** Bytes. */
   readonly toService: number;

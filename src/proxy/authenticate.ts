@@ -72,8 +72,8 @@ export function authenticate(
 const authorizations = new WeakMap<Secret, string>();
 
 /**
- * The value of Authorization (RFC 6750 section 2.1). It is kept as text as long as the token. Unlike a key, a token
- * leaves with every request, and each reading of its Secret costs a buffer outside the heap.
+ * The value of Authorization (RFC 6750 section 2.1). The text is kept as long as the token: it
+ * leaves with every request, and each reading of a Secret costs a buffer outside the heap.
  */
 export function authorizationOf({ secret }: Token): string {
   let authorization = authorizations.get(secret);

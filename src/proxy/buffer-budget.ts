@@ -81,8 +81,8 @@ export class BufferBudget {
   }
 
   /**
-   * The body is complete, or it failed: what was reserved for it is free.
-   * @returns false where it has ended before
+   * Frees what was reserved for a body that is complete or has failed.
+   * @returns false where that was done before
    */
   end(body: RequestBuffer): boolean {
     if (!this.#incomplete.delete(body)) return false;
@@ -112,7 +112,7 @@ export class BufferBudget {
     this.#stalled.delete(body);
   }
 
-  /** For bytes that exist already: takes them even beyond the limit. New requests are refused until those bytes are given back. */
+  /** For bytes that exist already, even beyond the limit. New requests are refused until those bytes are given back. */
   overdraw(bytes: number): void {
     this.#usedBytes += bytes;
   }

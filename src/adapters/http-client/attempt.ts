@@ -10,7 +10,7 @@ const streamBufferBytes = 131_072;
 
 /** A request as it is written, without what belongs to the connection. */
 export interface HttpRequest {
-  /** POST, unless it says otherwise. */
+  /** Default: POST. */
   readonly method?: "GET" | "POST";
   readonly path: string;
   readonly headers: HeaderLines;

@@ -53,8 +53,8 @@ export interface Listener {
   /** Closes connections on which nothing has happened since the moment given (monotonic). */
   closeIdle(sinceMs: number): void;
   /**
-   * Takes from the present serving what is not read at each request: the bound on connections, and for new handshakes the
-   * certificate, its key and the authorities. With other authorities, open connections end with their next response.
+   * Takes over what is not read at each request: the limit of connections, and for new handshakes the certificate, its
+   * key and the authorities. With other authorities, open connections end with their next response.
    * @throws when OpenSSL rejects them; then everything stays as it was
    */
   renew(): void;

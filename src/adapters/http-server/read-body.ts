@@ -101,8 +101,8 @@ export class RequestBody {
   }
 
   /**
-   * What has come of it, to be passed on: no limit but `isFull` bounds it. Once it is complete, `isRead` says that this was all.
-   * @returns undefined where nothing has come since
+   * Takes the bytes that have come, to pass them on; only `isFull` bounds them. With the last ones `isRead` becomes true.
+   * @returns undefined where none have come since
    * @throws what `fail` was given
    */
   take(): Uint8Array | undefined {

@@ -20,7 +20,7 @@ export interface RequestSettings {
 /** How it is served. */
 export interface Service {
   readonly settings: RequestSettings;
-  /** What a Date shows now. */
+  /** The present value of the Date header. */
   readonly date: () => string;
   /** Nothing behind it is to be served. */
   readonly isLast: boolean;
@@ -204,7 +204,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
 
   /**
    * A response that streams may begin long before its first piece, and its caller waits for the head.
-   * @returns "" where the head was written; undefined where the first piece, or the end, came soon: head and piece go out together
+   * @returns "" where the head was written; undefined where it goes out with the first piece or the end, which came soon
    */
   async #beginSoon(answer: Answer, first: Promise<unknown>): Promise<"" | undefined> {
     const connection = this.#connection;

@@ -24,7 +24,7 @@ export function describeRequest(event: RequestFinished): string {
   return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${retried}${notRetried}${left}`;
 }
 
-/** The operation, or as much as was understood of the request. */
+/** The operation; before one is known, method and target. */
 function whatOf({ operation, method, target }: RequestFinished): string {
   if (operation !== undefined) return operation;
   if (method === undefined) return "request without a head";

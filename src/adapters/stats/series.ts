@@ -105,12 +105,12 @@ export class SeriesCounter<Label extends string, Detail extends string = never> 
     this.series(labels).inc(undefined, times);
   }
 
-  /** Those that have counted since the start of the process. */
+  /** The series that have counted since the start of the process. */
   counted(): Series<Labels<Label, Detail>>[] {
     return [...this.#series.values()].filter(({ count }) => count > 0);
   }
 
-  /** Those that have counted and were not forgotten since. */
+  /** The same, without those that were forgotten since. */
   kept(): Series<Labels<Label, Detail>>[] {
     return this.counted().filter(({ kept }) => kept > 0);
   }

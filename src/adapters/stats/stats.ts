@@ -210,7 +210,7 @@ export class Stats {
 /** A request that is not safe, and whose effect is not known: an operator looks it up before the order is sent again. */
 function describeUnknown(event: RequestFinished, at: string) {
   const { environment, site, operation, caller, reference, requestId, code, stage, by } = event;
-  // Of an answer that was passed on whole, where the environment calls its status undecided.
+  // Only an answer that was passed on whole has a status here: its environment calls that status undecided.
   const status = by === "service" && code === undefined ? event.status : undefined;
   return { at, environment, site, operation, caller, reference, requestId, code, status, stage };
 }

@@ -62,7 +62,7 @@ function judgeAnswer(status: number, { name }: Environment): CheckResult {
   return explain(refusals, String(status), { status, path: `environments.${name}` }) ?? fail(detail, fix);
 }
 
-/** What the service's interface leaves open is a guess, and so it is worded. */
+/** Where the service's interface does not say what a status means, the text says that it guesses. */
 const refusals: Explanations = {
   401: "the service answers 401: it does not accept the token or the signature | compare audience and key with the portal of this very environment",
   403: "the service answers 403: it does not allow this site or operation | see in the portal what the site may do",

@@ -16,7 +16,7 @@ export function outOfRange(what: string, given: unknown, isLess: boolean, least:
 /** How a value that is written as one text is read and written. */
 export interface TextForm<Value> {
   readonly read: (text: string) => Read<Value>;
-  /** One text for one value, whichever of several was read. */
+  /** The same text for the same value, however it was written. */
   readonly write: (value: Value) => string;
   /** For editors; `read` decides. */
   readonly pattern: RegExp;
@@ -110,7 +110,7 @@ export const redisNodeForm: TextForm<RedisNode> = {
   read(text) {
     const [, path, socketDb = "0"] = redisSocketForm.exec(text) ?? [];
     if (path !== undefined) {
-      // One text for one path, as for addresses; some write unix:///run.
+      // Some write unix:///run: each path has one text only, as addresses have.
       const plain = path.replace(/\/{2,}/g, "/");
       if (isSocketPath(plain)) return { value: { kind: "unix", path: plain, db: Number(socketDb) } };
       return { fix: "write unix: and an absolute path of at most 107 bytes, like unix:/run/redis/redis.sock" };

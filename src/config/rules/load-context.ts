@@ -61,7 +61,7 @@ export class LoadContext {
     return new LoadContext(this.state, [...this.path, ...path]);
   }
 
-  /** Each item of the list that stands here, with its own path. */
+  /** Each item of a list, with the context of its own path. */
   *each<Item>(list: readonly Item[]): Generator<[item: Item, at: LoadContext]> {
     for (const [index, item] of list.entries()) yield [item, this.in(index)];
   }
