@@ -75,12 +75,13 @@ export class App {
       return view;
     };
     this.#handlers = openHandlers({ clock, report, upstreams, tokensOf, tracerOf, claimsOf, buffers: budget });
+    const forReaders = { clock, buffers: new BufferBudget(Number.POSITIVE_INFINITY, clock) };
     this.#listeners = openListeners({
       clock,
       report,
       handlers: this.#handlers,
-      createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts),
-      createStatus: () => createStatus(views),
+      createAdmin: () => createAdmin({ ...views, readiness }, forReaders, () => this.#active.adminHosts),
+      createStatus: () => createStatus(views, forReaders),
     });
     this.#parts = [memory, observers, tracing, upstreams, this.#listeners, this.#handlers, this.#tokens];
     this.#closing = [this.#listeners, this.#tokens, upstreams, tracing];

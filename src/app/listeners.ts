@@ -1,4 +1,3 @@
-import type { Server } from "node:http";
 import { drain } from "../adapters/http-server/drain.ts";
 import { listen, reportRefusedConnections } from "../adapters/http-server/listen.ts";
 import { type Binding, createListener, type Listener, type Serving } from "../adapters/http-server/listener.ts";
@@ -24,12 +23,12 @@ interface ListenersParts {
   readonly clock: Clock;
   readonly report: Report;
   readonly handlers: Handlers;
-  readonly createAdmin: () => Server;
-  readonly createStatus: () => Server;
+  readonly createAdmin: () => SocketServer;
+  readonly createStatus: () => SocketServer;
 }
 
 interface BoundServer {
-  readonly server: Server | SocketServer;
+  readonly server: SocketServer;
   /** Set where the server is a listener for applications or callbacks. */
   readonly listener?: HotListener;
   /** With the port that was given, once it listens. */
@@ -237,12 +236,12 @@ async function drainAndEnd(listener: HotListener): Promise<boolean> {
 }
 
 /** Ends it with every connection, and with the timer that looks after them, which holds all that it has served. */
-function endServer(server: Server | SocketServer): void {
+function endServer(server: SocketServer): void {
   server.close();
   server.closeAllConnections();
 }
 
-function ownServer(name: "admin" | "status", bind: Bind, createServer: () => Server): WantedServer {
+function ownServer(name: "admin" | "status", bind: Bind, createServer: () => SocketServer): WantedServer {
   const create = () => ({ server: createServer() });
   return { key: `${name} ${describeBind(bind)}`, setting: `${name}.bind`, bind, create };
 }

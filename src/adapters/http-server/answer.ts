@@ -1,7 +1,7 @@
-import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { formatFieldLines } from "../../http/field-line.ts";
 import { firstOf, type HeaderLines } from "../../http/headers.ts";
+import { reasonPhrases } from "../../http/reason-phrases.ts";
 import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { Answer } from "../../proxy/messages.ts";
@@ -34,7 +34,7 @@ export function formatHead(
   if (date !== undefined) lines += `Date: ${date}\r\n`;
   lines += closes ? closed : keepAliveLines;
   if (framing === "chunks") lines += "Transfer-Encoding: chunked\r\n";
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n${lines}\r\n`;
+  return `HTTP/1.1 ${status} ${reasonPhrases[status] ?? "unknown"}\r\n${lines}\r\n`;
 }
 
 /**

@@ -26,6 +26,11 @@ export interface ListenerSettings extends RequestSettings {
   readonly acceptedConnections?: number | undefined;
   /** One for all listeners. */
   readonly buffers: Buffers;
+  /**
+   * Responses have a length and may be lost, as those to probes: HTTP/1.0 is taken on a Unix socket, and each new connection
+   * beyond those that are accepted takes the place of another one, at once.
+   */
+  readonly isReadOnly?: boolean;
   /** While requests have to wait: until when. */
   readonly held?: () => Promise<void> | undefined;
 }
@@ -101,6 +106,18 @@ export function createListener(current: () => Serving, { name, report }: Binding
     found.giveWay(tooManyConnections(current().settings.connections));
     return true;
   };
+  /** One that waits, or else any. */
+  const replaceOne = (owner: string) => {
+    const all = [...connections].map((connection) => ({
+      connection,
+      owner: connection.owner,
+      waitsSince: connection.arrivedAtMs,
+    }));
+    const found = longestWaiting(connections, owner) ?? longestWaiting(all, owner)?.connection;
+    if (found === undefined) return;
+    forget(found);
+    found.socket.destroy();
+  };
   const forget = (connection: Connection) => {
     connections.delete(connection);
     placed.delete(connection);
@@ -122,7 +139,7 @@ export function createListener(current: () => Serving, { name, report }: Binding
       const isRequest = read instanceof RequestHead;
       const head = isRequest ? read : noHead;
       const isExcess = isRequest && !takePlace(connection);
-      const refusal = isRequest ? refusalOf(head, connection, isExcess ? settings.connections : undefined) : read;
+      const refusal = isRequest ? refusalOf(head, connection, settings, isExcess) : read;
       const isLast = refusal !== undefined || head.closes || head.leavesHttp || connection.arrivedAtMs < trustedFromMs;
       return new SocketRequest(connection, head, {
         settings,
@@ -131,10 +148,14 @@ export function createListener(current: () => Serving, { name, report }: Binding
         serve: (request) => serve(request, refusal),
       });
     };
-    const connection = new Connection(socket, clock, current().settings.buffers, receive);
+    const { buffers, isReadOnly } = current().settings;
+    const connection = new Connection(socket, clock, buffers, receive);
     accepted += 1;
     // One place stays free: beyond it a connection would be closed without an answer.
-    if (connections.size + 1 >= server.maxConnections) makeRoom(connections, connection.owner, 0);
+    if (connections.size + 1 >= server.maxConnections) {
+      if (isReadOnly) replaceOne(connection.owner);
+      else makeRoom(connections, connection.owner, 0);
+    }
     connections.add(connection);
     takePlace(connection);
     socket.once("close", () => forget(connection));
@@ -169,11 +190,15 @@ export function createListener(current: () => Serving, { name, report }: Binding
   };
 }
 
-/** @param exceeded `limits.connections`, where its connection is beyond them */
-function refusalOf(head: RequestHead, connection: Connection, exceeded: number | undefined): ProxyError | undefined {
-  if (exceeded !== undefined) return tooManyConnections(exceeded);
-  const { version } = head;
-  if (version === "1.1" || (version === "1.0" && connection.canBeReset)) return undefined;
+/** @param isExcess whether its connection is beyond `limits.connections` */
+function refusalOf(
+  { version }: RequestHead,
+  { canBeReset }: Connection,
+  { connections, isReadOnly = false }: ListenerSettings,
+  isExcess: boolean,
+): ProxyError | undefined {
+  if (isExcess) return tooManyConnections(connections);
+  if (version === "1.1" || (version === "1.0" && (canBeReset || isReadOnly))) return undefined;
   const what =
     version === "1.0"
       ? // Neither a reset nor a missing chunk could show that a response was cut.

@@ -1,16 +1,13 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
-import { isIPv4, isIPv6, type Socket } from "node:net";
+import { isIPv4, isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
-import { callerHost } from "../../model/listener.ts";
-import { longestWaiting } from "./make-room.ts";
+import { type HeaderLines, one, valuesOf } from "../../http/headers.ts";
+import type { Clock } from "../../model/clock.ts";
+import { ProxyError } from "../../model/errors.ts";
+import type { Buffers, CallerRequest } from "../../proxy/messages.ts";
+import { createListener } from "./listener.ts";
+import type { SocketServer } from "./tls.ts";
 
 export interface Page {
   readonly status: number;
@@ -18,13 +15,23 @@ export interface Page {
   readonly text: string;
   /** The request's headers that decided what it is; Accept-Encoding alone, where none is given. */
   readonly vary?: string;
+  /** The methods that there are, with 405. */
+  readonly allow?: string;
   /** What a browser may do with it; nothing, where none is given. */
   readonly contentSecurityPolicy?: string;
 }
 
+/** What its connections need. */
+export interface Surroundings {
+  readonly clock: Clock;
+  /** For requests that have begun; not those of applications, whose load must not fail a probe. */
+  readonly buffers: Buffers;
+}
+
 /** Enough for probes and scrapers. */
-const mostConnections = 64;
-const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
+const connections = 64;
+/** The connection of a reader that has not taken a page by then is reset. */
+const readWithinMs = 10_000;
 
 /** Shorter answers fit into one packet anyway. */
 const longestUncompressed = 1_400;
@@ -43,43 +50,39 @@ const foreignHost =
  * @param elseUse what to use instead of a foreign name, beside localhost and addresses
  */
 function createReadOnlyServer(
-  pages: Readonly<Record<string, (headers: IncomingHttpHeaders) => Promise<Page>>>,
+  pages: Readonly<Record<string, (headers: HeaderLines) => Promise<Page>>>,
   mayRead: (path: string, host: string) => boolean,
+  { clock, buffers }: Surroundings,
   elseUse = "",
-): Server {
+): SocketServer {
   const known = new Map(Object.entries(pages));
-  const server = createServer(times, ({ url = "", method, headers }, response) => {
+  const find = async ({ target, method, headers }: CallerRequest): Promise<Page> => {
     // Prometheus adds its `params` as a query.
-    const [path = ""] = url.split("?", 1);
+    const [path = ""] = target.split("?", 1);
     const make = known.get(path);
-    if (!mayRead(path, headers.host ?? "")) {
-      write(response, plain(403, `${foreignHost}${elseUse}.`));
-    } else if (method !== "GET" && method !== "HEAD") {
-      response.setHeader("Allow", "GET, HEAD");
-      write(response, plain(405, "Only GET and HEAD are answered here."));
-    } else if (make === undefined) {
-      write(response, plain(404, `Not here. This port has ${[...known.keys()].join(", ")}.`));
-    } else {
-      respond(response, make, headers).catch(() => write(response, plain(500, "This page could not be made.")));
-    }
-  });
-  replaceOldest(server);
-  return server;
-}
-
-async function respond(
-  response: ServerResponse,
-  make: (headers: IncomingHttpHeaders) => Promise<Page>,
-  headers: IncomingHttpHeaders,
-): Promise<void> {
-  const page = await make(headers);
-  const isPacked = page.text.length > longestUncompressed && prefersGzip(headers["accept-encoding"]);
-  write(response, page, isPacked ? await gzipInBackground(page.text, fast) : undefined);
+    if (!mayRead(path, one(headers, "host") ?? "")) return plain(403, `${foreignHost}${elseUse}.`);
+    if (method !== "GET" && method !== "HEAD") return onlyReads;
+    if (make === undefined) return plain(404, `Not here. This port has ${[...known.keys()].join(", ")}.`);
+    return make(headers).catch(() => plain(500, "This page could not be made."));
+  };
+  const answer = (request: CallerRequest, page: Page) => write(request, page, clock.nowMs() + readWithinMs);
+  const handler = {
+    handle: async (request: CallerRequest) => answer(request, await find(request)),
+    refuse: (request: CallerRequest, error: Error) =>
+      answer(request, plain(error instanceof ProxyError ? error.status : 500, error.message)),
+  };
+  const settings = {
+    ...{ clock, buffers, connections, acceptedConnections: connections + 1, isReadOnly: true },
+    ...{ bodyBytes: 0, isDraining: () => false },
+  };
+  return createListener(() => ({ handler, settings }), { name: "", report: () => {} }).server;
 }
 
 export function plain(status: number, text: string): Page {
   return { status, contentType: "text/plain; charset=utf-8", text: `${text}\n` };
 }
+
+const onlyReads: Page = { ...plain(405, "Only GET and HEAD are answered here."), allow: "GET, HEAD" };
 
 /**
  * Whether a Host header is `localhost` or an address, with or without a port. Any other name may be an attacker's that was
@@ -93,69 +96,29 @@ export function isOwnHost(host: string, names: Iterable<string> = []): boolean {
   return isIPv4(name) || ["localhost", ...names].includes(name.toLowerCase());
 }
 
-/** A connection of a person or a probe. */
-function readerOn(socket: Socket, touched: number) {
-  return {
-    socket,
-    owner: callerHost(socket.remoteAddress),
-    /** Responses that are under way on it. */
-    responses: 0,
-    /** When something last happened on it: the order counts, not the time. */
-    touched,
-    get waitsSince(): number | undefined {
-      return this.responses === 0 ? this.touched : undefined;
-    },
-  };
+/** A browser must not run, frame, keep or pass on what is shown. */
+async function write(request: CallerRequest, page: Page, deadlineMs: number): Promise<void> {
+  const { status, contentType, text, allow, vary = "Accept-Encoding", contentSecurityPolicy = noPolicy } = page;
+  const isPacked = text.length > longestUncompressed && prefersGzip(listOf(request.headers, "accept-encoding"));
+  try {
+    const body = isPacked ? await gzipInBackground(text, fast) : Buffer.from(text);
+    const headers = [
+      ...(allow === undefined ? [] : ["Allow", allow]),
+      ...["Content-Type", contentType, "Content-Length", String(body.length)],
+      ...(isPacked ? ["Content-Encoding", "gzip"] : []),
+      ...["Vary", vary, "Cache-Control", "no-store", "Content-Security-Policy", contentSecurityPolicy],
+      ...["X-Frame-Options", "DENY", "X-Content-Type-Options", "nosniff"],
+      ...["Cross-Origin-Resource-Policy", "same-origin", "Referrer-Policy", "no-referrer"],
+    ];
+    await request.answer({ status, headers, body, isLocal: true, isFramed: true }, deadlineMs);
+  } catch {
+    // Its reader has lost it.
+  }
 }
 
-/** Bounds the connections of a server, and yet never refuses a new one: another gives way, one that waits if there is any. */
-function replaceOldest(server: Server): void {
-  const connections = new Map<Socket, ReturnType<typeof readerOn>>();
-  let touches = 0;
-  server.on("connection", (socket: Socket) => {
-    const added = readerOn(socket, touches++);
-    if (connections.size >= mostConnections) {
-      const all = [...connections.values()];
-      const busy = all.map(({ socket, owner, touched }) => ({ socket, owner, waitsSince: touched }));
-      const oldest = longestWaiting(all, added.owner) ?? longestWaiting(busy, added.owner);
-      if (oldest !== undefined) connections.delete(oldest.socket);
-      oldest?.socket.destroy();
-    }
-    connections.set(socket, added);
-    socket.once("close", () => connections.delete(socket));
-  });
-  server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-    const touch = (change: number) => {
-      const connection = connections.get(socket);
-      if (connection === undefined) return;
-      connection.responses += change;
-      connection.touched = touches++;
-    };
-    touch(1);
-    response.once("close", () => touch(-1));
-  });
-}
-
-/**
- * A browser must not run, frame, keep or pass on what is shown.
- * @param packed the text as gzip, where it is sent so
- */
-function write(response: ServerResponse, page: Page, packed?: Buffer): void {
-  const { status, contentType, text, vary = "Accept-Encoding", contentSecurityPolicy = noPolicy } = page;
-  const body = packed ?? Buffer.from(text);
-  response.writeHead(status, {
-    "Content-Type": contentType,
-    "Content-Length": body.length,
-    ...(packed === undefined ? {} : { "Content-Encoding": "gzip" }),
-    Vary: vary,
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": contentSecurityPolicy,
-    "X-Frame-Options": "DENY",
-    "X-Content-Type-Options": "nosniff",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-  });
-  response.end(body);
+/** A header that may stand in several lines (RFC 9110 section 5.2). */
+function listOf(headers: HeaderLines, name: string): string {
+  return valuesOf(headers, name).join(",");
 }
 
 /** One of the values of an Accept header or its like: `text/plain;version=0.0.4;q=0.3`. */
@@ -169,8 +132,8 @@ interface Preference {
 }
 
 /** Reads a header of content negotiation (RFC 9110 section 12.5). What is malformed is not wanted. */
-function readPreferences(header: string | undefined): readonly Preference[] {
-  return (header ?? "").split(",").flatMap((each) => {
+function readPreferences(header = ""): readonly Preference[] {
+  return header.split(",").flatMap((each) => {
     const [name = "", ...rest] = each.split(";").map((part) => part.trim());
     if (name === "") return [];
     const parameters = new Map(rest.map(readParameter));
@@ -225,22 +188,26 @@ export interface AdminViews {
  * may use any name; /metrics is shown under this machine's own names alone, as the status port is.
  * @param hosts `admin.hosts` of the active configuration, in lower case
  */
-export function createAdmin(views: AdminViews, hosts: () => readonly string[] = () => []): Server {
+export function createAdmin(
+  views: AdminViews,
+  surroundings: Surroundings,
+  hosts: () => readonly string[] = () => [],
+): SocketServer {
   const pages = {
     "/livez": async () => plain(200, "ok"),
     "/readyz": async () => {
       const { isReady, reason } = views.readiness();
       return plain(isReady ? 200 : 503, reason);
     },
-    "/metrics": async ({ accept }: IncomingHttpHeaders) => ({
+    "/metrics": async (headers: HeaderLines) => ({
       status: 200,
-      ...(await views.metrics(prefersOpenMetrics(accept) ? "openmetrics" : "text")),
+      ...(await views.metrics(prefersOpenMetrics(listOf(headers, "accept")) ? "openmetrics" : "text")),
       vary: "Accept, Accept-Encoding",
     }),
   };
   const own = hostname().toLowerCase();
   const mayRead = (path: string, host: string) => path !== "/metrics" || isOwnHost(host, [own, ...hosts()]);
-  return createReadOnlyServer(pages, mayRead, ", or list the name in admin.hosts");
+  return createReadOnlyServer(pages, mayRead, surroundings, ", or list the name in admin.hosts");
 }
 
 /** What the status port shows. Redacted by its makers. */
@@ -265,7 +232,7 @@ const refreshSeconds = 5;
  * `/status` as JSON and `/` as a page. `/` stands still: a page that loads itself anew drops a selection while a person
  * copies a reference, and makes a screen reader start again. `/live` is for a screen on the wall.
  */
-export function createStatus({ snapshot, page }: StatusViews): Server {
+export function createStatus({ snapshot, page }: StatusViews, surroundings: Surroundings): SocketServer {
   const pages = {
     "/": async () => asPage(page()),
     "/live": async () => asPage(page(refreshSeconds)),
@@ -275,7 +242,7 @@ export function createStatus({ snapshot, page }: StatusViews): Server {
       text: `${JSON.stringify(snapshot(), null, 2)}\n`,
     }),
   };
-  return createReadOnlyServer(pages, (_, host) => isOwnHost(host));
+  return createReadOnlyServer(pages, (_, host) => isOwnHost(host), surroundings);
 }
 
 function asPage({ html, contentSecurityPolicy }: HtmlPage): Page {

@@ -2,12 +2,18 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { hostname } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
+import { listen } from "../../../src/adapters/http-server/listen.ts";
 import { createAdmin } from "../../../src/adapters/http-server/read-only-server.ts";
 import { Readiness } from "../../../src/adapters/stats/readiness.ts";
 import { systemClock } from "../../../src/model/clock.ts";
+import type { Bind } from "../../../src/model/listener.ts";
+import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
+import { RawConnection } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { canaries, childSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
@@ -199,12 +205,46 @@ it("shows /metrics under its own names and those of admin.hosts, and answers pro
   for (const path of ["/livez", "/readyz"]) expect(await statusOf(path, "shop.pods.example:7412")).toBe(200);
 });
 
-it("gives no head more than 10 s", () => {
-  const server = createAdmin({
-    readiness: () => ({ isReady: true, reason: "ok" }),
-    metrics: async () => ({ contentType: "text/plain", text: "" }),
+it("gives no head more than 10 s", async () => {
+  const { adminUrl, clock } = await stageProxy();
+  const connection = await RawConnection.open(Number(new URL(adminUrl).port));
+  connection.write("GET /livez HTTP/1.1\r\n");
+  expect((await get(adminUrl, "/livez")).status).toBe(200);
+  clock.push(10_000);
+  expect(await connection.ended()).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+});
+
+/** The admin port alone. */
+async function serveAdmin(bind: Bind, text = "") {
+  const server = createAdmin(
+    { readiness: () => ({ isReady: true, reason: "ok" }), metrics: async () => ({ contentType: "text/plain", text }) },
+    { clock: systemClock, buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock) },
+  );
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
   });
-  expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 10_000]);
+  return listen(server, bind);
+}
+
+it("answers a probe while 64 others read nothing of what they asked for", async () => {
+  const bind = await serveAdmin({ kind: "tcp", host: "127.0.0.1", port: 0 }, "x".repeat(5_000_000));
+  const port = bind.kind === "tcp" ? bind.port : 0;
+  for (let n = 0; n < 64; n++) {
+    const reader = await RawConnection.open(port);
+    reader.write("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await once(reader.socket, "data");
+    reader.socket.pause();
+  }
+  expect((await get(`http://127.0.0.1:${port}`, "/livez")).status).toBe(200);
+});
+
+it("takes HTTP/1.0 on a Unix socket, as the image's health check speaks it", async () => {
+  const path = join(new ConfigFolder().path, "admin.sock");
+  await serveAdmin({ kind: "unix", path });
+  const socket = connect({ path });
+  socket.write("GET /livez HTTP/1.0\r\nHost: localhost\r\n\r\n");
+  expect(String(await buffer(socket))).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\n\r\nok\n$/s);
 });
 
 it("has no verb that changes anything", async () => {

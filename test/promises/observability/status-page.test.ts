@@ -6,6 +6,8 @@ import { listen } from "../../../src/adapters/http-server/listen.ts";
 import { createStatus, type StatusViews } from "../../../src/adapters/http-server/read-only-server.ts";
 import { renderPage } from "../../../src/adapters/stats/page/render-page.ts";
 import type { StatusSnapshot } from "../../../src/adapters/stats/stats.ts";
+import { systemClock } from "../../../src/model/clock.ts";
+import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
 import { version } from "../../../src/version.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { hasChromium, launchChromium, type Visit, visit } from "../../../testkit/chromium.ts";
@@ -36,7 +38,10 @@ async function serve(
   snapshot: StatusSnapshot,
   page: StatusViews["page"] = () => renderPage(snapshot),
 ): Promise<string> {
-  const server = createStatus({ snapshot: () => snapshot, page });
+  const server = createStatus(
+    { snapshot: () => snapshot, page },
+    { clock: systemClock, buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock) },
+  );
   const bind = await listen(server, { kind: "tcp", host: "127.0.0.1", port: 0 });
   onTestFinished(async () => {
     server.close();
