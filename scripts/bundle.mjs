@@ -1,14 +1,33 @@
 // Makes few files of a program: they need no node_modules, and the licences of what is in them lie beside them.
 // Most of a start goes into finding, opening and compiling files; this takes a process half as long to listen.
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { build } from "esbuild";
 
-/** @param entries files of the program; the one called main is its command */
-export async function bundle(entries, folder) {
+/**
+ * Bundles a program. What esbuild would share among its commands becomes a file for each group of them that shares it, so what
+ * starts most is a program of its own.
+ * @param entries files of the program; the one called main is its command
+ * @param alone a file that one of them imports dynamically, which is bundled apart
+ */
+export async function bundle(entries, folder, alone) {
+  const metafiles = [await bundleTogether(entries, folder, alone)];
+  if (alone !== undefined) metafiles.push(await bundleTogether({ [nameOf(alone)]: alone }, folder));
+  chmodSync(join(folder, "main.js"), 0o755);
+  const inputs = Object.assign({}, ...metafiles.map((metafile) => metafile.inputs));
+  const licences = packagesOf(inputs).map((name) => `${name}\n\n${licenceOf(name)}`);
+  writeFileSync(join(folder, "third-party-licenses.txt"), licences.join(`\n${"-".repeat(80)}\n\n`));
+}
+
+/** Where a file that is bundled apart lies. */
+function nameOf(file) {
+  return `bundled/${basename(file, ".ts")}`;
+}
+
+async function bundleTogether(entryPoints, outdir, alone) {
   const { metafile } = await build({
-    entryPoints: entries,
-    outdir: folder,
+    entryPoints,
+    outdir,
     chunkNames: "bundled/[name]-[hash]",
     bundle: true,
     // A command's code stays in files of its own, which no other command loads.
@@ -28,15 +47,20 @@ export async function bundle(entries, folder) {
     plugins: [
       { name: "version", setup: writeVersion },
       { name: "strings", setup: keepStringsFast },
+      { name: "metrics", setup: leaveOut },
+      { name: "alone", setup: (build) => alone !== undefined && keepApart(build, alone) },
     ],
   });
-  chmodSync(join(folder, "main.js"), 0o755);
-  const licences = bundledPackages(metafile).map((name) => `${name}\n\n${licenceOf(name)}`);
-  writeFileSync(join(folder, "third-party-licenses.txt"), licences.join(`\n${"-".repeat(80)}\n\n`));
+  return metafile;
+}
+
+function keepApart({ onResolve }, alone) {
+  const path = `./${nameOf(alone)}.js`;
+  onResolve({ filter: new RegExp(`/${basename(alone)}$`) }, () => ({ path, external: true }));
 }
 
 /** The names of the packages that are in a bundle. */
-function bundledPackages({ inputs }) {
+function packagesOf(inputs) {
   const names = Object.keys(inputs).flatMap((path) => /^node_modules\/((@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
   return [...new Set(names)].sort();
 }
@@ -56,6 +80,13 @@ function writeVersion({ onLoad }) {
 function keepStringsFast({ onLoad }) {
   const contents = "exports.VerbatimString = class VerbatimString {};";
   onLoad({ filter: /[\\/]ioredis[\\/]built[\\/]resp[\\/]verbatim-string\.js$/ }, () => ({ contents }));
+}
+
+/** Parts of prom-client that it loads and nobody here uses; by themselves they bring `node:http`, and a package for spans. */
+function leaveOut({ onLoad }) {
+  const unused = /[\\/]prom-client[\\/]lib[\\/](cluster|pushgateway|summary)\.js$/;
+  onLoad({ filter: unused }, () => ({ contents: "" }));
+  onLoad({ filter: /[\\/]@opentelemetry[\\/]api[\\/].*\.js$/ }, () => ({ contents: "" }));
 }
 
 function licenceOf(name) {

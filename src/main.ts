@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-import { exitCodes } from "./cli/command.ts";
-import { run } from "./cli/program.ts";
-
-process.exitCode = await run(process.argv.slice(2));
-// Whatever a defect has left open must not keep the process.
-if (process.exitCode === exitCodes.defect) process.exit();
+const args = process.argv.slice(2);
+const { run } = await (args[0] === "serve" ? import("./cli/serve-program.ts") : import("./cli/program.ts"));
+process.exitCode = await run(args);
+// Whatever a defect (70, EX_SOFTWARE) has left open must not keep the process.
+if (process.exitCode === 70) process.exit();

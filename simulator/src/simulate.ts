@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
-import { loadOrRefuse, usageFailure } from "countersign/cli/command";
+import { usageFailure } from "countersign/cli/command";
+import { loadOrRefuse } from "countersign/cli/load-or-refuse";
 import { untilStopped } from "countersign/cli/signals";
 import { print } from "countersign/cli/terminal";
 import type { Config } from "countersign/config/config";

@@ -4,7 +4,8 @@ import { explain, routes } from "../config/explain.ts";
 import { toYaml } from "../config/files/yaml.ts";
 import { jsonSchema } from "../config/form/json-schema.ts";
 import { loadConfig } from "../config/load.ts";
-import { configOption, countOf, exitCodes, loadOrRefuse } from "./command.ts";
+import { configOption, countOf, exitCodes } from "./command.ts";
+import { loadOrRefuse } from "./load-or-refuse.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {

@@ -1,10 +1,16 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { Loaded } from "../config/load.ts";
 
 /** What the file of a command exports. Each call makes a new command, so that runs share nothing. */
 export interface CommandFile {
   readonly createCommand: () => Command;
 }
+
+/** The program, for its help. */
+export const about = {
+  name: "countersign",
+  description: "Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out.",
+  notes: '"spec 5.2" is a section of docs/service-interface.md.',
+} as const;
 
 /** 0: yes, or done. 1: no. 2: usage or configuration. 70: a defect (EX_SOFTWARE). */
 export const exitCodes = { ok: 0, no: 1, usage: 2, defect: 70 } as const;
@@ -40,18 +46,4 @@ export function configOption(): Option {
 function readFileName(text: string): string {
   if (text === "") throw new InvalidArgumentError("It is empty; name a file.");
   return text;
-}
-
-/** The configuration, or the end of the command with every problem that it has. */
-export async function loadOrRefuse(file: string): Promise<Extract<Loaded, { kind: "loaded" }>> {
-  // `health` needs the option alone, and starts anew for each probe.
-  const { loadConfig } = await import("../config/load.ts");
-  const { readAtOnce } = await import("../config/files/file-system.ts");
-  const loaded = await loadConfig(file, { readFile: readAtOnce });
-  if (loaded.kind === "loaded") return loaded;
-  const { formatProblems } = await import("../config/diagnostics.ts");
-  const { problems } = loaded;
-  throw usageFailure(
-    `${formatProblems(file, problems)}\n\n${countOf(problems.length, "problem")}; nothing was started.`,
-  );
 }

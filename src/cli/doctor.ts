@@ -7,7 +7,7 @@ import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 import { listNames } from "../model/names.ts";
-import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
+import { configOption, exitCodes, usageFailure } from "./command.ts";
 import {
   type Check,
   type ChosenRequest,
@@ -23,6 +23,7 @@ import { checkCallbacks, checkServe, checkTracing } from "./doctor/peers.ts";
 import { checkRedis } from "./doctor/redis.ts";
 import { checkSend } from "./doctor/send.ts";
 import { checkEncryptionKeys } from "./doctor/token.ts";
+import { loadOrRefuse } from "./load-or-refuse.ts";
 import { pickEnvironment } from "./serve-one.ts";
 import { paint, print, printJson } from "./terminal.ts";
 

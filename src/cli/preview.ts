@@ -13,8 +13,9 @@ import type { TokenSource } from "../oauth/token.ts";
 import type { Answer, UpstreamRequest } from "../proxy/messages.ts";
 import { readParameters } from "../proxy/parameters.ts";
 import { stringToSign } from "../signing/hmac.ts";
-import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
+import { configOption, exitCodes, usageFailure } from "./command.ts";
 import { readStandardInput } from "./input.ts";
+import { loadOrRefuse } from "./load-or-refuse.ts";
 import { pickEnvironment, problemOf, serveOne } from "./serve-one.ts";
 import { print, printError, printJson } from "./terminal.ts";
 

@@ -1,14 +1,12 @@
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Command } from "commander";
-import { type CommandFile, usageFailure } from "./command.ts";
+import { about, type CommandFile, usageFailure } from "./command.ts";
 import { createAll, type Program, runProgram } from "./run-program.ts";
 
 /** Commands are loaded only when they are called, so that `serve` starts without the others' dependencies. */
 const program: Program = {
-  name: "countersign",
-  description: "Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out.",
-  notes: '"spec 5.2" is a section of docs/service-interface.md.',
+  ...about,
   commands: {
     serve: () => import("./serve.ts"),
     check: () => import("./check.ts"),

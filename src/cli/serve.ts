@@ -9,7 +9,8 @@ import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import { describeDefect, describeWarning } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
-import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
+import { configOption, exitCodes, usageFailure } from "./command.ts";
+import { loadOrRefuse } from "./load-or-refuse.ts";
 import { catchHangUps, untilStopped } from "./signals.ts";
 
 interface Options {

@@ -4,7 +4,8 @@ import { openUpstreams } from "../app/upstreams.ts";
 import { systemClock } from "../model/clock.ts";
 import { listNames } from "../model/names.ts";
 import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
-import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
+import { configOption, exitCodes, usageFailure } from "./command.ts";
+import { loadOrRefuse } from "./load-or-refuse.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {

@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import { type Address, withoutBrackets } from "../../model/environment.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { describeRedisNode, type HostPort, type RedisNode } from "../../model/redis-access.ts";
@@ -174,7 +174,7 @@ loopback.addAddress("::1", "ipv6");
 /** Whether only this machine, or only this pod, can reach it. */
 export function isLocal(bind: Bind): boolean {
   if (bind.kind === "unix" || bind.host === "localhost") return true;
-  return isIP(bind.host) !== 0 && loopback.check(bind.host, isIPv6(bind.host) ? "ipv6" : "ipv4");
+  return isIP(bind.host) !== 0 && loopback.check(bind.host, isIPv4(bind.host) ? "ipv4" : "ipv6");
 }
 
 export function isLoopback({ host }: Address): boolean {

@@ -19,13 +19,14 @@ beforeAll(() => {
   const files = ["LICENSE", "package.json", "simulator/package.json", "tsconfig.json", "tsconfig.build.json"];
   const scripts = ["build.mjs", "build-record.mjs", "bundle.mjs"].map((name) => `scripts/${name}`);
   for (const name of [...files, ...scripts]) cpSync(name, join(template, name));
-  for (const name of ["src", "simulator/src", "node_modules"]) mkdirSync(join(template, name), { recursive: true });
+  for (const name of ["src/cli", "simulator/src", "node_modules"]) mkdirSync(join(template, name), { recursive: true });
   for (const name of ["typescript", "esbuild", "@types", "undici-types"])
     symlinkSync(resolve("node_modules", name), join(template, "node_modules", name));
   for (const name of ["package-lock.json", "node_modules/.package-lock.json"])
     writeFileSync(join(template, name), "{}");
   const line = 'process.stdout.write("one\\n");\n';
-  for (const name of ["src/main.ts", "src/unused.ts", "simulator/src/main.ts", "simulator/src/program.ts"])
+  const programs = ["main.ts", "cli/serve-program.ts", "unused.ts"].map((name) => `src/${name}`);
+  for (const name of [...programs, "simulator/src/main.ts", "simulator/src/program.ts"])
     writeFileSync(join(template, name), line);
   expect(build(template)).toEqual({ status: 0, stderr: "" });
 });

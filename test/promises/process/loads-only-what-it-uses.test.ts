@@ -1,6 +1,4 @@
 /** Row 84: a process loads no package that its configuration does not use, and none of tracing. */
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { bundle } from "../../../testkit/bundle.ts";
 import { clientKey } from "../../../testkit/certificates.ts";
@@ -54,8 +52,7 @@ it.each([
   if (hasRoute) expect((await ask(port, rawRequest("GET /files/a"))).text).toBe("a");
   expect(await program.stop()).toBe(0);
   expect(program.stderr()).toBe("");
-  const chunk = chunkOf(main);
-  expect(scripts.loaded().some((url) => url.endsWith(`/${chunk}`))).toBe(hasRoute);
+  expect(scripts.loaded().some((url) => /\/bundled\/http-proxy-\w+\.js$/.test(url))).toBe(hasRoute);
 });
 
 it.each([
@@ -91,13 +88,3 @@ it.each([
   else expect(loaded).toEqual([]);
   expect(collector.requests).toEqual([]);
 });
-
-/** The file of the bundle that holds http-proxy. */
-function chunkOf(main: string): string {
-  const folder = join(dirname(main), "bundled");
-  const found = readdirSync(folder).filter((name) =>
-    /^\/\/ node_modules\/http-proxy\/index\.js/m.test(readFileSync(join(folder, name), "utf8")),
-  );
-  expect(found).toHaveLength(1);
-  return found[0] ?? "";
-}
