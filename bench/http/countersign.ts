@@ -1,10 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { imageOptions } from "../../testkit/image-options.ts";
 import { key, site } from "./job.mjs";
 import { isThere, type Program, type Running, startProgram } from "./program.ts";
 
 const main = join(import.meta.dirname, "../../dist/main.js");
+
+/** The built command as its image starts it, within this memory. */
+export function imageCommand(node: string, memoryBytes: number): Program {
+  const runtime = [node, ...imageOptions(memoryBytes)];
+  return { name: "Countersign", job: "hmac", isInstalled: () => true, start: (at) => start(at, "hmac", { runtime }) };
+}
 
 /** The built command, by HMAC and by OAuth. */
 export const countersign: readonly Program[] = [
@@ -27,7 +34,7 @@ export const countersign: readonly Program[] = [
 async function start(
   { port, service, cpu, folder }: Parameters<Program["start"]>[0],
   method: "hmac" | "oauth",
-  { isShared = false, sites = 1 } = {},
+  { isShared = false, sites = 1, runtime = [process.execPath] } = {},
 ): Promise<Running> {
   const redis = isShared ? await startRedis(port + 2, folder) : undefined;
   const secret = (name: string, value: string) => {
@@ -69,7 +76,7 @@ async function start(
   };
   const file = join(folder, "countersign.yaml");
   writeFileSync(file, JSON.stringify(config));
-  const proxy = await startProgram([process.execPath, main, "serve", "--config", file], { port, cpu });
+  const proxy = await startProgram([...runtime, main, "serve", "--config", file], { port, cpu });
   return {
     ...proxy,
     stop: async () => {
@@ -80,5 +87,8 @@ async function start(
 }
 
 function startRedis(port: number, folder: string): Promise<Running> {
-  return startProgram(["redis-server", "--port", String(port), "--save", "", "--dir", folder], { port, cpu: 1 });
+  return startProgram(["redis-server", "--port", String(port), "--save", "", "--dir", folder], {
+    port,
+    cpu: { number: 1 },
+  });
 }

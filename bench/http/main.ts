@@ -3,6 +3,7 @@ import { runCommand } from "../../scripts/command-line.ts";
 import { print, printError, printJson } from "../../src/cli/terminal.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { countersign } from "./countersign.ts";
+import { playImage } from "./image.ts";
 import { type Measured, measure, WrongAnswer, withService } from "./measure.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import { peers } from "./peers.ts";
@@ -15,6 +16,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 process.exitCode = await runCommand(readOptions, usage, play);
 
 async function play(options: Options): Promise<number> {
+  if (options.image) return playImage(options);
   const programs = choosePrograms(options);
   const all = new Map<Program, Measured[]>(programs.map((program) => [program, []]));
   try {

@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import type { KernelLimits } from "../../testkit/kernel-limits.ts";
 import { order } from "./job.mjs";
 import type { Options } from "./options.ts";
 import type { Program, Running, Service } from "./program.ts";
 
 const run = promisify(execFile);
-const proxyCpu = 0;
+const proxyCpu = { number: 0 };
 const loadCpu = 1;
 const openLoopRate = 1_000;
 /** As long as a program's compiler needs to be warm. */
@@ -73,7 +74,7 @@ export async function measure(
     const cold = await load(program, running, port, connections, coldSeconds);
     const { cpuUs, rate } = await load(program, running, port, connections, seconds);
     const rssMiB = running.rssBytes() / 2 ** 20;
-    const { p50Ms, p99Ms, failed } = await openLoop(port, program.job, seconds);
+    const { p50Ms, p99Ms, failed } = await openLoop(port, program.job, openLoopRate, seconds);
     const after = await countsOf(service);
     if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} orders failed at ${openLoopRate} a second`);
     if (after.wrong > before.wrong)
@@ -91,6 +92,56 @@ async function measureIdle(running: Running) {
   await sleep(idleSeconds * 1_000);
   const idleCpuPercent = (running.cpuMs() - cpuMs) / (idleSeconds * 10);
   return { idleRssMiB: running.rssBytes() / 2 ** 20, idleCpuPercent };
+}
+
+/** One program in one round, as a sidecar is used: it idles, and serves few requests a second. */
+export interface Steady {
+  readonly startMs: number;
+  /** CPU of all threads by then. */
+  readonly startCpuMs: number;
+  /** Resident, after 15 s without a request, and after the longer time. */
+  readonly soonMiB: number;
+  readonly idleMiB: number;
+  /** CPU for each request in microseconds, and latency in milliseconds, at each rate in an open loop. */
+  readonly at: readonly { readonly cpuUs: number; readonly p50Ms: number; readonly p99Ms: number }[];
+}
+
+const soonSeconds = 15;
+
+/** @param rates requests a second, one after the other; none where the program takes none */
+export async function measureSteady(
+  program: Program,
+  service: Service,
+  port: number,
+  {
+    limits,
+    rates,
+    seconds,
+    idle,
+  }: Pick<Options, "seconds" | "idle"> & { limits: KernelLimits; rates: readonly number[] },
+): Promise<Steady> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  const running = await program.start({ port, service, cpu: { ...proxyCpu, limits }, folder });
+  try {
+    const startCpuMs = running.cpuMs();
+    await sleep(soonSeconds * 1_000);
+    const soonMiB = running.rssBytes() / 2 ** 20;
+    await sleep((idle - soonSeconds) * 1_000);
+    const idleMiB = running.rssBytes() / 2 ** 20;
+    const at = [];
+    for (const rate of rates) {
+      // What a first request has to make is no part of it.
+      await openLoop(port, program.job, rate, 1);
+      const cpuMs = running.cpuMs();
+      const { p50Ms, p99Ms, failed } = await openLoop(port, program.job, rate, seconds);
+      if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} orders failed at ${rate} a second`);
+      at.push({ cpuUs: ((running.cpuMs() - cpuMs) * 1_000) / (rate * seconds), p50Ms, p99Ms });
+    }
+    return { startMs: running.startMs, startCpuMs, soonMiB, idleMiB, at };
+  } finally {
+    await running.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** CPU of the program for each request, in microseconds, once its compiler is warm. */
@@ -138,9 +189,9 @@ async function wrk(port: number, job: string, connections: number, seconds: numb
   return JSON.parse(result) as { requests: number; durationMs: number; failed: number };
 }
 
-async function openLoop(port: number, job: string, seconds: number) {
+async function openLoop(port: number, job: string, rate: number, seconds: number) {
   const file = join(import.meta.dirname, "open-loop.mjs");
-  const command = ["-c", `${loadCpu}`, process.execPath, file, `${port}`, `${openLoopRate}`, `${seconds}`, job];
+  const command = ["-c", `${loadCpu}`, process.execPath, file, `${port}`, `${rate}`, `${seconds}`, job];
   const { stdout } = await run("taskset", command);
   return JSON.parse(stdout) as { p50Ms: number; p99Ms: number; failed: number };
 }

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isThere, type Program, type Running, type Service, startProgram } from "./program.ts";
+import { type Cpu, isThere, type Program, type Running, type Service, startProgram } from "./program.ts";
 
 const here = import.meta.dirname;
 const tools = resolve(here, "../../.tools/bench");
@@ -56,7 +56,7 @@ interface Place {
   readonly port: number;
   readonly service: Service;
   /** The processor that it runs on. */
-  readonly cpu: number;
+  readonly cpu: Cpu;
   /** A folder of its own. */
   readonly folder: string;
 }

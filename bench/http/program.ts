@@ -3,11 +3,18 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { KernelLimits } from "../../testkit/kernel-limits.ts";
 
 /** Where the service of the benchmark listens. */
 export interface Service {
   readonly port: number;
   readonly authPort: number;
+}
+
+/** What a program runs on: a processor, perhaps within limits as a container has them. */
+export interface Cpu {
+  readonly number: number;
+  readonly limits?: KernelLimits | undefined;
 }
 
 /** A proxy to measure. */
@@ -19,7 +26,7 @@ export interface Program {
   readonly start: (at: {
     readonly port: number;
     readonly service: Service;
-    readonly cpu: number;
+    readonly cpu: Cpu;
     readonly folder: string;
   }) => Promise<Running>;
 }
@@ -41,10 +48,12 @@ export function isThere(command: string): boolean {
 /** Starts a program on one processor. Resolves when its port takes connections. */
 export async function startProgram(
   command: readonly string[],
-  { port, cpu, env = {}, waitMs = 10_000 }: { port: number; cpu: number; env?: NodeJS.ProcessEnv; waitMs?: number },
+  { port, cpu, env = {}, waitMs = 10_000 }: { port: number; cpu: Cpu; env?: NodeJS.ProcessEnv; waitMs?: number },
 ): Promise<Running> {
   const startedMs = performance.now();
-  const child = spawn("taskset", ["-c", String(cpu), ...command], {
+  const pinned = ["-c", String(cpu.number), ...command];
+  const [file, args] = cpu.limits?.wrap("taskset", pinned) ?? ["taskset", pinned];
+  const child = spawn(file, args, {
     env: { ...process.env, ...env },
     stdio: ["ignore", "ignore", "inherit"],
   });

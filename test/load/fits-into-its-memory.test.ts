@@ -7,11 +7,12 @@ import { defaultBudget } from "../../src/app/process-limits.ts";
 import { call } from "../../testkit/call.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { freePort } from "../../testkit/free-port.ts";
+import { imageOptions } from "../../testkit/image-options.ts";
 import { listen } from "../../testkit/listen.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { print } from "../fleet/redis/load.ts";
-import { imageOptions, limitMemory } from "./limited-memory.ts";
+import { limitMemory } from "./limited-memory.ts";
 import { writeServed } from "./served.ts";
 
 const memoryBytes = 256 * 1_048_576;

@@ -7,12 +7,14 @@ import { defaultBudget } from "../../src/app/process-limits.ts";
 import { call } from "../../testkit/call.ts";
 import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
+import { imageOptions } from "../../testkit/image-options.ts";
+import type { KernelLimits } from "../../testkit/kernel-limits.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { startRedis } from "../../testkit/redis.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { print } from "../fleet/redis/load.ts";
 import { type Held, heldStates, hold, largeAnswerBytes } from "./held-connections.ts";
-import { imageOptions, limitMemory, type MemoryLimit } from "./limited-memory.ts";
+import { limitMemory } from "./limited-memory.ts";
 
 /** Its socket, its timer, and what reads and serves it. */
 const eachBytes = 16_384;
@@ -42,7 +44,7 @@ function startService() {
 
 interface Surroundings {
   readonly nodeOptions?: readonly string[];
-  readonly wrap?: MemoryLimit["wrap"] | undefined;
+  readonly wrap?: KernelLimits["wrap"] | undefined;
 }
 
 /** Signs, has a route, takes callbacks and keeps keys. */

@@ -1,0 +1,14 @@
+import { readFileSync } from "node:fs";
+
+/**
+ * Node's options in the image, for a container of this size. Node 24 takes the part of the memory that V8 gets as a percentage,
+ * earlier ones in MiB only.
+ */
+export function imageOptions(memoryBytes: number): string[] {
+  const [, entrypoint = ""] = /^ENTRYPOINT (.*)$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
+  const options: string[] = JSON.parse(entrypoint).slice(1, -1);
+  if (!/-percentage=\d+$/.test(options[0] ?? "")) throw new Error("the image sets no share of the memory");
+  return options.map((option) =>
+    option.replace(/-percentage=(\d+)$/, (_, percent) => `=${((memoryBytes / 1_048_576) * percent) / 100}`),
+  );
+}
