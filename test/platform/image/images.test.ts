@@ -43,7 +43,6 @@ describe.runIf(hasDocker)(name, () => {
         "/usr/local/bin/node",
         "--max-old-space-size-percentage=50",
         "--max-semi-space-size=4",
-        "--no-maglev",
         "/app/dist/main.js",
       ],
       Cmd: ["serve"],
