@@ -5,7 +5,7 @@ import { constants, gzip } from "node:zlib";
 import { type HeaderLines, one, valuesOf } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { Buffers, CallerRequest } from "../../proxy/messages.ts";
+import type { Answer, Buffers, CallerRequest } from "../../proxy/messages.ts";
 import { createListener } from "./listener.ts";
 import type { SocketServer } from "./tls.ts";
 
@@ -56,20 +56,30 @@ function createReadOnlyServer(
   elseUse = "",
 ): SocketServer {
   const known = new Map(Object.entries(pages));
-  const find = async ({ target, method, headers }: CallerRequest): Promise<Page> => {
+  const find = ({ target, method, headers }: CallerRequest): Page | Promise<Page> => {
     // Prometheus adds its `params` as a query.
     const [path = ""] = target.split("?", 1);
     const make = known.get(path);
     if (!mayRead(path, one(headers, "host") ?? "")) return plain(403, `${foreignHost}${elseUse}.`);
     if (method !== "GET" && method !== "HEAD") return onlyReads;
-    if (make === undefined) return plain(404, `Not here. This port has ${[...known.keys()].join(", ")}.`);
-    return make(headers).catch(() => plain(500, "This page could not be made."));
+    return make?.(headers) ?? plain(404, `Not here. This port has ${[...known.keys()].join(", ")}.`);
   };
-  const answer = (request: CallerRequest, page: Page) => write(request, page, clock.nowMs() + readWithinMs);
+  const write = (request: CallerRequest, page: Page, packed?: Buffer): Promise<void> => {
+    const taken = request.answer(answerOf(page, packed), clock.nowMs() + readWithinMs);
+    // A reader that does not take it has lost it.
+    return taken?.catch(() => {}) ?? Promise.resolve();
+  };
+  const serve = async (request: CallerRequest): Promise<void> => {
+    const page = await find(request);
+    const { text } = page;
+    const isPacked = text.length > longestUncompressed && prefersGzip(listOf(request.headers, "accept-encoding"));
+    return write(request, page, isPacked ? await gzipInBackground(text, fast) : undefined);
+  };
   const handler = {
-    handle: async (request: CallerRequest) => answer(request, await find(request)),
+    handle: (request: CallerRequest) =>
+      serve(request).catch(() => write(request, plain(500, "This page could not be made."))),
     refuse: (request: CallerRequest, error: Error) =>
-      answer(request, plain(error instanceof ProxyError ? error.status : 500, error.message)),
+      write(request, plain(error instanceof ProxyError ? error.status : 500, error.message)),
   };
   const settings = {
     ...{ clock, buffers, connections, acceptedConnections: connections + 1, isReadOnly: true },
@@ -96,24 +106,22 @@ export function isOwnHost(host: string, names: Iterable<string> = []): boolean {
   return isIPv4(name) || ["localhost", ...names].includes(name.toLowerCase());
 }
 
-/** A browser must not run, frame, keep or pass on what is shown. */
-async function write(request: CallerRequest, page: Page, deadlineMs: number): Promise<void> {
+/**
+ * A browser must not run, frame, keep or pass on what is shown.
+ * @param packed the text as gzip, where it is sent so
+ */
+function answerOf(page: Page, packed: Buffer | undefined): Answer {
   const { status, contentType, text, allow, vary = "Accept-Encoding", contentSecurityPolicy = noPolicy } = page;
-  const isPacked = text.length > longestUncompressed && prefersGzip(listOf(request.headers, "accept-encoding"));
-  try {
-    const body = isPacked ? await gzipInBackground(text, fast) : Buffer.from(text);
-    const headers = [
-      ...(allow === undefined ? [] : ["Allow", allow]),
-      ...["Content-Type", contentType, "Content-Length", String(body.length)],
-      ...(isPacked ? ["Content-Encoding", "gzip"] : []),
-      ...["Vary", vary, "Cache-Control", "no-store", "Content-Security-Policy", contentSecurityPolicy],
-      ...["X-Frame-Options", "DENY", "X-Content-Type-Options", "nosniff"],
-      ...["Cross-Origin-Resource-Policy", "same-origin", "Referrer-Policy", "no-referrer"],
-    ];
-    await request.answer({ status, headers, body, isLocal: true, isFramed: true }, deadlineMs);
-  } catch {
-    // Its reader has lost it.
-  }
+  const body = packed ?? Buffer.from(text);
+  const headers = [
+    ...(allow === undefined ? [] : ["Allow", allow]),
+    ...["Content-Type", contentType, "Content-Length", String(body.length)],
+    ...(packed === undefined ? [] : ["Content-Encoding", "gzip"]),
+    ...["Vary", vary, "Cache-Control", "no-store", "Content-Security-Policy", contentSecurityPolicy],
+    ...["X-Frame-Options", "DENY", "X-Content-Type-Options", "nosniff"],
+    ...["Cross-Origin-Resource-Policy", "same-origin", "Referrer-Policy", "no-referrer"],
+  ];
+  return { status, headers, body, isLocal: true, isFramed: true };
 }
 
 /** A header that may stand in several lines (RFC 9110 section 5.2). */
