@@ -58,7 +58,7 @@ module.exports = {
     ]),
     folder("pass-through", "^src/pass-through/", ["^src/proxy/", "^(node:)?stream$"]),
     folder("config", "^src/config/", [
-      "^node_modules/(zod|yaml)/",
+      "^node_modules/(zod|yaml|js-yaml)/",
       "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$",
     ]),
     {
@@ -143,6 +143,7 @@ module.exports = {
     only("commander", "cli"),
     only("zod", "config"),
     only("yaml", "config"),
+    only("js-yaml", "config/files"),
     {
       name: "no-shared-drawers",
       severity: "error",

@@ -1,3 +1,4 @@
+import { CORE_SCHEMA, load, mapTag } from "js-yaml";
 import {
   type Document,
   isAlias,
@@ -27,9 +28,12 @@ const longestShown = 60;
 /** The most aliases of one anchor. The library multiplies the counts of nested anchors. */
 const mostAliases = 100;
 
-/** YAML, of which JSON is a part. Programs write JSON, for a thousand sites too: it is read in a fraction of the time. */
+/**
+ * YAML, of which JSON is a part. Programs write both, for a thousand sites too: where a reader that knows no places is sure
+ * to read the same, it takes a fraction of the time, and places are found when they are asked for.
+ */
 export function readDocument(text: string): SourceDocument {
-  const value = readJson(text);
+  const value = readJson(text) ?? readPlainYaml(text);
   if (value === undefined) return readYaml(text);
   let document: SourceDocument | undefined;
   const locate = (path: Path) => {
@@ -59,6 +63,29 @@ function countKeys(value: unknown): number {
   if (Object.hasOwn(value, "__proto__")) return Number.POSITIVE_INFINITY;
   const values = Object.values(value);
   return values.reduce((sum, each) => sum + countKeys(each), Array.isArray(value) ? 0 : values.length);
+}
+
+/**
+ * What two readers might understand differently, in a text with a line break before it: other characters than ASCII, tabs,
+ * anchors, aliases, tags, block texts, directives, keys after `?`, numbers near infinity, several documents, long lines.
+ */
+const unusual = /[^\n\x20-\x7e]|[\n [{,](?:[&*!|>%@`?]|[-+.\d]+[eE]\+?\d\d|[-+.\d]{200})|\n(?:---|\.\.\.|.{1000})/;
+
+/** Only texts are keys: of others, such as `null` or a list, each reader makes a text of its own. */
+const plainSchema = CORE_SCHEMA.withTags({
+  ...mapTag,
+  addPair: (map, key, value) =>
+    typeof key === "string" && key !== "__proto__" ? mapTag.addPair(map, key, value) : "not here",
+});
+
+/** @returns undefined where `readYaml` might complain, or read another value */
+export function readPlainYaml(text: string): unknown {
+  try {
+    const value = unusual.test(`\n${text}`) ? undefined : load(text, { schema: plainSchema });
+    return typeof value === "object" ? (value ?? undefined) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

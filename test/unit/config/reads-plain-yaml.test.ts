@@ -1,0 +1,210 @@
+/** What most files are written in is read by another package than what `check` and its messages rest on: both read the same. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type ParseOptions, parseDocument, stringify } from "yaml";
+import { readDocument, readPlainYaml } from "../../../src/config/files/yaml.ts";
+import { sound } from "../../../testkit/config-folder.ts";
+
+const seed = Number(process.env["COUNTERSIGN_SEED"] ?? Date.now() % 2 ** 31);
+process.stdout.write(`seed of plain YAML: ${seed}\n`);
+
+const options: ParseOptions & { prettyErrors: false; logLevel: "error" } = {
+  uniqueKeys: false,
+  prettyErrors: false,
+  logLevel: "error",
+};
+
+/** What the other package reads; undefined where it complains. */
+function readSlowly(text: string): unknown {
+  const document = parseDocument(text, options);
+  return document.errors.length + document.warnings.length > 0 ? undefined : document.toJS();
+}
+
+/** Texts that YAML, or some version of it, does not take for texts. */
+const words = fc.constantFrom(
+  ...[
+    "yes",
+    "no",
+    "on",
+    "True",
+    "~",
+    "null",
+    "",
+    "3.0",
+    "017",
+    "0o17",
+    "0x1F",
+    "1_000",
+    "1e3",
+    "1e400",
+    "-0",
+    "+1",
+    ".5",
+    "5.",
+  ],
+  ...[
+    ".inf",
+    ".NaN",
+    "12:30:45",
+    "2026-12-31",
+    "<<",
+    "=",
+    "a: b",
+    "a #b",
+    "- a",
+    "? a",
+    "*",
+    "*a",
+    "&a",
+    "!a",
+    "%a",
+    "@a",
+    "a\nb",
+    " a ",
+  ],
+);
+const word = fc.oneof(
+  { arbitrary: words, weight: 8 },
+  { arbitrary: fc.string({ maxLength: 12 }), weight: 8 },
+  { arbitrary: fc.string({ unit: "binary", maxLength: 4 }), weight: 1 },
+);
+const scalar = fc.oneof(word, fc.double(), fc.integer(), fc.boolean(), fc.constant(null));
+const { file } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    scalar,
+    tie("mapping"),
+    fc.array(tie("value"), { maxLength: 4 }),
+  ),
+  mapping: fc.dictionary(word, tie("value"), { maxKeys: 5 }),
+  file: fc
+    .record({
+      value: tie("mapping"),
+      indent: fc.integer({ min: 2, max: 6 }),
+      indentSeq: fc.boolean(),
+      flow: fc.boolean(),
+      width: fc.constantFrom(0, 20, 80),
+    })
+    .map(({ value, indent, indentSeq, flow, width: lineWidth }) =>
+      stringify(value, { indent, indentSeq, lineWidth, collectionStyle: flow ? "flow" : "any" }),
+    ),
+}));
+
+/** Pieces of YAML that change what stands around them. */
+const piece = fc.oneof(
+  word,
+  fc.constantFrom(
+    ...[
+      "\n",
+      "\n",
+      " ",
+      "  ",
+      "    ",
+      ":",
+      ": ",
+      "- ",
+      "-",
+      ",",
+      "[",
+      "]",
+      "{",
+      "}",
+      "'",
+      '"',
+      "#",
+      " #",
+      "\\",
+      "\\x41",
+      "\\\n",
+      "\t",
+      "\r\n",
+    ],
+    ...[
+      "\n  x: 1",
+      "\n- y",
+      "\n    z",
+      "\n\n",
+      "- - ",
+      "? ",
+      "---\n",
+      "...\n",
+      "null: 1",
+      "1: 1",
+      "[a]: 1",
+      "{a}",
+      "{a: }",
+      "[a: 1]",
+      "[,]",
+      '{"a":1}',
+      "# c\n",
+    ],
+    ...[
+      "|\n",
+      ">-\n",
+      "&a ",
+      "*a",
+      "!!str ",
+      "%YAML 1.1\n",
+      "__proto__: ",
+      "constructor: ",
+      `${"x".repeat(1_030)}: 1`,
+      "9".repeat(400),
+    ],
+  ),
+);
+const edits = fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(5), piece), {
+  minLength: 1,
+  maxLength: 3,
+});
+const changed = fc.tuple(fc.oneof(fc.constant(sound), file), edits).map(([text, all]) =>
+  all.reduce((before, [where, length, added]) => {
+    const at = Math.floor(where * before.length);
+    return before.slice(0, at) + added + before.slice(at + length);
+  }, text),
+);
+
+/** Of 500 files; what the one package declines, the other reads. */
+function countRead(files: fc.Arbitrary<string>): number {
+  let read = 0;
+  const property = fc.property(files, (text) => {
+    const value = readPlainYaml(text);
+    if (value === undefined) return;
+    read += 1;
+    expect(value).toEqual(readSlowly(text));
+    expect(readDocument(text).yamlProblems).toEqual([]);
+  });
+  fc.assert(property, { numRuns: 500, seed });
+  return read;
+}
+
+describe("plain YAML", () => {
+  it("means what it means with places, in 500 generated files", () => {
+    expect(countRead(file)).toBeGreaterThan(100);
+  });
+
+  it("means what it means with places, where 500 files were changed by chance", () => {
+    expect(countRead(changed)).toBeGreaterThan(25);
+  });
+
+  it("is what the documents show", () => {
+    expect(readPlainYaml(sound)).toEqual(readSlowly(sound));
+  });
+
+  it.each([
+    ["an anchor", "a: &x 1\nb: *x\n"],
+    ["a tag", "a: !!str 1\n"],
+    ["a merge of YAML 1.1", "%YAML 1.1\n---\na: { <<: { b: 1 } }\n"],
+    ["a key given twice", "a: 1\na: 2\n"],
+    ["a key that is no text", "1: a\n"],
+    ["__proto__", 'a: { "__proto__": 1 }\n'],
+    ["a block text", "a: |\n  b\n"],
+    ["two documents", "a: 1\n---\nb: 2\n"],
+    ["an infinite number", "a: 1e400\n"],
+    ["nothing", "# nothing\n"],
+    ["a fault", "a: [\n"],
+    ["a character beyond ASCII", "a: \u00e4\n"],
+    ["a tab", "a:\t1\n"],
+  ])("is left to the reader with places: %s", (_, text) => {
+    expect(readPlainYaml(text)).toBeUndefined();
+  });
+});
