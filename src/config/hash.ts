@@ -9,7 +9,11 @@ const shownDigits = 12;
  * content. Secrets enter as a keyed fingerprint, and only a part of the hash is shown.
  */
 export function hashConfig(config: Omit<Config, "hash" | "secretOrigins" | "written">): string {
-  return fingerprint(config).slice(0, shownDigits);
+  const environments = [...config.environments.values()].map(({ siteOfKey, sites, ...environment }) => {
+    // A site is the same object as long as nothing of it changes: of thousands each has its fingerprint made once.
+    return { ...environment, sites: [...sites.values()].map(fingerprintOf) };
+  });
+  return fingerprint({ ...config, environments }).slice(0, shownDigits);
 }
 
 const partsKnown = new WeakMap<object, string>();

@@ -54,20 +54,29 @@ export class Secret {
  */
 export class SecretLookup<Value> {
   readonly #values: ReadonlyMap<string, Value>;
-  readonly #salt = randomBytes(32);
 
   constructor(entries: readonly (readonly [secret: Secret, value: Value])[]) {
-    this.#values = new Map(entries.map(([secret, value]) => [this.#digest(secret.key.export()), value]));
+    this.#values = new Map(entries.map(([secret, value]) => [lookupDigestOf(secret), value]));
   }
 
   find(given: string): Value | undefined {
-    return this.#values.get(this.#digest(Buffer.from(given, "utf8")));
+    return this.#values.get(lookupDigest(Buffer.from(given, "utf8")));
   }
+}
 
-  /** One call costs a quarter of an HMAC. No digest leaves this object, so nobody can extend one. */
-  #digest(bytes: Buffer): string {
-    return hash("sha256", Buffer.concat([this.#salt, bytes]), "base64url");
-  }
+const lookupSalt = randomBytes(32);
+const lookupDigests = new WeakMap<Secret, string>();
+
+/** Made once: a reload changes few of thousands of secrets. */
+function lookupDigestOf(secret: Secret): string {
+  const digest = lookupDigests.get(secret) ?? lookupDigest(secret.key.export());
+  lookupDigests.set(secret, digest);
+  return digest;
+}
+
+/** One call costs a quarter of an HMAC. No digest leaves this file, so nobody can extend one. */
+function lookupDigest(bytes: Buffer): string {
+  return hash("sha256", Buffer.concat([lookupSalt, bytes]), "base64url");
 }
 
 /** SHA-256 of a text's UTF-8, in base64url: 43 characters, however long the text is. */

@@ -27,7 +27,7 @@ export function checkForSecrets(parameters: Parameters, environment: Environment
       const what = `The parameter ${secretName} is for a secret, which never travels: Countersign signs, or attaches a token`;
       throw new ProxyError("secret_in_body", `${what}. Leave it out.`, { causedBy: name });
     }
-    if (lengths.has(value.length) && lookup.find(value)) {
+    if (lengths.has(Buffer.byteLength(value)) && lookup.find(value)) {
       const what = `The value of the parameter ${name} is a secret of this listener's environment`;
       throw new ProxyError("secret_in_body", `${what}. Leave it out.`, { causedBy: name });
     }
@@ -36,7 +36,7 @@ export function checkForSecrets(parameters: Parameters, environment: Environment
 
 function learnSecrets(environment: Environment): KnownSecrets {
   const secrets = listSecrets(environment);
-  const lengths = new Set(secrets.map((secret) => secret.reveal().length));
+  const lengths = new Set(secrets.map((secret) => secret.length));
   const known = { lengths, lookup: new SecretLookup(secrets.map((secret) => [secret, true] as const)) };
   secretsOf.set(environment, known);
   return known;

@@ -47,6 +47,8 @@ const jsonString = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
 
 /** @returns undefined where the text is not a JSON object, or has what `readYaml` complains of */
 function readJson(text: string): unknown {
+  // An error of each of thousands of files would take longer than its YAML.
+  if (!/^\s*\{/.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     // JSON.parse keeps one of two equal keys. Outside of strings a colon stands for each key, and nowhere else.

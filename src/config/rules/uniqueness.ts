@@ -11,6 +11,7 @@ export interface UniqueValue {
     | "key identifier"
     | "secret"
     | "caller token"
+    | "site"
     | "certificate name";
   readonly value: string | Secret;
   readonly path: Path;
@@ -19,36 +20,60 @@ export interface UniqueValue {
   readonly owner?: string | undefined;
 }
 
+/** What is wrong with a value that another one equals. */
+interface Clash {
+  readonly message: string;
+  readonly fix: string;
+}
+
 /**
  * Nothing of one environment may work in another (spec 7): a sandbox request must never become a real order. Within
  * one, a Key Identifier is unique (spec 5.3), and what proves a caller is that caller's. Environments may have their
  * clients at one token endpoint, but not on a host that another one has as its baseUrl or authUrl.
  */
-export function checkUniqueness(all: readonly UniqueValue[], diagnostics: Diagnostics): void {
-  const values = all.filter(({ kind }) => kind !== "token endpoint");
-  const shared = repeats(values, keyOf);
-  for (const endpoint of all.filter(({ kind }) => kind === "token endpoint")) {
-    const first = values.find(
-      ({ kind, value, environment }) =>
-        kind === "origin" && value === endpoint.value && environment !== endpoint.environment,
-    );
-    if (first !== undefined) shared.push([{ ...endpoint, kind: "origin" }, first]);
-  }
-  for (const [{ kind, value, path, environment, owner }, first] of shared) {
-    const found = value instanceof Secret ? "hidden" : undefined;
+export class UniqueValues {
+  readonly #firsts = new Map<string, UniqueValue>();
+
+  /** Why a value cannot stand beside those that were added; undefined where it can. */
+  clashOf(value: UniqueValue): Clash | undefined {
+    const first = this.#firsts.get(keyOf(value));
+    if (first === undefined) return undefined;
+    const { kind, environment, owner } = value;
     if (environment !== first.environment) {
       const fix = `give environment ${environment} its own; environments share no host, client or key`;
-      diagnostics.report(path, `the ${kind} is also environment ${first.environment}'s`, fix, found);
-    } else if (owner !== first.owner) {
-      const message = `the same ${kind} is at ${formatPath(first.path)}`;
-      diagnostics.report(path, message, `give each a ${kind} of its own`, found);
+      return { message: `the ${nameOf(kind)} is also environment ${first.environment}'s`, fix };
     }
+    if (kind === "token endpoint" || owner === first.owner) return undefined;
+    return { message: `the same ${kind} is at ${formatPath(first.path)}`, fix: `give each a ${kind} of its own` };
   }
+
+  /** Of equal values the first stays. */
+  add(value: UniqueValue): void {
+    const key = keyOf(value);
+    if (value.kind !== "token endpoint" && !this.#firsts.has(key)) this.#firsts.set(key, value);
+  }
+}
+
+/** Reports each value that an earlier one clashes with. Token endpoints come last: they clash with every origin. */
+export function checkUniqueness(all: readonly UniqueValue[], diagnostics: Diagnostics): UniqueValues {
+  const values = new UniqueValues();
+  const isEndpoint = ({ kind }: UniqueValue) => kind === "token endpoint";
+  for (const value of [...all.filter((each) => !isEndpoint(each)), ...all.filter(isEndpoint)]) {
+    const clash = values.clashOf(value);
+    const found = value.value instanceof Secret ? "hidden" : undefined;
+    if (clash !== undefined) diagnostics.report(value.path, clash.message, clash.fix, found);
+    values.add(value);
+  }
+  return values;
+}
+
+function nameOf(kind: UniqueValue["kind"]): string {
+  return kind === "token endpoint" ? "origin" : kind;
 }
 
 /** The same for equal values. A secret enters by its fingerprint, so that it stays outside the heap. */
 function keyOf({ kind, value }: UniqueValue): string {
-  return `${kind} ${value instanceof Secret ? fingerprintOf(value) : value}`;
+  return `${nameOf(kind)} ${value instanceof Secret ? fingerprintOf(value) : value}`;
 }
 
 /** Each item whose key an earlier one has, with the first such one; takes time in proportion to their number. */
