@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { rootCertificates } from "node:tls";
-import { type ConfigWriter, sandboxConfig } from "./config-writer.ts";
+import { toYaml } from "../src/config/files/yaml.ts";
+import { type ConfigWriter, type SecretFile, sandboxConfig } from "./config-writer.ts";
 
 export interface ManySites {
   readonly sites: number;
@@ -18,14 +19,39 @@ export function siteAt(index: number): string {
   return `S${1_000_000_000 + index}`;
 }
 
+/** A secret of its own: the first half with credentials (OAuth), the second with a key (HMAC). */
+function siteWith(secret: SecretFile, index: number, sites: number): object {
+  const set = { name: "blue", clientId: `c${index}`, clientSecret: secret, audience: "https://api.example" };
+  const key = { identifier: `K${2_000_000_000 + index}`, secret };
+  return index < sites / 2 ? { credentials: [set] } : { keys: [key] };
+}
+
+const secretAt = (folder: ConfigWriter, index: number) =>
+  folder.secret(`secret-${index}`, randomBytes(16).toString("hex"));
+
+/** Writes a configuration whose sites have files of their own, and returns its file, and what writes one anew. */
+export function writeSiteFolder(folder: ConfigWriter, { sites, port }: ManySites) {
+  const secrets = Array.from({ length: sites }, (_, index) => secretAt(folder, index));
+  const write = (index: number, more = "") => {
+    const site = siteWith(secrets[index] ?? { file: "" }, index, sites);
+    folder.write(`sites.d/${siteAt(index)}.yaml`, `${more}${toYaml(site)}`);
+  };
+  for (const index of secrets.keys()) write(index);
+  const sandbox = {
+    baseUrl: `http://127.0.0.1:${port}/json-api`,
+    authUrl: `http://localhost:${port}`,
+    allowPlaintext: true,
+    operations,
+    sites: { folder: "sites.d" },
+  };
+  return { file: folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox)), write };
+}
+
 /** Writes a configuration of many sites, each with a secret of its own, and returns its file. */
 export function writeManySites(folder: ConfigWriter, { sites, port, withAuthorities = false }: ManySites): string {
   const scheme = withAuthorities ? "https" : "http";
   const all = Array.from({ length: sites }, (_, index) => {
-    const secret = folder.secret(`secret-${index}`, randomBytes(16).toString("hex"));
-    const set = { name: "blue", clientId: `c${index}`, clientSecret: secret, audience: "https://api.example" };
-    const key = { identifier: `K${2_000_000_000 + index}`, secret };
-    return [siteAt(index), index < sites / 2 ? { credentials: [set] } : { keys: [key] }];
+    return [siteAt(index), siteWith(secretAt(folder, index), index, sites)];
   });
   const sandbox = {
     baseUrl: `${scheme}://localhost:${port}/json-api`,

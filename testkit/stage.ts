@@ -135,6 +135,7 @@ function describeConfig(options: StageOptions, simulator: Simulator): Config {
     limits: { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 },
     log: { level: "info", upstreamHeaders: ["x-request-id"] },
     readiness: "listening",
+    metrics: { sites: "named" },
     reload: { unreadyAfterRefusalMs: undefined },
     drain: { minMs: 0 },
     acknowledge: [],

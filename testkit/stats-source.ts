@@ -12,6 +12,7 @@ export function configuredOf(change: Partial<Configured> = {}): Configured {
     redisNodes: [],
     limits: { inFlightPerEnvironment: 256, connections: 1_024 },
     isTraced: false,
+    namesSites: true,
     ...change,
   };
 }

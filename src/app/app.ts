@@ -12,6 +12,7 @@ import type { Reloadable } from "./keyed-resources.ts";
 import { type Binds, type Listeners, openListeners } from "./listeners.ts";
 import { openObservers, type Snapshots } from "./observers.ts";
 import { defaultBudget } from "./process-limits.ts";
+import { reportSites } from "./site-changes.ts";
 import { openTokens, type Tokens } from "./token-sources.ts";
 import { openTracing } from "./tracing.ts";
 import { openUpstreams } from "./upstreams.ts";
@@ -105,6 +106,7 @@ export class App {
     const binds = { admin: describeBind(this.binds.admin), status: describeBind(this.binds.status) };
     const { hash: configHash } = this.#active;
     this.report({ kind: "started", version, configHash, routes: this.#routes(), ...binds });
+    reportSites(undefined, this.#active, this.report);
   }
 
   /**
@@ -114,10 +116,12 @@ export class App {
    */
   async apply(config: Config, trigger: ReloadTrigger): Promise<void> {
     if (this.#stopped !== undefined) return;
-    const { hash: previousHash } = this.#active;
+    const before = this.#active;
     await this.#activate(config);
     if (this.#active !== config) return;
+    const { hash: previousHash } = before;
     this.report({ kind: "config_applied", hash: config.hash, previousHash, trigger, routes: this.#routes() });
+    reportSites(before, config, this.report);
   }
 
   /**

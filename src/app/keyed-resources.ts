@@ -47,11 +47,15 @@ interface Entry<Value> {
 export class KeyedResources<Value> {
   readonly #clock: Clock;
   readonly #endings: Endings<Value>;
+  readonly #groupOf: ((value: Value) => string) | undefined;
   readonly #entries = new Map<string, Entry<Value>>();
+  readonly #groups = new Map<string, Value[]>();
 
-  constructor(clock: Clock, endings: Endings<Value> = { close() {} }) {
+  /** @param groupOf what several may have in common, so that they are found among thousands */
+  constructor(clock: Clock, endings: Endings<Value> = { close() {} }, groupOf?: (value: Value) => string) {
     this.#clock = clock;
     this.#endings = endings;
+    this.#groupOf = groupOf;
   }
 
   /**
@@ -60,7 +64,7 @@ export class KeyedResources<Value> {
    */
   prepare(config: Config, key: string, create: () => Value, lingerMs = 0): Value {
     const fresh = { wantedBy: new WeakSet<Config>(), lingerMs, isCommitted: false, cancelRetirement: undefined };
-    const entry: Entry<Value> = this.#entries.get(key) ?? { ...fresh, value: create() };
+    const entry: Entry<Value> = this.#entries.get(key) ?? this.#add({ ...fresh, value: create() });
     this.#entries.set(key, entry);
     entry.wantedBy.add(config);
     entry.lingerMs = Math.max(lingerMs, entry.lingerMs);
@@ -71,6 +75,11 @@ export class KeyedResources<Value> {
 
   get(key: string): Value | undefined {
     return this.#entries.get(key)?.value;
+  }
+
+  /** Those of a group that have not ended, oldest first. */
+  inGroup(group: string): readonly Value[] {
+    return this.#groups.get(group) ?? [];
   }
 
   /** The first that this configuration has prepared. */
@@ -89,6 +98,7 @@ export class KeyedResources<Value> {
     for (const [key, entry] of this.#entries) {
       const end = () => {
         this.#entries.delete(key);
+        this.#leaveGroup(entry.value);
         void (entry.isCommitted ? retire(entry.value) : close(entry.value));
       };
       if (entry.wantedBy.has(config)) entry.isCommitted = true;
@@ -101,7 +111,24 @@ export class KeyedResources<Value> {
   async close(): Promise<void> {
     const entries = [...this.#entries.values()];
     this.#entries.clear();
+    this.#groups.clear();
     for (const { cancelRetirement } of entries) cancelRetirement?.();
     await Promise.all(entries.map(({ value }) => this.#endings.close(value)));
+  }
+
+  #add(entry: Entry<Value>): Entry<Value> {
+    const group = this.#groupOf?.(entry.value);
+    const others = this.#groups.get(group ?? "");
+    if (others !== undefined) others.push(entry.value);
+    else if (group !== undefined) this.#groups.set(group, [entry.value]);
+    return entry;
+  }
+
+  #leaveGroup(value: Value): void {
+    const group = this.#groupOf?.(value);
+    if (group === undefined) return;
+    const others = this.inGroup(group).filter((other) => other !== value);
+    if (others.length > 0) this.#groups.set(group, others);
+    else this.#groups.delete(group);
   }
 }

@@ -86,7 +86,7 @@ export function openObservers(
 }
 
 function describeConfig(config: Config): Configured {
-  const { hash, environments, listeners, callbacks, limits, tracing } = config;
+  const { hash, environments, listeners, callbacks, limits, tracing, metrics } = config;
   const outbound = listeners.map(({ callers, ...listener }) => ({ ...listener, tls: callersTlsOf(callers) }));
   return {
     hash,
@@ -103,6 +103,7 @@ function describeConfig(config: Config): Configured {
     redisNodes: redisNodes(config),
     limits,
     isTraced: tracing !== undefined,
+    namesSites: metrics.sites === "named",
   };
 }
 

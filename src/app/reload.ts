@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { describeProblem, type Problem } from "../config/diagnostics.ts";
-import { type FileDigests, FileWatch } from "../config/files/watch.ts";
+import { FolderWatch } from "../config/files/folder-watch.ts";
+import { FileWatch } from "../config/files/watch.ts";
 import type { Loaded } from "../config/load.ts";
 import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
@@ -10,7 +11,8 @@ import { explainListenError } from "./listeners.ts";
 
 interface ReloaderParts {
   readonly running: Pick<App, "config" | "apply">;
-  readonly load: () => Promise<Loaded>;
+  /** @param changed paths that may have changed among the files of single sites; undefined: any may have */
+  readonly load: (changed?: ReadonlySet<string>) => Promise<Loaded>;
   readonly clock: Clock;
   readonly report: Report;
   readonly onApplied: (config: Config) => void;
@@ -18,45 +20,58 @@ interface ReloaderParts {
   readonly warn: (warnings: readonly Problem[]) => void;
 }
 
+type WatchedFiles = Pick<Loaded, "files" | "folders">;
+
 /**
  * Reads the configuration again when asked to or when one of its files has changed, and applies it. What is wrong is
  * refused as a whole, reported, and tried again at the next change.
  */
 export class Reloader {
   readonly #parts: ReloaderParts;
-  readonly #watch: FileWatch;
+  readonly #files: FileWatch;
+  readonly #folders: FolderWatch;
   #isBusy = false;
   /** Asked while busy: one more reload follows, however often it was asked. */
-  #next: ReloadTrigger | undefined;
+  #next: { readonly trigger: ReloadTrigger; readonly changed: ReadonlySet<string> | undefined } | undefined;
 
-  /** @param files those that the active configuration was read from */
-  constructor(parts: ReloaderParts, files: FileDigests) {
+  /** @param active what the active configuration was read from */
+  constructor(parts: ReloaderParts, active: WatchedFiles) {
     this.#parts = parts;
-    this.#watch = new FileWatch(parts.clock, () => void this.reload("file_change"));
-    this.#watch.follow(files);
+    const reload = (changed: ReadonlySet<string>) => void this.reload("file_change", changed);
+    this.#files = new FileWatch(parts.clock, reload);
+    this.#folders = new FolderWatch(parts.clock, reload);
+    this.#follow(active);
   }
 
-  async reload(trigger: ReloadTrigger): Promise<void> {
-    this.#next = trigger;
+  /** @param changed see `load` */
+  async reload(trigger: ReloadTrigger, changed?: ReadonlySet<string>): Promise<void> {
+    const before = this.#next === undefined ? new Set<string>() : this.#next.changed;
+    this.#next = { trigger, changed: before && changed && new Set([...before, ...changed]) };
     if (this.#isBusy) return;
     this.#isBusy = true;
     while (this.#next !== undefined) {
-      const next = this.#next;
+      const { trigger, changed } = this.#next;
       this.#next = undefined;
-      await this.#readAgain(next);
+      await this.#readAgain(trigger, changed);
     }
     this.#isBusy = false;
   }
 
   /** Ends the watching. */
   close(): void {
-    this.#watch.close();
+    this.#files.close();
+    this.#folders.close();
+  }
+
+  #follow({ files, folders }: WatchedFiles): void {
+    this.#files.follow(files);
+    this.#folders.follow(folders);
   }
 
   /** Not even a defect of ours may end a proxy that serves: it continues with what it has. */
-  async #readAgain(trigger: ReloadTrigger): Promise<void> {
+  async #readAgain(trigger: ReloadTrigger, changed: ReadonlySet<string> | undefined): Promise<void> {
     try {
-      await this.#apply(await this.#parts.load(), trigger);
+      await this.#apply(await this.#parts.load(changed), trigger);
     } catch (error) {
       this.#refuse(trigger, [this.#explain(error)]);
     }
@@ -64,7 +79,7 @@ export class Reloader {
 
   async #apply(loaded: Loaded, trigger: ReloadTrigger): Promise<void> {
     const { onApplied, report, running, warn } = this.#parts;
-    this.#watch.follow(loaded.files);
+    this.#follow(loaded);
     if (loaded.kind === "refused") return this.#refuse(trigger, loaded.problems.map(describeProblem));
     const { config, warnings } = loaded;
     const isChanged = config.hash !== running.config.hash;

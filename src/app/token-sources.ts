@@ -43,25 +43,49 @@ export interface TokenOwner {
   readonly site: string;
   /** First choice first. */
   readonly sets: readonly [ConfiguredSet, ...ConfiguredSet[]];
+  /** One of thousands that have files of their own: it has no token before it is asked for an order. */
+  readonly isLazy: boolean;
 }
 
-export function ownersOf(config: Config): TokenOwner[] {
-  return [...config.environments.values()].flatMap((environment) =>
-    [...environment.sites.values()].flatMap(({ identifier: site, credentials }) => {
-      if (credentials?.owner !== site) return [];
-      const key = ownerKey(environment.name, site);
-      const configure = (set: CredentialSet) => configureSet(environment, key, set, config);
-      const [first, ...rest] = credentials.sets;
-      return [{ key, environment: environment.name, site, sets: [configure(first), ...rest.map(configure)] as const }];
-    }),
-  );
+const ownersKnown = new WeakMap<Config, readonly TokenOwner[]>();
+
+export function ownersOf(config: Config): readonly TokenOwner[] {
+  const owners = ownersKnown.get(config) ?? listOwners(config);
+  ownersKnown.set(config, owners);
+  return owners;
 }
+
+function listOwners(config: Config): TokenOwner[] {
+  return [...config.environments.values()].flatMap((environment) => {
+    const { name, sites, siteOfKey, siteFolder, defaultSite, ...settings } = environment;
+    const basis = fingerprint([name, settings, config.timeouts, fingerprintOf(config.tokens)]);
+    return [...sites.values()].flatMap(({ identifier: site, credentials }) => {
+      if (credentials?.owner !== site) return [];
+      const key = ownerKey(name, site);
+      const configure = (set: CredentialSet): ConfiguredSet => {
+        const known = configuredKnown.get(set);
+        const parts = known?.basis === basis ? known.parts : configureSet(environment, key, set, config);
+        configuredKnown.set(set, { basis, parts });
+        return { ...parts, environment, set };
+      };
+      const [first, ...rest] = credentials.sets;
+      const isLazy = siteFolder !== undefined && site !== defaultSite;
+      return [{ key, environment: name, site, sets: [configure(first), ...rest.map(configure)] as const, isLazy }];
+    });
+  });
+}
+
+/** What a set is to one configuration, and to the next if only other sites differ. */
+const configuredKnown = new WeakMap<
+  CredentialSet,
+  { readonly basis: string; readonly parts: ReturnType<typeof configureSet> }
+>();
 
 export function ownerKey(environment: string, site: string): string {
   return `${environment} ${site}`;
 }
 
-function configureSet(environment: Environment, owner: string, set: CredentialSet, config: Config): ConfiguredSet {
+function configureSet(environment: Environment, owner: string, set: CredentialSet, config: Config) {
   const { baseUrl } = environment;
   const { audience, token: { scope, resource, extra = {} } = {} } = set;
   const tokenUrl = tokenUrlOf(environment, set);
@@ -72,7 +96,7 @@ function configureSet(environment: Environment, owner: string, set: CredentialSe
   // go to another host.
   const parts = [tokenKey, set.label, set.token, authPoolKey, baseUrl, fingerprintOf(config.tokens)];
   const tokenCacheKey = fingerprint(parts);
-  return { environment, set, slot: `${owner} ${set.name}`, tokenKey, authPoolKey, purpose, tokenCacheKey };
+  return { slot: `${owner} ${set.name}`, tokenKey, authPoolKey, purpose, tokenCacheKey };
 }
 
 /** A set with its token cache. */
@@ -102,9 +126,10 @@ export function openTokens(
   const backends = openTokenBackends(report, dependencies, () => {
     for (const { source } of sets.values()) source.resync();
   });
-  const limits = new KeyedResources<RequestLimits>(clock);
+  const limits = new KeyedResources<RequestLimits>(clock, { close() {} }, ({ tokenKey }) => tokenKey);
   // A fetch that is running ends by itself.
-  const sets = new KeyedResources<OpenSet>(clock, { close: (set) => void closeSet(set), retire: retireSet });
+  const endings = { close: (set: OpenSet) => void closeSet(set), retire: retireSet };
+  const sets = new KeyedResources<OpenSet>(clock, endings, ({ configured }) => configured.tokenKey);
   /** By owner. Requests that were accepted by an earlier configuration may still need one that is retiring. */
   const failovers = new KeyedResources<CredentialFailover>(clock);
   /** The active configuration's owners of tokens. */
@@ -116,7 +141,7 @@ export function openTokens(
   /** A reload ends no pause that the authorization server has asked for. Otherwise reloads could flood it. */
   function limitsOf({ tokenKey, authPoolKey }: ConfiguredSet, config: Config): RequestLimits {
     return limits.prepare(config, `${tokenKey} ${authPoolKey}`, () => {
-      const before = limits.values().findLast((other) => other.tokenKey === tokenKey);
+      const before = limits.inGroup(tokenKey).at(-1);
       return {
         tokenKey,
         backoff: before?.backoff.withOtherTransport() ?? new EndpointBackoff(clock, random),
@@ -134,7 +159,7 @@ export function openTokens(
     const endpoint = tokenEndpointOf(environment, set);
     const ports = { store, lock, endpoint, clock, random, report };
     const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds, tokenTimeoutMs });
-    const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
+    const same = sets.inGroup(tokenKey).find((other) => other.source.hasToken);
     if (same !== undefined) source.adoptFrom(same.source);
     return { source, configured, store };
   }
@@ -168,7 +193,7 @@ export function openTokens(
     await source.close();
     // A refresh that was running may have brought a newer token.
     if (successor !== undefined) succeed(successor, closed);
-    const isInUse = sets.values().some((other) => other.configured.tokenKey === tokenKey && other.store === store);
+    const isInUse = sets.inGroup(tokenKey).some((other) => other.store === store);
     if (!isInUse) store.forget(tokenKey);
   }
 
@@ -185,7 +210,9 @@ export function openTokens(
     async prepare(config: Config): Promise<void> {
       await backends.prepare(config);
       const opened = ownersOf(config).map((owner) => ({ owner, sources: openSources(owner, config) }));
-      const awaited = opened.filter(({ owner }) => failovers.get(owner.key) !== undefined);
+      const awaited = opened.filter(({ owner: { key, sets, isLazy } }) =>
+        isLazy ? sets.some(({ slot }) => activeIn(slot)?.source.hasToken) : failovers.get(key) !== undefined,
+      );
       await within(clock, Promise.all(awaited.map(({ sources }) => fetchFirst(sources))), longestPrefetchMs);
     },
 
@@ -206,7 +233,7 @@ export function openTokens(
 
     /** Fetches tokens in the background where there are none. */
     warm(): void {
-      for (const { key } of owners) failovers.get(key)?.warm();
+      for (const { key, isLazy } of owners) if (!isLazy) failovers.get(key)?.warm();
     },
 
     /** The configured sets at this moment, by their sites; one that several sites use is there several times. */

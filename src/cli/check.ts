@@ -36,6 +36,15 @@ async function checkForPeople(file: string): Promise<void> {
     print(formatProblems(file, warnings));
     print("\nA warning that is known can be silenced: acknowledge: [ code ]");
   }
+  for (const [name, { sites, siteFolder }] of config.environments) {
+    if (siteFolder === undefined) continue;
+    const { path, refused } = siteFolder;
+    print(`${paint("green", "ok")}  ${name} serves ${countOf(sites.size, "site")} of ${path}`);
+    for (const { file, problems } of refused) {
+      process.exitCode = exitCodes.no;
+      print(`${paint("red", "refused")}  ${file}\n${problems.map((problem) => `    ${problem}`).join("\n")}`);
+    }
+  }
   if (acknowledged.length > 0)
     print(`\nacknowledged: ${inFileOrder(acknowledged).map(describeAcknowledged).join(", ")}`);
 }
@@ -53,5 +62,11 @@ async function checkAsJson(file: string): Promise<void> {
   }
   const { config, warnings, acknowledged } = loaded;
   const found = { warnings: inFileOrder(warnings), acknowledged: inFileOrder(acknowledged) };
-  printJson({ valid: true, hash: config.hash, routes: routes(config), ...found, configuration: explain(config) });
+  const refused = [...config.environments.values()].flatMap(({ name: environment, siteFolder }) =>
+    (siteFolder?.refused ?? []).map(({ file, problems }) => ({ environment, file, problems })),
+  );
+  const refusedSiteFiles = refused.length === 0 ? undefined : refused;
+  if (refused.length > 0) process.exitCode = exitCodes.no;
+  const { hash } = config;
+  printJson({ valid: true, hash, routes: routes(config), ...found, refusedSiteFiles, configuration: explain(config) });
 }

@@ -1,11 +1,14 @@
 import { formatProblems } from "../config/diagnostics.ts";
 import { readAtOnce } from "../config/files/file-system.ts";
-import { type Loaded, loadConfig } from "../config/load.ts";
+import { createLoader, type Loaded, type Loader } from "../config/load.ts";
 import { countOf, usageFailure } from "./command.ts";
 
 /** The configuration, or the end of the command with every problem that it has. */
-export async function loadOrRefuse(file: string): Promise<Extract<Loaded, { kind: "loaded" }>> {
-  const loaded = await loadConfig(file, { readFile: readAtOnce });
+export async function loadOrRefuse(
+  file: string,
+  load: Loader = createLoader(file),
+): Promise<Extract<Loaded, { kind: "loaded" }>> {
+  const loaded = await load({ readFile: readAtOnce });
   if (loaded.kind === "loaded") return loaded;
   const { problems } = loaded;
   throw usageFailure(

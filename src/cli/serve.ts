@@ -6,7 +6,7 @@ import { start } from "../app/app.ts";
 import { explainListenError } from "../app/listeners.ts";
 import { askDescriptorLimit, createDescriptorFit } from "../app/process-limits.ts";
 import { createWarner, Reloader } from "../app/reload.ts";
-import { loadConfig } from "../config/load.ts";
+import { createLoader } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import { describeDefect, describeWarning } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
@@ -27,7 +27,9 @@ export function createCommand(): Command {
 
 async function serve({ config: file }: Options): Promise<void> {
   const onHangUp = catchHangUps();
-  const { config: written, warnings, files } = await loadOrRefuse(file);
+  const load = createLoader(file);
+  const first = await loadOrRefuse(file, load);
+  const { config: written, warnings } = first;
   const { report, setLevel, droppedLines, flush } = createStandardLogging(written.log.level, systemClock);
   exitOnDefects(report, flush);
   logWarnings(report);
@@ -42,12 +44,13 @@ async function serve({ config: file }: Options): Promise<void> {
     throw usageFailure(`Countersign cannot listen: ${reason}. Nothing was started.`);
   });
   leaveOutMaglev();
-  const load = async () => {
-    const loaded = await loadConfig(file);
+  const loadAgain = async (changed?: ReadonlySet<string>) => {
+    const loaded = await load({ changed });
     return loaded.kind === "refused" ? loaded : { ...loaded, config: fitDescriptors(loaded.config) };
   };
   const onApplied = ({ log }: typeof config) => setLevel(log.level);
-  const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
+  const parts = { running, load: loadAgain, clock: systemClock, report: running.report, onApplied, warn };
+  const reloader = new Reloader(parts, first);
   onHangUp(() => void reloader.reload("sighup"));
   const signal = await untilStopped();
   reloader.close();

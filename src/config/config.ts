@@ -47,6 +47,7 @@ export interface Config extends Written<RawConfig, "log" | "readiness" | "acknow
   };
   /** Absent where nothing is traced. */
   readonly tracing?: TracingConfig | undefined;
+  readonly metrics: { readonly sites: "named" | "none" };
   readonly reload: { readonly unreadyAfterRefusalMs: number | undefined };
   readonly drain: { readonly minMs: number };
   /** Where the site of the documentation is; absent where failures do not lead there. */

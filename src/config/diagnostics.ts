@@ -12,6 +12,7 @@ export const warnings = {
   callbacks_forgotten: "a restart refuses callbacks, since `replay` is strict and tokens.cache is memory",
   callbacks_without_keys: "sites have no keys, so that every callback for them is refused",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",
+  default_site_absent: "requests that name no site fail, since no file of the folder has the default site",
 } as const;
 
 export type WarningCode = keyof typeof warnings;
@@ -22,6 +23,8 @@ export const warningCodes = Object.keys(warnings) as readonly WarningCode[] as r
 export interface Problem {
   /** As in `environments.sandbox.sites.S1.credentials[0].audience`; empty for the file itself. */
   readonly path: string;
+  /** The site's own file that it is in; absent in the configuration file. */
+  readonly file?: string | undefined;
   /** From 1, in the YAML file. */
   readonly line: number;
   readonly column: number;
@@ -43,17 +46,22 @@ export class Diagnostics {
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
   readonly #locate: (path: Path) => Location;
+  readonly #file: string | undefined;
 
-  /** @param locate finds a path in the file, or the nearest thing around it that exists */
-  constructor(locate: (path: Path) => Location) {
+  /**
+   * @param locate finds a path in the file, or the nearest thing around it that exists
+   * @param file a site's own
+   */
+  constructor(locate: (path: Path) => Location, file?: string) {
     this.#locate = locate;
+    this.#file = file;
   }
 
   /** @param found shown in place of what stands in the file; `hidden` where a secret may stand */
   report(path: Path, message: string, fix: string, found?: string | "hidden"): undefined {
     const { line, column, found: written } = this.#locate(path);
     const shown = found === "hidden" ? undefined : (found ?? written);
-    this.problems.push({ path: formatPath(path), line, column, message, found: shown, fix });
+    this.problems.push({ path: formatPath(path), file: this.#file, line, column, message, found: shown, fix });
     return undefined;
   }
 
@@ -62,6 +70,7 @@ export class Diagnostics {
     const locate = this.#locate;
     this.warnings.push({
       path: formatPath(path),
+      file: this.#file,
       get line() {
         return locate(path).line;
       },
@@ -78,22 +87,22 @@ export class Diagnostics {
 
 /** `["sites", "S1", "keys", 0]` as `sites.S1.keys[0]`. */
 export function formatPath(path: Path): string {
-  return path.reduce<string>((text, part) => {
-    if (typeof part === "number") return `${text}[${part}]`;
-    return text === "" ? part : `${text}.${part}`;
-  }, "");
+  const parts = path.map((part, index) => (typeof part === "number" ? `[${part}]` : index === 0 ? part : `.${part}`));
+  return parts.join("");
 }
 
-/** Sorted by their places in the file. */
+/** Sorted by their places: the configuration file comes first. */
 export function inFileOrder(problems: readonly Problem[]): Problem[] {
-  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+  return problems.toSorted(
+    (a, b) => (a.file ?? "").localeCompare(b.file ?? "") || a.line - b.line || a.column - b.column,
+  );
 }
 
 /** Problems for a terminal: a line with place and message, then what was found and how to fix it. */
 export function formatProblems(file: string, problems: readonly Problem[]): string {
   const texts = inFileOrder(problems).map((problem) => {
     const { line, column, found, fix, code } = problem;
-    const lines = [`${file}:${line}:${column}  ${withPath(problem)}`];
+    const lines = [`${problem.file ?? file}:${line}:${column}  ${withPath(problem)}`];
     if (found !== undefined && found !== "") lines.push(`    found  ${found}`);
     lines.push(`    fix    ${fix}`);
     if (code !== undefined) lines.push(`    code   ${code}`);

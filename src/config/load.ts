@@ -3,22 +3,29 @@ import { dirname, resolve } from "node:path";
 import type { Environment } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
-import { codeOf, readRegularFile } from "./files/file-system.ts";
+import { codeOf, decodeText, readFolder, readRegularFile, stampOf } from "./files/file-system.ts";
+import type { WatchedFolder } from "./files/folder-watch.ts";
 import { digestOf, type FileDigests } from "./files/watch.ts";
 import { readDocument } from "./files/yaml.ts";
 import { checkForm } from "./form/check-form.ts";
 import type { RawConfig } from "./form/schema.ts";
 import { hashConfig } from "./hash.ts";
 import { loadCallbacks } from "./rules/callbacks.ts";
-import { loadEnvironment } from "./rules/environments.ts";
+import { loadEnvironment, siteOfKeyIn } from "./rules/environments.ts";
 import { loadListeners } from "./rules/listeners.ts";
 import { type ConfigDependencies, LoadContext } from "./rules/load-context.ts";
 import { loadRedis } from "./rules/redis.ts";
+import { SiteFolder } from "./rules/site-folder.ts";
+import type { EnvironmentSettings } from "./rules/token-settings.ts";
 import { loadTracing } from "./rules/tracing.ts";
-import { checkUniqueness } from "./rules/uniqueness.ts";
+import { checkUniqueness, type UniqueValues } from "./rules/uniqueness.ts";
 
 /** A sound configuration, or what is wrong with the file; and what it was read from. */
-export type Loaded = Outcome & { readonly files: FileDigests };
+export type Loaded = Outcome & {
+  readonly files: FileDigests;
+  /** Folders of sites; their own stamps are among the files. */
+  readonly folders: readonly WatchedFolder[];
+};
 
 type Outcome =
   | {
@@ -34,28 +41,65 @@ type Outcome =
 /**
  * Reads and checks a configuration file with everything it names. It reports all problems of form (YAML, schema), or,
  * where there is none, all problems of meaning (secrets, files, rules across settings). A file with one problem is
- * refused whole.
+ * refused whole, but for the files of single sites.
  */
-export async function loadConfig(file: string, given: Partial<ConfigDependencies> = {}): Promise<Loaded> {
-  const dependencies = { ...(await systemDependencies()), ...given };
-  const files = new Map<string, string>();
-  const outcome = await loadFile(resolve(file), {
-    ...dependencies,
-    async readFile(path, mayBePipe) {
-      try {
-        const content = await dependencies.readFile(path, mayBePipe);
-        files.set(path, digestOf(content.bytes));
-        return content;
-      } catch (error) {
-        files.set(path, codeOf(error));
-        throw error;
-      }
-    },
-  });
-  return { ...outcome, files };
+export function loadConfig(file: string, given: Partial<ConfigDependencies> = {}): Promise<Loaded> {
+  return createLoader(file)(given);
 }
 
-async function loadFile(file: string, dependencies: ConfigDependencies): Promise<Outcome> {
+/** How a loader reads. */
+interface Reading extends Partial<ConfigDependencies> {
+  /** Paths of which any may have changed, among the files of single sites; undefined: all of them may have. */
+  readonly changed?: ReadonlySet<string> | undefined;
+}
+
+export type Loader = (reading?: Reading) => Promise<Loaded>;
+
+/** The same again and again: of sites that have files of their own, only those are read that have changed. */
+export function createLoader(path: string): Loader {
+  const file = resolve(path);
+  /** By environment. */
+  let folders: ReadonlyMap<string, SiteFolder> = new Map();
+  /** What has changed since a configuration was sound: one that was refused may not have come to its folders. */
+  let changed: ReadonlySet<string> | undefined;
+  return async ({ changed: more, ...given } = {}) => {
+    changed = changed && more && new Set([...changed, ...more]);
+    const dependencies = { ...(await systemDependencies()), ...given };
+    const files = new Map<string, string>();
+    const wanted = new Map<string, SiteFolder>();
+    const readSites: ReadSites = async (environment, path, settings) => {
+      const absolute = resolve(dirname(file), path);
+      files.set(absolute, await dependencies.stamp(absolute).then((stamp) => digestOf(Buffer.from(stamp))));
+      const known = folders.get(environment);
+      const folder = known?.path === absolute ? known : new SiteFolder(absolute, environment);
+      wanted.set(environment, folder);
+      await folder.read(settings, dirname(file), dependencies, changed);
+      return folder;
+    };
+    const watched = {
+      ...dependencies,
+      async readFile(path: string, mayBePipe?: boolean) {
+        try {
+          const content = await dependencies.readFile(path, mayBePipe);
+          files.set(path, digestOf(content.bytes));
+          return content;
+        } catch (error) {
+          files.set(path, codeOf(error));
+          throw error;
+        }
+      },
+    };
+    const outcome = await loadFile(file, watched, readSites);
+    folders = outcome.kind === "loaded" ? wanted : new Map([...folders, ...wanted]);
+    if (outcome.kind === "loaded") {
+      changed = new Set();
+      for (const folder of folders.values()) folder.commit();
+    }
+    return { ...outcome, files, folders: [...folders.values()].map(({ watched }) => watched) };
+  };
+}
+
+async function loadFile(file: string, dependencies: ConfigDependencies, readSites: ReadSites): Promise<Outcome> {
   const text = await readText(file, dependencies);
   if (typeof text !== "string") return refuse([text]);
   const document = readDocument(text);
@@ -75,7 +119,7 @@ async function loadFile(file: string, dependencies: ConfigDependencies): Promise
   };
   const context = new LoadContext(state);
   checkDependencies(file, context);
-  const config = await buildConfig(raw, context);
+  const config = await buildConfig(raw, readSites, context);
   if (diagnostics.problems.length > 0) return refuse(diagnostics.problems);
 
   const { warnings } = diagnostics;
@@ -88,20 +132,60 @@ async function loadFile(file: string, dependencies: ConfigDependencies): Promise
   };
 }
 
+/** Reads what has changed of an environment's folder. Throws where the folder cannot be read. */
+type ReadSites = (environment: string, path: string, settings: EnvironmentSettings) => Promise<SiteFolder>;
+
+/** The environment with the sites of its folder that are served beside all others. */
+function admitSites(
+  environment: Environment,
+  folder: SiteFolder,
+  values: UniqueValues,
+  { state: { diagnostics, origins } }: LoadContext,
+): Environment {
+  const { name, defaultSite } = environment;
+  const { files, refused } = folder.admit(values);
+  for (const file of files) {
+    diagnostics.warnings.push(...file.warnings);
+    for (const [secret, origin] of file.origins) origins.set(secret, origin);
+  }
+  const sites = new Map(files.flatMap((file) => file.sites.map((site) => [site.identifier, site] as const)));
+  if (defaultSite !== undefined && !sites.has(defaultSite)) {
+    const message = `no file that is served has ${defaultSite}, so requests that name no site fail`;
+    diagnostics.warn(
+      "default_site_absent",
+      ["environments", name, "defaultSite"],
+      message,
+      "add its file, or name another",
+    );
+  }
+  return { ...environment, sites, siteOfKey: siteOfKeyIn(sites), siteFolder: { path: folder.path, refused } };
+}
+
 function refuse(problems: readonly Problem[]): Outcome {
   return { kind: "refused", problems: inFileOrder(problems) };
 }
 
 /** Reads all files that are named and reports problems of meaning; with a problem the result must not be used. */
-async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config> {
+async function buildConfig(raw: RawConfig, readSites: ReadSites, context: LoadContext): Promise<Config> {
   const environments = new Map<string, Environment>();
+  const folders = new Map<string, SiteFolder>();
   for (const [name, environment] of Object.entries(raw.environments)) {
-    environments.set(name, await loadEnvironment(name, environment, context.in("environments", name)));
+    const at = context.in("environments", name);
+    const read = async (settings: EnvironmentSettings, path: string) => {
+      const folder = await at.in("sites", "folder").guard(readSites(name, path, settings));
+      if (folder !== undefined) folders.set(name, folder);
+      return folder;
+    };
+    environments.set(name, await loadEnvironment(name, environment, read, at));
   }
   if (environments.size === 0) context.in("environments").report("there is no environment", "add one");
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
   const listeners = await loadListeners(raw, context);
-  checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
+  const values = checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
+  for (const [name, folder] of folders) {
+    const environment = environments.get(name);
+    if (environment !== undefined) environments.set(name, admitSites(environment, folder, values, context));
+  }
   const isShared = raw.tokens.cache === "redis";
   const callbacks = await loadCallbacks(raw.callbacks, raw.environments, isShared, context.in("callbacks"));
   const redis = await loadRedis(raw.redis, raw.tokens.cache, context);
@@ -123,6 +207,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     timeouts: { requestMs, connectMs, tokenMs },
     limits: raw.limits,
     log: raw.log,
+    metrics: { sites: raw.metrics.sites ?? (folders.size > 0 ? ("none" as const) : ("named" as const)) },
     tracing,
     readiness: raw.readiness,
     reload: { unreadyAfterRefusalMs: raw.reload.unreadyAfterRefusal },
@@ -139,9 +224,8 @@ async function readText(file: string, { readFile }: ConfigDependencies): Promise
   };
   try {
     const { bytes } = await readFile(file, true);
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return decodeText(bytes) ?? fail("the configuration file is not UTF-8", "save it as UTF-8");
   } catch (error) {
-    if (error instanceof TypeError) return fail("the configuration file is not UTF-8", "save it as UTF-8");
     const { code = "unknown error" } = error as NodeJS.ErrnoException;
     if (code === "EFBIG") return fail("the configuration file is longer than 16 MiB", "give the path of a YAML file");
     return fail(`the configuration file cannot be read (${code})`, "give the path of a readable YAML file");
@@ -162,6 +246,8 @@ async function systemDependencies(): Promise<ConfigDependencies> {
     env: process.env,
     mountPoints: await readMountPoints(),
     readFile: readRegularFile,
+    readFolder,
+    stamp: stampOf,
   };
 }
 

@@ -131,6 +131,16 @@ export interface Site {
   readonly credentials: Credentials | undefined;
 }
 
+/** A site's file that is not served as it is. */
+export interface RefusedSiteFile {
+  /** Its name in the folder. */
+  readonly file: string;
+  /** What is wrong, for people; no secret in it. */
+  readonly problems: readonly string[];
+  /** Whether what it held before stays in force. */
+  readonly isServed: boolean;
+}
+
 /** Trust and identity towards the service and the authorization server; PEM texts. */
 export interface Tls {
   readonly ca: string | undefined;
@@ -188,6 +198,8 @@ export interface Environment {
   readonly defaultSite: string | undefined;
   /** By S… identifier, children included. */
   readonly sites: ReadonlyMap<string, Site>;
+  /** Absent where the sites are named in the configuration. */
+  readonly siteFolder?: { readonly path: string; readonly refused: readonly RefusedSiteFile[] } | undefined;
   /** Which site a K… belongs to. */
   readonly siteOfKey: ReadonlyMap<string, Site>;
   /** Statuses that tell nothing of the effect: answers with them pass, and their outcome is `unknown`. */

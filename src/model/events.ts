@@ -412,6 +412,26 @@ type ProcessEvent =
       /** What is wrong with the refused one, for people; no secret in it. */
       readonly problems: readonly string[];
     }
+  | {
+      /** A site's file holds what cannot be served; all others are. Once for each content. */
+      readonly kind: "site_file_refused";
+      readonly environment: string;
+      readonly file: string;
+      /** For people; no secret in it. */
+      readonly problems: readonly string[];
+      /** Whether the site is served as its file was before. */
+      readonly isServed: boolean;
+    }
+  | {
+      /** Sites of a folder came, went or changed. */
+      readonly kind: "sites_changed";
+      readonly environment: string;
+      readonly added: number;
+      readonly changed: number;
+      readonly removed: number;
+      /** Their names, few of many. */
+      readonly names: readonly string[];
+    }
   /** What was read again is the active configuration. */
   | { readonly kind: "config_unchanged"; readonly hash: string }
   | { readonly kind: "draining"; readonly signal: string; readonly inFlight: number }

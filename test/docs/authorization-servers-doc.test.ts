@@ -38,7 +38,7 @@ async function load({ yaml, title }: Recipe) {
   const loaded = await loadConfig(file, {
     async readFile(path) {
       const content = Object.entries(contents).find(([name]) => path.endsWith(`/${name}`))?.[1];
-      return { bytes: content === undefined ? yamlText : Buffer.from(content), mode: 0o600 };
+      return { bytes: content === undefined ? yamlText : Buffer.from(content), mode: 0o600, stamp: "" };
     },
   });
   if (loaded.kind === "refused") throw new Error(`${toYaml(environment)}\n${JSON.stringify(loaded.problems)}`);

@@ -58,6 +58,11 @@ const pages: readonly TryIt[] = [
     prints: [/^the same$/m, /^data: there are 1 files$/m, /"code":"method_not_allowed"/, /"code":"target_not_allowed"/],
   },
   {
+    page: "docs/sites.md",
+    heading,
+    prints: [/"order_id".* 200$[\s\S]*"site_not_configured".*\n? 403$[\s\S]*"order_id".* 200$/m],
+  },
+  {
     page: "docs/tracing.md",
     heading,
     prints: [

@@ -51,6 +51,7 @@ export const quietNight: StatusSnapshot = {
       },
       tokenOutage: undefined,
       bridgedOutage: undefined,
+      refusedSiteFiles: undefined,
       withoutSite: untouched,
       sites: [
         {

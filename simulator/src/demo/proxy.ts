@@ -22,7 +22,8 @@ export interface DemoProxy {
 
 export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "logFile">): Promise<DemoProxy> {
   const load = () => loadConfig(file);
-  const { config, warnings, files } = orRefuse(file, await load());
+  const first = orRefuse(file, await load());
+  const { config, warnings } = first;
   const log = createWriteStream(logFile, { mode: 0o600 });
   // A full disk is no reason to end the demo.
   log.on("error", () => {});
@@ -41,7 +42,7 @@ export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "l
     throw error;
   });
   const onApplied = ({ log: { level } }: Config) => setLevel(level);
-  const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
+  const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, first);
   return {
     finished: (requestId) => finishes.of(requestId),
     reload: () => void reloader.reload("sighup"),

@@ -75,6 +75,13 @@ export function headline(event: Event): readonly [Level, message: string] {
       return ["info", "another configuration is active"];
     case "config_refused":
       return ["error", "a changed configuration was refused as a whole; the one before stays active"];
+    case "site_file_refused":
+      return [
+        "error",
+        `the site file ${event.file} was refused; ${event.isServed ? "its site is served as before" : "its site is not served"}`,
+      ];
+    case "sites_changed":
+      return ["info", `sites: ${event.added} added, ${event.changed} changed, ${event.removed} removed`];
     case "config_unchanged":
       return ["info", "configuration and secrets are as they were"];
     case "draining":

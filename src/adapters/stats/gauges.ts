@@ -25,10 +25,10 @@ export function ofListeners(read: (openConnections: number, source: Source) => n
   };
 }
 
-/** A gauge of all credential sets of which the value is known. */
+/** A gauge of all credential sets of which the value is known; none where metrics do not name them. */
 export function ofCredentials(read: (credential: CredentialSnapshot, source: Source) => number | undefined) {
   return (source: Source): Samples<OfSet> =>
-    source.credentials().flatMap((each) => {
+    (source.configured().namesSites ? source.credentials() : []).flatMap((each) => {
       const value = read(each, source);
       return value === undefined ? [] : [[{ environment: each.environment, credential: each.credential }, value]];
     });
@@ -54,7 +54,8 @@ export function toSeconds(source: Source, monotonicMs: number | undefined): numb
 }
 
 export function credentialInfo(source: Source): Samples<OfSet | "position"> {
-  return source.configured().environments.flatMap((environment) =>
+  const { environments, namesSites } = source.configured();
+  return (namesSites ? environments : []).flatMap((environment) =>
     credentialSetsOf(environment).map(({ set, index }): Sample<OfSet | "position"> => {
       const position = index === 0 ? "first" : "second";
       return [{ environment: environment.name, credential: set.label, position }, 1];

@@ -24,13 +24,15 @@ import type { Source } from "./source.ts";
 export function createMetrics(source?: Source) {
   const registry = new Registry();
   const registers = [registry];
+  const namesSites = () => source?.configured().namesSites ?? true;
   /** @param details labels that `/status` has beyond those of the metric */
   const counter = <Label extends string, Detail extends string = never>(
     name: string,
     help: string,
     labelNames: readonly Label[],
     details: readonly Detail[] = [],
-  ) => register(registry, { type: "counter", name, help, labelNames }, new SeriesCounter(labelNames, details));
+  ) =>
+    register(registry, { type: "counter", name, help, labelNames }, new SeriesCounter(labelNames, details, namesSites));
   const histogram = <Label extends string>(
     name: string,
     help: string,
@@ -235,6 +237,20 @@ export function createMetrics(source?: Source) {
       "When the assertion in the file of a set expires, read at each scrape; 0 while there is none that could be sent.",
       ["environment", "credential"],
       assertionExpiry,
+    ),
+    sites: gauge("countersign_sites", "Sites that are served, children included.", ["environment"], (from) =>
+      from.configured().environments.map(({ name, sites }) => [{ environment: name }, sites.size]),
+    ),
+    siteFilesRefused: gauge(
+      "countersign_site_files_refused",
+      "Files of single sites that hold what is refused; some are served as they were before.",
+      ["environment"],
+      (from) =>
+        from
+          .configured()
+          .environments.flatMap(({ name, siteFolder }): Sample<"environment">[] =>
+            siteFolder === undefined ? [] : [[{ environment: name }, siteFolder.refused.length]],
+          ),
     ),
     tokenCache: counter("countersign_token_cache_total", "Look-ups of a token by tier and result.", ["tier", "result"]),
     refreshLock: counter("countersign_refresh_lock_total", "Tries for the refresh lock by result.", ["result"]),

@@ -69,25 +69,36 @@ export class Series<Own extends object = object> {
   }
 }
 
+/** Stands for each site, and for each credential set, where metrics do not name them. */
+export const allSites = "all";
+
 /** A counter whose series can be held. prom-client's own makes a key of the labels at each `inc`. */
 export class SeriesCounter<Label extends string, Detail extends string = never> {
   readonly #labelNames: readonly Label[];
   readonly #details: readonly Detail[];
+  readonly #namesSites: () => boolean;
   readonly #series = new Map<string, Series<Labels<Label, Detail>>>();
   readonly #samples = new Map<string, Sample>();
 
-  constructor(labelNames: readonly Label[], details: readonly Detail[] = []) {
+  /** @param namesSites otherwise series of single sites, and of their credential sets, are details of one of `all` */
+  constructor(labelNames: readonly Label[], details: readonly Detail[] = [], namesSites = () => true) {
     this.#labelNames = labelNames;
     this.#details = details;
+    this.#namesSites = namesSites;
   }
 
   /** The series of these labels, which appears with its first call, at 0. */
   series(labels: Labels<Label, Detail>): Series<Labels<Label, Detail>> {
     return getOrMake(this.#series, keyOf([...this.#labelNames, ...this.#details], labels), () => {
-      const sharedLabels = Object.fromEntries(this.#labelNames.map((name) => [name, labels[name]]));
+      const sharedLabels = Object.fromEntries(this.#labelNames.map((name) => [name, this.#show(name, labels[name])]));
       const makeSample = () => ({ labels: {}, sharedLabels, value: 0 });
-      return new Series(labels, getOrMake(this.#samples, keyOf(this.#labelNames, labels), makeSample));
+      return new Series(labels, getOrMake(this.#samples, keyOf(this.#labelNames, sharedLabels), makeSample));
     });
+  }
+
+  #show(name: string, value: string): string {
+    const isOfSite = (name === "site" && value !== "none") || name === "credential";
+    return isOfSite && !this.#namesSites() ? allSites : value;
   }
 
   /** Makes a series of each combination of these values: they are shown at 0. */

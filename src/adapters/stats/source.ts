@@ -22,6 +22,8 @@ export interface Configured {
   readonly redisNodes: readonly string[];
   readonly limits: { readonly inFlightPerEnvironment: number; readonly connections: number };
   readonly isTraced: boolean;
+  /** Whether metrics name single sites, and their credential sets. */
+  readonly namesSites: boolean;
 }
 
 /** Where callbacks come in, and the URL of the application that they go to. */

@@ -15,6 +15,7 @@ import {
 import { redisFailures } from "../../model/redis-access.ts";
 import { callerRefusals } from "./counting.ts";
 import type { Metrics } from "./metrics.ts";
+import { allSites } from "./series.ts";
 import type { Configured } from "./source.ts";
 
 /**
@@ -23,7 +24,7 @@ import type { Configured } from "./source.ts";
  * docs/reference/metrics.md lists what starts at 0. A series that is there already keeps its value.
  */
 export function startAtZero(metrics: Metrics, configured: Configured): void {
-  const { environments, redisNodes, callbacks, callers, isTraced } = configured;
+  const { environments, redisNodes, callbacks, callers, isTraced, namesSites } = configured;
   metrics.tokenCache.start({ tier: redisNodes.length === 0 ? ["memory"] : cacheTiers, result: cacheResults });
   metrics.configReloads.start({ result: ["applied", "refused"] });
   metrics.refreshLock.start({ result: lockResults });
@@ -34,16 +35,16 @@ export function startAtZero(metrics: Metrics, configured: Configured): void {
   if (isTraced) metrics.traceSpans.start({ result: spanResults });
   for (const each of environments) {
     const { name: environment } = each;
-    startAnswers(metrics, each);
+    startAnswers(metrics, each, namesSites);
     startDurations(metrics, each);
-    if (callbacks.some((place) => place.environment === environment)) startCallbacks(metrics, each);
+    if (callbacks.some((place) => place.environment === environment)) startCallbacks(metrics, each, namesSites);
     if (each.egress !== undefined) metrics.tunnels.start({ environment, result: tunnelResults });
     if (redisNodes.length > 0) metrics.once.start({ environment, result: onceResults });
   }
 }
 
 /** Every answer that can be given, by its class; unknown outcomes, and sites that get no token; before a site is known, every failure. */
-function startAnswers(metrics: Metrics, configured: Environment): void {
+function startAnswers(metrics: Metrics, configured: Environment, namesSites: boolean): void {
   const { name: environment } = configured;
   const sites = [...configured.sites.values()];
   const methods = [...new Set(sites.flatMap(({ auth }) => auth))];
@@ -55,13 +56,24 @@ function startAnswers(metrics: Metrics, configured: Environment): void {
     for (const code of codes) failed.start({ environment, site, code, outcome: failures[code].outcomes });
   };
   startFailures("none", requestFailureCodes);
-  for (const { identifier: site, auth, bridge, checksCallerSignature } of sites) {
+  const shown = namesSites
+    ? sites
+    : [
+        {
+          identifier: allSites,
+          auth: methods,
+          bridge: sites.find((site) => site.bridge)?.bridge,
+          checksCallerSignature: sites.some((site) => site.checksCallerSignature),
+        },
+      ];
+  for (const { identifier: site, auth, bridge, checksCallerSignature } of sites.length > 0 ? shown : []) {
     startFailures(site, auth.includes("oauth") ? tokenOutages : []);
     if (bridge !== undefined) metrics.bridged.start({ environment, site, reason: tokenOutages });
     // These are read before a cut-over: a result that never came must show as 0.
     if (checksCallerSignature) metrics.callerSignatures.start({ environment, site, result: callerSignatureResults });
   }
-  const credential = credentialSetsOf(configured).map(({ set }) => set.label);
+  const labels = credentialSetsOf(configured).map(({ set }) => set.label);
+  const credential = namesSites || labels.length === 0 ? labels : allSites;
   metrics.tokenRequests.start({ environment, credential, result: "issued" });
 }
 
@@ -69,9 +81,11 @@ function startAnswers(metrics: Metrics, configured: Environment): void {
 function startCallbacks(
   { callbacks, callbacksUnguarded, callbackDuration }: Metrics,
   { name: environment, sites }: Environment,
+  namesSites: boolean,
 ): void {
   callbacks.start({ environment, site: "none", result: forgeryReasons });
-  const site = [...sites.values()].filter(({ keys }) => keys.length > 0).map(({ identifier }) => identifier);
+  const named = [...sites.values()].filter(({ keys }) => keys.length > 0).map(({ identifier }) => identifier);
+  const site = namesSites || named.length === 0 ? named : allSites;
   callbacks.start({ environment, site, result: ["delivered", "callback_too_old"] });
   callbacksUnguarded.start({ environment });
   callbackDuration.series({ environment });

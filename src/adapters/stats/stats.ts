@@ -169,6 +169,8 @@ export class Stats {
         tokenUrls: ownTokenUrls(environment),
         operations: list(operations),
         defaultSite,
+        /** Files of single sites that are refused; absent where sites are named in the configuration. */
+        refusedSiteFiles: environment.siteFolder?.refused,
         sites,
         /** Since the start, by who gave them and by class of status. */
         answers: { service: answersBy("service"), countersign: answersBy("countersign") },

@@ -23,6 +23,16 @@ export function checkConfig({ file, config, warnings }: Run): Check[] {
     ...inFileOrder(warnings).map(({ path, line, message, fix }) =>
       toCheck(about(path === "" ? file : `${path} (line ${line})`), warn(message, fix)),
     ),
+    ...[...environments.values()].flatMap(({ name: environment, sites, siteFolder }) => {
+      if (siteFolder === undefined) return [];
+      const { path, refused } = siteFolder;
+      const names = listNames(refused.map((each) => each.file));
+      const result =
+        refused.length === 0
+          ? ok(countOf(sites.size, "site"))
+          : fail(`${countOf(refused.length, "file")} refused: ${names}`, "countersign check says why");
+      return [toCheck({ ...about(path), environment }, result)];
+    }),
     ...[...environments.values()].flatMap((environment) =>
       findGaps(environment).map(([subject, result]) =>
         toCheck({ ...about(subject), environment: environment.name }, result),

@@ -1,11 +1,13 @@
 import { constants, readFileSync, type Stats, statSync } from "node:fs";
-import { open, readFile, stat } from "node:fs/promises";
+import { open, readdir, readFile, stat } from "node:fs/promises";
 
 /** A file that the configuration names. */
 export interface FileContent {
   readonly bytes: Buffer;
   /** Permission bits. */
   readonly mode: number;
+  /** As `stampOf` would have told before the content was read. */
+  readonly stamp: string;
 }
 
 const permissionBits = 0o777;
@@ -16,8 +18,13 @@ const longestBytes = 16_777_216;
  * @throws with a `code`, also where it is a pipe or a device, or longer than 16 MiB
  */
 export async function readRegularFile(path: string): Promise<FileContent> {
-  const { mode } = checkStats(await stat(path));
-  return { bytes: await readFile(path), mode: mode & permissionBits };
+  const stats = checkStats(await stat(path));
+  return { bytes: await readFile(path), mode: stats.mode & permissionBits, stamp: stampIn(stats) };
+}
+
+/** The names in a folder. */
+export async function readFolder(path: string): Promise<string[]> {
+  return await readdir(path);
 }
 
 /**
@@ -28,7 +35,7 @@ export async function readRegularFile(path: string): Promise<FileContent> {
 export async function readAtOnce(path: string, mayBePipe = false): Promise<FileContent> {
   const stats = statSync(path);
   if (!mayBePipe || stats.isFile()) checkStats(stats);
-  return { bytes: readFileSync(path), mode: stats.mode & permissionBits };
+  return { bytes: readFileSync(path), mode: stats.mode & permissionBits, stamp: stampIn(stats) };
 }
 
 /**
@@ -53,8 +60,7 @@ export async function stampOf(path: string): Promise<string> {
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const { dev, ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
-      return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
+      return stampIn(await file.stat());
     } finally {
       await file.close();
     }
@@ -63,7 +69,21 @@ export async function stampOf(path: string): Promise<string> {
   }
 }
 
+/** Times have fractions of a microsecond. */
+function stampIn({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return [dev, ino, size, mtimeMs, ctimeMs].join(" ");
+}
+
 /** Stands for the content of a file that cannot be read. */
 export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "unreadable";
+}
+
+/** Text without a byte order mark; undefined where it is not UTF-8. */
+export function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }

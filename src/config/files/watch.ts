@@ -12,7 +12,17 @@ export interface WatchableFiles {
   stamp(path: string): Promise<string>;
 }
 
-const systemFiles: WatchableFiles = { read: async (path) => (await readRegularFile(path)).bytes, stamp: stampOf };
+/** A folder has no content of its own: its stamp changes with the names in it. */
+async function readFileOrFolder(path: string): Promise<Uint8Array> {
+  try {
+    return (await readRegularFile(path)).bytes;
+  } catch (error) {
+    if (codeOf(error) === "EISDIR") return Buffer.from(await stampOf(path));
+    throw error;
+  }
+}
+
+const systemFiles: WatchableFiles = { read: readFileOrFolder, stamp: stampOf };
 
 const pollMs = 2_000;
 /** Thousands of files are looked at less often: a look at one takes 0.05 ms of a processor. */
@@ -30,14 +40,14 @@ const mostConcurrent = 8;
  */
 export class FileWatch {
   readonly #clock: Clock;
-  readonly #onChange: () => void;
+  readonly #onChange: (changed: ReadonlySet<string>) => void;
   readonly #files: WatchableFiles;
   /** As they were when the configuration was read, or at the last reported change. */
   #known: FileDigests = new Map();
   #cancelCheck: Cancel = () => {};
 
-  /** @param onChange called once for each change of content */
-  constructor(clock: Clock, onChange: () => void, files = systemFiles) {
+  /** @param onChange called once for each change of content, with the paths */
+  constructor(clock: Clock, onChange: (changed: ReadonlySet<string>) => void, files = systemFiles) {
     this.#clock = clock;
     this.#onChange = onChange;
     this.#files = files;
@@ -76,7 +86,7 @@ export class FileWatch {
     if (areEqual(digests, known)) return;
     // The reload may fail; it must learn of the next change all the same.
     this.#known = digests;
-    this.#onChange();
+    this.#onChange(new Set([...digests].flatMap(([path, digest]) => (known.get(path) === digest ? [] : [path]))));
   }
 }
 

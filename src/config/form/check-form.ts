@@ -8,10 +8,20 @@ import { outOfRange } from "./values.ts";
 
 /** Reports every problem of form; returns the file's content, typed and with defaults, where there is none. */
 export function checkForm(value: unknown, diagnostics: Diagnostics): RawConfig | undefined {
+  return checkPart(value, configSchema, [], diagnostics);
+}
+
+/** The same of what stands at a path of the configuration, in a file of its own. */
+export function checkPart<Schema extends z.ZodType>(
+  value: unknown,
+  schema: Schema,
+  base: Path,
+  diagnostics: Diagnostics,
+): z.output<Schema> | undefined {
   // Hardly a file has a `$` at all.
-  const placeholders = JSON.stringify(value)?.includes("$") ? findPlaceholders(value) : [];
-  const parsed = configSchema.safeParse(value, { reportInput: true });
-  const issues = parsed.success ? [] : describeIssues(parsed.error.issues);
+  const placeholders = JSON.stringify(value)?.includes("$") ? findPlaceholders(value, base) : [];
+  const parsed = schema.safeParse(value, { reportInput: true });
+  const issues = parsed.success ? [] : describeIssues(parsed.error.issues, base);
   // A placeholder's text seldom fits the schema; one problem for it is enough.
   const isConsequence = createIsAbout(placeholders);
   const others = issues.filter((issue) => !isConsequence(issue));
@@ -103,8 +113,8 @@ function lastKey(path: Path): string {
 }
 
 /** Describes the schema's issues in words for people. */
-function describeIssues(issues: readonly Issue[]): FormProblem[] {
-  const faults = issues.flatMap((issue) => describeIssue(issue, []));
+function describeIssues(issues: readonly Issue[], base: Path): FormProblem[] {
+  const faults = issues.flatMap((issue) => describeIssue(issue, base));
   // A misspelt key is one problem, not one too many and one too few.
   const meant = new Set(faults.map((fault) => fault.meant && formatPath(fault.meant)));
   return faults.filter(({ path }) => !meant.has(formatPath(path)));

@@ -1,8 +1,19 @@
 import * as z from "zod";
 import { tokenSettings } from "./credentials.ts";
 import { egress } from "./egress.ts";
-import { duration, flag, headerName, listOf, mapping, matching, siteIdentifier, tlsFiles, url } from "./fields.ts";
-import { siteInEffect } from "./site.ts";
+import {
+  duration,
+  flag,
+  headerName,
+  listOf,
+  mapping,
+  matching,
+  siteIdentifier,
+  text,
+  tlsFiles,
+  url,
+} from "./fields.ts";
+import { type RawParent, siteInEffect } from "./site.ts";
 
 const operation = matching(
   /^(\*|[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*)$/,
@@ -29,6 +40,12 @@ const passThroughRoute = mapping("Paths whose requests pass with their bodies un
   ),
 });
 
+const siteFolder = mapping("Sites in files of their own (docs/sites.md).", {
+  folder: text.describe(
+    "A folder, relative to the configuration file. `S….yaml` in it holds what would stand under that name here.",
+  ),
+});
+
 export const environmentSchema = mapping(
   "One environment of the service; it shares no host, client or key with another (spec 7).",
   {
@@ -51,7 +68,9 @@ export const environmentSchema = mapping(
     defaultSite: siteIdentifier
       .optional()
       .describe("Site of requests that name none. Default: the only site, where there is only one."),
-    sites: z.record(siteIdentifier, siteInEffect).describe("Sites by Site Identifier (S…, spec 5.3)."),
+    sites: z
+      .union([z.record(siteIdentifier, siteInEffect), siteFolder])
+      .describe("Sites by Site Identifier (S…, spec 5.3), or `folder`: where each has a file of its own."),
     allowPlaintext: flag(false).describe("Allow http:// for baseUrl and authUrl; for tests and the simulator."),
     tls: tlsFiles
       .prefault({})
@@ -81,3 +100,13 @@ export const environmentSchema = mapping(
 
 export type RawPassThroughRoute = z.output<typeof passThroughRoute>;
 export type RawEnvironment = z.output<typeof environmentSchema>;
+
+/** Where sites have files of their own; undefined where they are named. */
+export function folderOf({ folder }: RawEnvironment["sites"]): string | undefined {
+  return typeof folder === "string" ? folder : undefined;
+}
+
+/** The sites that are named; none where they have files of their own. */
+export function namedSites(sites: RawEnvironment["sites"]): Readonly<Record<string, RawParent>> {
+  return folderOf(sites) === undefined ? (sites as Record<string, RawParent>) : {};
+}

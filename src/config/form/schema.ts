@@ -75,6 +75,16 @@ const log = section("The log, on standard output.", {
     .describe("Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4)."),
 });
 
+const metrics = section("What /metrics names.", {
+  sites: z
+    .enum(["named", "none"])
+    .optional()
+    .describe(
+      "`none`: the labels site and credential are `all`, and there are no gauges of single credential sets; 10,000 sites have as " +
+        "many series as one. Default: named, or none where an environment's sites are in a folder.",
+    ),
+});
+
 const reload = section("How changes of the configuration and its secrets are taken up.", {
   unreadyAfterRefusal: durationWithin(1_000, 3_600_000, "60s")
     .optional()
@@ -111,6 +121,7 @@ export const configSchema = mapping("Configuration of Countersign.", {
   timeouts,
   limits,
   log,
+  metrics,
   tracing: tracing.optional(),
   readiness: z
     .enum(["listening", "token"])

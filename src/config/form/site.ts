@@ -125,5 +125,5 @@ type RuleName = "version" | "identifyBy" | "characters" | "exempt" | "decimals";
 type Rules = { readonly [Name in RuleName]-?: NonNullable<RawChild[Name]> };
 /** A site, or a child, with what it does not say itself. */
 export type RawSite = Omit<RawChild, RuleName> & Rules;
-type RawParent = RawSite & { readonly children: Record<string, RawSite> };
+export type RawParent = RawSite & { readonly children: Record<string, RawSite> };
 export type RawKey = z.output<typeof signingKey>;

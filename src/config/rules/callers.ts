@@ -2,7 +2,7 @@ import type { Caller, Callers } from "../../model/listener.ts";
 import { nearestName } from "../../model/names.ts";
 import type { Secret } from "../../model/secret.ts";
 import { formatPath } from "../diagnostics.ts";
-import type { RawEnvironment } from "../form/environment.ts";
+import { folderOf, type RawEnvironment } from "../form/environment.ts";
 import type { SecretSource } from "../form/fields.ts";
 import type { RawCaller, RawListener } from "../form/listeners.ts";
 import { isLocal } from "../form/values.ts";
@@ -120,7 +120,7 @@ function checkRights(
     }
   };
   const all = withChildren(environment.sites).map(([site]) => site);
-  check("site", sites, all, context.in("sites"));
+  if (folderOf(environment.sites) === undefined) check("site", sites, all, context.in("sites"));
   if (environment.operations.includes("*")) return;
   const prefixes = environment.passThrough.map(({ prefix }) => prefix);
   check("operation", operations, [...environment.operations, ...prefixes], context.in("operations"));

@@ -1,11 +1,11 @@
 import { hopByHop } from "../../http/headers.ts";
-import { type Address, credentialSetsOf, type Environment, tokenPath } from "../../model/environment.ts";
-import type { RawEnvironment } from "../form/environment.ts";
-import type { RawSite } from "../form/site.ts";
+import { type Address, credentialSetsOf, type Environment, type Site, tokenPath } from "../../model/environment.ts";
+import { folderOf, namedSites, type RawEnvironment } from "../form/environment.ts";
 import { loadEgress } from "./egress.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadPassThrough } from "./pass-through.ts";
-import { loadSites, withChildren } from "./sites.ts";
+import type { SiteFolder } from "./site-folder.ts";
+import { asksAuthorizationServer, loadSites, withChildren } from "./sites.ts";
 import { loadTls } from "./tls.ts";
 import {
   checkAuthorizationServer,
@@ -21,8 +21,16 @@ const neverForwarded: ReadonlySet<string> = new Set([
   ...["cookie", "expect", "host", "via"],
 ]);
 
-/** @param context of `environments.<name>` */
-export async function loadEnvironment(name: string, raw: RawEnvironment, context: LoadContext): Promise<Environment> {
+/**
+ * @param readFolder reads the sites that have files of their own; undefined where the folder cannot be read
+ * @param context of `environments.<name>`
+ */
+export async function loadEnvironment(
+  name: string,
+  raw: RawEnvironment,
+  readFolder: (settings: EnvironmentSettings, path: string) => Promise<SiteFolder | undefined>,
+  context: LoadContext,
+): Promise<Environment> {
   const { baseUrl, authUrl, token, undecided, forwardHeaders, via, allowPlaintext: allowsPlaintext } = raw;
   checkAddresses(raw, context);
   checkPaths(raw, context);
@@ -30,23 +38,29 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
   const tls = await loadTls(raw.tls, context.in("tls"));
   const environment: EnvironmentSettings = { ...raw, tls };
   if (token !== undefined) checkTokenSettings(token, environment, context.in("token"));
-  const sites = await loadSites(raw.sites, environment, context.in("sites"));
-  if (sites.size === 0) {
+  const folder = folderOf(raw.sites);
+  const ofFolder = folder === undefined ? undefined : ((await readFolder(environment, folder))?.sites ?? []);
+  const sites =
+    ofFolder === undefined
+      ? await loadSites(Object.entries(namedSites(raw.sites)), environment, context.in("sites"))
+      : new Map(ofFolder.map((site) => [site.identifier, site]));
+  if (folder === undefined && sites.size === 0) {
     context.in("sites").report("there is no site", "add one");
-  } else if (raw.defaultSite !== undefined) {
+  } else if (folder === undefined && raw.defaultSite !== undefined) {
     context.in("defaultSite").reportUnlessOneOf([...sites.keys()], raw.defaultSite, "site");
   }
-  const [only] = sites.size === 1 ? sites.keys() : [];
+  // The sites of a folder come and go: another file must not change what requests without a site mean.
+  const [only] = folder === undefined && sites.size === 1 ? sites.keys() : [];
   const defaultSite = raw.defaultSite ?? only;
   const loaded: Environment = {
     name,
     baseUrl,
     authUrl,
     operations: raw.operations.includes("*") ? "any" : new Set(raw.operations),
-    passThrough: loadPassThrough({ ...raw, defaultSite }, sites, context.in("passThrough")),
+    passThrough: loadPassThrough({ ...raw, defaultSite }, folder ? undefined : sites, context.in("passThrough")),
     defaultSite,
     sites,
-    siteOfKey: new Map([...sites.values()].flatMap((site) => site.keys.map((key) => [key.identifier, site]))),
+    siteOfKey: siteOfKeyIn(sites),
     undecided: undecided === undefined ? "5xx" : new Set(undecided),
     forwardHeaders,
     via,
@@ -55,6 +69,11 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
     requestsPerConnection: raw.keepAlive.requests,
   };
   return { ...loaded, egress: await loadEgress(raw.egress, hostsOf(loaded), context.in("egress")) };
+}
+
+/** Which site a K… belongs to. */
+export function siteOfKeyIn(sites: ReadonlyMap<string, Site>): ReadonlyMap<string, Site> {
+  return new Map([...sites.values()].flatMap((site) => site.keys.map((key) => [key.identifier, site])));
 }
 
 /** The targets of its requests and token requests. */
@@ -76,8 +95,7 @@ function checkAddresses(environment: RawEnvironment, context: LoadContext): void
   if (authUrl !== undefined && token?.url !== undefined) {
     atAuthUrl.report("authUrl and token.url both say where tokens come from", "keep one of them");
   }
-  const asks = ({ credentials = [] }: RawSite) => credentials.some((set) => set.token?.url === undefined);
-  const [owner] = withChildren(sites).find(([, site]) => asks(site)) ?? [];
+  const [owner] = withChildren(sites).find(([, site]) => asksAuthorizationServer(site)) ?? [];
   if (authUrl !== undefined || token?.url !== undefined || owner === undefined) return;
   const fix = 'add the address of the authorization server, like "https://login.example"; HMAC alone needs none';
   atAuthUrl.report(`authUrl is missing: site ${owner} has credentials`, fix);

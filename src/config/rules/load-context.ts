@@ -19,6 +19,10 @@ export interface ConfigDependencies {
    * @throws with a `code` such as ENOENT
    */
   readFile(path: string, mayBePipe?: boolean): Promise<FileContent>;
+  /** The names in a folder. */
+  readFolder(path: string): Promise<readonly string[]>;
+  /** Changes whenever a file does; see FileContent. */
+  stamp(path: string): Promise<string>;
   /** Paths that are mounted by themselves: a `subPath` mount of Kubernetes is never updated. */
   readonly mountPoints: ReadonlySet<string>;
 }
@@ -141,6 +145,17 @@ export class LoadContext {
       this.warn("secret_readable_by_all", message, "take that away from others (chmod o-r)");
     }
     return content;
+  }
+
+  /** What a file system gives, or the problem that it does not. */
+  async guard<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+    try {
+      return await reading;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === undefined) throw error;
+      return this.report(`the folder cannot be read (${code})`, "make it a folder that this process may read");
+    }
   }
 
   /** Whether there is such a file. One that cannot be read is there. */

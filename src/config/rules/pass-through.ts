@@ -7,11 +7,12 @@ const doubtful = /%|\\|;|(?:^|\/)\.{1,2}(?:\/|$)|\/\//;
 
 /**
  * Checks and loads an environment's pass-through routes, longest prefix first.
+ * @param sites undefined where they come and go with their files: then each request is checked alone
  * @param context of `passThrough`
  */
 export function loadPassThrough(
   raw: RawEnvironment,
-  sites: ReadonlyMap<string, Site>,
+  sites: ReadonlyMap<string, Site> | undefined,
   context: LoadContext,
 ): PassThroughRoute[] | undefined {
   const { passThrough, baseUrl } = raw;
@@ -26,7 +27,7 @@ export function loadPassThrough(
     checkPrefix(route, raw, at);
     const loaded = { prefix, upstreamPrefix, methods: new Set(methods), site, upgrade, idleMs };
     checkApart(loaded, routes, at);
-    checkSite(route, raw, sites, at.in("site"));
+    if (sites !== undefined) checkSite(route, raw, sites, at.in("site"));
     if (upgrade !== undefined && !methods.includes("GET")) {
       at.in("upgrade").report("a WebSocket begins with a GET, which is not among the methods", "add GET");
     }

@@ -1,8 +1,8 @@
 import type { AuthMethod, SigningKey, Site } from "../../model/environment.ts";
 import { exemptNames, requiredNames } from "../../signing/parameter-rules.ts";
 import { formatPath } from "../diagnostics.ts";
-import type { RawEnvironment } from "../form/environment.ts";
-import type { RawKey, RawSite } from "../form/site.ts";
+import { namedSites, type RawEnvironment } from "../form/environment.ts";
+import type { RawKey, RawParent, RawSite } from "../form/site.ts";
 import { loadCredentials } from "./credentials.ts";
 import type { LoadContext } from "./load-context.ts";
 import type { EnvironmentSettings } from "./token-settings.ts";
@@ -18,14 +18,19 @@ interface LoadedSite {
   readonly site: Site;
 }
 
-/** Sites and their children, as written. */
+/** Sites that are named, and their children, as written. */
 export function withChildren(sites: RawEnvironment["sites"]): [identifier: string, site: RawSite][] {
-  return Object.entries(sites).flatMap((site) => [site, ...Object.entries(site[1].children)]);
+  return Object.entries(namedSites(sites)).flatMap((site) => [site, ...Object.entries(site[1].children)]);
+}
+
+/** Whether the environment has to say where its tokens come from. */
+export function asksAuthorizationServer({ credentials = [] }: RawSite): boolean {
+  return credentials.some((set) => set.token?.url === undefined);
 }
 
 /** Loads an environment's sites and their children, all by their S… identifiers. */
 export async function loadSites(
-  raw: RawEnvironment["sites"],
+  raw: Iterable<readonly [identifier: string, site: RawParent]>,
   environment: EnvironmentSettings,
   context: LoadContext,
 ): Promise<ReadonlyMap<string, Site>> {
@@ -35,7 +40,7 @@ export async function loadSites(
     if (sites.has(identifier)) at.report("this site is configured twice", "keep one of them", identifier);
     sites.set(identifier, site);
   };
-  for (const [identifier, { children, ...own }] of Object.entries(raw)) {
+  for (const [identifier, { children, ...own }] of raw) {
     const at = context.in(identifier);
     const site = await loadSite(identifier, own, environment, at);
     add(site, at);
@@ -89,13 +94,23 @@ async function loadSite(
     ...(raw.bridge && { bridge: raw.bridge }),
     identifyBy,
     characters,
-    exempt: exemptNames(exempt),
+    exempt: share(exemptNames(exempt)),
     ...(checksCallerSignature === "report" ? { checksCallerSignature: true } : {}),
-    decimals: new Set(decimals),
+    decimals: share(new Set(decimals)),
     ...keys,
     ...(raw.alsoVerifyWith && { alsoVerifyWith: loadAlsoVerifyWith(raw.alsoVerifyWith, raw.keys, keys, context) }),
     credentials,
   };
+}
+
+const shared = new Map<string, ReadonlySet<string>>();
+
+/** One set for all sites that have the same: few are written, and a site may be one of thousands. */
+function share(names: ReadonlySet<string>): ReadonlySet<string> {
+  const key = [...names].join(" ");
+  const known = shared.get(key) ?? names;
+  shared.set(key, known);
+  return known;
 }
 
 export function checkExempt(names: readonly string[], context: LoadContext): void {

@@ -38,6 +38,12 @@ const contained: readonly Contained[] = [
     awaited: /^(askEach|ask\(|Promise\.all)/,
     why: "a file that cannot be opened or read has a stamp and a digest too",
   },
+  { file: "config/files/folder-watch.js", awaited: /^this\.#events\.stamp/, why: "as in watch.js" },
+  {
+    file: "config/rules/site-folder.js",
+    awaited: /^(isStale|this\.#readFile|readSites)/,
+    why: "says what cannot be read",
+  },
   {
     file: "proxy/handler.js",
     awaited: /^(fail\(|request\.answer\(answer)/,

@@ -7,7 +7,7 @@ import { instrument, type Point } from "./instrument.ts";
 const instrumented = [
   /^(adapters|proxy|callbacks|oauth|tracing|app)\//,
   /^cli\/(serve|signals|command)\.js$/,
-  /^config\/(load|files\/watch)\.js$/,
+  /^config\/(load|files\/(folder-)?watch|rules\/site-folder)\.js$/,
 ];
 const forPeople = /^adapters\/redis\/probe\.js$/;
 

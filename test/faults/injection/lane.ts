@@ -99,6 +99,12 @@ export class Lane {
     const secret = isOther ? `${canaries.green}-other` : canaries.green;
     this.simulator.changeClientSecret("green-id", secret);
     this.#folder.write("green", secret);
+    const key = "{ identifier: K2000000008, secret: { file: DIR/merchant } }";
+    const site = `keys: [ ${key} ]\ndecimals: [ ${isOther ? "fee" : "tax"} ]\n`;
+    this.#folder.write("merchant", "a-secret-of-a-merchant");
+    this.#folder.write("merchants/S1000000008.yaml", site.replaceAll("DIR", this.#folder.path));
+    const merchants =
+      '{ baseUrl: "https://merchants.example", operations: [create_order], sites: { folder: merchants } }';
     const mtls = "{ caFile: DIR/callersAuthority, certFile: DIR/serverCertificate, keyFile: DIR/serverKey }";
     const callers = "{ payments: { certificate: spiffe://prod.example/ns/pay/sa/payments } }";
     const tls = `{ bind: "127.0.0.1:${this.tlsPort}", environment: sandbox, mtls: ${mtls}, callers: ${callers} }`;
@@ -109,10 +115,11 @@ export class Lane {
       `application: { url: "${this.application.url}", timeout: ${isOther ? 2 : 1}s } } ]`;
     const yaml = configuration(this.simulator, this.socketPath, this.server.url, {
       listeners: isOther ? [tls, out, more] : [tls, out],
-      out: environmentThrough(this.#wayOut),
+      // One that nobody calls, whose site has a file of its own.
+      out: `${environmentThrough(this.#wayOut)}\n  merchants: ${merchants}`,
       callbacks,
       requestSeconds: isOther ? 3 : 2,
-      tracing: `tracing: { otlp: { endpoint: "${this.#collector.url}" }, serviceName: ${isOther ? "other" : "one"} }`,
+      tracing: `metrics: { sites: named }\ntracing: { otlp: { endpoint: "${this.#collector.url}" }, serviceName: ${isOther ? "other" : "one"} }`,
     });
     return this.#folder.write("countersign.yaml", yaml.replaceAll("DIR", this.#folder.path));
   }

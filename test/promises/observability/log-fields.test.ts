@@ -176,6 +176,11 @@ const samples: Samples = {
   config_applied: [{ kind: "config_applied", hash: "h", previousHash: "g", trigger: "sighup", routes: [] }],
   config_refused: [{ kind: "config_refused", hash: "h", trigger: "sighup", problems: [] }],
   config_unchanged: [{ kind: "config_unchanged", hash: "h" }],
+  site_file_refused: [
+    { kind: "site_file_refused", environment: "e", file: "S1.yaml", problems: [], isServed: true },
+    { kind: "site_file_refused", environment: "e", file: "S1.yaml", problems: [], isServed: false },
+  ],
+  sites_changed: [{ kind: "sites_changed", environment: "e", added: 1, changed: 1, removed: 1, names: ["S1"] }],
   draining: [{ kind: "draining", signal: "SIGTERM", inFlight: 1 }],
   stopped: [{ kind: "stopped", drained: true }],
   log_lines_dropped: [{ kind: "log_lines_dropped", dropped: 3 }],

@@ -14,7 +14,8 @@ async function stage() {
   const recorder = new EventRecorder();
   const text = sound.replaceAll("DIR", folder.path);
   const file = folder.write("countersign.yaml", text);
-  let { config, files } = (await loadConfig(file)) as Sound;
+  const first = (await loadConfig(file)) as Sound;
+  let { config } = first;
   const running = {
     get config() {
       return config;
@@ -32,7 +33,7 @@ async function stage() {
   const onApplied = ({ timeouts }: typeof config) => void applied.push(timeouts.requestMs);
   const reloader = new Reloader(
     { running, load, clock: systemClock, report: recorder.report, onApplied, warn: () => {} },
-    files,
+    first,
   );
   onTestFinished(() => reloader.close());
   const write = (more: string) => folder.write("countersign.yaml", `${text}${more}\n`);

@@ -38,7 +38,7 @@ describe("a file that is no configuration at all", () => {
 
   test("bytes that are not UTF-8", async () => {
     const folder = new ConfigFolder();
-    const readFile = async () => ({ bytes: Buffer.from([0xff, 0xfe, 0x41]), mode: 0o600 });
+    const readFile = async () => ({ bytes: Buffer.from([0xff, 0xfe, 0x41]), mode: 0o600, stamp: "" });
     const [problem] = await folder.problemsOf("", { readFile });
     expect(problem?.message).toMatch(/not UTF-8/);
   });

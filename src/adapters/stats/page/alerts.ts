@@ -1,3 +1,4 @@
+import { listNames } from "../../../model/names.ts";
 import type { RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
 import type { CredentialStatus } from "../token-stats.ts";
 import { untakenCallbacks } from "./callbacks.ts";
@@ -85,6 +86,16 @@ export function notices(snapshot: StatusSnapshot): Html {
     ...(reload.lastRefused?.isPending
       ? [html`<a href="#process">A new configuration was refused</a>; the old one stays active.`]
       : []),
+    ...snapshot.environments.flatMap(({ name, refusedSiteFiles = [] }) =>
+      refusedSiteFiles.length === 0
+        ? []
+        : [
+            html`Site files of ${name} are refused: ${listNames(
+              refusedSiteFiles.map(({ file }) => file),
+              named,
+            )}.`,
+          ],
+    ),
   ];
   if (lines.length === 0) return nothing;
   return html`<section class="notice warn" aria-label="Needs attention">${list(lines)}</section>

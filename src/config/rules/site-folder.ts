@@ -1,0 +1,258 @@
+import { join } from "node:path";
+import type { RefusedSiteFile, Site } from "../../model/environment.ts";
+import type { Secret } from "../../model/secret.ts";
+import { Diagnostics, describeProblem, formatPath, type Path, type Problem } from "../diagnostics.ts";
+import { codeOf, decodeText } from "../files/file-system.ts";
+import type { WatchedFolder } from "../files/folder-watch.ts";
+import { readDocument, type SourceDocument } from "../files/yaml.ts";
+import { checkPart } from "../form/check-form.ts";
+import { siteIdentifier } from "../form/fields.ts";
+import { siteInEffect } from "../form/site.ts";
+import { fingerprint, fingerprintOf } from "../hash.ts";
+import { type ConfigDependencies, LoadContext } from "./load-context.ts";
+import { asksAuthorizationServer, loadSites } from "./sites.ts";
+import type { EnvironmentSettings } from "./token-settings.ts";
+import { checkUniqueness, type UniqueValue, type UniqueValues } from "./uniqueness.ts";
+
+/** What a site's file held when it was read, with everything that it names. */
+interface SiteFile {
+  /** The stamps of all files that were read, by their absolute paths. */
+  readonly stamps: readonly (readonly [path: string, stamp: string])[];
+  /** The site and its children; none where there is a problem. */
+  readonly sites: readonly Site[];
+  readonly values: readonly UniqueValue[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  /** Where its secrets came from, for people. */
+  readonly origins: readonly (readonly [Secret, string])[];
+}
+
+interface Entry {
+  readonly latest: SiteFile;
+  /** What the active configuration has of this file. */
+  readonly inForce: SiteFile | undefined;
+}
+
+/** What is served of a folder. */
+interface Admitted {
+  readonly files: readonly SiteFile[];
+  readonly refused: readonly RefusedSiteFile[];
+}
+
+/**
+ * The sites of one environment that have files of their own. A file is read again when it, or a file that it names, has
+ * changed; all others stay as they are. A file with a problem is refused alone, and what it held before stays in force.
+ */
+export class SiteFolder {
+  readonly path: string;
+  readonly #environment: string;
+  /** What all sites rest on: with other settings each is read anew. */
+  #basis = "";
+  /** By name, in the order of names. */
+  #entries: ReadonlyMap<string, Entry> = new Map();
+  #admitted: ReadonlyMap<string, SiteFile> = new Map();
+
+  constructor(path: string, environment: string) {
+    this.path = path;
+    this.#environment = environment;
+  }
+
+  /** @param changed paths that may have changed, the folder's own for all of its files; undefined: any may have */
+  async read(
+    settings: EnvironmentSettings,
+    folder: string,
+    dependencies: ConfigDependencies,
+    changed?: ReadonlySet<string>,
+  ): Promise<void> {
+    const { baseUrl, authUrl, allowPlaintext, token, tls } = settings;
+    const basis = fingerprint([folder, baseUrl, authUrl, allowPlaintext, token, tls]);
+    const known = basis === this.#basis ? this.#entries : new Map<string, Entry>();
+    this.#basis = basis;
+    const isStale = async ({ latest: { stamps } }: Entry, path: string) => {
+      if (changed !== undefined && !changed.has(this.path))
+        return changed.has(path) || stamps.some(([each]) => changed.has(each));
+      for (const [each, stamp] of stamps) if ((await dependencies.stamp(each)) !== stamp) return true;
+      return false;
+    };
+    const entries = new Map<string, Entry>();
+    for (const name of (await dependencies.readFolder(this.path)).filter(isSiteFile).sort()) {
+      const path = join(this.path, name);
+      const entry = known.get(name);
+      if (entry !== undefined && !(await isStale(entry, path))) {
+        entries.set(name, entry);
+        continue;
+      }
+      const read = await this.#readFile(name, settings, folder, dependencies);
+      const same = [entry?.latest, entry?.inForce].find((earlier) => earlier !== undefined && areSame(earlier, read));
+      entries.set(name, { latest: same ? { ...same, stamps: read.stamps } : read, inForce: entry?.inForce });
+    }
+    this.#entries = entries;
+  }
+
+  /** Of all files without a problem of their own, whether or not they will be admitted. */
+  get sites(): readonly Site[] {
+    return [...this.#entries.values()].flatMap(({ latest, inForce }) => [...latest.sites, ...(inForce?.sites ?? [])]);
+  }
+
+  get watched(): WatchedFolder {
+    return {
+      path: this.path,
+      stamps: new Map([...this.#entries.values()].flatMap(({ latest }) => latest.stamps)),
+    };
+  }
+
+  /**
+   * Decides which files are served beside the rest of the configuration. Of two that clash, the one in force stays; of two new
+   * ones the first by name.
+   * @param values those of the rest; what is admitted is added
+   */
+  admit(values: UniqueValues): Admitted {
+    const rank = ({ latest, inForce }: Entry) => (latest === inForce ? 0 : inForce === undefined ? 2 : 1);
+    const admitted = new Map<string, SiteFile>();
+    const problems = new Map<string, readonly Problem[]>();
+    for (const wanted of [0, 1, 2]) {
+      for (const [name, entry] of this.#entries) {
+        if (rank(entry) !== wanted) continue;
+        const { latest, inForce } = entry;
+        const clashes = findClashes(latest, values, join(this.path, name));
+        const found = [...latest.problems, ...clashes];
+        const served = found.length === 0 ? latest : inForce;
+        if (found.length > 0) problems.set(name, found);
+        if (served === undefined || (served !== latest && findClashes(served, values, "").length > 0)) continue;
+        for (const value of served.values) values.add(value);
+        admitted.set(name, served);
+      }
+    }
+    this.#admitted = admitted;
+    const inOrder = [...this.#entries.keys()];
+    return {
+      files: inOrder.flatMap((name) => admitted.get(name) ?? []),
+      refused: inOrder.flatMap((name) => {
+        const found = problems.get(name);
+        return found === undefined
+          ? []
+          : [{ file: name, problems: found.map(describeProblem), isServed: admitted.has(name) }];
+      }),
+    };
+  }
+
+  /** What was admitted last is in force. */
+  commit(): void {
+    this.#entries = new Map(
+      [...this.#entries].map(([name, { latest }]) => [name, { latest, inForce: this.#admitted.get(name) }]),
+    );
+  }
+
+  async #readFile(
+    name: string,
+    settings: EnvironmentSettings,
+    folder: string,
+    dependencies: ConfigDependencies,
+  ): Promise<SiteFile> {
+    const path = join(this.path, name);
+    const identifier = name.slice(0, -ending.length);
+    const base = ["environments", this.#environment, "sites", identifier];
+    const source: Source = { text: "", document: undefined };
+    const stamps = new Map<string, string>();
+    const state = {
+      dependencies: { ...dependencies, readFile: recordStamps(dependencies, stamps) },
+      folder,
+      diagnostics: new Diagnostics(locateIn(source, base.length), path),
+      origins: new Map<Secret, string>(),
+      uniqueValues: [] as UniqueValue[],
+      clientLabels: new Map<string, string>(),
+    };
+    const { diagnostics, origins, uniqueValues: values } = state;
+    const context = new LoadContext(state, base.slice(0, -1));
+    const at = context.in(identifier);
+    const readSites = async (): Promise<readonly Site[]> => {
+      const content = await at.readFile(path);
+      if (!name.endsWith(ending) || !siteIdentifier.safeParse(identifier).success) {
+        at.report(
+          "the file's name is no site's",
+          `name it S….yaml: the Site Identifier (spec 5.3), and ${ending}`,
+          name,
+        );
+      }
+      if (content === undefined || diagnostics.problems.length > 0) return [];
+      const text = decodeText(content.bytes);
+      if (text === undefined) at.report("the file is not UTF-8", "save it as UTF-8", name);
+      source.text = text ?? "";
+      const document = readDocument(source.text);
+      source.document = document;
+      diagnostics.problems.push(...document.yamlProblems.map((problem) => ({ ...problem, file: path })));
+      if (diagnostics.problems.length > 0) return [];
+      const raw = checkPart(document.value, siteInEffect, base, diagnostics);
+      if (raw === undefined) return [];
+      const sites = await loadSites([[identifier, raw]], settings, context);
+      const isAnywhere = settings.authUrl !== undefined || settings.token?.url !== undefined;
+      if (!isAnywhere && [raw, ...Object.values(raw.children)].some(asksAuthorizationServer)) {
+        at.report("the environment has no authUrl, and the site has credentials", "add authUrl to the environment");
+      }
+      for (const site of sites.keys()) at.addUniqueValue("site", `${this.#environment} ${site}`, path);
+      checkUniqueness(values, diagnostics);
+      return [...sites.values()];
+    };
+    const sites = await readSites();
+    const { problems, warnings } = diagnostics;
+    source.document = undefined;
+    return {
+      stamps: [...stamps],
+      sites: problems.length > 0 ? [] : sites,
+      values,
+      problems,
+      warnings,
+      origins: [...origins],
+    };
+  }
+}
+
+const ending = ".yaml";
+
+/** Kubernetes' `..data`, and what editors write beside a file, begin with a dot or have another ending. */
+function isSiteFile(name: string): boolean {
+  return /^[^.].*\.ya?ml$/.test(name);
+}
+
+/** Whether both hold the same sound sites, which are then the same objects for all that rests on them. */
+function areSame(one: SiteFile, other: SiteFile): boolean {
+  return (
+    one.sites.length > 0 &&
+    one.sites.length === other.sites.length &&
+    one.sites.every((site, index) => fingerprintOf(site) === fingerprintOf(other.sites[index] ?? site))
+  );
+}
+
+/** A file's text, and while it is read its document: what thousands of files hold is not kept. */
+interface Source {
+  text: string;
+  document: SourceDocument | undefined;
+}
+
+/** @param depth parts of a path that lead to the file */
+function locateIn(source: Source, depth: number) {
+  return (path: Path) => (source.document ?? readDocument(source.text)).locate(path.slice(depth));
+}
+
+/** @returns why the file cannot be served beside what these values belong to */
+function findClashes({ values }: SiteFile, others: UniqueValues, file: string): Problem[] {
+  return values.flatMap((value) => {
+    const clash = others.clashOf(value);
+    return clash === undefined
+      ? []
+      : [{ ...clash, path: formatPath(value.path), file, line: 1, column: 1, found: undefined }];
+  });
+}
+
+function recordStamps({ readFile }: ConfigDependencies, stamps: Map<string, string>): ConfigDependencies["readFile"] {
+  return async (path, mayBePipe) => {
+    try {
+      const content = await readFile(path, mayBePipe);
+      stamps.set(path, content.stamp);
+      return content;
+    } catch (error) {
+      stamps.set(path, codeOf(error));
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * Row 101: 10,000 sites in a folder, each with a secret of its own. What the start and one changed file cost is processor
+ * time, however busy the machine is; series and the cost of a scrape are those of row 71.
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { ConfigFolder } from "../../testkit/config-folder.ts";
+import { scrape } from "../../testkit/exposition.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { siteAt, writeSiteFolder } from "../../testkit/many-sites.ts";
+import { type Program, startServe } from "../../testkit/run-program.ts";
+
+const sites = 10_000;
+const ticksPerSecond = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
+
+/** Of a process so far: proc(5), fields 14 and 15. */
+function processorSeconds({ child }: Program): number {
+  const [, fields = ""] = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ");
+  const [user, system] = fields.split(" ").slice(11, 13).map(Number);
+  return ((user ?? 0) + (system ?? 0)) / ticksPerSecond;
+}
+
+function residentMiB({ child }: Program): number {
+  const [, kibibytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8")) ?? [];
+  return Number(kibibytes) / 1_024;
+}
+
+it.runIf(process.platform === "linux")(
+  "starts, and takes up one file, at little cost",
+  async () => {
+    const folder = new ConfigFolder();
+    const { file, write } = writeSiteFolder(folder, { sites, port: await freePort() });
+    // As in the image (docs/performance.md).
+    const program = await startServe(file, { options: ["--max-semi-space-size=4"] });
+    const spent: Record<string, number> = { start: processorSeconds(program) };
+    const memoryMiB = residentMiB(program);
+    const before = processorSeconds(program);
+    const sinceMs = performance.now();
+    write(sites - 1, "decimals: [fee]\n");
+    await program.line((line) => line.includes('"event":"sites_changed"'));
+    const changedMs = performance.now() - sinceMs;
+    spent["change"] = processorSeconds(program) - before;
+    expect(program.events("sites_changed")).toMatchObject([
+      { added: 0, changed: 1, removed: 0, names: [siteAt(sites - 1)] },
+    ]);
+    const { series, sum } = await scrape(program.adminUrl);
+    expect(sum("countersign_sites")).toBe(sites);
+    const scraped = processorSeconds(program);
+    for (let n = 0; n < 10; n += 1) await scrape(program.adminUrl);
+    spent["scrape"] = (processorSeconds(program) - scraped) / 10;
+    const figures = `${Math.round(memoryMiB)} MiB, ${series.size} series, active after ${Math.round(changedMs)} ms`;
+    process.stdout.write(`${sites} sites in a folder: ${figures}, processor time in s: ${JSON.stringify(spent)}\n`);
+    expect(spent["start"]).toBeLessThan(10 * 2);
+    expect(spent["change"]).toBeLessThan(10 * 0.5);
+    expect(spent["scrape"]).toBeLessThan(0.05);
+    expect(changedMs).toBeLessThan(10 * 1_000);
+    expect(series.size).toBeLessThan(1_000);
+    expect(memoryMiB).toBeLessThan(300);
+  },
+  120_000,
+);

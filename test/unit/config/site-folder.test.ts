@@ -1,0 +1,213 @@
+/** Row 101: sites that have files of their own are read one by one; a wrong file is refused alone. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readRegularFile } from "../../../src/config/files/file-system.ts";
+import { createLoader, type Loaded } from "../../../src/config/load.ts";
+import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
+
+const [one, two, three] = ["S1000000001", "S1000000002", "S1000000003"] as const;
+const keyOf = (n: number, secret = `k${n}`) =>
+  `keys: [ { identifier: K200000000${n}, secret: { file: ${secret} } } ]\n`;
+
+const named = / {4}defaultSite: [\s\S]*$/;
+const inFolder = (keys = "") => edited().replace(named, `    sites: { folder: sites.d }\n    ${keys}\n`);
+
+/** A loader of a configuration with these sites, and all that it reads. */
+function stage(sites: Readonly<Record<string, string | Uint8Array>>, yaml = inFolder()) {
+  const folder = new ConfigFolder({ k3: "canary-api-secret-key-three" });
+  const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
+  const write = (name: string, content: string | Uint8Array) => folder.write(`sites.d/${name}`, content);
+  folder.write("sites.d/.hidden.yaml", "");
+  folder.write("sites.d/README", "");
+  for (const [name, content] of Object.entries(sites)) write(name, content);
+  const load = createLoader(file);
+  const read: string[] = [];
+  return {
+    folder,
+    read,
+    write,
+    remove: (name: string) => rmSync(join(folder.path, "sites.d", name)),
+    /** @param changed names below the folder */
+    load: async (changed?: readonly string[]) => {
+      read.length = 0;
+      const loaded = await load({
+        changed: changed && new Set(changed.map((name) => join(folder.path, name))),
+        readFile: (path) => {
+          read.push(path.slice(folder.path.length + 1));
+          return readRegularFile(path);
+        },
+      });
+      return sound(loaded);
+    },
+  };
+}
+
+function sound(loaded: Loaded) {
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const environment = loaded.config.environments.get("sandbox");
+  const refused = environment?.siteFolder?.refused ?? [];
+  return {
+    loaded,
+    hash: loaded.config.hash,
+    sites: environment?.sites ?? new Map(),
+    served: [...(environment?.sites.keys() ?? [])],
+    refused: refused.map(({ file, isServed }) => `${file} ${isServed ? "served as before" : "not served"}`),
+    why: refused.flatMap(({ problems }) => problems).join("\n"),
+  };
+}
+
+describe("sites in a folder", () => {
+  it("are what would stand under their names, with their children", async () => {
+    const { load } = stage({
+      [`${one}.yaml`]: `credentials: [ { name: blue, dir: blue } ]\nchildren: { ${three}: {} }\n`,
+      [`${two}.yaml`]: keyOf(1),
+    });
+    const { served, refused, sites, loaded } = await load();
+    expect([served, refused]).toEqual([[one, three, two], []]);
+    expect(sites.get(three)).toMatchObject({ parent: one, credentials: { owner: one } });
+    expect(loaded.kind === "loaded" && loaded.config.environments.get("sandbox")).toMatchObject({
+      defaultSite: undefined,
+    });
+  });
+
+  it.each([
+    ["YAML that is none", `${one}.yaml`, "keys: [", /not valid YAML/],
+    ["an unknown key", `${one}.yaml`, "kees: []", /there is no key kees here/],
+    ["a secret that is missing", `${one}.yaml`, keyOf(9), /cannot be read \(ENOENT\)/],
+    ["nothing", `${one}.yaml`, "", /must be a mapping|is missing/],
+    ["another ending", `${one}.yml`, keyOf(1), /the file's name is no site's/],
+    ["no site's name", "shop.yaml", keyOf(1), /the file's name is no site's/],
+    ["bytes that are no text", `${one}.yaml`, Buffer.from([0xff]), /not UTF-8/],
+    [
+      "the key of another",
+      `${three}.yaml`,
+      keyOf(2),
+      /the same key identifier is at environments\.sandbox\.sites\.S1000000002/,
+    ],
+    [
+      "the child of another",
+      `${three}.yaml`,
+      `${keyOf(3)}children: { ${two}: { ${keyOf(1).trim()} } }\n`,
+      /the same site is at/,
+    ],
+  ])("are served without the one whose file has %s", async (_, name, content, why) => {
+    const { load } = stage({ [`${two}.yaml`]: keyOf(2), [name]: content });
+    const result = await load();
+    expect([result.served, result.refused]).toEqual([[two], [`${name} not served`]]);
+    expect(result.why).toMatch(why);
+    expect(result.why).toMatch(/^line 1, column \d+: /);
+    expect(result.why).not.toContain("canary");
+  });
+
+  it("keep what a file held before it turned bad, until it is sound again", async () => {
+    const { load, write } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
+    const before = await load();
+    write(`${one}.yaml`, "keys: [");
+    const bad = await load([`sites.d/${one}.yaml`]);
+    expect([bad.served, bad.refused]).toEqual([[one, two], [`${one}.yaml served as before`]]);
+    expect(bad.sites.get(one)).toBe(before.sites.get(one));
+    expect(bad.hash).not.toBe(before.hash);
+    write(`${one}.yaml`, keyOf(3));
+    const after = await load([`sites.d/${one}.yaml`]);
+    expect([after.served, after.refused]).toEqual([[one, two], []]);
+    expect(after.sites.get(one)?.keys[0]?.identifier).toBe("K2000000003");
+  });
+
+  it("keep their keys from a file that comes later, whatever its name", async () => {
+    const { load, write, remove } = stage({ [`${two}.yaml`]: keyOf(2) });
+    await load();
+    write(`${one}.yaml`, keyOf(2));
+    const clash = await load([`sites.d/${one}.yaml`]);
+    expect([clash.served, clash.refused]).toEqual([[two], [`${one}.yaml not served`]]);
+    remove(`${two}.yaml`);
+    const after = await load([`sites.d/${two}.yaml`]);
+    expect([after.served, after.refused]).toEqual([[one], []]);
+  });
+
+  it("are the first by name where two new files clash", async () => {
+    const { load } = stage({ [`${two}.yaml`]: keyOf(2), [`${one}.yaml`]: keyOf(2) });
+    expect(await load()).toMatchObject({ served: [one], refused: [`${two}.yaml not served`] });
+  });
+
+  it.each([
+    ["a site", (set: string) => set],
+    ["a child", (set: string) => `${keyOf(1)}children: { ${three}: { ${set} } }`],
+  ])("are refused alone where %s has credentials and nothing says where tokens come from", async (_, around) => {
+    const yaml = inFolder().replace(/ +authUrl: .*\n/, "");
+    const { load } = stage(
+      { [`${one}.yaml`]: around("credentials: [ { name: blue, dir: blue } ]"), [`${two}.yaml`]: keyOf(2) },
+      yaml,
+    );
+    const { served, why } = await load();
+    expect(served).toEqual([two]);
+    expect(why).toMatch(/the environment has no authUrl/);
+  });
+
+  it("share nothing with another environment", async () => {
+    const yaml = `${inFolder()}  production:
+    baseUrl: https://api.example
+    authUrl: https://login.example
+    operations: [create_order]
+    sites: { S2000000001: { ${keyOf(1).trim()} } }\n`;
+    const { load } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) }, yaml);
+    const { served, why } = await load();
+    expect(served).toEqual([two]);
+    expect(why).toMatch(/the key identifier is also environment production's/);
+  });
+
+  it("are not read again, nor made anew, when another one changes", async () => {
+    const { load, write, read, remove } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
+    const before = await load();
+    expect(read).toEqual(["countersign.yaml", `sites.d/${one}.yaml`, "k1", `sites.d/${two}.yaml`, "k2"]);
+    write(`${two}.yaml`, `# the same\n${keyOf(2)}`);
+    expect((await load([`sites.d/${two}.yaml`])).sites.get(two)).toBe(before.sites.get(two));
+    write(`${two}.yaml`, `decimals: [fee]\n${keyOf(2)}`);
+    const changed = await load([`sites.d/${two}.yaml`]);
+    expect(read).toEqual(["countersign.yaml", `sites.d/${two}.yaml`, "k2"]);
+    expect(changed.sites.get(one)).toBe(before.sites.get(one));
+    write(`${three}.yaml`, keyOf(3));
+    expect((await load([`sites.d/${three}.yaml`])).served).toEqual([one, two, three]);
+    expect(read).toEqual(["countersign.yaml", `sites.d/${three}.yaml`, "k3"]);
+    remove(`${two}.yaml`);
+    const after = await load([`sites.d/${two}.yaml`]);
+    expect([after.served, read]).toEqual([[one, three], ["countersign.yaml"]]);
+    expect(after.sites.get(one)).toBe(before.sites.get(one));
+  });
+
+  it("are found by their stamps where any may have changed, as after SIGHUP or a swap of the whole folder", async () => {
+    const { load, write, read, folder } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
+    await load();
+    folder.write("k2", "canary-api-secret-key-four");
+    const after = await load();
+    expect(read).toEqual(["countersign.yaml", `sites.d/${two}.yaml`, "k2"]);
+    write(`${one}.yaml`, `decimals: [fee]\n${keyOf(1)}`);
+    expect((await load(["sites.d"])).hash).not.toBe(after.hash);
+    expect(read).toEqual(["countersign.yaml", `sites.d/${one}.yaml`, "k1"]);
+  });
+
+  it("that changed while the configuration was refused are read with the next sound one", async () => {
+    const { folder, load, write } = stage({ [`${one}.yaml`]: keyOf(1) });
+    await load();
+    folder.write("countersign.yaml", "listeners: [");
+    write(`${one}.yaml`, keyOf(2));
+    await expect(load([`sites.d/${one}.yaml`])).rejects.toThrow(/not valid YAML/);
+    folder.write("countersign.yaml", inFolder().replaceAll("DIR", folder.path));
+    const { sites } = await load(["countersign.yaml"]);
+    expect(sites.get(one)?.keys[0]?.identifier).toBe("K2000000002");
+  });
+
+  it("may be none; a default site without a file is warned of", async () => {
+    const { load } = stage({}, inFolder(`defaultSite: ${one}`));
+    const { served, loaded } = await load();
+    expect(served).toEqual([]);
+    expect(loaded).toMatchObject({
+      warnings: [{ code: "default_site_absent", path: "environments.sandbox.defaultSite" }],
+    });
+  });
+
+  it("need a folder that can be read", async () => {
+    const { load } = stage({}, inFolder().replace("sites.d", "nowhere"));
+    await expect(load()).rejects.toThrow(/environments.sandbox.sites.folder.*the folder cannot be read \(ENOENT\)/);
+  });
+});
