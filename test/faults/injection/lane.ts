@@ -11,6 +11,7 @@ import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder
 import { audience, configuration, sites } from "../../../testkit/faults-configuration.ts";
 import type { ForwardProxy } from "../../../testkit/forward-proxy.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { platformToken } from "../../../testkit/platform-token.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 import { type Application, startApplication } from "../../promises/callbacks/stage.ts";
@@ -100,7 +101,10 @@ export class Lane {
     this.simulator.changeClientSecret("green-id", secret);
     this.#folder.write("green", secret);
     const key = "{ identifier: K2000000008, secret: { file: DIR/merchant } }";
-    const site = `keys: [ ${key} ]\ndecimals: [ ${isOther ? "fee" : "tax"} ]\n`;
+    const clientAuth = "{ assertion: { file: DIR/platform-token } }";
+    const set = `{ name: platform, clientId: merchant, token: { url: "https://login.example/token", clientAuth: ${clientAuth} } }`;
+    const site = `keys: [ ${key} ]\ncredentials: [ ${set} ]\ndecimals: [ ${isOther ? "fee" : "tax"} ]\n`;
+    this.#folder.write("platform-token", platformToken({ exp: 2_000_000_000 }));
     this.#folder.write("merchant", "a-secret-of-a-merchant");
     this.#folder.write("merchants/S1000000008.yaml", site.replaceAll("DIR", this.#folder.path));
     const merchants =
