@@ -1,7 +1,7 @@
 import { createAdmin, createStatus } from "../adapters/http-server/read-only-server.ts";
 import type { Config } from "../config/config.ts";
 import { routes } from "../config/explain.ts";
-import { type Clock, sleep } from "../model/clock.ts";
+import { type Clock, sleep, takeTurns } from "../model/clock.ts";
 import type { ReloadTrigger, Report } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
 import { BufferBudget } from "../proxy/buffer-budget.ts";
@@ -118,6 +118,7 @@ export class App {
     if (this.#stopped !== undefined) return;
     const before = this.#active;
     await this.#activate(config);
+    await takeTurns();
     if (this.#active !== config) return;
     const { hash: previousHash } = before;
     this.report({ kind: "config_applied", hash: config.hash, previousHash, trigger, routes: this.#routes() });
@@ -140,7 +141,11 @@ export class App {
 
   async #activate(config: Config): Promise<void> {
     try {
-      for (const part of this.#parts) await part.prepare(config);
+      for (const part of this.#parts) {
+        await takeTurns();
+        await part.prepare(config);
+      }
+      await takeTurns();
     } catch (error) {
       if (this.#isStarted) this.#commit(this.#active);
       throw error;

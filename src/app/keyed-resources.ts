@@ -32,11 +32,11 @@ export const lingerMarginMs = 1_000;
 
 interface Entry<Value> {
   readonly value: Value;
-  /** The configurations that have prepared it. */
-  readonly wantedBy: WeakSet<Config>;
+  /** The last configuration that has prepared it, committed or refused. */
+  preparedBy: Config;
+  /** The last committed one that wants it. */
+  usedBy: Config | undefined;
   lingerMs: number;
-  /** A committed configuration has used it. */
-  isCommitted: boolean;
   cancelRetirement: Cancel | undefined;
 }
 
@@ -50,6 +50,8 @@ export class KeyedResources<Value> {
   readonly #groupOf: ((value: Value) => string) | undefined;
   readonly #entries = new Map<string, Entry<Value>>();
   readonly #groups = new Map<string, Value[]>();
+  /** The first key that each configuration has prepared. */
+  readonly #firstOf = new WeakMap<Config, string>();
 
   /** @param groupOf what several may have in common, so that they are found among thousands */
   constructor(clock: Clock, endings: Endings<Value> = { close() {} }, groupOf?: (value: Value) => string) {
@@ -63,10 +65,9 @@ export class KeyedResources<Value> {
    * @param lingerMs how long its users may still need it when a later configuration does not want it
    */
   prepare(config: Config, key: string, create: () => Value, lingerMs = 0): Value {
-    const fresh = { wantedBy: new WeakSet<Config>(), lingerMs, isCommitted: false, cancelRetirement: undefined };
-    const entry: Entry<Value> = this.#entries.get(key) ?? this.#add({ ...fresh, value: create() });
-    this.#entries.set(key, entry);
-    entry.wantedBy.add(config);
+    const entry = this.#entries.get(key) ?? this.#add(config, key, create());
+    if (!this.#firstOf.has(config)) this.#firstOf.set(config, key);
+    entry.preparedBy = config;
     entry.lingerMs = Math.max(lingerMs, entry.lingerMs);
     entry.cancelRetirement?.();
     entry.cancelRetirement = undefined;
@@ -84,7 +85,7 @@ export class KeyedResources<Value> {
 
   /** The first that this configuration has prepared. */
   of(config: Config): Value | undefined {
-    return [...this.#entries.values()].find(({ wantedBy }) => wantedBy.has(config))?.value;
+    return this.get(this.#firstOf.get(config) ?? "");
   }
 
   /** All that have not ended, oldest first. */
@@ -96,13 +97,17 @@ export class KeyedResources<Value> {
   commit(config: Config): void {
     const { close, retire = close } = this.#endings;
     for (const [key, entry] of this.#entries) {
+      if (entry.preparedBy === config || entry.usedBy === config) {
+        entry.preparedBy = config;
+        entry.usedBy = config;
+        continue;
+      }
       const end = () => {
         this.#entries.delete(key);
         this.#leaveGroup(entry.value);
-        void (entry.isCommitted ? retire(entry.value) : close(entry.value));
+        void (entry.usedBy === undefined ? close(entry.value) : retire(entry.value));
       };
-      if (entry.wantedBy.has(config)) entry.isCommitted = true;
-      else if (!entry.isCommitted || entry.lingerMs === 0) end();
+      if (entry.usedBy === undefined || entry.lingerMs === 0) end();
       else entry.cancelRetirement ??= this.#clock.after(entry.lingerMs, end);
     }
   }
@@ -116,11 +121,13 @@ export class KeyedResources<Value> {
     await Promise.all(entries.map(({ value }) => this.#endings.close(value)));
   }
 
-  #add(entry: Entry<Value>): Entry<Value> {
-    const group = this.#groupOf?.(entry.value);
+  #add(preparedBy: Config, key: string, value: Value): Entry<Value> {
+    const entry = { value, preparedBy, usedBy: undefined, lingerMs: 0, cancelRetirement: undefined };
+    this.#entries.set(key, entry);
+    const group = this.#groupOf?.(value);
     const others = this.#groups.get(group ?? "");
-    if (others !== undefined) others.push(entry.value);
-    else if (group !== undefined) this.#groups.set(group, [entry.value]);
+    if (others !== undefined) others.push(value);
+    else if (group !== undefined) this.#groups.set(group, [value]);
     return entry;
   }
 

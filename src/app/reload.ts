@@ -3,7 +3,7 @@ import { describeProblem, type Problem } from "../config/diagnostics.ts";
 import { FolderWatch } from "../config/files/folder-watch.ts";
 import { FileWatch } from "../config/files/watch.ts";
 import type { Loaded } from "../config/load.ts";
-import type { Clock } from "../model/clock.ts";
+import { type Clock, takeTurns } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import type { ReloadTrigger, Report } from "../model/events.ts";
 import type { App } from "./app.ts";
@@ -80,6 +80,7 @@ export class Reloader {
   async #apply(loaded: Loaded, trigger: ReloadTrigger): Promise<void> {
     const { onApplied, report, running, warn } = this.#parts;
     this.#follow(loaded);
+    await takeTurns();
     if (loaded.kind === "refused") return this.#refuse(trigger, loaded.problems.map(describeProblem));
     const { config, warnings } = loaded;
     const isChanged = config.hash !== running.config.hash;
@@ -108,10 +109,13 @@ const mostOfOneCode = 10;
 
 /** Reports each warning of a configuration once: what a reload leaves as it was is not reported again. */
 export function createWarner(report: Report): (warnings: readonly Problem[]) => void {
-  let reported: ReadonlySet<string> = new Set();
+  let reported: ReadonlySet<Problem> = new Set();
   return (warnings) => {
     const keyOf = ({ code, path, message }: Problem) => `${code} ${path} ${message}`;
-    const added = warnings.filter((warning) => !reported.has(keyOf(warning)));
+    // Sites that stay have the same objects, of which there may be thousands.
+    const present = new Set(warnings);
+    const known = new Set([...reported].filter((warning) => !present.has(warning)).map(keyOf));
+    const added = warnings.filter((warning) => !reported.has(warning) && !known.has(keyOf(warning)));
     for (const code of new Set(added.map(({ code = "" }) => code))) {
       const alike = added.filter((warning) => (warning.code ?? "") === code);
       for (const [index, { path, message, fix }] of alike.slice(0, mostOfOneCode).entries()) {
@@ -120,6 +124,6 @@ export function createWarner(report: Report): (warnings: readonly Problem[]) => 
         report({ kind: "configuration_warned", code, path, message: `${message}; ${fix}`, more });
       }
     }
-    reported = new Set(warnings.map(keyOf));
+    reported = present;
   };
 }

@@ -2,7 +2,13 @@ import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { within } from "../model/clock.ts";
 import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
-import { type CredentialSet, type Environment, tokenUrlOf } from "../model/environment.ts";
+import {
+  type Address,
+  type CredentialSet,
+  type Credentials,
+  type Environment,
+  tokenUrlOf,
+} from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
 import { CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
@@ -21,12 +27,15 @@ const longestPrefetchMs = 5_000;
 
 /** A credential set as one configuration has it. */
 export interface ConfiguredSet {
-  readonly environment: Environment;
+  /** Its environment's name. */
+  readonly environment: string;
   readonly set: CredentialSet;
   /** The environment, the site and the set's own name. It stays when the secret changes, unlike a label that sites share. */
   readonly slot: string;
   /** One for each client and what it asks a token for: sites that share them share its token, its back-off and its limits. */
   readonly tokenKey: string;
+  /** Where its token requests go. */
+  readonly tokenUrl: Address;
   /** The pool of connections to its authorization server. */
   readonly authPoolKey: string;
   /** What its token is for: the hosts that it comes from and goes to, and what it is asked for. */
@@ -47,46 +56,42 @@ export interface TokenOwner {
   readonly isLazy: boolean;
 }
 
-const ownersKnown = new WeakMap<Config, readonly TokenOwner[]>();
+const ownersOfConfig = new WeakMap<Config, readonly TokenOwner[]>();
 
 export function ownersOf(config: Config): readonly TokenOwner[] {
-  const owners = ownersKnown.get(config) ?? listOwners(config);
-  ownersKnown.set(config, owners);
+  const owners =
+    ownersOfConfig.get(config) ?? [...config.environments.values()].flatMap((each) => listOwners(each, config));
+  ownersOfConfig.set(config, owners);
   return owners;
 }
 
-function listOwners(config: Config): TokenOwner[] {
-  return [...config.environments.values()].flatMap((environment) => {
-    const { name, sites, siteOfKey, siteFolder, defaultSite, ...settings } = environment;
-    const basis = fingerprint([name, settings, config.timeouts, fingerprintOf(config.tokens)]);
-    return [...sites.values()].flatMap(({ identifier: site, credentials }) => {
-      if (credentials?.owner !== site) return [];
-      const key = ownerKey(name, site);
-      const configure = (set: CredentialSet): ConfiguredSet => {
-        const known = configuredKnown.get(set);
-        const parts = known?.basis === basis ? known.parts : configureSet(environment, key, set, config);
-        configuredKnown.set(set, { basis, parts });
-        return { ...parts, environment, set };
-      };
-      const [first, ...rest] = credentials.sets;
-      const isLazy = siteFolder !== undefined && site !== defaultSite;
-      return [{ key, environment: name, site, sets: [configure(first), ...rest.map(configure)] as const, isLazy }];
-    });
+/** Of one configuration, and of the next if only other sites differ: so an owner holds none of them. */
+const ownersKnown = new WeakMap<Credentials, { readonly basis: string; readonly owner: TokenOwner }>();
+
+function listOwners(environment: Environment, config: Config): TokenOwner[] {
+  const { name, sites, siteOfKey, siteFolder, defaultSite, ...settings } = environment;
+  const parts = [name, siteFolder?.path, defaultSite, settings, config.timeouts, fingerprintOf(config.tokens)];
+  const basis = fingerprint(parts);
+  return [...sites.values()].flatMap(({ identifier: site, credentials }) => {
+    if (credentials?.owner !== site) return [];
+    const known = ownersKnown.get(credentials);
+    if (known?.basis === basis) return known.owner;
+    const key = ownerKey(name, site);
+    const [first, ...rest] = credentials.sets;
+    const configure = (set: CredentialSet) => configureSet(environment, key, set, config);
+    const isLazy = siteFolder !== undefined && site !== defaultSite;
+    const owner = { key, environment: name, site, sets: [configure(first), ...rest.map(configure)] as const, isLazy };
+    ownersKnown.set(credentials, { basis, owner });
+    return owner;
   });
 }
-
-/** What a set is to one configuration, and to the next if only other sites differ. */
-const configuredKnown = new WeakMap<
-  CredentialSet,
-  { readonly basis: string; readonly parts: ReturnType<typeof configureSet> }
->();
 
 export function ownerKey(environment: string, site: string): string {
   return `${environment} ${site}`;
 }
 
-function configureSet(environment: Environment, owner: string, set: CredentialSet, config: Config) {
-  const { baseUrl } = environment;
+function configureSet(environment: Environment, owner: string, set: CredentialSet, config: Config): ConfiguredSet {
+  const { name, baseUrl } = environment;
   const { audience, token: { scope, resource, extra = {} } = {} } = set;
   const tokenUrl = tokenUrlOf(environment, set);
   const tokenKey = cacheKey(`${tokenUrl.origin}${tokenUrl.path}`, set);
@@ -96,7 +101,16 @@ function configureSet(environment: Environment, owner: string, set: CredentialSe
   // go to another host.
   const parts = [tokenKey, set.label, set.token, authPoolKey, baseUrl, fingerprintOf(config.tokens)];
   const tokenCacheKey = fingerprint(parts);
-  return { slot: `${owner} ${set.name}`, tokenKey, authPoolKey, purpose, tokenCacheKey };
+  return {
+    environment: name,
+    set,
+    slot: `${owner} ${set.name}`,
+    tokenKey,
+    tokenUrl,
+    authPoolKey,
+    purpose,
+    tokenCacheKey,
+  };
 }
 
 /** A set with its token cache. */
@@ -117,7 +131,7 @@ interface RequestLimits {
 export type Tokens = ReturnType<typeof openTokens>;
 
 export function openTokens(
-  tokenEndpointOf: (environment: Environment, set: CredentialSet) => TokenEndpoint,
+  tokenEndpointOf: (set: ConfiguredSet) => TokenEndpoint,
   report: Report,
   dependencies: Dependencies,
 ) {
@@ -136,6 +150,7 @@ export function openTokens(
   let owners: readonly TokenOwner[] = [];
   /** By slot, the `tokenCacheKey` in the active configuration. */
   let activeKeys: ReadonlyMap<string, string> = new Map();
+  let isClosed = false;
   const activeIn = (slot: string) => sets.get(activeKeys.get(slot) ?? "");
 
   /** A reload ends no pause that the authorization server has asked for. Otherwise reloads could flood it. */
@@ -155,8 +170,8 @@ export function openTokens(
     const { store, lock } = backends.of(config);
     const { environment, set, tokenKey } = configured;
     const { tokenMs: tokenTimeoutMs } = config.timeouts;
-    const named = { environment: environment.name, set, key: tokenKey };
-    const endpoint = tokenEndpointOf(environment, set);
+    const named = { environment, set, key: tokenKey };
+    const endpoint = tokenEndpointOf(configured);
     const ports = { store, lock, endpoint, clock, random, report };
     const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds, tokenTimeoutMs });
     const same = sets.inGroup(tokenKey).find((other) => other.source.hasToken);
@@ -168,7 +183,7 @@ export function openTokens(
     const own = limitsOf(configured, config);
     const opened = sets.prepare(config, configured.tokenCacheKey, () => createSet(configured, own, config));
     const active = activeIn(configured.slot);
-    if (active !== undefined) succeed(opened, active);
+    if (active !== undefined && active !== opened) succeed(opened, active);
     return opened.source;
   }
 
@@ -179,9 +194,9 @@ export function openTokens(
   function retireSet(retired: OpenSet): void {
     const { configured, source } = retired;
     const { environment, set, slot } = configured;
-    const about = { environment: environment.name, credential: set.label };
+    const about = { environment, credential: set.label };
     if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) report({ kind: "token_lapsed", ...about });
-    const present = owners.filter((owner) => owner.environment === environment.name).flatMap(({ sets }) => sets);
+    const present = owners.filter((owner) => owner.environment === environment).flatMap(({ sets }) => sets);
     if (present.every((each) => each.set.label !== set.label)) report({ kind: "credential_removed", ...about });
     void closeSet(retired);
   }
@@ -209,6 +224,8 @@ export function openTokens(
     /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
     async prepare(config: Config): Promise<void> {
       await backends.prepare(config);
+      // Meanwhile all connections may have ended.
+      if (isClosed) return;
       const opened = ownersOf(config).map((owner) => ({ owner, sources: openSources(owner, config) }));
       const awaited = opened.filter(({ owner: { key, sets, isLazy } }) =>
         isLazy ? sets.some(({ slot }) => activeIn(slot)?.source.hasToken) : failovers.get(key) !== undefined,
@@ -244,6 +261,7 @@ export function openTokens(
 
     async close(): Promise<void> {
       owners = [];
+      isClosed = true;
       await sets.close();
       await backends.close();
     },

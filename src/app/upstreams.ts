@@ -10,7 +10,6 @@ import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { type Clock, LogThrottle } from "../model/clock.ts";
 import {
   type Address,
-  type CredentialSet,
   credentialSetsOf,
   type Environment,
   egressTo,
@@ -45,8 +44,6 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
   const streamPools = new KeyedResources<StreamPool>(clock, poolEndings);
   const poolOf = new WeakMap<Environment | Application, ConnectionPool>();
   const streamPoolOf = new WeakMap<Environment, StreamPool>();
-  /** By origin. */
-  const authPoolsOf = new WeakMap<Environment, ReadonlyMap<string, ConnectionPool>>();
   let proxy: HttpProxy | undefined;
 
   async function prepareStreams(config: Config, lingerMs: number): Promise<void> {
@@ -80,11 +77,13 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
     /** The same of pass-through routes, on connections of their own. */
     sendStream: ((request, control) =>
       opened(streamPoolOf.get(request.environment)).send(request, control)) satisfies SendStream,
-    /** To an authorization server. */
-    tokenEndpointOf(environment: Environment, set: CredentialSet): TokenEndpoint {
-      const { origin, path } = tokenUrlOf(environment, set);
-      const pool = opened(authPoolsOf.get(environment)?.get(origin));
-      return { post: createPostTokenRequest(pool, path, clock), sign: signAssertion, readAssertion };
+    /**
+     * To an authorization server.
+     * @param authPoolKey see `authPoolKey`; of a configuration that was prepared
+     */
+    tokenEndpointOf({ authPoolKey, tokenUrl }: { authPoolKey: string; tokenUrl: Address }): TokenEndpoint {
+      const post = createPostTokenRequest(opened(pools.get(authPoolKey)), tokenUrl.path, clock);
+      return { post, sign: signAssertion, readAssertion };
     },
     /** To the application of a listener for callbacks. */
     deliverTo: (application: Application) => createDeliver(opened(poolOf.get(application))),
@@ -100,11 +99,10 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
         const { baseUrl, requestsPerConnection } = environment;
         const settings = { ...connectSettingsOf(environment, baseUrl), connections, requestsPerConnection };
         poolOf.set(environment, prepared(servicePoolKey(environment, config), settings));
-        const own = authorizationServersOf(environment).map((address): [string, ConnectionPool] => {
+        for (const address of authorizationServersOf(environment)) {
           const to = { ...connectSettingsOf(environment, address), ...toAuthorizationServer };
-          return [address.origin, prepared(authPoolKey(environment, address, config), to)];
-        });
-        authPoolsOf.set(environment, new Map(own));
+          prepared(authPoolKey(environment, address, config), to);
+        }
       }
       for (const { application } of config.callbacks) {
         const { url: address, tls } = application;

@@ -40,7 +40,7 @@ async function fetchTokens(options: Options): Promise<void> {
   await upstreams.prepare(config);
   const fetched: Fetched[] = [];
   for (const each of sets) {
-    const endpoint = upstreams.tokenEndpointOf(each.environment, each.set);
+    const endpoint = upstreams.tokenEndpointOf(each);
     const asking = { wallMs: () => systemClock.wallMs(), timeoutMs: config.timeouts.tokenMs };
     fetched.push(describe(each, await requestToken(endpoint, each.set, asking)));
   }
@@ -60,7 +60,7 @@ function noneMatches(owners: readonly { readonly environment: string; readonly s
 function describe({ environment, set }: ConfiguredSet, answer: TokenAnswer) {
   const grant = answer.kind === "issued" ? answer.grant : undefined;
   return {
-    environment: environment.name,
+    environment,
     credential: set.label,
     result: answer.kind,
     status: "status" in answer ? answer.status : undefined,

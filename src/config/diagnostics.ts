@@ -65,23 +65,51 @@ export class Diagnostics {
     return undefined;
   }
 
-  /** The line is found only when asked for: that takes long in a large file, and a start logs the path alone. */
   warn(code: WarningCode, path: Path, message: string, fix: string): void {
-    const locate = this.#locate;
-    this.warnings.push({
-      path: formatPath(path),
-      file: this.#file,
-      get line() {
-        return locate(path).line;
-      },
-      get column() {
-        return locate(path).column;
-      },
-      message,
-      found: undefined,
-      fix,
-      code,
-    });
+    this.warnings.push(
+      new Warning({ path: formatPath(path), file: this.#file, message, fix, code }, path, this.#locate),
+    );
+  }
+}
+
+/**
+ * The line is found only when asked for: that takes long in a large file, and a start logs the path alone. It is a class since
+ * V8 keeps 2 KB for each object literal with getters.
+ */
+class Warning implements Problem {
+  readonly path: string;
+  readonly file: string | undefined;
+  readonly message: string;
+  readonly found = undefined;
+  readonly fix: string;
+  readonly code: WarningCode;
+  readonly #at: Path;
+  readonly #locate: (path: Path) => Location;
+
+  constructor(
+    { path, file, message, fix, code }: Pick<Warning, "path" | "file" | "message" | "fix" | "code">,
+    at: Path,
+    locate: (path: Path) => Location,
+  ) {
+    this.path = path;
+    this.file = file;
+    this.message = message;
+    this.fix = fix;
+    this.code = code;
+    this.#at = at;
+    this.#locate = locate;
+  }
+
+  get line(): number {
+    return this.#locate(this.#at).line;
+  }
+
+  get column(): number {
+    return this.#locate(this.#at).column;
+  }
+
+  toJSON(): Problem {
+    return { ...this, line: this.line, column: this.column };
   }
 }
 

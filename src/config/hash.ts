@@ -11,7 +11,7 @@ const shownDigits = 12;
 export function hashConfig(config: Omit<Config, "hash" | "secretOrigins" | "written">): string {
   const environments = [...config.environments.values()].map(({ siteOfKey, sites, ...environment }) => {
     // A site is the same object as long as nothing of it changes: of thousands each has its fingerprint made once.
-    return { ...environment, sites: [...sites.values()].map(fingerprintOf) };
+    return { ...environment, sites: [...sites.values()].map(fingerprintOf).join() };
   });
   return fingerprint({ ...config, environments }).slice(0, shownDigits);
 }

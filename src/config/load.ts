@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { Environment } from "../model/environment.ts";
+import { takeTurns } from "../model/clock.ts";
+import type { Environment, Site } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
 import { codeOf, decodeText, readFolder, readRegularFile, stampOf } from "./files/file-system.ts";
@@ -136,19 +137,22 @@ async function loadFile(file: string, dependencies: ConfigDependencies, readSite
 type ReadSites = (environment: string, path: string, settings: EnvironmentSettings) => Promise<SiteFolder>;
 
 /** The environment with the sites of its folder that are served beside all others. */
-function admitSites(
+async function admitSites(
   environment: Environment,
   folder: SiteFolder,
   values: UniqueValues,
   { state: { diagnostics, origins } }: LoadContext,
-): Environment {
+): Promise<Environment> {
   const { name, defaultSite } = environment;
-  const { files, refused } = folder.admit(values);
+  await takeTurns();
+  const { files, refused } = await folder.admit(values);
+  await takeTurns();
+  const sites = new Map<string, Site>();
   for (const file of files) {
     diagnostics.warnings.push(...file.warnings);
     for (const [secret, origin] of file.origins) origins.set(secret, origin);
+    for (const site of file.sites) sites.set(site.identifier, site);
   }
-  const sites = new Map(files.flatMap((file) => file.sites.map((site) => [site.identifier, site] as const)));
   if (defaultSite !== undefined && !sites.has(defaultSite)) {
     const message = `no file that is served has ${defaultSite}, so requests that name no site fail`;
     diagnostics.warn(
@@ -184,7 +188,7 @@ async function buildConfig(raw: RawConfig, readSites: ReadSites, context: LoadCo
   const values = checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
   for (const [name, folder] of folders) {
     const environment = environments.get(name);
-    if (environment !== undefined) environments.set(name, admitSites(environment, folder, values, context));
+    if (environment !== undefined) environments.set(name, await admitSites(environment, folder, values, context));
   }
   const isShared = raw.tokens.cache === "redis";
   const callbacks = await loadCallbacks(raw.callbacks, raw.environments, isShared, context.in("callbacks"));
@@ -215,6 +219,7 @@ async function buildConfig(raw: RawConfig, readSites: ReadSites, context: LoadCo
     docsUrl: raw.docs && `${raw.docs.baseUrl.origin}${raw.docs.baseUrl.path}`,
     acknowledge: raw.acknowledge,
   };
+  await takeTurns();
   return { ...config, hash: hashConfig(config), written: raw, secretOrigins: context.state.origins };
 }
 

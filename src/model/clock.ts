@@ -37,6 +37,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** Lets go on what waits: input that has arrived is read. Between two parts of work that takes long. */
+export function takeTurns(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /** What the wall clock shows at a moment of the monotonic clock, in milliseconds since the Unix epoch. */
 export type WallTime = (monotonicMs: number) => number;
 

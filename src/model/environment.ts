@@ -229,9 +229,12 @@ export function egressTo({ egress }: Environment, { origin }: Address): Egress |
 
 /** The credential sets of an environment, each once, where it is configured; first choices have index 0. */
 export function credentialSetsOf({ sites }: Environment): { readonly set: CredentialSet; readonly index: number }[] {
-  return [...sites.values()].flatMap(({ identifier, credentials }) =>
-    credentials?.owner === identifier ? credentials.sets.map((set, index) => ({ set, index })) : [],
-  );
+  const all: { readonly set: CredentialSet; readonly index: number }[] = [];
+  for (const { identifier, credentials } of sites.values()) {
+    if (credentials?.owner !== identifier) continue;
+    for (const [index, set] of credentials.sets.entries()) all.push({ set, index });
+  }
+  return all;
 }
 
 /** Where the service's own authorization server has its token endpoint (spec 4.2). */

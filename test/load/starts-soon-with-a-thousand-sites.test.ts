@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Diagnostics } from "../../src/config/diagnostics.ts";
 import { shareLabel } from "../../src/config/rules/credentials.ts";
-import { checkUniqueness } from "../../src/config/rules/uniqueness.ts";
+import { checkUniqueness, uniqueKey } from "../../src/config/rules/uniqueness.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { ConfigFolder } from "../../testkit/config-folder.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";
@@ -90,8 +90,8 @@ describe.each([
     "comparing what must be unique",
     (count: number) => {
       const values = Array.from({ length: count }, (_, index) => {
-        const value = new Secret(`a secret of its own ${index}`);
-        return { kind: "secret", value, path: ["environments", "sandbox", index], environment: "sandbox" } as const;
+        const key = uniqueKey("secret", new Secret(`a secret of its own ${index}`));
+        return { kind: "secret", key, path: ["environments", "sandbox", index], environment: "sandbox" } as const;
       });
       const diagnostics = new Diagnostics(() => ({ line: 1, column: 1, found: undefined }));
       return () => checkUniqueness(values, diagnostics);

@@ -26,7 +26,7 @@ function stage(count = 1) {
       return stamps.get(path) ?? "ENOENT";
     },
   });
-  const folder = { path: "/d", stamps: new Map(stamps) };
+  const folder = { path: "/d", stamps: [...stamps] };
   watch.follow([folder]);
   const event = (name?: string) => onEvent(name);
   return { clock, watch, told, stamps, folder, event, ended: () => ended, looks: () => looks };
@@ -94,7 +94,7 @@ it("hears of a file that is written, renamed or removed in a real folder", async
   let tell = (_: readonly string[]): void => {};
   const watch = new FolderWatch(systemClock, (changed) => tell([...changed]));
   onTestFinished(() => watch.close());
-  watch.follow([{ path, stamps: new Map() }]);
+  watch.follow([{ path, stamps: [] }]);
   const next = (change: () => void) =>
     new Promise<readonly string[]>((resolve) => {
       tell = resolve;

@@ -51,7 +51,7 @@ const hostTopics = ["dns", "tls", "http", "clock"] as const;
 /** Checks the hosts in parallel; then gets a token for each set, if the authorization server can be reached. */
 async function checkEnvironment(environment: Environment, run: OpenRun): Promise<Check[]> {
   const { name, baseUrl, authUrl } = environment;
-  const sets = run.sets.filter((set) => set.environment === environment);
+  const sets = run.sets.filter((set) => set.environment === name);
   const servers = sets.length === 0 ? [] : authorizationServersOf(environment);
   const egress = await checkEgress(environment, run);
   const hasProxy = egress.every(({ verdict }) => verdict !== "fail");

@@ -1,6 +1,6 @@
 import type { ConfiguredSet } from "../../app/token-sources.ts";
 import type { Config } from "../../config/config.ts";
-import { type CredentialSet, tokenUrlOf } from "../../model/environment.ts";
+import type { CredentialSet } from "../../model/environment.ts";
 import { describeNoToken } from "../../oauth/endpoint-backoff.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
 import {
@@ -51,7 +51,7 @@ async function requestIfAllowed(set: SharedSet, run: OpenRun): Promise<CheckResu
   if (set.backoff !== undefined) return explainBackoff(set.backoff, set, config);
   if (!run.withToken) return skip("not asked for (--no-token)");
   const sinceMs = clock.nowMs();
-  const endpoint = upstreams.tokenEndpointOf(set.environment, set.set);
+  const endpoint = upstreams.tokenEndpointOf(set);
   const request = requestToken(endpoint, set.set, { wallMs: () => clock.wallMs(), timeoutMs: patienceMs });
   const answer = (await withinRun(run, request, patienceMs)) ?? ({ kind: "timed_out" } as const);
   const tookMs = clock.nowMs() - sinceMs;
@@ -82,11 +82,12 @@ async function share(
 const lastMs = 60_000;
 
 /** What stands in the file whose assertion proves a set; none for other sets. */
-export async function checkAssertion({ environment, set }: SharedSet, run: OpenRun): Promise<Check[]> {
+export async function checkAssertion(shared: SharedSet, run: OpenRun): Promise<Check[]> {
+  const { environment, set } = shared;
   const clientAuth = set.token?.clientAuth;
   if (clientAuth?.method !== "assertion") return [];
-  const about = { topic: "token" as const, environment: environment.name, subject: `${set.label}, its assertion` };
-  const read = await run.upstreams.tokenEndpointOf(environment, set).readAssertion(clientAuth.file);
+  const about = { topic: "token" as const, environment, subject: `${set.label}, its assertion` };
+  const read = await run.upstreams.tokenEndpointOf(shared).readAssertion(clientAuth.file);
   return [toCheck(about, evaluateAssertion(read, clientAuth.file, run.clock.wallMs()))];
 }
 
@@ -132,8 +133,11 @@ function explainBackoff(backoff: EndpointPause, { set }: ConfiguredSet, config: 
   return fail(detail, kind === "refused" ? fixRefusal(set, config) : fixThrottling(config));
 }
 
-function explainNoToken(answer: NotIssued, { environment, set }: ConfiguredSet, config: Config): CheckResult {
-  const { origin, path } = tokenUrlOf(environment, set);
+function explainNoToken(
+  answer: NotIssued,
+  { set, tokenUrl: { origin, path } }: ConfiguredSet,
+  config: Config,
+): CheckResult {
   const url = `${origin}${path}`;
   const setting = set.token?.url === undefined ? "authUrl" : "token.url";
   switch (answer.kind) {

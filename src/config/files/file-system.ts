@@ -1,4 +1,4 @@
-import { constants, readFileSync, type Stats, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
 import { open, readdir, readFile, stat } from "node:fs/promises";
 
 /** A file that the configuration names. */
@@ -33,9 +33,14 @@ export async function readFolder(path: string): Promise<string[]> {
  * @param mayBePipe it is the configuration itself, which a shell may write while it is checked
  */
 export async function readAtOnce(path: string, mayBePipe = false): Promise<FileContent> {
-  const stats = statSync(path);
-  if (!mayBePipe || stats.isFile()) checkStats(stats);
-  return { bytes: readFileSync(path), mode: stats.mode & permissionBits, stamp: stampIn(stats) };
+  const file = openSync(path, mayBePipe ? constants.O_RDONLY : constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(file);
+    if (!mayBePipe || stats.isFile()) checkStats(stats);
+    return { bytes: readFileSync(file), mode: stats.mode & permissionBits, stamp: stampIn(stats) };
+  } finally {
+    closeSync(file);
+  }
 }
 
 /**
@@ -79,10 +84,12 @@ export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "unreadable";
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 /** Text without a byte order mark; undefined where it is not UTF-8. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     return undefined;
   }

@@ -5,7 +5,7 @@ import { stampOf } from "./file-system.ts";
 /** A folder of files that come and go one by one, and the stamps of all files that they rest on, as they were when they were read. */
 export interface WatchedFolder {
   readonly path: string;
-  readonly stamps: ReadonlyMap<string, string>;
+  readonly stamps: readonly (readonly [path: string, stamp: string])[];
 }
 
 /** How a watch learns of changes; a test may replace it. */
@@ -66,7 +66,7 @@ export class FolderWatch {
           this.#events.watch(path, (name) => this.#note(path, name)),
         );
     }
-    this.#stamps = new Map(folders.flatMap(({ stamps }) => [...stamps]));
+    this.#stamps = new Map(folders.flatMap(({ stamps }) => stamps));
     if (this.#isLooking || this.#stamps.size === 0) return;
     this.#isLooking = true;
     this.#lookAfter(roundMs, []);

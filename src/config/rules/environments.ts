@@ -73,7 +73,9 @@ export async function loadEnvironment(
 
 /** Which site a K… belongs to. */
 export function siteOfKeyIn(sites: ReadonlyMap<string, Site>): ReadonlyMap<string, Site> {
-  return new Map([...sites.values()].flatMap((site) => site.keys.map((key) => [key.identifier, site])));
+  const all = new Map<string, Site>();
+  for (const site of sites.values()) for (const { identifier } of site.keys) all.set(identifier, site);
+  return all;
 }
 
 /** The targets of its requests and token requests. */

@@ -3,7 +3,7 @@ import { Secret } from "../../model/secret.ts";
 import type { Diagnostics, Path, WarningCode } from "../diagnostics.ts";
 import type { FileContent } from "../files/file-system.ts";
 import type { SecretSource } from "../form/fields.ts";
-import type { UniqueValue } from "./uniqueness.ts";
+import { type UniqueValue, uniqueKey } from "./uniqueness.ts";
 
 const shortestGoodBytes = 16;
 const readableByAll = 0o004;
@@ -91,11 +91,11 @@ export class LoadContext {
    */
   addUniqueValue(
     kind: UniqueValue["kind"],
-    value: UniqueValue["value"],
+    value: string | Secret,
     owner?: string,
     environment = String(this.path[1]),
   ): void {
-    this.state.uniqueValues.push({ kind, value, path: this.path, environment, owner });
+    this.state.uniqueValues.push({ kind, key: uniqueKey(kind, value), path: this.path, environment, owner });
   }
 
   async loadSecret(source: SecretSource): Promise<Secret | undefined> {

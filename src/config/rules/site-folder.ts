@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { takeTurns } from "../../model/clock.ts";
 import type { RefusedSiteFile, Site } from "../../model/environment.ts";
 import type { Secret } from "../../model/secret.ts";
 import { Diagnostics, describeProblem, formatPath, type Path, type Problem } from "../diagnostics.ts";
@@ -68,17 +69,15 @@ export class SiteFolder {
     const basis = fingerprint([folder, baseUrl, authUrl, allowPlaintext, token, tls]);
     const known = basis === this.#basis ? this.#entries : new Map<string, Entry>();
     this.#basis = basis;
-    const isStale = async ({ latest: { stamps } }: Entry, path: string) => {
-      if (changed !== undefined && !changed.has(this.path))
-        return changed.has(path) || stamps.some(([each]) => changed.has(each));
-      for (const [each, stamp] of stamps) if ((await dependencies.stamp(each)) !== stamp) return true;
-      return false;
-    };
+    const told = changed?.has(this.path) ? undefined : changed;
     const entries = new Map<string, Entry>();
     for (const name of (await dependencies.readFolder(this.path)).filter(isSiteFile).sort()) {
-      const path = join(this.path, name);
       const entry = known.get(name);
-      if (entry !== undefined && !(await isStale(entry, path))) {
+      const stamps = entry?.latest.stamps ?? [];
+      // Without a promise for each of thousands of files.
+      const isStale =
+        told === undefined ? await haveChanged(stamps, dependencies) : stamps.some(([path]) => told.has(path));
+      if (entry !== undefined && !isStale) {
         entries.set(name, entry);
         continue;
       }
@@ -91,14 +90,16 @@ export class SiteFolder {
 
   /** Of all files without a problem of their own, whether or not they will be admitted. */
   get sites(): readonly Site[] {
-    return [...this.#entries.values()].flatMap(({ latest, inForce }) => [...latest.sites, ...(inForce?.sites ?? [])]);
+    const sites: Site[] = [];
+    for (const { latest, inForce } of this.#entries.values()) {
+      sites.push(...latest.sites);
+      if (inForce !== latest && inForce !== undefined) sites.push(...inForce.sites);
+    }
+    return sites;
   }
 
   get watched(): WatchedFolder {
-    return {
-      path: this.path,
-      stamps: new Map([...this.#entries.values()].flatMap(({ latest }) => latest.stamps)),
-    };
+    return { path: this.path, stamps: [...this.#entries.values()].flatMap(({ latest }) => latest.stamps) };
   }
 
   /**
@@ -106,15 +107,18 @@ export class SiteFolder {
    * ones the first by name.
    * @param values those of the rest; what is admitted is added
    */
-  admit(values: UniqueValues): Admitted {
+  async admit(values: UniqueValues): Promise<Admitted> {
     const rank = ({ latest, inForce }: Entry) => (latest === inForce ? 0 : inForce === undefined ? 2 : 1);
     const admitted = new Map<string, SiteFile>();
     const problems = new Map<string, readonly Problem[]>();
+    let looked = 0;
     for (const wanted of [0, 1, 2]) {
       for (const [name, entry] of this.#entries) {
         if (rank(entry) !== wanted) continue;
+        looked += 1;
+        if (looked % admittedAtOnce === 0) await takeTurns();
         const { latest, inForce } = entry;
-        const clashes = findClashes(latest, values, join(this.path, name));
+        const clashes = findClashes(latest, values, `${this.path}/${name}`);
         const found = [...latest.problems, ...clashes];
         const served = found.length === 0 ? latest : inForce;
         if (found.length > 0) problems.set(name, found);
@@ -138,9 +142,12 @@ export class SiteFolder {
 
   /** What was admitted last is in force. */
   commit(): void {
-    this.#entries = new Map(
-      [...this.#entries].map(([name, { latest }]) => [name, { latest, inForce: this.#admitted.get(name) }]),
-    );
+    const entries = new Map<string, Entry>();
+    for (const [name, entry] of this.#entries) {
+      const inForce = this.#admitted.get(name);
+      entries.set(name, inForce === entry.inForce ? entry : { latest: entry.latest, inForce });
+    }
+    this.#entries = entries;
   }
 
   async #readFile(
@@ -207,7 +214,14 @@ export class SiteFolder {
   }
 }
 
+async function haveChanged(stamps: SiteFile["stamps"], { stamp }: ConfigDependencies): Promise<boolean> {
+  for (const [path, known] of stamps) if ((await stamp(path)) !== known) return true;
+  return false;
+}
+
 const ending = ".yaml";
+/** Requests do not wait longer than for so many: some milliseconds. */
+const admittedAtOnce = 2_000;
 
 /** Kubernetes' `..data`, and what editors write beside a file, begin with a dot or have another ending. */
 function isSiteFile(name: string): boolean {

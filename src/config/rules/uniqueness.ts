@@ -13,7 +13,8 @@ export interface UniqueValue {
     | "caller token"
     | "site"
     | "certificate name";
-  readonly value: string | Secret;
+  /** The same for equal values, see `uniqueKey`; a secret enters by its fingerprint, so that it stays outside the heap. */
+  readonly key: string;
   readonly path: Path;
   readonly environment: string;
   /** Who alone may have it there; undefined: it may stand there several times. */
@@ -36,7 +37,7 @@ export class UniqueValues {
 
   /** Why a value cannot stand beside those that were added; undefined where it can. */
   clashOf(value: UniqueValue): Clash | undefined {
-    const first = this.#firsts.get(keyOf(value));
+    const first = this.#firsts.get(value.key);
     if (first === undefined) return undefined;
     const { kind, environment, owner } = value;
     if (environment !== first.environment) {
@@ -49,8 +50,7 @@ export class UniqueValues {
 
   /** Of equal values the first stays. */
   add(value: UniqueValue): void {
-    const key = keyOf(value);
-    if (value.kind !== "token endpoint" && !this.#firsts.has(key)) this.#firsts.set(key, value);
+    if (value.kind !== "token endpoint" && !this.#firsts.has(value.key)) this.#firsts.set(value.key, value);
   }
 }
 
@@ -60,7 +60,7 @@ export function checkUniqueness(all: readonly UniqueValue[], diagnostics: Diagno
   const isEndpoint = ({ kind }: UniqueValue) => kind === "token endpoint";
   for (const value of [...all.filter((each) => !isEndpoint(each)), ...all.filter(isEndpoint)]) {
     const clash = values.clashOf(value);
-    const found = value.value instanceof Secret ? "hidden" : undefined;
+    const found = value.kind === "secret" || value.kind === "caller token" ? "hidden" : undefined;
     if (clash !== undefined) diagnostics.report(value.path, clash.message, clash.fix, found);
     values.add(value);
   }
@@ -71,8 +71,7 @@ function nameOf(kind: UniqueValue["kind"]): string {
   return kind === "token endpoint" ? "origin" : kind;
 }
 
-/** The same for equal values. A secret enters by its fingerprint, so that it stays outside the heap. */
-function keyOf({ kind, value }: UniqueValue): string {
+export function uniqueKey(kind: UniqueValue["kind"], value: string | Secret): string {
   return `${nameOf(kind)} ${value instanceof Secret ? fingerprintOf(value) : value}`;
 }
 
