@@ -7,7 +7,10 @@ import { platformToken } from "../../testkit/platform-token.ts";
 it("a disk that hangs holds it up for a second, and no later request", async () => {
   const clock = new FakeClock();
   const token = platformToken({ exp: 2_000_000_000 });
-  const answers = [new Promise<never>(() => {}), Promise.resolve({ bytes: Buffer.from(token), mode: 0o400, stamp: "" })];
+  const answers = [
+    new Promise<never>(() => {}),
+    Promise.resolve({ bytes: Buffer.from(token), mode: 0o400, stamp: "" }),
+  ];
   const read = createReadAssertion(clock, () => answers.shift() ?? Promise.reject(new Error("none is left")));
   const first = read("/run/token");
   await clock.advance(1_000);
