@@ -169,11 +169,22 @@ export function openTokens(
   function createSet(configured: ConfiguredSet, { backoff, forcedRefreshes }: RequestLimits, config: Config): OpenSet {
     const { store, lock } = backends.of(config);
     const { environment, set, tokenKey } = configured;
-    const { tokenMs: tokenTimeoutMs } = config.timeouts;
-    const named = { environment, set, key: tokenKey };
-    const endpoint = tokenEndpointOf(configured);
-    const ports = { store, lock, endpoint, clock, random, report };
-    const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds, tokenTimeoutMs });
+    // One literal: with spreads each of thousands of objects would have a hidden class of its own.
+    const source = new TokenCache({
+      environment,
+      set,
+      key: tokenKey,
+      store,
+      lock,
+      endpoint: tokenEndpointOf(configured),
+      clock,
+      random,
+      report,
+      backoff,
+      forcedRefreshes,
+      thresholds,
+      tokenTimeoutMs: config.timeouts.tokenMs,
+    });
     const same = sets.inGroup(tokenKey).find((other) => other.source.hasToken);
     if (same !== undefined) source.adoptFrom(same.source);
     return { source, configured, store };

@@ -62,7 +62,7 @@ export class LoadContext {
 
   /** A path below this one. */
   in(...path: Path): LoadContext {
-    return new LoadContext(this.state, [...this.path, ...path]);
+    return new LoadContext(this.state, this.path.concat(path));
   }
 
   /** Each item of a list, with the context of its own path. */

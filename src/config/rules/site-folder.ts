@@ -206,7 +206,8 @@ export class SiteFolder {
     return {
       stamps: [...stamps],
       sites: problems.length > 0 ? [] : sites,
-      values,
+      // Without the room that a list has which grew.
+      values: [...values],
       problems,
       warnings,
       origins: [...origins],
