@@ -36,16 +36,21 @@ export function ofCredentials(read: (credential: CredentialSnapshot, source: Sou
 
 /** A site with `bridge` has no token where all its sets are in an outage. */
 export function bridgeActive(source: Source): Samples<"environment" | "site"> {
-  const inOutage = new Set(source.credentials().flatMap((each) => (each.isInOutage ? [credentialKey(each)] : [])));
-  return source.configured().environments.flatMap(({ name: environment, sites }) =>
-    [...sites.values()].flatMap(({ identifier: site, bridge, credentials }): Samples<"environment" | "site"> => {
-      if (bridge === undefined || credentials === undefined) return [];
-      const isActive = credentials.sets.every(({ label: credential }) =>
-        inOutage.has(credentialKey({ environment, credential })),
-      );
-      return [[{ environment, site }, isActive ? 1 : 0]];
-    }),
-  );
+  const bridged = source
+    .configured()
+    .environments.flatMap(({ name: environment, sites }) =>
+      [...sites.values()].filter(({ bridge }) => bridge !== undefined).map((site) => ({ environment, ...site })),
+    );
+  // To ask each of thousands of sets takes milliseconds, and few sites have a bridge.
+  const sets = bridged.length === 0 ? [] : source.credentials();
+  const inOutage = new Set(sets.flatMap((each) => (each.isInOutage ? [credentialKey(each)] : [])));
+  return bridged.flatMap(({ environment, identifier: site, credentials }): Samples<"environment" | "site"> => {
+    if (credentials === undefined) return [];
+    const isActive = credentials.sets.every(({ label: credential }) =>
+      inOutage.has(credentialKey({ environment, credential })),
+    );
+    return [[{ environment, site }, isActive ? 1 : 0]];
+  });
 }
 
 /** A moment on the monotonic clock as a Unix timestamp. */
@@ -72,14 +77,18 @@ export async function assertionExpiry(source: Source): Promise<Samples<OfSet>> {
     const read = await reading;
     return "kind" in read ? 0 : read.expiresAtMs && read.expiresAtMs / 1_000;
   };
-  const sets = source.configured().environments.flatMap((environment) =>
-    credentialSetsOf(environment).map(async ({ set: { label, token } }): Promise<Samples<OfSet>> => {
-      if (token?.clientAuth.method !== "assertion") return [];
-      const seconds = await expirySeconds(token.clientAuth.file);
-      return seconds === undefined ? [] : [[{ environment: environment.name, credential: label }, seconds]];
-    }),
-  );
-  return (await Promise.all(sets)).flat();
+  const samples: Promise<Samples<OfSet>>[] = [];
+  for (const environment of source.configured().environments) {
+    const sampleOf = async (credential: string, file: string): Promise<Samples<OfSet>> => {
+      const seconds = await expirySeconds(file);
+      return seconds === undefined ? [] : [[{ environment: environment.name, credential }, seconds]];
+    };
+    for (const { set } of credentialSetsOf(environment)) {
+      const { label, token } = set;
+      if (token?.clientAuth.method === "assertion") samples.push(sampleOf(label, token.clientAuth.file));
+    }
+  }
+  return (await Promise.all(samples)).flat();
 }
 
 /** A file is read once as long as it stays configured. */
