@@ -173,8 +173,9 @@ export class Lane {
 
   /** What is written from now on counts, and what is in flight by now does not. */
   async mark(): Promise<void> {
-    this.#writtenBefore = { stdout: this.program.stdout().length, stderr: this.program.stderr().length };
     this.inFlightBefore = (await this.metric("countersign_requests_in_flight")) ?? 0;
+    // What was written before that answer has been read by now.
+    this.#writtenBefore = { stdout: this.program.stdout().length, stderr: this.program.stderr().length };
   }
 
   /** What the process has written since the mark, or since its start. */
