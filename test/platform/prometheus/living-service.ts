@@ -7,6 +7,7 @@ import { type Called, call, order } from "../../../testkit/call.ts";
 import { authority } from "../../../testkit/certificates.ts";
 import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { tokenFor } from "../../../testkit/platform-token.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
 import { startServe } from "../../../testkit/run-program.ts";
 import { type Application, startApplication } from "../../promises/callbacks/stage.ts";
@@ -81,6 +82,7 @@ async function serve(
   folder.write("authority.pem", authority);
   const socketPath = join(folder.path, `${name}.sock`);
   folder.write("shop.token", shopToken);
+  folder.write("assertion", tokenFor(3_600));
   let yaml = describe(simulator, socketPath, callbackPort, application.url, masters)
     .replaceAll("DIR", folder.path)
     .replace("CALLERS_PORT", String(callersPort));
@@ -133,7 +135,11 @@ environments:
           - { name: blue, dir: DIR/blue }
           - { name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }
         children: { ${child}: { auth: [oauth, hmac], bridge: hmac, keys: [ { identifier: K2000000002, secret: { file: DIR/k2 } } ] } }
-      ${signing}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }
+      ${signing}:
+        auth: [hmac, oauth]
+        keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ]
+        credentials:
+          - { name: platform, clientId: platform, audience: a, token: { clientAuth: { assertion: { file: DIR/assertion } } } }
 tracing: { otlp: { endpoint: "http://127.0.0.1:4318/v1/traces" }, sampleRatio: 0 }
 tokens: { cache: redis }
 redis:
