@@ -50,6 +50,7 @@ export class KeyedResources<Value> {
   readonly #groupOf: ((value: Value) => string) | undefined;
   readonly #entries = new Map<string, Entry<Value>>();
   readonly #groups = new Map<string, Value[]>();
+  #committed: Config | undefined;
   /** The first key that each configuration has prepared. */
   readonly #firstOf = new WeakMap<Config, string>();
 
@@ -61,13 +62,15 @@ export class KeyedResources<Value> {
   }
 
   /**
-   * The resource of this key, created if there is none. One that waits for its retirement is reused.
+   * The resource of this key, created if there is none. One that waits for its retirement is reused. The configuration that
+   * was committed last may prepare more: it is in use at once.
    * @param lingerMs how long its users may still need it when a later configuration does not want it
    */
   prepare(config: Config, key: string, create: () => Value, lingerMs = 0): Value {
     const entry = this.#entries.get(key) ?? this.#add(config, key, create());
     if (!this.#firstOf.has(config)) this.#firstOf.set(config, key);
     entry.preparedBy = config;
+    if (config === this.#committed) entry.usedBy = config;
     entry.lingerMs = Math.max(lingerMs, entry.lingerMs);
     entry.cancelRetirement?.();
     entry.cancelRetirement = undefined;
@@ -96,6 +99,7 @@ export class KeyedResources<Value> {
   /** Keeps what this configuration has prepared, and retires all else. What was never committed closes immediately. */
   commit(config: Config): void {
     const { close, retire = close } = this.#endings;
+    this.#committed = config;
     for (const [key, entry] of this.#entries) {
       if (entry.preparedBy === config || entry.usedBy === config) {
         entry.preparedBy = config;

@@ -9,6 +9,7 @@ import {
   type Environment,
   tokenUrlOf,
 } from "../model/environment.ts";
+import { ProxyError } from "../model/errors.ts";
 import type { Report } from "../model/events.ts";
 import { CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
@@ -38,51 +39,43 @@ export interface ConfiguredSet {
   readonly tokenUrl: Address;
   /** The pool of connections to its authorization server. */
   readonly authPoolKey: string;
-  /** What its token is for: the hosts that it comes from and goes to, and what it is asked for. */
-  readonly purpose: string;
+  /** Where its tokens go. */
+  readonly baseUrl: Address;
   /** All that its token cache is made from. */
   readonly tokenCacheKey: string;
 }
 
 /** A site with credential sets of its own. */
 export interface TokenOwner {
-  readonly key: string;
-  readonly environment: string;
+  readonly environment: Environment;
   /** S… */
   readonly site: string;
-  /** First choice first. */
-  readonly sets: readonly [ConfiguredSet, ...ConfiguredSet[]];
-  /** One of thousands that have files of their own: it has no token before it is asked for an order. */
+  readonly credentials: Credentials;
+  /** All but the credentials that its configured sets are made from. */
+  readonly basis: string;
+  /** One of thousands that have files of their own: nothing is opened for it before it is asked for an order. */
   readonly isLazy: boolean;
 }
 
-const ownersOfConfig = new WeakMap<Config, readonly TokenOwner[]>();
+const ownersOfConfig = new WeakMap<Config, ReadonlyMap<string, TokenOwner>>();
 
-export function ownersOf(config: Config): readonly TokenOwner[] {
+/** By `ownerKey`. */
+export function ownersOf(config: Config): ReadonlyMap<string, TokenOwner> {
   const owners =
-    ownersOfConfig.get(config) ?? [...config.environments.values()].flatMap((each) => listOwners(each, config));
+    ownersOfConfig.get(config) ??
+    new Map([...config.environments.values()].flatMap((each) => listOwners(each, config)));
   ownersOfConfig.set(config, owners);
   return owners;
 }
 
-/** Of one configuration, and of the next if only other sites differ: so an owner holds none of them. */
-const ownersKnown = new WeakMap<Credentials, { readonly basis: string; readonly owner: TokenOwner }>();
-
-function listOwners(environment: Environment, config: Config): TokenOwner[] {
+function listOwners(environment: Environment, config: Config): [key: string, TokenOwner][] {
   const { name, sites, siteOfKey, siteFolder, defaultSite, ...settings } = environment;
   const parts = [name, siteFolder?.path, defaultSite, settings, config.timeouts, fingerprintOf(config.tokens)];
   const basis = fingerprint(parts);
-  return [...sites.values()].flatMap(({ identifier: site, credentials }) => {
+  return [...sites.values()].flatMap(({ identifier: site, credentials }): [string, TokenOwner][] => {
     if (credentials?.owner !== site) return [];
-    const known = ownersKnown.get(credentials);
-    if (known?.basis === basis) return known.owner;
-    const key = ownerKey(name, site);
-    const [first, ...rest] = credentials.sets;
-    const configure = (set: CredentialSet) => configureSet(environment, key, set, config);
     const isLazy = siteFolder !== undefined && site !== defaultSite;
-    const owner = { key, environment: name, site, sets: [configure(first), ...rest.map(configure)] as const, isLazy };
-    ownersKnown.set(credentials, { basis, owner });
-    return owner;
+    return [[ownerKey(name, site), { environment, site, credentials, basis, isLazy }]];
   });
 }
 
@@ -90,13 +83,28 @@ export function ownerKey(environment: string, site: string): string {
   return `${environment} ${site}`;
 }
 
-function configureSet(environment: Environment, owner: string, set: CredentialSet, config: Config): ConfiguredSet {
+/** First choice first. */
+type ConfiguredSets = readonly [ConfiguredSet, ...ConfiguredSet[]];
+
+/** Of one configuration, and of the next if only other sites differ: so a set holds none of them. */
+const setsKnown = new WeakMap<Credentials, { readonly basis: string; readonly sets: ConfiguredSets }>();
+
+/** The credential sets of a site, as this configuration has them. */
+export function setsOf({ environment, site, credentials, basis }: TokenOwner, config: Config): ConfiguredSets {
+  const known = setsKnown.get(credentials);
+  if (known?.basis === basis) return known.sets;
+  const [first, ...rest] = credentials.sets;
+  const configure = (set: CredentialSet) => configureSet(environment, site, set, config);
+  const sets = [configure(first), ...rest.map(configure)] as const;
+  setsKnown.set(credentials, { basis, sets });
+  return sets;
+}
+
+function configureSet(environment: Environment, site: string, set: CredentialSet, config: Config): ConfiguredSet {
   const { name, baseUrl } = environment;
-  const { audience, token: { scope, resource, extra = {} } = {} } = set;
   const tokenUrl = tokenUrlOf(environment, set);
   const tokenKey = cacheKey(`${tokenUrl.origin}${tokenUrl.path}`, set);
   const authPoolKey = authPoolKeyOf(environment, tokenUrl, config);
-  const purpose = fingerprint([tokenUrl, baseUrl, audience, scope, resource, extra]);
   // A cache uses one pool and one way of asking, so it must not outlive them. Also, the token of a former secret must not
   // go to another host.
   const parts = [tokenKey, set.label, set.token, authPoolKey, baseUrl, fingerprintOf(config.tokens)];
@@ -104,11 +112,11 @@ function configureSet(environment: Environment, owner: string, set: CredentialSe
   return {
     environment: name,
     set,
-    slot: `${owner} ${set.name}`,
+    slot: `${ownerKey(name, site)} ${set.name}`,
     tokenKey,
     tokenUrl,
     authPoolKey,
-    purpose,
+    baseUrl,
     tokenCacheKey,
   };
 }
@@ -146,10 +154,12 @@ export function openTokens(
   const sets = new KeyedResources<OpenSet>(clock, endings, ({ configured }) => configured.tokenKey);
   /** By owner. Requests that were accepted by an earlier configuration may still need one that is retiring. */
   const failovers = new KeyedResources<CredentialFailover>(clock);
+  /** What was committed last. */
+  let committed: Config | undefined;
   /** The active configuration's owners of tokens. */
-  let owners: readonly TokenOwner[] = [];
+  let owners: ReadonlyMap<string, TokenOwner> = new Map();
   /** By slot, the `tokenCacheKey` in the active configuration. */
-  let activeKeys: ReadonlyMap<string, string> = new Map();
+  let activeKeys = new Map<string, string>();
   let isClosed = false;
   const activeIn = (slot: string) => sets.get(activeKeys.get(slot) ?? "");
 
@@ -198,8 +208,10 @@ export function openTokens(
     return opened.source;
   }
 
-  const openSources = ({ sets: [first, ...rest] }: TokenOwner, config: Config) =>
-    [openSet(first, config), ...rest.map((set) => openSet(set, config))] as const;
+  function openSources(owner: TokenOwner, config: Config): readonly [TokenCache, ...TokenCache[]] {
+    const [first, ...rest] = setsOf(owner, config);
+    return [openSet(first, config), ...rest.map((set) => openSet(set, config))];
+  }
 
   /** Its token is gone, unless the set now in its slot has one. Its label may be that of another set now. */
   function retireSet(retired: OpenSet): void {
@@ -207,8 +219,9 @@ export function openTokens(
     const { environment, set, slot } = configured;
     const about = { environment, credential: set.label };
     if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) report({ kind: "token_lapsed", ...about });
-    const present = owners.filter((owner) => owner.environment === environment).flatMap(({ sets }) => sets);
-    if (present.every((each) => each.set.label !== set.label)) report({ kind: "credential_removed", ...about });
+    const present = [...owners.values()].filter((owner) => owner.environment.name === environment);
+    const isPresent = present.some(({ credentials }) => credentials.sets.some(({ label }) => label === set.label));
+    if (!isPresent) report({ kind: "credential_removed", ...about });
     void closeSet(retired);
   }
 
@@ -223,13 +236,18 @@ export function openTokens(
     if (!isInUse) store.forget(tokenKey);
   }
 
-  function configure(owner: TokenOwner, config: Config): void {
-    const { key, environment, site } = owner;
+  function open(key: string, owner: TokenOwner, config: Config): CredentialFailover {
     const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
     const candidates = openSources(owner, config);
-    const parts = { environment, owner: site, candidates, tokenTimeoutMs, clock, report };
-    failovers.prepare(config, key, () => new CredentialFailover(parts), requestMs).use(parts);
+    const parts = { environment: owner.environment.name, owner: owner.site, candidates, tokenTimeoutMs, clock, report };
+    for (const { slot, tokenCacheKey } of setsOf(owner, config)) activeKeys.set(slot, tokenCacheKey);
+    const failover = failovers.prepare(config, key, () => new CredentialFailover(parts), requestMs);
+    failover.use(parts);
+    return failover;
   }
+
+  /** An owner whose tokens somebody needs, or may: all but those of thousands that have not been asked for. */
+  const isOpen = ([key, { isLazy }]: [string, TokenOwner]) => !isLazy || failovers.get(key) !== undefined;
 
   return {
     /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
@@ -237,41 +255,64 @@ export function openTokens(
       await backends.prepare(config);
       // Meanwhile all connections may have ended.
       if (isClosed) return;
-      const opened = ownersOf(config).map((owner) => ({ owner, sources: openSources(owner, config) }));
-      const awaited = opened.filter(({ owner: { key, sets, isLazy } }) =>
-        isLazy ? sets.some(({ slot }) => activeIn(slot)?.source.hasToken) : failovers.get(key) !== undefined,
+      const opened = [...ownersOf(config)].filter(isOpen).map(([key, owner]) => {
+        return { key, owner, sources: openSources(owner, config) };
+      });
+      const awaited = opened.filter(({ key, owner }) =>
+        owner.isLazy
+          ? setsOf(owner, config).some(({ slot }) => activeIn(slot)?.source.hasToken)
+          : failovers.get(key) !== undefined,
       );
       await within(clock, Promise.all(awaited.map(({ sources }) => fetchFirst(sources))), longestPrefetchMs);
     },
 
     commit(config: Config): void {
+      const former = [...owners];
       owners = ownersOf(config);
-      for (const owner of owners) configure(owner, config);
-      const configured = owners.flatMap((owner) => owner.sets);
-      activeKeys = new Map(configured.map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey]));
+      // A request that is under way may still ask for the tokens of a site that goes.
+      for (const [key, owner] of former)
+        if (committed !== undefined && !owners.has(key) && failovers.get(key) === undefined)
+          open(key, owner, committed);
+      activeKeys = new Map();
+      for (const [key, owner] of [...owners].filter(isOpen)) open(key, owner, config);
+      committed = config;
       for (const resources of [failovers, sets, limits, backends]) resources.commit(config);
     },
 
     /** The tokens of the sets that are configured at a site. */
-    tokensOf(environment: string, owner: string): TokenSource {
-      const failover = failovers.get(ownerKey(environment, owner));
-      if (failover === undefined) throw new Error("every site with credentials has a source");
-      return failover;
+    tokensOf(environment: string, site: string): TokenSource {
+      const key = ownerKey(environment, site);
+      const known = failovers.get(key);
+      if (known !== undefined) return known;
+      if (isClosed) throw new ProxyError("draining", "Countersign is shutting down and asks for no more tokens.");
+      const owner = owners.get(key);
+      if (owner === undefined || committed === undefined) throw new Error("every site with credentials has a source");
+      return open(key, owner, committed);
     },
 
     /** Fetches tokens in the background where there are none. */
     warm(): void {
-      for (const { key, isLazy } of owners) if (!isLazy) failovers.get(key)?.warm();
+      for (const [key, { isLazy }] of owners) if (!isLazy) failovers.get(key)?.warm();
     },
 
     /** The configured sets at this moment, by their sites; one that several sites use is there several times. */
-    credentials: (): readonly CredentialSnapshot[] => owners.flatMap(({ key }) => failovers.get(key)?.snapshot() ?? []),
+    credentials(): readonly CredentialSnapshot[] {
+      const unopened: CredentialSnapshot[] = [];
+      const opened: CredentialSnapshot[] = [];
+      for (const [key, owner] of owners) {
+        const failover = failovers.get(key);
+        if (failover === undefined) unopened.push(...describeUnopened(owner));
+        else opened.push(...failover.snapshot());
+      }
+      // What is known of a set at one site stands for the others.
+      return [...unopened, ...opened];
+    },
 
     claimsOf: backends.claimsOf,
     redis: backends.redis,
 
     async close(): Promise<void> {
-      owners = [];
+      owners = new Map();
       isClosed = true;
       await sets.close();
       await backends.close();
@@ -284,7 +325,20 @@ export function openTokens(
  * stand for a token with another audience or scope.
  */
 function succeed(successor: OpenSet, former: OpenSet): void {
-  if (successor.configured.purpose === former.configured.purpose) successor.source.succeed(former.source);
+  if (purposeOf(successor) === purposeOf(former)) successor.source.succeed(former.source);
+}
+
+/** What a token is for: the hosts that it comes from and goes to, and what it is asked for. */
+function purposeOf({ configured: { tokenUrl, baseUrl, set } }: OpenSet): string {
+  const { audience, token: { scope, resource, extra = {} } = {} } = set;
+  return fingerprint([tokenUrl, baseUrl, audience, scope, resource, extra]);
+}
+
+function describeUnopened({ environment: { name: environment }, credentials }: TokenOwner): CredentialSnapshot[] {
+  const nothing = { token: undefined, lastUsedMs: undefined, backoffUntilMs: undefined, isInOutage: false };
+  return credentials.sets.map(({ label: credential }, index) => {
+    return { environment, credential, isActive: index === 0, ...nothing };
+  });
 }
 
 /** The first set's token, or the second's where the first is refused. */

@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { openTokenBackend } from "../app/token-backend.ts";
-import { ownersOf } from "../app/token-sources.ts";
+import { ownersOf, setsOf } from "../app/token-sources.ts";
 import { openUpstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
@@ -119,7 +119,7 @@ const probes: readonly ((run: OpenRun) => readonly Check[] | Promise<readonly Ch
 export async function* runChecks(run: Run): AsyncGenerator<Check> {
   const { config, clock } = run;
   yield* checkConfig(run);
-  const owned = ownersOf(config).flatMap((owner) => owner.sets);
+  const owned = [...ownersOf(config).values()].flatMap((owner) => setsOf(owner, config));
   const distinct = [...new Map(owned.map((set) => [set.tokenKey, set])).values()];
   const redis = await checkRedis(
     run,

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { type ConfiguredSet, ownersOf } from "../app/token-sources.ts";
+import { type ConfiguredSet, ownersOf, setsOf, type TokenOwner } from "../app/token-sources.ts";
 import { openUpstreams } from "../app/upstreams.ts";
 import { systemClock } from "../model/clock.ts";
 import { listNames } from "../model/names.ts";
@@ -30,11 +30,11 @@ export function createCommand(): Command {
 async function fetchTokens(options: Options): Promise<void> {
   const { environment, site, json = false } = options;
   const { config } = await loadOrRefuse(options.config);
-  const owners = ownersOf(config);
+  const owners = [...ownersOf(config).values()];
   const sets = owners
-    .filter((owner) => environment === undefined || owner.environment === environment)
+    .filter((owner) => environment === undefined || owner.environment.name === environment)
     .filter((owner) => site === undefined || owner.site === site)
-    .flatMap((owner) => owner.sets);
+    .flatMap((owner) => setsOf(owner, config));
   if (sets.length === 0) throw noneMatches(owners);
   const upstreams = openUpstreams(systemClock);
   await upstreams.prepare(config);
@@ -51,8 +51,8 @@ async function fetchTokens(options: Options): Promise<void> {
 }
 
 /** Names what there is: a name that is mistyped is found among them. */
-function noneMatches(owners: readonly { readonly environment: string; readonly site: string }[]): Error {
-  const there = owners.map(({ environment, site }) => `--environment ${environment} --site ${site}`);
+function noneMatches(owners: readonly TokenOwner[]): Error {
+  const there = owners.map(({ environment, site }) => `--environment ${environment.name} --site ${site}`);
   const fix = there.length === 0 ? "None is configured." : `Configured: ${listNames(there, 10)}.`;
   return usageFailure(`No credential set matches --environment and --site. ${fix}`);
 }

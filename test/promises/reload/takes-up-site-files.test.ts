@@ -7,24 +7,36 @@ import { call, order } from "../../../testkit/call.ts";
 import { ConfigFolder } from "../../../testkit/config-folder.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
+import { orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { plainEnvironment, startProgram, startServe } from "../../../testkit/run-program.ts";
 
 const sites = ["S1000000001", "S1000000002", "S1000000003"] as const;
 const [one, two, three] = sites;
 const secretOf = (site: string) => `canary-secret-of-${site}`;
-const contentOf = (site: string) => `keys: [ { identifier: K${site.slice(1)}, secret: { file: secrets/${site} } } ]\n`;
+/** Uses OAuth; the others sign. */
+const four = "S1000000004";
+const authorised = `credentials: [ { name: a, clientId: c4, clientSecret: { file: secrets/${four} }, audience: "https://api.example" } ]\n`;
+const contentOf = (site: string) =>
+  site === four ? authorised : `keys: [ { identifier: K${site.slice(1)}, secret: { file: secrets/${site} } } ]\n`;
 
-/** The built command with a folder of these sites, and the simulator, which knows three. */
+/** The built command with a folder of these sites, and the simulator, which knows four. */
 async function stage(written: readonly string[]) {
   const simulator = await startSimulator({
-    sites: sites.map((identifier) => {
+    sites: [...sites, four].map((identifier) => {
+      if (identifier === four) {
+        return {
+          identifier,
+          credentials: [{ clientId: "c4", clientSecret: secretOf(four), audience: "https://api.example" }],
+        };
+      }
       const key = { identifier: `K${identifier.slice(1)}`, secret: secretOf(identifier), isDefault: true };
       return { identifier, keys: [key] };
     }),
   });
   onTestFinished(() => simulator.stop());
   const folder = new ConfigFolder();
-  for (const site of sites) folder.write(`secrets/${site}`, secretOf(site));
+  for (const site of [...sites, four]) folder.write(`secrets/${site}`, secretOf(site));
   const write = (site: string, content = contentOf(site)) => folder.write(`sites.d/${site}.yaml`, content);
   for (const site of written) write(site);
   const port = await freePort();
@@ -36,6 +48,7 @@ status: { bind: "127.0.0.1:0" }
 environments:
   sandbox:
     baseUrl: ${simulator.apiUrl}
+    authUrl: ${simulator.loginUrl}
     allowPlaintext: true
     operations: [create_order]
     sites: { folder: sites.d }
@@ -49,6 +62,7 @@ environments:
   return {
     ...program,
     simulator,
+    port,
     file,
     write,
     nth,
@@ -111,6 +125,30 @@ it("while it serves", async () => {
     'site="none"',
   ]);
   expect(stdout() + stderr()).not.toContain("canary");
+});
+
+it.each([
+  ["its first order", []],
+  ["a later order", [200]],
+])("while an order of a site that goes is at the service, and of another one %s is half sent", async (_, before) => {
+  const { adminUrl, port, simulator, remove, send, nth, events } = await stage([one, two, four]);
+  for (const status of before) expect(await send(four)).toBe(status);
+  const hang = simulator.faults.add({ host: "api", kind: "hang" });
+  const signed = send(two);
+  await hang.whenPlayed(1);
+  const caller = await RawConnection.open(port);
+  const [head = ""] = rawPost({ more: [`Countersign-Site: ${four}`] }).split(orderText);
+  caller.write(`${head}${orderText.slice(0, 5)}`);
+  await whenInFlight({ adminUrl }, 2);
+  remove(two);
+  remove(four);
+  expect(await nth("sites_changed", 1)).toMatchObject({ removed: 2, names: [two, four] });
+  hang.release();
+  caller.write(orderText.slice(5));
+  expect(await signed).toBe(200);
+  expect(readAnswers(await caller.ended()).map(({ status }) => status)).toEqual([200]);
+  expect([await send(two), await send(four)]).toEqual(["site_not_configured", "site_not_configured"]);
+  expect(events("defect")).toEqual([]);
 });
 
 it("as check and doctor say", async () => {
