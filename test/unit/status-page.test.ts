@@ -220,25 +220,26 @@ describe("the status page", () => {
     );
   });
 
-  it("folds callers' mistakes, and what a thousand sites would push out of sight", () => {
+  it("folds callers' mistakes, and what a thousand sites would push out of sight; /status has the rest", () => {
     const [environment] = badNight.environments;
     const [site] = environment?.sites ?? [];
     const [credential] = badNight.credentials;
     if (environment === undefined || site === undefined || credential === undefined)
       throw new Error("the night has one");
-    const sites = Array.from({ length: 1_000 }, (_, index) => ({ ...site, identifier: `S${index}` }));
+    const sites = Array.from({ length: 1_100 }, (_, index) => ({ ...site, identifier: `S${index}` }));
     const credentials = sites.map(({ identifier }, index) => {
-      const isFailing = index >= 990;
+      const isFailing = index >= 1_090;
       return { ...credential, credential: `${identifier}/blue`, failingSince: isFailing ? ago(5) : undefined };
     });
     const { html: page } = renderPage({ ...badNight, environments: [{ ...environment, sites }], credentials });
     const unfolded = page.replace(/<details>.*?<\/details>/gs, "");
     expect(unfolded).not.toContain("operation_not_allowed");
     expect(page).toContain("operation_not_allowed");
-    expect(page).toContain("<summary>993 more</summary>");
+    expect(page).toContain("<summary>1,093 more</summary>");
     expect(page).toContain("And 7 more sets get no new token.");
-    expect(page).toContain("988 more sets");
-    expect(unfolded).toContain("<code>S999/blue</code>");
+    expect(page).toContain("1,088 more sets");
+    for (const more of [93, 88]) expect(page).toContain(`<a href="/status">/status</a> has ${more} more.`);
+    expect(unfolded).toContain("<code>S1099/blue</code>");
     expect(unfolded).not.toContain("<code>S500/blue</code>");
     expect(page).toContain("<code>S500/blue</code>");
   });

@@ -109,10 +109,21 @@ export function table<Row>(
   shown = shownRows,
 ): Html {
   const first = unfolded(caption, columns, rows.slice(0, shown));
-  const others = rows.slice(shown);
-  if (others.length === 0) return first;
-  const more = html`${showCount(others.length)} more`;
-  return html`${first}${folded(more, unfolded(`${caption}, continued`, columns, others))}`;
+  const showOthers = (others: readonly Row[]) => unfolded(`${caption}, continued`, columns, others);
+  return html`${first}${foldRest(rows.slice(shown), "more", showOthers)}`;
+}
+
+/** The most of one kind that a page lists: thousands take a browser seconds, and the process time that orders need. */
+const mostListed = 1_000;
+
+/** What is not shown at once: folded, and beyond a thousand left to /status. */
+export function foldRest<Item>(items: readonly Item[], what: string, show: (items: readonly Item[]) => Html): Html {
+  if (items.length === 0) return nothing;
+  const unlisted = items.length - mostListed;
+  const rest = html`<p class="soft"><a href="/status">/status</a> has ${showCount(unlisted)} more.</p>
+`;
+  const listed = html`${show(items.slice(0, mostListed))}${unlisted > 0 ? rest : nothing}`;
+  return folded(html`${showCount(items.length)} ${what}`, listed);
 }
 
 /**

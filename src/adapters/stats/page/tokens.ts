@@ -4,7 +4,7 @@ import type { CredentialStatus, TokenRequestStatus, TokenStatus } from "../token
 import {
   definitions,
   describeDuration,
-  folded,
+  foldRest,
   type Html,
   html,
   nothing,
@@ -39,11 +39,8 @@ export function tokens({ credentials, redis, at }: StatusSnapshot): Html {
   // What fails comes first where not all are shown.
   const isFine = ({ failingSince }: CredentialStatus) => (failingSince === undefined ? 1 : 0);
   const ordered = credentials.length <= shownSets ? credentials : credentials.toSorted((a, b) => isFine(a) - isFine(b));
-  const others = ordered.slice(shownSets);
   const cards = html`<p class="soft">Each bar runs from a token&rsquo;s issue to its expiry. In the shaded part it is refreshed while it is used.</p>
-${showCards(ordered.slice(0, shownSets))}${
-  others.length === 0 ? nothing : folded(html`${showCount(others.length)} more sets`, showCards(others))
-}`;
+${showCards(ordered.slice(0, shownSets))}${foldRest(ordered.slice(shownSets), "more sets", showCards)}`;
   const isEmpty = credentials.length === 0;
   return section("tokens", "Tokens", isEmpty ? html`<p class="soft">None: no site has OAuth credentials.</p>` : cards);
 }
