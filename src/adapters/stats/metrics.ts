@@ -246,11 +246,9 @@ export function createMetrics(source?: Source) {
       "Files of single sites that hold what is refused; some are served as they were before.",
       ["environment"],
       (from) =>
-        from
-          .configured()
-          .environments.flatMap(({ name, siteFolder }): Sample<"environment">[] =>
-            siteFolder === undefined ? [] : [[{ environment: name }, siteFolder.refused.length]],
-          ),
+        from.configured().environments.map(({ name, siteFolder }) => {
+          return [{ environment: name }, siteFolder?.refused.length ?? 0];
+        }),
     ),
     tokenCache: counter("countersign_token_cache_total", "Look-ups of a token by tier and result.", ["tier", "result"]),
     refreshLock: counter("countersign_refresh_lock_total", "Tries for the refresh lock by result.", ["result"]),
