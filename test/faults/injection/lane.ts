@@ -84,6 +84,8 @@ export class Lane {
     const green = { clientId: "green-id", clientSecret: canaries.green, audience };
     const keys = [{ identifier: "K2000000001", secret: canaries.key, isDefault: true }];
     const simulator = await startSimulator({
+      // `skip` moves clocks and no timers: a request on a connection from before it may end as much later as that may idle.
+      keepAliveTimeoutMs: 5_000,
       sites: [
         { identifier: sites.oauth, credentials: [blue, green] },
         { identifier: sites.hmac, keys },
