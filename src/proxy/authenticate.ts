@@ -94,12 +94,12 @@ export function stamp(parameters: readonly SentParameter[], unixSeconds: number)
  * parameter, never from an object, so neither `__proto__` nor a name that looks like an integer can change it.
  */
 export function serialise(parameters: readonly SentParameter[]): string {
-  let members = "";
+  let text = "";
   for (const { name, value, isPlain } of parameters) {
     // Names are of characters that need no escape.
-    members += `${members === "" ? "" : ","}"${name}":${isPlain ? `"${value}"` : JSON.stringify(value)}`;
+    text += `${text === "" ? "" : ","}"${name}":${isPlain ? `"${value}"` : JSON.stringify(value)}`;
   }
-  return `{${members}}`;
+  return `{${text}}`;
 }
 
 /**

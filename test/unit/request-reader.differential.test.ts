@@ -24,7 +24,7 @@ function readHere(bytes: Buffer): readonly [Reading, Buffer] {
     const body = new RequestBody(head, 1_000_000);
     const end = body.isComplete ? heads.position : body.read(bytes, heads.position);
     if (!body.isComplete) return ["incomplete", bytes];
-    const text = Buffer.from(body.whole(buffer) as Uint8Array).toString("latin1");
+    const text = Buffer.from(body.collect(buffer) as Uint8Array).toString("latin1");
     return [describeRequest(head.method, head.target, head.version, head.headers, text), bytes.subarray(0, end)];
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;

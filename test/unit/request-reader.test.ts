@@ -28,7 +28,7 @@ function read(pieces: readonly Buffer[]): string[] {
           position = request.body.read(piece, position);
         }
         if (!request.body.isComplete) continue;
-        seen.push(`${request.line}: ${Buffer.from(request.body.whole(buffer) as Uint8Array).toString("latin1")}`);
+        seen.push(`${request.line}: ${Buffer.from(request.body.collect(buffer) as Uint8Array).toString("latin1")}`);
         request = undefined;
       }
     }

@@ -88,7 +88,7 @@ export class RequestBody {
    * @param buffer asked for room as the bytes come, and before that for what was declared
    * @throws ProxyError body_too_large, what the buffer throws, and what `fail` was given
    */
-  whole(buffer: BodyBuffer): Uint8Array | Promise<Uint8Array> {
+  collect(buffer: BodyBuffer): Uint8Array | Promise<Uint8Array> {
     this.#isAsked = true;
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#kept.length > this.limitBytes) throw tooLarge(this.limitBytes);

@@ -80,9 +80,9 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     // The caller of a request that waited for its turn may have closed.
     if (this.#connection.isGone) throw closedEarly();
     if (this.#awaitsContinue) this.#invite();
-    const whole = body.whole(buffer);
-    if (whole instanceof Promise) this.#awaitBody(deadlineMs);
-    return whole;
+    const bytes = body.collect(buffer);
+    if (bytes instanceof Promise) this.#awaitBody(deadlineMs);
+    return bytes;
   }
 
   streamBody(): BodyStream | undefined {
