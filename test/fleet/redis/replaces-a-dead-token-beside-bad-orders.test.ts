@@ -1,10 +1,10 @@
 /** Rows 37 to 39: with one 401 in a hundred orders a revoked token is replaced, for three useless ones a minute. */
 import { Agent, createServer, request } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
-import type { Fleet } from "../../testkit/fleet.ts";
-import { listen } from "../../testkit/listen.ts";
-import { playFleet } from "../fleet/redis/fleet-over-redis.ts";
-import { print } from "../fleet/redis/load.ts";
+import type { Fleet } from "../../../testkit/fleet.ts";
+import { listen } from "../../../testkit/listen.ts";
+import { playFleet } from "./fleet-over-redis.ts";
+import { print } from "./load.ts";
 
 const replicas = 4;
 const perSecond = 100;
