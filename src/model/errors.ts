@@ -43,7 +43,7 @@ const rows = {
   duplicate_parameter: {
     status: 400,
     title: "Parameter given twice",
-    meaning: "Two names are equal after JSON unescaping; which value was meant cannot be known.",
+    meaning: "Two names are equal after JSON unescaping.",
   },
   secret_in_body: {
     status: 400,
@@ -70,7 +70,7 @@ const rows = {
   site_not_configured: {
     status: 403,
     title: "Site not configured",
-    meaning: "The site or key identifier is not configured in the environment of this listener.",
+    meaning: "The environment of this listener has no such site or key.",
   },
   auth_not_configured: {
     status: 403,
@@ -98,17 +98,17 @@ const rows = {
   caller_not_allowed: {
     status: 403,
     title: "Caller not allowed",
-    meaning: "The caller is known, and the operation or the site is not in its `operations` or `sites`.",
+    meaning: "The operation or the site is not in the caller's `operations` or `sites`.",
   },
   caller_rate_limited: {
     status: 429,
     title: "Caller makes too many requests",
-    meaning: "The caller makes more than its `requestsPerSecond`. Retry-After says when to come back.",
+    meaning: "The caller makes more than its `requestsPerSecond`.",
   },
   request_timeout: {
     status: 408,
     title: "Request not received in time",
-    meaning: "The head or the body of the request arrived too slowly.",
+    meaning: "Its head or body arrived too slowly.",
   },
   body_too_large: {
     status: 413,
@@ -165,7 +165,7 @@ const rows = {
   version_mismatch: {
     status: 422,
     title: "Version differs from the site's",
-    meaning: "The body's `version` is not the version configured for the site.",
+    meaning: "The body's `version` is not the site's.",
   },
   site_conflict: {
     status: 422,
@@ -185,7 +185,7 @@ const rows = {
   credentials_refused: {
     status: 502,
     title: "Credentials refused by the authorization server",
-    meaning: "The authorization server refused every configured credential set of the site.",
+    meaning: "It refused every credential set of the site.",
   },
   upstream_reset: {
     status: 502,
@@ -203,8 +203,7 @@ const rows = {
   token_unavailable: {
     status: 503,
     title: "No token available",
-    meaning:
-      "No valid token, and the authorization server did not issue one in time. Retry-After says when to come back.",
+    meaning: "No valid token, and the authorization server did not issue one in time.",
   },
   overloaded: {
     status: 503,
@@ -214,7 +213,7 @@ const rows = {
   draining: {
     status: 503,
     title: "Shutting down",
-    meaning: "The process is ending and its time for open requests has run out.",
+    meaning: "The process ends, and the time for open requests is over.",
   },
   body_incomplete: {
     status: 400,
@@ -239,8 +238,7 @@ const rows = {
     only: "once",
     status: 409,
     title: "First request in progress",
-    meaning:
-      "A request with this Countersign-Once is still under way at this one's deadline. Retry-After says when to ask again.",
+    meaning: "The first request with this Countersign-Once is still under way at this one's deadline.",
   },
   once_key_reused: {
     only: "once",
@@ -252,8 +250,7 @@ const rows = {
     only: "once",
     status: 503,
     title: "Repetitions cannot be told",
-    meaning:
-      "Whether a request with this Countersign-Once was sent before cannot be looked up: there is no Redis, or it does not answer.",
+    meaning: "Whether this Countersign-Once was used cannot be looked up: there is no Redis, or it does not answer.",
   },
   callback_not_genuine: {
     only: "callback",
@@ -271,8 +268,7 @@ const rows = {
     only: "callback",
     status: 503,
     title: "Callback from the future",
-    meaning:
-      "A genuine callback's timestamp is more than 10 minutes ahead of this machine's clock: a clock is wrong. Retry-After says when it passes.",
+    meaning: "A genuine callback's timestamp is more than 10 minutes ahead of this clock: one of the two is wrong.",
   },
   callback_replayed: {
     only: "callback",
@@ -284,14 +280,13 @@ const rows = {
     only: "callback",
     status: 503,
     title: "Callback in delivery",
-    meaning: "The same callback is being delivered at this moment. Retry-After says when to come back.",
+    meaning: "The same callback is just being delivered.",
   },
   replay_store_unavailable: {
     only: "callback",
     status: 503,
     title: "Replays cannot be told",
-    meaning:
-      "With `replay: strict`, whether a callback was delivered before cannot be told. Retry-After says when to come back.",
+    meaning: "With `replay: strict`: whether the callback was delivered before is not known.",
   },
   application_unreachable: {
     only: "callback",
@@ -318,7 +313,7 @@ const rows = {
     status: 500,
     title: "Internal error",
     outcomes: ["not_sent", "unknown"],
-    meaning: "A defect in Countersign. The outcome is stated as far as it is known.",
+    meaning: "A defect in Countersign.",
   },
 } as const satisfies Record<string, Omit<Failure, "outcomes"> & Partial<Failure>>;
 

@@ -69,17 +69,17 @@ export function createMetrics(source?: Source) {
     ),
     answers: counter(
       "countersign_answers_total",
-      "The same by environment and class of status (2xx to 5xx); alerts and ratios count on its starting at 0.",
+      "The same by environment and class of status (2xx to 5xx), from 0 on.",
       ["environment", "auth", "by", "status_class"],
     ),
     unknownOutcomes: counter(
       "countersign_unknown_outcomes_total",
-      "Requests that may have had an effect: written to the service, and no answer decides what became of them (none, an incomplete one, or a 5xx). Safe methods (GET, HEAD, OPTIONS, TRACE) never count.",
+      "Requests that may have had an effect: written to the service, which gave no whole answer, or a 5xx. Safe methods (GET, HEAD, OPTIONS, TRACE) never count.",
       ["environment", "site"],
     ),
     callerRequests: counter(
       "countersign_caller_requests_total",
-      "Requests by the configured name of their caller, at listeners whose callers are named, and by outcome.",
+      "Requests by the name of their caller, where callers are named, and by outcome.",
       ["listener", "caller", "outcome"],
       ["by", "status", "code"],
     ),
@@ -181,7 +181,7 @@ export function createMetrics(source?: Source) {
     ]),
     callbacksUnguarded: counter(
       "countersign_callbacks_unguarded_total",
-      "Callbacks that the application may get twice: what was delivered before was not known, or could not be written.",
+      "Callbacks that the application may get twice.",
       ["environment"],
       ["listener"],
     ),
@@ -243,7 +243,7 @@ export function createMetrics(source?: Source) {
     ),
     siteFilesRefused: gauge(
       "countersign_site_files_refused",
-      "Files of single sites that hold what is refused; some are served as they were before.",
+      "Files of single sites that are refused.",
       ["environment"],
       (from) =>
         from.configured().environments.map(({ name, siteFolder }) => {

@@ -10,7 +10,7 @@ const application = mapping("The application that genuine callbacks are handed t
   timeout: duration("10s", 100, 60_000).describe(
     "From the complete callback to the end of the application's answer, within timeouts.request; 100ms to 60s.",
   ),
-  tls: tlsFiles.prefault({}).describe("TLS towards the application. Certificates are always verified."),
+  tls: tlsFiles.prefault({}).describe("TLS towards the application."),
   allowPlaintext: flag(false).describe(
     "Allow http:// beyond loopback: anyone in between can read callbacks, and forge `Countersign-Verified`.",
   ),

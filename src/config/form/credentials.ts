@@ -85,17 +85,13 @@ export const credentialSet = z
       clientId: printable.describe("Client ID (spec 2.3)."),
       clientSecret: secretSource
         .optional()
-        .describe(
-          "Where the Client Secret is (spec 2.3): `{ file: … }` or `{ env: … }`. For clientAuth post and basic.",
-        ),
+        .describe("Where the Client Secret is (spec 2.3). For clientAuth post and basic."),
       audience: printable
         .optional()
         .describe("Value to send as audience when requesting a token (spec 2.3). With `token.url` it may be left out."),
       privateKey: secretSource
         .optional()
-        .describe(
-          "Where the client's private key is (PEM, or a JWK): `{ file: … }` or `{ env: … }`. For private_key_jwt.",
-        ),
+        .describe("Where the client's private key is (PEM, or a JWK). For private_key_jwt."),
       token: tokenSettings.optional(),
     }),
   ])

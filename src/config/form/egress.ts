@@ -121,17 +121,13 @@ const proxied = mapping("A forward proxy: each connection goes through a tunnel 
   proxy: codec(proxyUrlForm, "http://proxy.example:3128").describe(
     "Address of the proxy, `http://host:port` or `https://host:port`. User and password go into auth.",
   ),
-  auth: secretSource
-    .optional()
-    .describe(
-      "Where `user:password` for the proxy is, in one line: `{ file: … }` or `{ env: … }`. Sent as HTTP Basic.",
-    ),
+  auth: secretSource.optional().describe("Where `user:password` for the proxy is, in one line. Sent as HTTP Basic."),
   noProxy: listOf(codec(noProxyForm, ".cluster.local"))
     .default([])
     .describe(
       "What is reached without the proxy: `host` (with its subdomains), `.host` (its subdomains), an address, `10.0.0.0/8`, each with `:port` if wanted but for the last, or `*`. Loopback always is.",
     ),
-  tls: tlsFiles.prefault({}).describe("TLS towards a proxy with https://. Certificates are always verified."),
+  tls: tlsFiles.prefault({}).describe("TLS towards a proxy with https://."),
 });
 
 export const egress = z

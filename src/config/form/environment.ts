@@ -72,9 +72,7 @@ export const environmentSchema = mapping(
       .union([z.record(siteIdentifier, siteInEffect), siteFolder])
       .describe("Sites by Site Identifier (S…, spec 5.3), or `folder`: where each has a file of its own."),
     allowPlaintext: flag(false).describe("Allow http:// for baseUrl and authUrl; for tests and the simulator."),
-    tls: tlsFiles
-      .prefault({})
-      .describe("TLS towards the service and the authorization server. Certificates are always verified."),
+    tls: tlsFiles.prefault({}).describe("TLS towards the service and the authorization server."),
     keepAlive: mapping("How long connections to the service and the authorization server are kept.", {
       requests: z
         .int()

@@ -24,7 +24,7 @@ export const redis = mapping("Where replicas share tokens; for `tokens.cache: re
     .describe(
       "ACL user, of every node, or `{ file: … }` where its name is; needs password. Default: Redis's own default user.",
     ),
-  password: secretSource.optional().describe("Where its password is: `{ file: … }` or `{ env: … }`."),
+  password: secretSource.optional().describe("Where its password is."),
   tls: tlsFiles
     .describe("TLS towards Redis: `tls: {}` turns it on for sentinel and cluster; with url write rediss://.")
     .optional(),

@@ -13,7 +13,7 @@ const version = z
 
 const signingKey = mapping("One HMAC key pair.", {
   identifier: keyIdentifier.describe("Key Identifier, K… (spec 5.3); unique in its environment."),
-  secret: secretSource.describe("Where the API secret key is: `{ file: … }` or `{ env: … }`."),
+  secret: secretSource.describe("Where the API secret key is."),
   version: version
     .optional()
     .describe("API version of the key; must be the site's (spec 5.2 rule 6). Default: the site's."),

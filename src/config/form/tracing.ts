@@ -6,8 +6,8 @@ const otlp = mapping("The collector, which takes OTLP over HTTP in JSON.", {
   headers: z
     .record(headerName, secretSource)
     .default({})
-    .describe("Headers of each export, such as an API key or a tenant: `{ file: … }` or `{ env: … }` for each."),
-  tls: tlsFiles.prefault({}).describe("TLS towards the collector. Certificates are always verified."),
+    .describe("Headers of each export, such as an API key or a tenant."),
+  tls: tlsFiles.prefault({}).describe("TLS towards the collector."),
 });
 
 export const tracing = mapping("Spans by OpenTelemetry, off without this section (docs/tracing.md).", {
