@@ -53,7 +53,8 @@ export async function follow({ page, heading, prints }: TryIt): Promise<void> {
     .replace("simulate", simulate)
     .replace(/^(?=.* &$)/gm, ">>'%JOBS' 2>&1 ");
   const printedByJobs = join(folder.path, "jobs.log");
-  const script = `set -m; cd '${folder.path}'; EXAMPLES=$PWD/examples PATH=$PWD/bin:$PATH\n${apart.replaceAll("%JOBS", printedByJobs)}\nwait`;
+  const [ready] = /^ready\(\) .*$/m.exec(readFileSync("docs/install.md", "utf8")) ?? [];
+  const script = `set -m; cd '${folder.path}'; EXAMPLES=$PWD/examples PATH=$PWD/bin:$PATH\n${ready}\n${apart.replaceAll("%JOBS", printedByJobs)}\nwait`;
   const shell = startProgram("bash", ["-c", script], plainEnvironment());
   await shell.ended;
   const own = new Map([...ports].map(([port, other]) => [other, port]));
