@@ -27,7 +27,7 @@ interface Options {
 
 export function createCommand(): Command {
   return new Command("demo")
-    .description("Show Countersign at work: simulator and proxy on this machine, no account, Redis or Docker needed.")
+    .description("Show Countersign at work: simulator and proxy on this machine.")
     .option("--folder <folder>", "put configuration, secrets and log into this new folder, removed at the end")
     .option(
       "--once",

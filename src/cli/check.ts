@@ -15,7 +15,7 @@ interface Options {
 
 export function createCommand(): Command {
   return new Command("check")
-    .description("Check a configuration with everything it names, and print it as it is in effect, with every default.")
+    .description("Check a configuration with everything it names, and print it with every default.")
     .addOption(configOption())
     .option("--json", "print the result as JSON")
     .action((options: Options) => (options.json ? checkAsJson(options.config) : checkForPeople(options.config)));

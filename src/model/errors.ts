@@ -87,7 +87,7 @@ const rows = {
   caller_not_authenticated: {
     status: 407,
     title: "Caller not authenticated",
-    meaning: "The listener asks its callers for a token, and got none that it knows.",
+    meaning: "The listener wants a token, and got none that it knows.",
   },
   caller_not_known: {
     status: 403,
@@ -108,7 +108,7 @@ const rows = {
   request_timeout: {
     status: 408,
     title: "Request not received in time",
-    meaning: "Its head or body arrived too slowly.",
+    meaning: "The request's head or body arrived too slowly.",
   },
   body_too_large: {
     status: 413,
@@ -185,7 +185,7 @@ const rows = {
   credentials_refused: {
     status: 502,
     title: "Credentials refused by the authorization server",
-    meaning: "It refused every credential set of the site.",
+    meaning: "The authorization server refused every credential set of the site.",
   },
   upstream_reset: {
     status: 502,
@@ -198,7 +198,7 @@ const rows = {
     status: 502,
     title: "Answer of the service not understood",
     outcomes: unknown,
-    meaning: "The service answered with something that is not HTTP/1.1, or is not the answer to this request.",
+    meaning: "The service's answer is not HTTP/1.1, or not to this request.",
   },
   token_unavailable: {
     status: 503,
@@ -219,7 +219,7 @@ const rows = {
     status: 400,
     title: "Body not received in full",
     outcomes: unknown,
-    meaning: "Pass-through routes only: the body broke off or stood still after the request had been sent on.",
+    meaning: "Pass-through routes only: the body broke off or stood still after the head was sent.",
   },
   upstream_timeout: {
     status: 504,
@@ -232,7 +232,7 @@ const rows = {
     status: 409,
     title: "Already sent",
     meaning:
-      "A request with this Countersign-Once was sent before, and its answer is not known or not kept; `first` says what is. The outcome is that of the repetition.",
+      "A request with this Countersign-Once was sent before, and its answer is not known or not kept; `first` says what is.",
   },
   once_in_progress: {
     only: "once",
@@ -274,7 +274,7 @@ const rows = {
     only: "callback",
     status: 409,
     title: "Callback replayed",
-    meaning: "The application has taken a callback with this signature already, and this one has other bytes.",
+    meaning: "The application has taken a callback with this signature, and this one has other bytes.",
   },
   callback_in_delivery: {
     only: "callback",
@@ -292,7 +292,7 @@ const rows = {
     only: "callback",
     status: 502,
     title: "Application unreachable",
-    meaning: "No connection to the application that a callback is for: refused, DNS, or TLS.",
+    meaning: "No connection to a callback's application: refused, DNS, or TLS.",
   },
   application_failed: {
     only: "callback",

@@ -131,8 +131,7 @@ export const configSchema = mapping("Configuration of Countersign.", {
   drain,
   docs: mapping("Where this documentation is.", {
     baseUrl: url("https://docs.example/countersign").describe(
-      "Where its site is, as `npm run docs` makes it. The `type` of a failure leads into docs/reference/errors.html there; " +
-        "without this to the documents of the release, and to none (a URN) in a build that is not released.",
+      "Where its site is, as `npm run docs` makes it. The `type` of a failure leads into docs/reference/errors.html there.",
     ),
   }).optional(),
   acknowledge: listOf(z.enum(warningCodes))
