@@ -240,11 +240,13 @@ export function openTokens(
     const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
     const candidates = openSources(owner, config);
     const parts = { environment: owner.environment.name, owner: owner.site, candidates, tokenTimeoutMs, clock, report };
-    for (const { slot, tokenCacheKey } of setsOf(owner, config)) activeKeys.set(slot, tokenCacheKey);
     const failover = failovers.prepare(config, key, () => new CredentialFailover(parts), requestMs);
     failover.use(parts);
     return failover;
   }
+
+  const keysOf = (owner: TokenOwner, config: Config) =>
+    setsOf(owner, config).map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey] as const);
 
   /** An owner whose tokens somebody needs, or may: all but those of thousands that have not been asked for. */
   const isOpen = ([key, { isLazy }]: [string, TokenOwner]) => !isLazy || failovers.get(key) !== undefined;
@@ -273,8 +275,9 @@ export function openTokens(
       for (const [key, owner] of former)
         if (committed !== undefined && !owners.has(key) && failovers.get(key) === undefined)
           open(key, owner, committed);
-      activeKeys = new Map();
-      for (const [key, owner] of [...owners].filter(isOpen)) open(key, owner, config);
+      const wanted = [...owners].filter(isOpen);
+      for (const [key, owner] of wanted) open(key, owner, config);
+      activeKeys = new Map(wanted.flatMap(([, owner]) => keysOf(owner, config)));
       committed = config;
       for (const resources of [failovers, sets, limits, backends]) resources.commit(config);
     },
@@ -287,6 +290,7 @@ export function openTokens(
       if (isClosed) throw new ProxyError("draining", "Countersign is shutting down and asks for no more tokens.");
       const owner = owners.get(key);
       if (owner === undefined || committed === undefined) throw new Error("every site with credentials has a source");
+      for (const [slot, tokenCacheKey] of keysOf(owner, committed)) activeKeys.set(slot, tokenCacheKey);
       return open(key, owner, committed);
     },
 
