@@ -143,7 +143,7 @@ function createEnvironment(): Environment {
     baseUrl: { origin: "https://api.example", scheme: "https", host: "api.example", port: 443, path: "/json-api" },
     authUrl: undefined,
     operations: new Set(["create_order"]),
-    defaultSite: undefined,
+    defaultSite: site.identifier,
     sites: new Map([[site.identifier, site]]),
     siteOfKey: new Map([[key.identifier, site]]),
     undecided: "5xx",
