@@ -9,6 +9,7 @@ const long: readonly string[] = [
   "test/clients/outwait-countersign.test.ts",
   "test/clients/do-what-the-page-says.test.ts",
   "test/fleet/redis/delivers-a-callback-once.test.ts",
+  "test/fleet/redis/replaces-a-dead-token-beside-bad-orders.test.ts",
   "test/faults/is-back-at-once-after-a-kill.redis.test.ts",
   "test/faults/outlives-idle-connections.test.ts",
   "test/fleet/redis/asks-once-for-a-refused-set.test.ts",
