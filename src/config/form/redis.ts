@@ -22,7 +22,7 @@ export const redis = mapping("Where replicas share tokens; for `tokens.cache: re
     .union([text, inFile])
     .optional()
     .describe(
-      "ACL user, of every node, or `{ file: … }` where its name is; needs password. Default: Redis's own default user.",
+      "ACL user, of every node, or `{ file: … }` where its name is; needs password. The file may be password's: its name is then the first line, the password the second. Default: Redis's own default user.",
     ),
   password: secretSource.optional().describe("Where its password is."),
   tls: tlsFiles

@@ -4,13 +4,16 @@ import type { TokensConfig } from "../config.ts";
 import type { SecretSource } from "../form/fields.ts";
 import type { RawRedis } from "../form/redis.ts";
 import { isLocal } from "../form/values.ts";
-import type { LoadContext } from "./load-context.ts";
+import type { Content, LoadContext } from "./load-context.ts";
 import { loadTls } from "./tls.ts";
 import { repeats } from "./uniqueness.ts";
 
 const sixtyFourHexDigits = /^[0-9a-f]{64}$/i;
 const oneDigitOnly = /^(.)\1*$/i;
 const makeKey = "make one with `countersign keygen`";
+
+type Login = Pick<RedisAccess, "username" | "password">;
+const noLogin: Login = { username: undefined, password: undefined };
 
 /** A node that is given by its URL, and where. */
 interface NodeByUrl {
@@ -53,12 +56,34 @@ export async function loadRedis(
   }
   warnOfPlaintext(raw, nodes, context);
   const encryptionKeys = await loadEncryptionKeys(raw.encryptionKeys, context.in("encryptionKeys"));
-  const password = raw.password && (await context.in("password").loadSecret(raw.password));
+  const { username, password } = await loadLogin(raw, context);
   const tls = raw.tls && (await loadTls(raw.tls, context.in("tls")));
-  const { username: given } = raw;
-  const username = typeof given === "object" ? await context.in("username").readText(given.file, "user name") : given;
   if (place === undefined || encryptionKeys === undefined) return undefined;
   return { place, lockNodes: raw.lockNodes, username, password, tls, encryptionKeys };
+}
+
+/** The user and the password: each where it is written, or both of one file. */
+async function loadLogin({ username: user, password: source }: RawRedis, context: LoadContext): Promise<Login> {
+  const at = context.in("password");
+  const content = source && (await at.readSecret(source));
+  if (typeof user === "object" && source !== undefined && "file" in source && source.file === user.file) {
+    return content === undefined ? noLogin : splitLogin(content, at);
+  }
+  const username = typeof user === "object" ? await context.in("username").readText(user.file, "user name") : user;
+  return { username, password: content && at.makeSecret(content) };
+}
+
+/** A file with both, which are then renewed together: the user name on the first line, the password on the second. */
+function splitLogin({ bytes, origin }: Content, context: LoadContext): Login {
+  const end = bytes.indexOf("\n");
+  const username = bytes.subarray(0, Math.max(end, 0)).toString("latin1").replace(/\r$/, "");
+  const secret = bytes.subarray(end + 1);
+  if (/^[\x21-\x7e]+$/.test(username) && secret.length > 0) {
+    return { username, password: context.makeSecret({ bytes: secret, origin }) };
+  }
+  const fix = "write the user name on the first line, and the password on the second";
+  context.report("the file does not hold a user name and a password", fix, origin);
+  return noLogin;
 }
 
 /** Where the shared cache is: exactly one of url, sentinel and cluster. */

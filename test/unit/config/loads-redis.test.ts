@@ -9,7 +9,8 @@ const otherKey = tokenKey.replace("0", "F");
 
 async function accessOf(settings: string, keys = "{ file: token-key }"): Promise<RedisAccess> {
   const keyFiles = { "token-key": `${tokenKey}\n`, "other-key": otherKey };
-  const folder = new ConfigFolder({ ...keyFiles, ca: authority, cert: clientCertificate, key: clientKey });
+  const login = "user-of-the-hour\r\na-token-of-the-platform\n";
+  const folder = new ConfigFolder({ ...keyFiles, login, ca: authority, cert: clientCertificate, key: clientKey });
   const redis = `redis: { ${settings}, encryptionKeys: [ ${keys} ] }\n`;
   const { tokens } = (await folder.loadSound(`${sound}tokens: { cache: redis }\n${redis}`)).config;
   if (tokens.cache === "memory") throw new Error("tokens are kept in memory");
@@ -57,6 +58,12 @@ test("the user and both passwords", async () => {
   expect(username).toBe("u");
   expect(password?.reveal()).toBe("canary-client-secret-main");
   expect(place.kind === "sentinel" && place.password?.reveal()).toBe("canary-client-secret-green");
+});
+
+test("the user and the password of one file", async () => {
+  const { username, password } = await accessOf("url: redis://a, username: { file: login }, password: { file: login }");
+  expect(username).toBe("user-of-the-hour");
+  expect(password?.reveal()).toBe("a-token-of-the-platform");
 });
 
 test("more masters for the lock, in their order", async () => {

@@ -85,6 +85,14 @@ const redis = [
     withRedis("url: rediss://a, username: countersign, password: { file: DIR/nothing }"),
     ["redis.password", /ENOENT/, /create the file/],
   ),
+  ...["canary-of-one-line-alone", "two words\ncanary-of-a-secret", "\ncanary-of-a-secret"].map((login) =>
+    fault(
+      `a file for user and password that holds ${JSON.stringify(login)}`,
+      withRedis("url: rediss://a, username: { file: DIR/login }, password: { file: DIR/login }"),
+      ["redis.password", /user name and a password/, /first line.*second/],
+      { files: { login } },
+    ),
+  ),
   fault(
     "a Sentinels' password whose file is empty",
     withRedis('sentinel: { name: m, nodes: ["a:1"], password: { file: DIR/empty } }'),
