@@ -269,7 +269,7 @@ export function openTokens(
     },
 
     commit(config: Config): void {
-      const former = [...owners];
+      const former = owners;
       owners = ownersOf(config);
       // A request that is under way may still ask for the tokens of a site that goes.
       for (const [key, owner] of former)
