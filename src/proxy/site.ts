@@ -72,10 +72,11 @@ function lookUp(
   const asked = givenIn === "Countersign-Site" && shortIdentifier.test(identifier) ? `, ${identifier},` : "";
   const { sites = "any" } = caller ?? {};
   const usable = [...environment.sites.keys()].filter((each) => sites === "any" || sites.has(each));
+  const known = usable.length === 0 ? "No site can be used here" : `Sites that can be used here: ${listNames(usable)}`;
   throw new ProxyError(
     "site_not_configured",
     `The site or key in ${givenIn}${asked} is not configured in environment ${environment.name}, ` +
-      `which this listener serves. Sites that can be used here: ${listNames(usable)}.`,
+      `which this listener serves. ${known}.`,
     { causedBy: givenIn },
   );
 }

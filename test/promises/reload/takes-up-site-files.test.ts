@@ -151,6 +151,17 @@ it.each([
   expect(events("defect")).toEqual([]);
 });
 
+it("and says so where the folder has none", async () => {
+  const { port, remove, nth } = await stage([one]);
+  remove(one);
+  await nth("sites_changed", 1);
+  const { json } = await call(`http://127.0.0.1:${port}`, order, { headers: { "Countersign-Site": one } });
+  expect([json.code, json.detail]).toEqual([
+    "site_not_configured",
+    expect.stringMatching(/listener serves\. No site can be used here\. Nothing was sent\.$/),
+  ]);
+});
+
 it("as check and doctor say", async () => {
   const { file, write } = await stage([one]);
   const run = async (...args: readonly string[]) => {
