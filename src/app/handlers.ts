@@ -28,7 +28,7 @@ export type ServingOn = Omit<Serving, "settings"> & {
 };
 
 interface HandlersParts extends Pick<RequestHandlerParts, "clock" | "report" | "tokensOf" | "buffers"> {
-  readonly upstreams: Pick<Upstreams, "send" | "sendStream" | "deliverTo">;
+  readonly upstreams: Pick<Upstreams, "sendTo" | "sendStreamTo" | "deliverTo">;
   readonly tracerOf: (config: Config) => Tracer | undefined;
   readonly claimsOf: (config: Config) => ClaimStore;
 }
@@ -86,13 +86,13 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
       };
       const concurrency = limitOf("operations", name, config);
       const toStreams = limitOf("streams", name, config);
-      const { send, sendStream } = upstreams;
+      const send = upstreams.sendTo(context.environment);
       const main = createRequestHandler({ ...own, send, concurrency, slowAnswers: new SlowAnswers() }, context);
       const routes = context.environment.passThrough;
       if (routes === undefined) return servingWith(main, callersTlsOf(callers), config);
       const streaming = {
         ...own,
-        sendStream,
+        sendStream: upstreams.sendStreamTo(context.environment),
         shutdown: shutdown.signal,
         concurrency: toStreams,
         slowAnswers: new SlowAnswers(),

@@ -71,12 +71,16 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
   }
 
   return {
-    /** To the services. */
-    send: ((request, deadlineMs, onConnected) =>
-      opened(poolOf.get(request.environment)).exchange(request, deadlineMs, onConnected)) satisfies Send,
+    /** To the service of an environment. */
+    sendTo(environment: Environment): Send {
+      const pool = opened(poolOf.get(environment));
+      return (request, deadlineMs, onConnected) => pool.exchange(request, deadlineMs, onConnected);
+    },
     /** The same of pass-through routes, on connections of their own. */
-    sendStream: ((request, control) =>
-      opened(streamPoolOf.get(request.environment)).send(request, control)) satisfies SendStream,
+    sendStreamTo(environment: Environment): SendStream {
+      const pool = opened(streamPoolOf.get(environment));
+      return (request, control) => pool.send(request, control);
+    },
     /**
      * To an authorization server.
      * @param authPoolKey see `authPoolKey`; of a configuration that was prepared

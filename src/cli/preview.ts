@@ -71,7 +71,7 @@ async function preview(options: Options): Promise<void> {
       return { status: 200, headers: [], body: new Uint8Array(), discard: () => {} };
     },
   });
-  if (sent !== undefined) printRequest(sent, options.json === true);
+  if (sent !== undefined) printRequest(sent, environment, options.json === true);
   else if (response !== undefined) printRefusal(response, options.json === true);
 }
 
@@ -106,7 +106,7 @@ function explainSignature(body: string, { sites, siteOfKey }: Environment) {
   return { key, stringToSign: stringToSign([...parameters.values()], site.exempt) };
 }
 
-function printRequest({ environment, path, headers, render }: UpstreamRequest, asJson: boolean): void {
+function printRequest({ path, headers, render }: UpstreamRequest, environment: Environment, asJson: boolean): void {
   const body = render();
   const signed = explainSignature(body, environment);
   const url = `${environment.baseUrl.origin}${path}`;

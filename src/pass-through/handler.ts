@@ -72,7 +72,7 @@ function prepare(
   const upgrades = body === undefined && route.upgrade === "websocket" && asksForWebSocket(method, request.headers);
   buffer.chargeBody(body === undefined ? 0 : bodyBytes, 0);
   const headers = headersUpstream(request.headers, environment, context.event.requestId);
-  return { environment, method, path, headers, upgrades, body, choice: { environment, ...choice }, route };
+  return { method, path, headers, upgrades, body, choice: { environment, ...choice }, route };
 }
 
 /** The request headers that are sent: all that are meant for the service, as they came. */

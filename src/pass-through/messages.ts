@@ -1,6 +1,5 @@
 import type { Duplex } from "node:stream";
 import type { HeaderLines } from "../http/headers.ts";
-import type { Environment } from "../model/environment.ts";
 import type { CallerRequest, UpstreamResponse } from "../proxy/messages.ts";
 
 /** A request's body, taken at the pace of whatever it is passed on to. */
@@ -49,7 +48,6 @@ export interface Passage {
 
 /** One attempt of a request whose body is passed on as it comes. */
 export interface StreamedRequest {
-  readonly environment: Environment;
   readonly method: string;
   /** With its query; sent unchanged. */
   readonly path: string;

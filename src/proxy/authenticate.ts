@@ -56,7 +56,7 @@ export function authenticate(
     case "oauth": {
       const authorization = authorizationOf(material.token);
       const render = () => serialise(stamp(parameters, unixSeconds()));
-      return { environment, path, headers: [...headers, "authorization", authorization], render };
+      return { path, headers: [...headers, "authorization", authorization], render };
     }
     case "hmac": {
       const render = () => {
@@ -64,7 +64,7 @@ export function authenticate(
         const signature = sign(stringToSign(stamped, site.exempt), material.key.secret);
         return serialise([...stamped, { name: "signature", value: signature, isPlain: true }]);
       };
-      return { environment, path, headers, render };
+      return { path, headers, render };
     }
   }
 }

@@ -116,7 +116,6 @@ export interface PreparedRequest {
 
 /** One attempt, ready to be written. */
 export interface UpstreamRequest {
-  readonly environment: Environment;
   /** Base path and operation, e.g. `/json-api/create_order`. */
   readonly path: string;
   readonly headers: HeaderLines;

@@ -196,9 +196,9 @@ class RecordedTrace implements RequestTrace {
     };
   }
 
-  #describeAttempt({ environment, path }: UpstreamRequest, spanId: string, more: Attributes) {
+  #describeAttempt({ path }: UpstreamRequest, spanId: string, more: Attributes) {
     const { site, credential, key, operationLabel } = this.#event;
-    const { baseUrl } = environment;
+    const { baseUrl } = this.#listener.environment;
     const route = routeOf(operationLabel);
     const template = route === undefined ? undefined : `${baseUrl.path}${route}`;
     const resent = this.#attempts.length;

@@ -11,8 +11,9 @@ import { type Check, type CheckResult, type Explanations, explain, fail, type Op
 export async function checkSend(run: OpenRun): Promise<Check[]> {
   const { chosen } = run;
   if (chosen === undefined) return [];
-  const { send, tokenEndpointOf } = run.upstreams;
+  const { sendTo, tokenEndpointOf } = run.upstreams;
   const { environment, operation } = chosen;
+  const send = sendTo(environment);
   const about = { topic: "send" as const, environment: environment.name, subject: operation };
   const sent = timed(run, about, async () => {
     // Tokens of the other environments are not asked for.
