@@ -5,34 +5,58 @@ import { basename, join, resolve } from "node:path";
 import { build } from "esbuild";
 
 /**
- * Bundles a program. What esbuild would share among its commands becomes a file for each group of them that shares it, so what
- * starts most is a program of its own.
+ * Bundles a program. A command's code stays in files of its own, which no other command loads.
  * @param entries files of the program; the one called main is its command
- * @param alone a file that one of them imports dynamically, which is bundled apart
+ * @param replaced files, each with the one that the bundle has in its place
  */
-export async function bundle(entries, folder, alone) {
-  const metafiles = [await bundleTogether(entries, folder, alone)];
-  if (alone !== undefined) metafiles.push(await bundleTogether({ [nameOf(alone)]: alone }, folder));
+export async function bundle(entries, folder, replaced = []) {
+  const metafiles = [await bundleModules(entries, folder, replaced)];
+  // What starts most is one script, for which V8 can keep what it compiles.
+  for (const [file] of replaced) metafiles.push(await bundleScript(file, join(folder, "bundled")));
   chmodSync(join(folder, "main.js"), 0o755);
   const inputs = Object.assign({}, ...metafiles.map((metafile) => metafile.inputs));
   const licences = packagesOf(inputs).map((name) => `${name}\n\n${licenceOf(name)}`);
   writeFileSync(join(folder, "third-party-licenses.txt"), licences.join(`\n${"-".repeat(80)}\n\n`));
 }
 
-/** Where a file that is bundled apart lies. */
-function nameOf(file) {
-  return `bundled/${basename(file, ".ts")}`;
-}
-
-async function bundleTogether(entryPoints, outdir, alone) {
-  const { metafile } = await build({
+function bundleModules(entryPoints, outdir, replaced) {
+  return bundleAs({
     entryPoints,
     outdir,
     chunkNames: "bundled/[name]-[hash]",
-    bundle: true,
-    // A command's code stays in files of its own, which no other command loads.
     splitting: true,
     format: "esm",
+    // Packages of the old module system ask for Node's own modules so.
+    banner: {
+      js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
+    },
+    plugins: [...plugins, { name: "replaced", setup: (build) => replace(build, replaced) }],
+  });
+}
+
+/** The script is a function, which is called with `require` and the module that it fills. */
+function bundleScript(file, outdir) {
+  return bundleAs({
+    entryPoints: [file],
+    outdir,
+    outExtension: { ".js": ".cjs" },
+    format: "cjs",
+    banner: { js: "(function (require, module) {" },
+    footer: { js: "})" },
+    plugins,
+  });
+}
+
+const plugins = [
+  { name: "version", setup: writeVersion },
+  { name: "strings", setup: keepStringsFast },
+  { name: "metrics", setup: leaveOut },
+];
+
+async function bundleAs(options) {
+  const { metafile } = await build({
+    ...options,
+    bundle: true,
     platform: "node",
     target: "node20",
     // countersign from its sources, which the simulator imports by the package's name.
@@ -40,16 +64,6 @@ async function bundleTogether(entryPoints, outdir, alone) {
     metafile: true,
     // What only development has.
     external: ["supports-color"],
-    // Packages of the old module system ask for Node's own modules so.
-    banner: {
-      js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
-    },
-    plugins: [
-      { name: "version", setup: writeVersion },
-      { name: "strings", setup: keepStringsFast },
-      { name: "metrics", setup: leaveOut },
-      { name: "alone", setup: (build) => alone !== undefined && keepApart(build, alone) },
-    ],
   });
   for (const file of Object.keys(metafile.outputs)) escapeNonAscii(file);
   return metafile;
@@ -63,9 +77,10 @@ function escapeNonAscii(file) {
   writeFileSync(file, text.replace(/\P{ASCII}+/gu, escapeEach));
 }
 
-function keepApart({ onResolve }, alone) {
-  const path = `./${nameOf(alone)}.js`;
-  onResolve({ filter: new RegExp(`/${basename(alone)}$`) }, () => ({ path, external: true }));
+function replace({ onResolve }, replaced) {
+  for (const [file, other] of replaced) {
+    onResolve({ filter: new RegExp(`/${basename(file)}$`) }, () => ({ path: resolve(other) }));
+  }
 }
 
 /** The names of the packages that are in a bundle. */

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { ConnectionPool } from "../src/adapters/http-client/connection-pool.ts";
+import { Pool } from "../src/adapters/http-client/connection-pool.ts";
 import type { Clock } from "../src/model/clock.ts";
 import type { Tls } from "../src/model/environment.ts";
 import { ProxyError } from "../src/model/errors.ts";
@@ -27,7 +27,7 @@ export function openServicePool(url: string, options: PoolOptions = {}) {
   const address = { origin, scheme, host: hostname, port: Number(port), path: "" } as const;
   const clock = new ShiftedClock();
   const settings = { address, tls, connectTimeoutMs, connections, requestsPerConnection };
-  const pool = new ConnectionPool(settings, clock satisfies Clock);
+  const pool = new Pool(settings, clock satisfies Clock);
   onTestFinished(() => pool.destroy());
   const send = ({ timeoutMs = 30_000, onConnected = () => {}, ...request }: AttemptOptions = {}) =>
     pool.exchange({ path: "/x", headers: [], render: () => "{}", ...request }, clock.nowMs() + timeoutMs, onConnected);

@@ -1,16 +1,23 @@
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { imageOptions } from "../../testkit/image-options.ts";
 import { key, site } from "./job.mjs";
 import { isThere, type Program, type Running, startProgram } from "./program.ts";
 
-const main = join(import.meta.dirname, "../../dist/main.js");
+const root = join(import.meta.dirname, "../..");
+const main = join(root, "dist/main.js");
 
-/** The built command as its image starts it, within this memory. */
+/** The built command as its image has and starts it, within this memory. */
 export function imageCommand(node: string, memoryBytes: number): Program {
-  const runtime = [node, ...imageOptions(memoryBytes)];
-  return { name: "Countersign", job: "hmac", isInstalled: () => true, start: (at) => start(at, "hmac", { runtime }) };
+  const startImage: Program["start"] = (at) => {
+    const app = join(at.folder, "app");
+    for (const name of ["package.json", "dist"]) cpSync(join(root, name), join(app, name), { recursive: true });
+    execFileSync(node, [join(root, "scripts/code-cache.mjs"), join(app, "dist")]);
+    return start(at, "hmac", { command: [node, ...imageOptions(memoryBytes), join(app, "dist/main.js")] });
+  };
+  return { name: "Countersign", job: "hmac", isInstalled: () => true, start: startImage };
 }
 
 /** The built command, by HMAC and by OAuth. */
@@ -34,7 +41,7 @@ export const countersign: readonly Program[] = [
 async function start(
   { port, service, cpu, folder }: Parameters<Program["start"]>[0],
   method: "hmac" | "oauth",
-  { isShared = false, sites = 1, runtime = [process.execPath] } = {},
+  { isShared = false, sites = 1, command = [process.execPath, main] } = {},
 ): Promise<Running> {
   const redis = isShared ? await startRedis(port + 2, folder) : undefined;
   const secret = (name: string, value: string) => {
@@ -76,7 +83,7 @@ async function start(
   };
   const file = join(folder, "countersign.yaml");
   writeFileSync(file, JSON.stringify(config));
-  const proxy = await startProgram([...runtime, main, "serve", "--config", file], { port, cpu });
+  const proxy = await startProgram([...command, "serve", "--config", file], { port, cpu });
   return {
     ...proxy,
     stop: async () => {

@@ -12,7 +12,7 @@ signatures and tokens, so a fast wrong answer cannot win. Programs that are not 
    --only A,B        these programs
    --svg FILE        writes the picture of the table
    --image           the image's command line, and some others, within 256 MiB and with 1 or 0.1 processor: start, memory
-                     without a request, and CPU at 50, 200 and 1,000 requests a second
+                     without a request, CPU at 50, 200 and 1,000 requests a second, and at 200 again once it is warm
    --node FILE       with --image: the Node.js that the image has; default: this one
    --idle N          with --image: seconds without a request, 15 to 3600; default 120
    --json            one JSON document instead of the table

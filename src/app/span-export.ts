@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { ConnectionPool } from "../adapters/http-client/connection-pool.ts";
+import { Pool } from "../adapters/http-client/connection-pool.ts";
 import { createPostSpans } from "../adapters/http-client/post.ts";
 import type { Config, TracingConfig } from "../config/config.ts";
 import type { Clock } from "../model/clock.ts";
@@ -22,7 +22,7 @@ export function openSpanExport(
   { connectMs: connectTimeoutMs }: Config["timeouts"],
   { clock, random, report }: { readonly clock: Clock; readonly random: () => number; readonly report: Report },
 ) {
-  const pool = new ConnectionPool({ address: endpoint, tls, connectTimeoutMs, connections }, clock);
+  const pool = new Pool({ address: endpoint, tls, connectTimeoutMs, connections }, clock);
   const sent = [...headers].flatMap(([name, value]) => [name, value.reveal()]);
   const exporter = new SpanExporter({
     post: createPostSpans(pool, endpoint.path, sent, clock),

@@ -1,5 +1,5 @@
 import { type ConnectSettings, createConnect, type TunnelReport } from "../adapters/http-client/connect.ts";
-import { ConnectionPool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
+import { Pool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
 import { createDeliver } from "../adapters/http-client/deliver.ts";
 import { createPostTokenRequest } from "../adapters/http-client/post.ts";
 import { explainTransportError } from "../adapters/http-client/transport-error.ts";
@@ -40,9 +40,9 @@ const toAuthorizationServer = { connections: 8, requestsPerConnection: 1 };
 export function openUpstreams(clock: Clock, report: Report = () => {}) {
   const connectSettingsOf = createConnectSettings(clock, report);
   const readAssertion = createReadAssertion(clock);
-  const pools = new KeyedResources<ConnectionPool>(clock, poolEndings);
+  const pools = new KeyedResources<Pool>(clock, poolEndings);
   const streamPools = new KeyedResources<StreamPool>(clock, poolEndings);
-  const poolOf = new WeakMap<Environment | Application, ConnectionPool>();
+  const poolOf = new WeakMap<Environment | Application, Pool>();
   const streamPoolOf = new WeakMap<Environment, StreamPool>();
   let proxy: HttpProxy | undefined;
 
@@ -98,7 +98,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
       const { inFlightPerEnvironment: connections } = config.limits;
       const lingerMs = Math.max(requestMs, tokenMs) + lingerMarginMs;
       const prepared = (key: string, settings: Omit<PoolSettings, "connectTimeoutMs">) =>
-        pools.prepare(config, key, () => new ConnectionPool({ ...settings, connectTimeoutMs }, clock), lingerMs);
+        pools.prepare(config, key, () => new Pool({ ...settings, connectTimeoutMs }, clock), lingerMs);
       for (const environment of config.environments.values()) {
         const { baseUrl, requestsPerConnection } = environment;
         const settings = { ...connectSettingsOf(environment, baseUrl), connections, requestsPerConnection };
@@ -177,7 +177,7 @@ export function authorizationServersOf(environment: Environment): Address[] {
   return [...new Map(all.map((address) => [address.origin, address])).values()];
 }
 
-function opened<Pool>(pool: Pool | undefined): Pool {
+function opened<Resource>(pool: Resource | undefined): Resource {
   if (pool === undefined) throw new Error("a configuration is prepared before it serves");
   return pool;
 }

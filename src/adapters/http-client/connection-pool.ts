@@ -20,7 +20,7 @@ const longIdleMs = 200;
  * The connections to one host. Attempts wait in one queue, first come, first served; the connection that was used last is
  * used first, so that the others become idle and are closed. A connection is opened for each attempt that finds none.
  */
-export class ConnectionPool implements ConnectionOwner {
+export class Pool implements ConnectionOwner {
   readonly #settings: ConnectionSettings;
   readonly #mostConnections: number;
   readonly #clock: Clock;

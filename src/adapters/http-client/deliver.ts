@@ -1,13 +1,13 @@
 import type { Deliver } from "../../callbacks/application.ts";
 import { type FailureCode, ProxyError } from "../../model/errors.ts";
-import type { ConnectionPool } from "./connection-pool.ts";
+import type { Pool } from "./connection-pool.ts";
 import { longestAnswerBytes, readWhole } from "./post.ts";
 
 /**
  * Hands callbacks to an application.
  * @param pool of connections for one request each: none meets one that is about to close
  */
-export function createDeliver(pool: ConnectionPool): Deliver {
+export function createDeliver(pool: Pool): Deliver {
   return async ({ method, target, headers, body }, deadlineMs) => {
     const request = { method, path: target, headers, render: () => body };
     const response = await pool.exchange(request, deadlineMs).catch(failAsApplication);

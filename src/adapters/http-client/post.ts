@@ -5,14 +5,14 @@ import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
 import type { UpstreamResponse } from "../../proxy/messages.ts";
 import type { PostResult, PostSpans } from "../../tracing/span-exporter.ts";
 import type { HttpRequest } from "./attempt.ts";
-import type { ConnectionPool } from "./connection-pool.ts";
+import type { Pool } from "./connection-pool.ts";
 import { codeOf } from "./transport-error.ts";
 
 /** What is read by Countersign itself is a few hundred bytes: a token (RFC 6749 section 5.1), an application's status. */
 export const longestAnswerBytes = 65_536;
 
 /** Posts to the token endpoint at a path. */
-export function createPostTokenRequest(pool: ConnectionPool, path: string, clock: Clock): TokenEndpoint["post"] {
+export function createPostTokenRequest(pool: Pool, path: string, clock: Clock): TokenEndpoint["post"] {
   return async ({ contentType, body, authorization }, timeoutMs, onConnected) => {
     const headers = ["accept", "application/json", "content-type", contentType];
     if (authorization !== undefined) headers.push("authorization", authorization);
@@ -27,14 +27,14 @@ export function createPostTokenRequest(pool: ConnectionPool, path: string, clock
  * Posts OTLP in JSON to a collector.
  * @param headers of each request
  */
-export function createPostSpans(pool: ConnectionPool, path: string, headers: HeaderLines, clock: Clock): PostSpans {
+export function createPostSpans(pool: Pool, path: string, headers: HeaderLines, clock: Clock): PostSpans {
   const all = [...headers, "content-type", "application/json"];
   return (body, timeoutMs) => post(pool, { path, headers: all, body }, timeoutMs, clock);
 }
 
 /** Posts once, and never rejects. A redirect comes back as what it is. */
 async function post(
-  pool: ConnectionPool,
+  pool: Pool,
   { body, ...request }: Pick<HttpRequest, "path" | "headers"> & { readonly body: string },
   timeoutMs: number,
   clock: Clock,

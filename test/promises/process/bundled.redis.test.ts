@@ -46,19 +46,22 @@ it("has the simulator beside it in the npm package, as a program of its own", ()
   );
 });
 
+/** Those with code. */
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.(ts|c?js)$/.test(name));
+}
+
 it.each([
   ["class that extends String, which would make every look at a character slow", /\bextends String\b/],
   ["character beyond ASCII, with which a file takes twice its memory", /[^\p{ASCII}]/u],
 ])("has no %s", (_, slow) => {
   const folder = dirname(bundle());
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
-  expect(names.filter((name) => slow.test(readFileSync(join(folder, name), "utf8")))).toEqual([]);
+  expect(filesIn(folder).filter((name) => slow.test(readFileSync(join(folder, name), "utf8")))).toEqual([]);
 });
 
 it("holds no simulator, and the licence of every package in it", () => {
   const folder = dirname(bundle());
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
-  const texts = names.map((name) => readFileSync(join(folder, name), "utf8"));
+  const texts = filesIn(folder).map((name) => readFileSync(join(folder, name), "utf8"));
   expect(texts.filter((text) => /^\/\/ simulator\//m.test(text))).toEqual([]);
   const packages = new Set(
     texts.flatMap((text) => [...text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(([, name]) => name)),
@@ -73,14 +76,15 @@ it("holds no simulator, and the licence of every package in it", () => {
 });
 
 it("keeps the names of classes, by which a defect is told", () => {
-  const classesIn = (folder: string, ending: string) => {
-    const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(ending));
-    const text = names.map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
+  const classesIn = (folder: string) => {
+    const text = filesIn(folder)
+      .map((name) => readFileSync(join(folder, name), "utf8"))
+      .join("\n");
     const written = text.matchAll(/^\s*(?:export )?(?:abstract )?(?:var (\w+) = )?class(?: (?!extends )(\w+))?/gm);
     return [...written].map(([, variable, name]) => name ?? variable);
   };
-  const own = new Set(classesIn("src", ".ts"));
-  const bundled = classesIn("dist/bundled", ".js");
+  const own = new Set(classesIn("src"));
+  const bundled = classesIn("dist/bundled");
   expect(bundled).toContain("RecentRequests");
   // A class of the same name as another in the file would get a number.
   expect(bundled.filter((name = "") => own.has(name.replace(/\d+$/, "")) && !own.has(name))).toEqual([]);

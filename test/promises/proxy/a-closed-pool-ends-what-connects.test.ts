@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, it } from "vitest";
 import { createConnect } from "../../../src/adapters/http-client/connect.ts";
-import { ConnectionPool } from "../../../src/adapters/http-client/connection-pool.ts";
+import { Pool } from "../../../src/adapters/http-client/connection-pool.ts";
 import { createPostSpans } from "../../../src/adapters/http-client/post.ts";
 import { ServiceAgent } from "../../../src/adapters/http-proxy/agent.ts";
 import { systemClock } from "../../../src/model/clock.ts";
@@ -36,7 +36,7 @@ it.each(["directly", "through a proxy"])(
     const { address, accepted } = await startSilent();
     const proxy = { proxy: { ...address, scheme: "http" as const }, tls, credentials: undefined };
     const egress = way === "directly" ? undefined : proxy;
-    const pool = new ConnectionPool({ address, tls, connectTimeoutMs, connections: 1, egress }, systemClock);
+    const pool = new Pool({ address, tls, connectTimeoutMs, connections: 1, egress }, systemClock);
     const sent = createPostSpans(pool, "/", [], systemClock)("", connectTimeoutMs);
     const { ended } = await accepted;
     await pool.destroy();
