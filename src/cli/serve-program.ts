@@ -1,10 +1,11 @@
 import { about } from "./command.ts";
 import { runProgram } from "./run-program.ts";
+import * as serve from "./serve.ts";
 
 /**
- * `countersign serve` alone: its bundle shares no file with the other commands, since each file takes time to find and open.
+ * `countersign serve` alone, which is bundled as one script.
  * @returns the exit code, as `runProgram` does
  */
 export function run(args: readonly string[]): Promise<number> {
-  return runProgram({ ...about, commands: { serve: () => import("./serve.ts") } }, args);
+  return runProgram({ ...about, commands: { serve: async () => serve } }, args);
 }
