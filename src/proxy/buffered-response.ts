@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "../model/clock.ts";
+import { type Clock, within } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { UpstreamResponse } from "./messages.ts";
 import { readAhead } from "./read-ahead.ts";
@@ -43,10 +43,7 @@ export function bufferResponse(response: UpstreamResponse, clock: Clock): Buffer
   return {
     response: { ...response, body: replay() },
     async finishReading(withinMs) {
-      const ending = new AbortController();
-      const isInTime = await Promise.race([isOver, sleep(clock, withinMs, ending.signal).then(() => false)]);
-      ending.abort();
-      if (isInTime) return;
+      if (await within(clock, isOver, withinMs)) return;
       giveUp(new ProxyError("upstream_timeout", "The rest of that answer did not come in time."));
       response.discard();
     },
