@@ -9,11 +9,11 @@ const incompleteShare = 1 / 4;
 const smallBytes = 32_768;
 /** A body that takes longer is evicted when there is no room for another. */
 const graceMs = 250;
-/** A response is evicted too, when its caller has read nothing of it for this time. */
+/** An answer is evicted too, when its caller has read nothing of it for this time. */
 const stalledMs = 1_000;
 const retryAfterMs = 1_000;
 
-/** What a request costs beside its body: its objects, two sockets, and a response that is read as it comes. */
+/** What a request costs beside its body: its objects, two sockets, and an answer that is read as it comes. */
 const perRequestBytes = 32_768;
 /** Decoded text has two bytes for each byte of the body at most; the rendered body and its copy in a socket one each. */
 const perBodyByte = 4;
@@ -21,19 +21,19 @@ const perBodyByte = 4;
 const perParameterBytes = 128;
 /** An answer that is kept, as it came, sealed, as text, and on its way to the store. */
 const perKeptByte = 6;
-/** What both sockets and the streams between them buffer of a response that the client reads slowly. */
+/** What both sockets and the streams between them buffer of an answer that the caller reads slowly. */
 const perSlowReaderBytes = 393_216;
 
 /**
- * The memory that heads, bodies and responses may take together, in bytes as they are charged. One per process. What is not
- * complete yet has a share of it. Where there is no room, a slow one is evicted for a new one: the oldest of the client
- * that has the most. Heads and bodies go first, since they are not sent yet; then responses that are not read.
+ * The memory that heads, bodies and answers may take together, in bytes as they are charged. One per process. What is not
+ * complete yet has a share of it. Where there is no room, a slow one is evicted for a new one: the oldest of the caller
+ * that has the most. Heads and bodies go first, since they are not sent yet; then answers that are not read.
  */
 export class BufferBudget {
   readonly #clock: Clock;
   /** In the order in which they began. */
   readonly #incomplete = new Set<RequestBuffer>();
-  /** Those whose callers do not read their responses, in the order in which they last read. */
+  /** Those whose callers do not read their answers, in the order in which they last read. */
   readonly #stalled = new Set<RequestBuffer>();
   #limitBytes: number;
   #usedBytes = 0;
@@ -76,7 +76,7 @@ export class BufferBudget {
     const moreSharedBytes = inShare(totalBytes) - inShare(body.bytes);
     if (inShare(totalBytes) > mostSharedBytes) throw this.#neverFits();
     while (moreSharedBytes > 0 && this.#sharedBytes + moreSharedBytes > mostSharedBytes) this.#evictSlow(body);
-    this.take(totalBytes - body.bytes, body);
+    this.take(body, totalBytes - body.bytes);
     this.#sharedBytes += moreSharedBytes;
   }
 
@@ -86,23 +86,22 @@ export class BufferBudget {
    */
   end(body: RequestBuffer): boolean {
     if (!this.#incomplete.delete(body)) return false;
-    this.give(body.bytes);
     this.#sharedBytes -= inShare(body.bytes);
+    this.give(body, body.bytes);
     return true;
   }
 
   /**
    * Takes bytes; slow bodies are evicted until there is room for them.
-   * @param newcomer the incomplete body that they are for, which is not evicted for itself
    * @throws ProxyError overloaded; body_too_large where even an idle process has no room
    */
-  take(bytes: number, newcomer?: RequestBuffer): void {
+  take(body: RequestBuffer, bytes: number): void {
     if (bytes > this.#limitBytes) throw this.#neverFits();
-    while (this.#usedBytes + bytes > this.#limitBytes) this.#evictSlow(newcomer);
-    this.#usedBytes += bytes;
+    while (this.#usedBytes + bytes > this.#limitBytes) this.#evictSlow(body);
+    this.charge(body, bytes);
   }
 
-  /** From now on its client does not read its response. */
+  /** From now on its caller does not read its answer. */
   stall(body: RequestBuffer): void {
     body.sinceMs = this.#clock.nowMs();
     this.#stalled.add(body);
@@ -113,31 +112,33 @@ export class BufferBudget {
   }
 
   /** For bytes that exist already, even beyond the limit. New requests are refused until those bytes are given back. */
-  overdraw(bytes: number): void {
+  charge(body: RequestBuffer, bytes: number): void {
+    body.bytes += bytes;
     this.#usedBytes += bytes;
   }
 
-  give(bytes: number): void {
-    this.#usedBytes -= bytes;
+  give(body: RequestBuffer, bytes: number): void {
+    this.charge(body, -bytes);
   }
 
-  #evictSlow(newcomer: RequestBuffer | undefined): void {
+  /** @param newcomer is not evicted for itself */
+  #evictSlow(newcomer: RequestBuffer): void {
     const slow = this.#findSlow(this.#incomplete, graceMs, newcomer);
     if (slow !== undefined) {
       this.end(slow);
       const what = "The request was still under way when others needed its memory (limits.bufferedBytes)";
-      slow.evict(new ProxyError("overloaded", `${what}; send it in one go.`, { retryAfterMs }));
+      slow.onEvicted(new ProxyError("overloaded", `${what}; send it in one go.`, { retryAfterMs }));
       return;
     }
-    const stalled = this.#findSlow(this.#stalled, stalledMs);
+    const stalled = this.#findSlow(this.#stalled, stalledMs, newcomer);
     if (stalled === undefined) throw this.#isFull();
     this.unstall(stalled);
-    this.give(stalled.bytes);
+    this.give(stalled, stalled.bytes);
     const what = "The caller did not take the answer, and others needed its memory (limits.bufferedBytes).";
-    stalled.evict(new ProxyError("upstream_timeout", what, { causedBy: "slow caller" }));
+    stalled.onEvicted(new ProxyError("upstream_timeout", what, { causedBy: "slow caller" }));
   }
 
-  #findSlow(among: ReadonlySet<RequestBuffer>, forMs: number, newcomer?: RequestBuffer): RequestBuffer | undefined {
+  #findSlow(among: ReadonlySet<RequestBuffer>, forMs: number, newcomer: RequestBuffer): RequestBuffer | undefined {
     const bytesOf = new Map<string, number>();
     for (const { caller, bytes } of among) bytesOf.set(caller, (bytesOf.get(caller) ?? 0) + bytes);
     const beforeMs = this.#clock.nowMs() - forMs;
@@ -171,12 +172,13 @@ function inShare(bytes: number): number {
 export class RequestBuffer implements BodyBuffer {
   /** The host of its caller. */
   readonly caller: string;
+  /** What is charged; the budget keeps it. */
+  bytes = 0;
   /** Since when it is slow, on the monotonic clock. */
   sinceMs: number;
   onEvicted: (error: ProxyError) => void = () => {};
   readonly #budget: BufferBudget;
   #headBytes = 0;
-  #bytes = 0;
   #hasSlowReader = false;
   #isClosed = false;
 
@@ -184,11 +186,6 @@ export class RequestBuffer implements BodyBuffer {
     this.#budget = budget;
     this.caller = callerHost(peer?.address);
     this.sinceMs = sinceMs;
-  }
-
-  /** What is charged. */
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /**
@@ -202,14 +199,7 @@ export class RequestBuffer implements BodyBuffer {
 
   reserve(bodyBytes: number): void {
     const totalBytes = this.#headBytes + bodyBytes;
-    if (totalBytes <= this.#bytes) return;
-    this.#budget.extend(this, totalBytes);
-    this.#bytes = totalBytes;
-  }
-
-  evict(error: ProxyError): void {
-    this.#bytes = 0;
-    this.onEvicted(error);
+    if (totalBytes > this.bytes) this.#budget.extend(this, totalBytes);
   }
 
   /**
@@ -218,28 +208,21 @@ export class RequestBuffer implements BodyBuffer {
    */
   chargeBody(bodyBytes: number, mostParameters: number): void {
     this.#budget.end(this);
-    this.#bytes = 0;
-    const bytes = this.#headBytes + costOf(bodyBytes, mostParameters);
-    this.#budget.take(bytes);
-    this.#bytes = bytes;
+    this.#budget.take(this, this.#headBytes + costOf(bodyBytes, mostParameters));
   }
 
   /** The body is parsed: charged by what it does hold. */
   chargeParameters(bodyBytes: number, parameters: number): void {
-    const bytes = this.#headBytes + costOf(bodyBytes, parameters);
-    this.#budget.give(this.#bytes - bytes);
-    this.#bytes = bytes;
+    this.#budget.give(this, this.bytes - this.#headBytes - costOf(bodyBytes, parameters));
   }
 
   /** An answer is read whole, to be kept. */
   chargeAnswer(bytes: number): void {
-    if (this.#isClosed) return;
-    this.#budget.overdraw(perKeptByte * bytes);
-    this.#bytes += perKeptByte * bytes;
+    if (!this.#isClosed) this.#budget.charge(this, perKeptByte * bytes);
   }
 
   /**
-   * The caller does not read its response as it comes.
+   * The caller does not read its answer as it comes.
    * @param cutOff called when it still has not, and others need its memory
    * @returns called when it has taken what was written
    */
@@ -247,8 +230,7 @@ export class RequestBuffer implements BodyBuffer {
     if (this.#isClosed) return () => {};
     if (!this.#hasSlowReader) {
       this.#hasSlowReader = true;
-      this.#budget.overdraw(perSlowReaderBytes);
-      this.#bytes += perSlowReaderBytes;
+      this.#budget.charge(this, perSlowReaderBytes);
     }
     this.onEvicted = cutOff;
     this.#budget.stall(this);
@@ -259,8 +241,7 @@ export class RequestBuffer implements BodyBuffer {
   close(): void {
     this.#isClosed = true;
     this.#budget.unstall(this);
-    if (!this.#budget.end(this)) this.#budget.give(this.#bytes);
-    this.#bytes = 0;
+    if (!this.#budget.end(this)) this.#budget.give(this, this.bytes);
   }
 }
 
