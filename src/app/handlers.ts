@@ -103,6 +103,8 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
     forCallbacks(listener: CallbackListenerConfig, config: Config): ServingOn {
       const { bind, environment: name, application, exempt, rememberMs, replay: mode, tls } = listener;
       const own = {
+        ...parts,
+        requestMs: config.timeouts.requestMs,
         newRequestId: randomUUID,
         deliver: upstreams.deliverTo(application),
         claims: claimsOf(config),
@@ -112,9 +114,8 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
       const { url, timeoutMs } = application;
       const path = url.path === "" ? "/" : url.path;
       const rules = { exempt, rememberMs, mode, timeoutMs, application: `${name} ${url.origin}${path}` };
-      const { requestMs } = config.timeouts;
-      const place = { environment: environmentOf(name, config), listener: describeBind(bind), path, requestMs };
-      return servingWith(createCallbackHandler({ ...parts, ...own }, { ...rules, ...place }), tls, config);
+      const place = { environment: environmentOf(name, config), listener: describeBind(bind), path };
+      return servingWith(createCallbackHandler(own, { ...rules, ...place }), tls, config);
     },
 
     prepare() {},

@@ -1,11 +1,9 @@
 import type { ClaimStore } from "../claims/claim.ts";
-import type { Clock } from "../model/clock.ts";
-import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { CallbackFinished, Report } from "../model/events.ts";
+import type { CallbackFinished } from "../model/events.ts";
 import { buildProblem, toProxyError } from "../proxy/answer.ts";
-import type { BufferBudget } from "../proxy/buffer-budget.ts";
-import { Admission, type ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
+import { Admission } from "../proxy/concurrency-limit.ts";
+import type { ServeParts } from "../proxy/context.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
 import type { Answer, CallerRequest } from "../proxy/messages.ts";
 import { checkFraming } from "../proxy/request-head.ts";
@@ -29,20 +27,11 @@ export interface CallbackListener extends VerifyRules, ReplayRules {
   readonly listener: string;
   /** The path of the application's URL, `/` at the least. */
   readonly path: string;
-  /** `timeouts.request`. */
-  readonly requestMs: number;
 }
 
-interface CallbackHandlerParts {
-  readonly clock: Clock;
-  readonly report: Report;
-  readonly newRequestId: () => string;
+interface CallbackHandlerParts extends Omit<ServeParts, "tracer"> {
   readonly deliver: Deliver;
   readonly claims: ClaimStore;
-  readonly concurrency: ConcurrencyLimit;
-  readonly buffers: BufferBudget;
-  /** Where the site of the documentation is, if failures lead there. */
-  readonly docsUrl?: string | undefined;
 }
 
 /** One callback on its way. The steps fill in its event, which is reported when it ends. */
@@ -136,7 +125,7 @@ async function serve(
   const startedMs = clock.nowMs();
   const context: CallbackContext = {
     event: openEvent(parts.newRequestId(), request, listener),
-    deadlineMs: startedMs + listener.requestMs,
+    deadlineMs: startedMs + parts.requestMs,
     admission: new Admission(concurrency, buffers),
     get elapsedMs() {
       return clock.nowMs() - startedMs;
@@ -190,10 +179,7 @@ async function fail(
   { report, docsUrl }: CallbackHandlerParts,
 ): Promise<void> {
   const { event } = context;
-  if (!(error instanceof ProxyError)) {
-    report({ kind: "defect", where: "callback", requestId: event.requestId, error: describeDefect(error) });
-  }
-  const found = toProxyError(error, context);
+  const found = toProxyError(error, "callback", event, report);
   // The listener could not write the head of the application's answer.
   const failure = found.code === "upstream_bad_response" ? unwritable() : found;
   // The answer has begun; its reader did not take the rest.

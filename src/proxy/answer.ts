@@ -1,7 +1,7 @@
 import { endToEndHeaders, type HeaderLines, isCoded, isFramed } from "../http/headers.ts";
-import { printable } from "../model/defect.ts";
+import { describeDefect, printable } from "../model/defect.ts";
 import { type FailureCode, failures, type Outcome, ProxyError } from "../model/errors.ts";
-import { isSafe } from "../model/events.ts";
+import { isSafe, type Report, type RequestFinished } from "../model/events.ts";
 import { homepage } from "../version.ts";
 import type { RequestContext } from "./context.ts";
 import type { Answer, UpstreamResponse } from "./messages.ts";
@@ -40,14 +40,20 @@ export function toAnswer(
   };
 }
 
-/** Any error as a ProxyError. A defect becomes `internal`, its outcome as far as the context knows it. */
+/**
+ * Any error as a ProxyError. A defect is reported, and becomes `internal`, its outcome as far as the event knows it.
+ * @param where it was met, for the log
+ */
 export function toProxyError(
   error: unknown,
-  { event }: { readonly event: Pick<RequestContext["event"], "outcome"> },
+  where: string,
+  { requestId, outcome }: Pick<RequestFinished, "requestId" | "outcome">,
+  report: Report,
 ): ProxyError {
   if (error instanceof ProxyError) return error;
+  report({ kind: "defect", where, requestId, error: describeDefect(error) });
   return new ProxyError("internal", "Countersign failed in a way that it should not; its log has the place.", {
-    outcome: event.outcome === "not_sent" ? "not_sent" : "unknown",
+    outcome: outcome === "not_sent" ? "not_sent" : "unknown",
     causedBy: error instanceof Error ? printable(error.constructor.name, longestClassName) : undefined,
   });
 }

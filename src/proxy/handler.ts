@@ -1,6 +1,4 @@
-import { describeDefect } from "../model/defect.ts";
 import { isUndecided } from "../model/environment.ts";
-import { ProxyError } from "../model/errors.ts";
 import { isSafe } from "../model/events.ts";
 import { problemAnswer, toAnswer, toProxyError } from "./answer.ts";
 import { checkCallerSignature, checkCharacters } from "./authenticate.ts";
@@ -146,16 +144,13 @@ export async function deliver(
 async function fail(error: unknown, context: RequestContext, parts: ServeParts): Promise<void> {
   const { request } = context;
   context.endWait();
-  const { stage, requestId, outcome } = context.event;
+  const { stage, outcome } = context.event;
   // Logs and metrics show it as nginx does.
   if (error instanceof CallerLeft) {
     await context.once?.recordEnd({ outcome });
     return context.end(499, "countersign", outcome, undefined);
   }
-  if (!(error instanceof ProxyError)) {
-    parts.report({ kind: "defect", where: stage, requestId, error: describeDefect(error) });
-  }
-  const failure = toProxyError(error, context);
+  const failure = toProxyError(error, stage, context.event, parts.report);
   const status = request.answeredStatus();
   context.event.cause = failure.causedBy;
   const by = status === undefined ? "countersign" : "service";

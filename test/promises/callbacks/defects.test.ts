@@ -24,13 +24,13 @@ async function serve(deliver: Deliver) {
   const claims = new Claims(createMemoryClaimRecords(clock), clock);
   const handler = createCallbackHandler(
     {
-      ...{ clock, deliver, concurrency, buffers, claims },
+      ...{ clock, deliver, concurrency, buffers, claims, requestMs: 10_000 },
       report: (event) => void events.push(event),
       newRequestId: () => "r1",
     },
     {
       ...{ environment, listener: "here", application: "test http://app/", path: "/" },
-      ...{ exempt: new Set(["signature"]), rememberMs: 300_000, mode: "strict", timeoutMs: 1_000, requestMs: 10_000 },
+      ...{ exempt: new Set(["signature"]), rememberMs: 300_000, mode: "strict", timeoutMs: 1_000 },
     },
   );
   const replies: Answer[] = [];
