@@ -1,4 +1,5 @@
 import type { Claim, ClaimStore, FoundClaim } from "../claims/claim.ts";
+import { endToEndHeaders, firstOf, type HeaderLines } from "../http/headers.ts";
 import { type Clock, sleep } from "../model/clock.ts";
 import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
@@ -6,7 +7,6 @@ import { sign } from "../signing/hmac.ts";
 import { compareNames } from "../signing/parameter-rules.ts";
 import { serialise } from "./authenticate.ts";
 import type { RequestBuffer } from "./buffer-budget.ts";
-import { formatAnswer, parseAnswer, type Sealing } from "./kept-answer.ts";
 import {
   type AccessEvent,
   type Answer,
@@ -43,8 +43,15 @@ export interface OnceRules {
 /** The keys that encrypt tokens. The first makes a request's digest; a digest in Redis may come from any of them. */
 type DigestKeys = readonly [Secret, ...Secret[]];
 
+/** Only those who share a key can read what is sealed, and only under its name. */
+export interface Sealing {
+  seal(name: string, plain: Uint8Array): string;
+  /** Undefined for what was not sealed under this name, or with a key that is gone. */
+  open(name: string, sealed: string): Uint8Array | undefined;
+}
+
 /** How a request ended. */
-export interface RequestEnd {
+interface RequestEnd {
   readonly outcome: Outcome;
   /** The service's, where it answered. */
   readonly status?: number | undefined;
@@ -220,6 +227,20 @@ function describeEnd({ outcome, status }: RequestEnd): string {
   const answered = status === undefined ? "" : ` with status ${status}`;
   if (outcome === "answered") return `The service answered it${answered}; the answer is not kept.`;
   return `It was sent, and may have taken effect${status === undefined ? "" : `; it was answered${answered}`}. Look for it.`;
+}
+
+/** Status and headers as a line of JSON, then the body as it is. Its length stands in for chunks. */
+export function formatAnswer({ status, headers }: Pick<Answer, "status" | "headers">, body: Uint8Array): Buffer {
+  const passed = endToEndHeaders(headers);
+  const needsLength = status !== 204 && status !== 304 && firstOf(passed, "content-length") === undefined;
+  if (needsLength) passed.push("Content-Length", String(body.length));
+  return Buffer.concat([Buffer.from(`${JSON.stringify([status, passed])}\n`), body]);
+}
+
+export function parseAnswer(kept: Uint8Array): UpstreamResponse {
+  const end = kept.indexOf(0x0a);
+  const [status, headers]: [number, HeaderLines] = JSON.parse(Buffer.from(kept.subarray(0, end)).toString("utf8"));
+  return { status, headers, body: kept.subarray(end + 1), discard() {} };
 }
 
 /** Set by the configuration, which may have changed before a repetition. */

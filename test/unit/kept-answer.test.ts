@@ -1,6 +1,6 @@
 /** Row 98: what is read of an answer before it is passed on, and what is kept of it. */
 import { expect, it } from "vitest";
-import { formatAnswer, parseAnswer } from "../../src/proxy/kept-answer.ts";
+import { formatAnswer, parseAnswer } from "../../src/proxy/once.ts";
 import { longestReadAheadBytes, readAhead } from "../../src/proxy/read-ahead.ts";
 
 function pieces(...lengths: number[]) {
