@@ -18,15 +18,13 @@ const mostKept = 4_096;
 /** Makes writes. What failed, for whatever reason, is kept in memory and tried again each second until its time is over. */
 export class LateWrites {
   readonly #clock: Clock;
-  readonly #most: number;
   readonly #kept = new Map<string, LateWrite>();
   /** Undefined while nothing is kept. */
   #cancelTry: Cancel | undefined;
   #isClosed = false;
 
-  constructor(clock: Clock, most = mostKept) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#most = most;
   }
 
   /**
@@ -45,7 +43,7 @@ export class LateWrites {
 
   /** Makes it within a second or so. A full store keeps what it has. */
   keep(write: LateWrite): void {
-    if (this.#isClosed || (this.#kept.size >= this.#most && !this.#kept.has(write.id))) return;
+    if (this.#isClosed || (this.#kept.size >= mostKept && !this.#kept.has(write.id))) return;
     this.#kept.set(write.id, write);
     this.#tryLater();
   }

@@ -6,12 +6,12 @@ import { FakeClock } from "../../testkit/fake-clock.ts";
 const hourMs = 3_600_000;
 
 /** What was written, in order; `failing` says which names cannot be written, `*` is all. */
-function open(most = 10) {
+function open() {
   const clock = new FakeClock();
   const written: string[] = [];
   const tried: string[] = [];
   const failing = new Set<string>();
-  const writes = new LateWrites(clock, most);
+  const writes = new LateWrites(clock);
   const make = (name: string, value: string, id = value, lifetimeMs = hourMs) => ({
     name,
     id,
@@ -51,19 +51,22 @@ it("keeps the last of those with one id, also when that is made while an earlier
   expect(written).toEqual(["new", "second"]);
 });
 
-it("keeps no more than it may, and nothing whose time is over", async () => {
-  const { clock, written, failing, make, writes } = open(2);
-  failing.add("*");
-  for (const value of ["1", "2", "3"]) await expect(writes.write(make(value, value))).rejects.toThrow();
-  failing.clear();
+it("keeps no more than 4,096", async () => {
+  const { clock, written, make, writes } = open();
+  const values = Array.from({ length: 4_097 }, (_, n) => `${n}`);
+  for (const value of values) writes.keep(make(value, value));
   await clock.advance(1_000);
-  expect(written).toEqual(["1", "2"]);
+  expect(written).toEqual(values.slice(0, 4_096));
+});
+
+it("keeps nothing whose time is over", async () => {
+  const { clock, written, failing, make, writes } = open();
   failing.add("*");
-  await expect(writes.write(make("4", "4", "4", 5_000))).rejects.toThrow();
+  await expect(writes.write(make("a", "1", "1", 5_000))).rejects.toThrow();
   await clock.advance(6_000);
   failing.clear();
   await clock.advance(6_000);
-  expect(written).toEqual(["1", "2"]);
+  expect(written).toEqual([]);
 });
 
 it("is not held up by one that always fails", async () => {
