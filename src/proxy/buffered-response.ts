@@ -12,7 +12,7 @@ import { readAhead } from "./read-ahead.ts";
 export interface BufferedResponse {
   /**
    * To be passed on as if nothing had happened. Where the body breaks while it is read ahead, this throws before its first
-   * byte: no head has gone out yet, so the caller can still have a whole response that says so.
+   * byte: no head has gone out yet, so the caller can still have a whole answer that says so.
    */
   readonly response: UpstreamResponse;
   /** Resolves when no more is read ahead. What has not come within this time is given up and frees its connection. */

@@ -76,7 +76,6 @@ export class Admission {
   buffer: RequestBuffer | undefined;
   readonly #concurrency: ConcurrencyLimit;
   readonly #buffers: BufferBudget;
-  #hasBegun = false;
   #hasPermit = false;
 
   constructor(concurrency: ConcurrencyLimit, buffers: BufferBudget) {
@@ -90,7 +89,6 @@ export class Admission {
    */
   begin({ peer, headBytes }: Pick<CallerRequest, "peer" | "headBytes">): RequestBuffer {
     this.#concurrency.begin();
-    this.#hasBegun = true;
     this.buffer = this.#buffers.open(peer);
     this.buffer.chargeHead(headBytes);
     return this.buffer;
@@ -107,8 +105,9 @@ export class Admission {
 
   /** Gives back all that was taken. */
   end(): void {
-    this.buffer?.close();
+    if (this.buffer === undefined) return;
+    this.buffer.close();
     if (this.#hasPermit) this.#concurrency.release();
-    if (this.#hasBegun) this.#concurrency.end();
+    this.#concurrency.end();
   }
 }

@@ -85,7 +85,7 @@ export function createRequestHandler(parts: RequestHandlerParts, listener: Liste
   };
 }
 
-/** Runs the steps, gives the caller a response whatever happens, and reports how the request ended. */
+/** Runs the steps, gives the caller an answer whatever happens, and reports how the request ended. */
 export async function serve<Request extends CallerRequest>(
   request: Request,
   target: Target,
@@ -133,7 +133,7 @@ export async function deliver(
   const outcome = isOpen ? "unknown" : "answered";
   const whole = toAnswer(response, outcome, context, streaming);
   context.beginWait("stream_answer");
-  // Recorded before the caller has its response.
+  // Recorded before the caller has its answer.
   const answer = once === undefined ? whole : await once.recordAnswer(whole, outcome, context.admission.buffer);
   const delivered = request.answer(answer, context.deadlineMs);
   if (delivered !== undefined) await delivered;

@@ -57,14 +57,14 @@ export interface CallerRequest {
   /** The memory that its head takes. */
   readonly headBytes: number;
   readonly peer?: Peer;
-  /** Whether the caller closed its connection before it had its response. */
+  /** Whether the caller closed its connection before it had its answer. */
   isClosed(): boolean;
   /** The status whose head has gone out already, if any. */
   answeredStatus(): number | undefined;
   /**
-   * Gives the caller its response. Resolves when it was delivered or the caller has closed.
+   * Gives the caller its answer. Resolves when it was delivered or the caller has closed.
    * @returns undefined where that was done in one go
-   * @param deadlineMs on the monotonic clock; the connection of a caller that has not read its response by then is reset
+   * @param deadlineMs on the monotonic clock; the connection of a caller that has not read its answer by then is reset
    * @throws what the body throws, and ProxyError upstream_timeout at the deadline, after the caller's connection was
    * reset: it must not accept a part as the whole; ProxyError upstream_bad_response when the head cannot be written
    */

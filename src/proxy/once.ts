@@ -68,7 +68,7 @@ interface Waiting {
 
 /**
  * One request's use of the key that its caller gave (Countersign-Once). The key is claimed before the first byte is sent;
- * its end is recorded, and its answer kept, before the caller has its response.
+ * its end is recorded, and its answer kept, before the caller has its answer.
  */
 export class OnceKey {
   readonly #claim: Claim;

@@ -46,7 +46,7 @@ describe("row 68: the buffer budget", () => {
     expect(budget.usedBytes).toBe(0);
   });
 
-  it("evicts the oldest slow body of the client with the most", async () => {
+  it("evicts the oldest slow body of the caller with the most", async () => {
     const { budget, clock, from } = open(4 * mebibyte);
     const other = from("10.0.0.2");
     other.reserve(large);
@@ -79,7 +79,7 @@ describe("row 92: the buffer budget", () => {
     expect(budget.usedBytes).toBe(0);
   });
 
-  it("cuts off a client that has not read for a second, once no slow body is left", async () => {
+  it("cuts off a caller that has not read for a second, once no slow body is left", async () => {
     const { budget, clock, from } = open(4 * mebibyte);
     const evictions: string[] = [];
     const stalled = from("10.0.0.1");

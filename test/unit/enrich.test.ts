@@ -26,7 +26,7 @@ describe("the common parameters (spec 2.1)", () => {
     ]);
   });
 
-  it("stand where the client put them, with our value", () => {
+  it("stand where the caller put them, with our value", () => {
     expect(send('{"site_identifier":"S1000000001","a":"1","version":"3.0","b":"2"}', "K2000000001")).toEqual([
       ["site_identifier", "K2000000001"],
       ["a", "1"],

@@ -7,7 +7,7 @@ import { type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/fo
 import { CallerLeft } from "../../src/proxy/messages.ts";
 import { openContext } from "./open-context.ts";
 
-it("a client that leaves while the retry finds no connection leaves the 401 behind, which was sent and answered", async () => {
+it("a caller that leaves while the retry finds no connection leaves the 401 behind, which was sent and answered", async () => {
   const token = { credential: "blue" } as Token;
   const source = { get: () => token, replace: async () => token, accepted() {} } as unknown as TokenSource;
   let hasLeft = false;

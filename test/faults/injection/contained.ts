@@ -47,7 +47,7 @@ const contained: readonly Contained[] = [
   {
     file: "proxy/handler.js",
     awaited: /^(fail\(|request\.answer\(answer)/,
-    why: "the answer is handed over, or the client has gone",
+    why: "the answer is handed over, or the caller has gone",
   },
   { file: "proxy/handler.js", awaited: /^context\.once/, why: "a key whose end is not written reads as unknown" },
   { file: "callbacks/handler.js", awaited: /^(fail\(|request\.answer\(answer)/, why: "as in proxy/handler.js" },
