@@ -1,4 +1,4 @@
-import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, one } from "../http/headers.ts";
+import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, isFramed, one } from "../http/headers.ts";
 import type { Answer } from "../proxy/messages.ts";
 
 /** The methods of callbacks. */
@@ -61,7 +61,7 @@ export async function applicationReply(response: ApplicationResponse, requestId:
   const { status } = response;
   const body = await response.body;
   const headers = endToEndHeaders(response.headers, ownLength);
-  if (status !== 204 && status !== 304) headers.push("Content-Length", String(body.length));
+  if (!isFramed({ status, headers })) headers.push("Content-Length", String(body.length));
   return { status, headers: [...headers, ...identify(requestId)], body, isLocal: false, isFramed: true };
 }
 

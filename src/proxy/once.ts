@@ -1,5 +1,5 @@
 import type { Claim, ClaimStore, FoundClaim } from "../claims/claim.ts";
-import { endToEndHeaders, firstOf, type HeaderLines } from "../http/headers.ts";
+import { endToEndHeaders, type HeaderLines, isFramed } from "../http/headers.ts";
 import { type Clock, sleep } from "../model/clock.ts";
 import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
@@ -232,8 +232,7 @@ function describeEnd({ outcome, status }: RequestEnd): string {
 /** Status and headers as a line of JSON, then the body as it is. Its length stands in for chunks. */
 export function formatAnswer({ status, headers }: Pick<Answer, "status" | "headers">, body: Uint8Array): Buffer {
   const passed = endToEndHeaders(headers);
-  const needsLength = status !== 204 && status !== 304 && firstOf(passed, "content-length") === undefined;
-  if (needsLength) passed.push("Content-Length", String(body.length));
+  if (!isFramed({ status, headers: passed })) passed.push("Content-Length", String(body.length));
   return Buffer.concat([Buffer.from(`${JSON.stringify([status, passed])}\n`), body]);
 }
 
