@@ -93,21 +93,6 @@ it("strict, where the answer to the claim was lost, one may come again as soon a
 });
 
 describe("a callback", () => {
-  it("that the application took is answered with its status and not delivered again", async () => {
-    const { callback, claim, deliver } = stage();
-    const given = callback();
-    await (await deliver(given)).confirm(202);
-    expect(await claim(given)).toBe(202);
-    expect(await claim(given)).toBe(202);
-  });
-
-  it("that the application did not take may be delivered again at once", async () => {
-    const { callback, deliver } = stage();
-    const given = callback();
-    await (await deliver(given)).release();
-    expect((await deliver(given)).isGuarded).toBe(true);
-  });
-
   it("is not delivered while another delivery of it is under way", async () => {
     const { callback, claim, deliver } = stage();
     const given = callback();
