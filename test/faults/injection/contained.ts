@@ -20,7 +20,6 @@ const contained: readonly Contained[] = [
     why: "turns of the loop, and closings that cannot fail",
   },
   { file: "adapters/redis/refresh-lock.js", awaited: /lease\.release|^renewing/, why: "the lock ends by itself" },
-  { file: "cli/command.js", awaited: /^(loadConfig|import\()/, why: "says what cannot be read" },
   { file: "cli/serve.js", awaited: /^untilStopped/, why: "no signal is no failure" },
   { file: "cli/serve.js", awaited: /^askDescriptorLimit/, why: "takes what it cannot read for no limit" },
   {
@@ -39,11 +38,7 @@ const contained: readonly Contained[] = [
     why: "a file that cannot be opened or read has a stamp and a digest too",
   },
   { file: "config/files/folder-watch.js", awaited: /^this\.#events\.stamp/, why: "as in watch.js" },
-  {
-    file: "config/rules/site-folder.js",
-    awaited: /^(isStale|this\.#readFile|readSites)/,
-    why: "says what cannot be read",
-  },
+  { file: "config/rules/site-folder.js", awaited: /^(this\.#readFile|readSites)/, why: "says what cannot be read" },
   {
     file: "proxy/handler.js",
     awaited: /^(fail\(|request\.answer\(answer)/,
@@ -67,11 +62,6 @@ const contained: readonly Contained[] = [
   { file: "app/span-export.js", awaited: /^exporter\.close/, why: "as above" },
   { file: "app/token-backend.js", awaited: /^import\(/, why: "a file of the package" },
   { file: "app/listeners.js", awaited: /^(listener\.drain\(|drained)/, why: "as in drain.js" },
-  {
-    file: "app/token-sources.js",
-    awaited: /^open(Token)?Backend\(/,
-    why: "what cannot be reached is tried again later",
-  },
   { file: "app/token-sources.js", awaited: /^source\.close/, why: "a failed flight is a pause" },
   { file: "app/reload.js", awaited: /^this\.#readAgain/, why: "says what cannot be read" },
 ];

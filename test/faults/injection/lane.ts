@@ -6,10 +6,9 @@ import { type Simulator, startSimulator } from "../../../simulator/src/service/s
 import { call } from "../../../testkit/call.ts";
 import { callersAuthority } from "../../../testkit/caller-certificates.ts";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
-import { type Collector, startCollector } from "../../../testkit/collector.ts";
+import { startCollector } from "../../../testkit/collector.ts";
 import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
 import { audience, configuration, sites } from "../../../testkit/faults-configuration.ts";
-import type { ForwardProxy } from "../../../testkit/forward-proxy.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { platformToken } from "../../../testkit/platform-token.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
@@ -21,80 +20,79 @@ import { environmentThrough, startWayOut } from "./way-out.ts";
 
 const startMs = 30_000;
 
+/** What a proxy talks to, and where it listens. */
+async function startSurroundings() {
+  const blue = { clientId: "blue-id", clientSecret: canaries.blue, audience };
+  const green = { clientId: "green-id", clientSecret: canaries.green, audience };
+  const keys = [{ identifier: "K2000000001", secret: canaries.key, isDefault: true }];
+  const simulator = await startSimulator({
+    // `skip` moves clocks and no timers: a request on a connection from before it may end as much later as that may idle.
+    keepAliveTimeoutMs: 5_000,
+    sites: [
+      { identifier: sites.oauth, credentials: [blue, green] },
+      { identifier: sites.hmac, keys },
+    ],
+  });
+  onTestFinished(() => simulator.stop());
+  return {
+    simulator,
+    server: await startRedis(),
+    application: await startApplication(),
+    collector: await startCollector(),
+    wayOut: await startWayOut(),
+    tlsPort: await freePort(),
+    callbackPort: await freePort(),
+  };
+}
+
+type Surroundings = Awaited<ReturnType<typeof startSurroundings>>;
+
 /** One instrumented proxy after the other, each in the place of the one that ended, with service and Redis of their own. */
 export class Lane {
   readonly simulator: Simulator;
   readonly server: RealRedis;
   readonly redis: Redis;
-  readonly control: Control;
+  /** The application that callbacks go to. */
+  readonly application: Application;
+  readonly tlsPort: number;
+  /** Where the simulated service calls. */
+  readonly callbackPort: number;
+  readonly #folder = new ConfigFolder();
+  readonly socketPath = join(this.#folder.path, "app.sock");
+  /** Orders that come here go through a forward proxy. */
+  readonly outSocketPath = join(this.#folder.path, "out.sock");
+  readonly control = new Control(join(this.#folder.path, "faults.sock"));
   /** The key of the token in use, once there was one. */
   tokenName = "";
   inFlightBefore = 0;
   #writtenBefore = { stdout: 0, stderr: 0 };
   readonly #faulty: Faulty;
-  readonly #folder: ConfigFolder;
+  readonly #surroundings: Surroundings;
   readonly #configFile: string;
-  readonly socketPath: string;
-  readonly tlsPort: number;
-  /** Where the simulated service calls. */
-  readonly callbackPort: number;
-  /** The application that callbacks go to. */
-  readonly application: Application;
-  readonly #collector: Collector;
-  /** Orders that come here go through a forward proxy. */
-  readonly outSocketPath: string;
-  readonly #wayOut: ForwardProxy;
   #program: Program | undefined;
   #hasEnded = true;
   #adminUrl = "";
 
-  private constructor(
-    faulty: Faulty,
-    server: RealRedis,
-    simulator: Simulator,
-    application: Application,
-    collector: Collector,
-    wayOut: ForwardProxy,
-    ports: { readonly tls: number; readonly callbacks: number },
-  ) {
+  private constructor(faulty: Faulty, surroundings: Surroundings) {
     this.#faulty = faulty;
-    this.simulator = simulator;
-    this.server = server;
-    this.redis = new Redis({ port: server.port, retryStrategy: () => 20 });
+    this.#surroundings = surroundings;
+    this.simulator = surroundings.simulator;
+    this.server = surroundings.server;
+    this.application = surroundings.application;
+    this.tlsPort = surroundings.tlsPort;
+    this.callbackPort = surroundings.callbackPort;
+    this.redis = new Redis({ port: this.server.port, retryStrategy: () => 20 });
     this.redis.on("error", () => {});
     onTestFinished(() => this.redis.disconnect());
-    this.#folder = new ConfigFolder();
-    this.#folder.write("token-key", tokenKey);
     for (const [name, text] of Object.entries({ authority, callersAuthority, serverCertificate, serverKey })) {
       this.#folder.write(name, text);
     }
-    this.socketPath = join(this.#folder.path, "app.sock");
-    this.tlsPort = ports.tls;
-    this.callbackPort = ports.callbacks;
-    this.application = application;
-    this.#collector = collector;
-    this.outSocketPath = join(this.#folder.path, "out.sock");
-    this.#wayOut = wayOut;
-    this.control = new Control(join(this.#folder.path, "faults.sock"));
+    this.#folder.write("token-key", tokenKey);
     this.#configFile = this.configure({ isOther: false });
   }
 
   static async open(faulty: Faulty): Promise<Lane> {
-    const blue = { clientId: "blue-id", clientSecret: canaries.blue, audience };
-    const green = { clientId: "green-id", clientSecret: canaries.green, audience };
-    const keys = [{ identifier: "K2000000001", secret: canaries.key, isDefault: true }];
-    const simulator = await startSimulator({
-      // `skip` moves clocks and no timers: a request on a connection from before it may end as much later as that may idle.
-      keepAliveTimeoutMs: 5_000,
-      sites: [
-        { identifier: sites.oauth, credentials: [blue, green] },
-        { identifier: sites.hmac, keys },
-      ],
-    });
-    onTestFinished(() => simulator.stop());
-    const ports = { tls: await freePort(), callbacks: await freePort() };
-    const others = [await startApplication(), await startCollector(), await startWayOut()] as const;
-    return new Lane(faulty, await startRedis(), simulator, ...others, ports);
+    return new Lane(faulty, await startSurroundings());
   }
 
   /** Writes the configuration; the other one has another secret, other times and a listener more. */
@@ -122,10 +120,10 @@ export class Lane {
     const yaml = configuration(this.simulator, this.socketPath, this.server.url, {
       listeners: isOther ? [tls, out, more] : [tls, out],
       // One that nobody calls, whose site has a file of its own.
-      out: `${environmentThrough(this.#wayOut)}\n  merchants: ${merchants}`,
+      out: `${environmentThrough(this.#surroundings.wayOut)}\n  merchants: ${merchants}`,
       callbacks,
       requestSeconds: isOther ? 3 : 2,
-      tracing: `metrics: { sites: named }\ntracing: { otlp: { endpoint: "${this.#collector.url}" }, serviceName: ${isOther ? "other" : "one"} }`,
+      tracing: `metrics: { sites: named }\ntracing: { otlp: { endpoint: "${this.#surroundings.collector.url}" }, serviceName: ${isOther ? "other" : "one"} }`,
     });
     return this.#folder.write("countersign.yaml", yaml.replaceAll("DIR", this.#folder.path));
   }
