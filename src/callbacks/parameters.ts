@@ -1,7 +1,7 @@
 import { valuesOf } from "../http/headers.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { CallerRequest } from "../proxy/messages.ts";
-import { readParameters, refuseParameter, showName, tooMany } from "../proxy/parameters.ts";
+import { readParameters, refuseName, refuseParameter, showName, tooMany } from "../proxy/parameters.ts";
 import { isUtf8Type } from "../proxy/request-head.ts";
 import { allowedName } from "../signing/parameter-rules.ts";
 
@@ -70,8 +70,7 @@ export function readCallback(
 function checkName(name: string): void {
   if (allowedName.test(name)) return;
   if (name.includes("[")) throw refuseParameter("nested_value", `The parameter ${showName(name)} is nested.`, name);
-  const what = `The name ${showName(name)} is not allowed: a name is 1 to 256 of A-Z a-z 0-9 _ . and -.`;
-  throw refuseParameter("name_not_allowed", what, name);
+  throw refuseName(name);
 }
 
 /** Bytes beyond ASCII stay so, and are refused. */

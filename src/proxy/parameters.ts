@@ -106,14 +106,7 @@ function isScalar(member: Member): member is Member & Parameter {
 }
 
 function checkName({ name, nameAt }: Member, isNew: boolean, json: FlatJson): ProxyError | undefined {
-  if (!allowedName.test(name)) {
-    const where = `The name ${showName(name)} at character ${json.characterAt(nameAt)}`;
-    return refuseParameter(
-      "name_not_allowed",
-      `${where} is not allowed: a name is 1 to 256 of A-Z a-z 0-9 _ . and -.`,
-      name,
-    );
-  }
+  if (!allowedName.test(name)) return refuseName(name, ` at character ${json.characterAt(nameAt)}`);
   if (isNew) return undefined;
   const where = `${showName(name)} is given twice, again at character ${json.characterAt(nameAt)}`;
   return refuseParameter("duplicate_parameter", `The parameter ${where}; send it once.`, name);
@@ -128,6 +121,12 @@ function checkValue({ name, kind, valueAt }: Member, json: FlatJson): ProxyError
     `${what}; parameters are flat, so send a string, a number or a boolean.`,
     name,
   );
+}
+
+/** @param place where it stands, behind a space, if that is known */
+export function refuseName(name: string, place = ""): ProxyError {
+  const what = `The name ${showName(name)}${place} is not allowed: a name is 1 to 256 of A-Z a-z 0-9 _ . and -.`;
+  return refuseParameter("name_not_allowed", what, name);
 }
 
 /** A failure that one parameter causes; the log names it. */

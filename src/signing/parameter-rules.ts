@@ -45,13 +45,6 @@ export function isDecimal(name: string, more: ReadonlySet<string>): boolean {
  */
 export const allowedName = /^[A-Za-z0-9_.-]{1,256}$/;
 
-/** Where a value breaks rule 3. */
-export interface ForbiddenCharacter {
-  readonly name: string;
-  /** Counted in characters from 1. */
-  readonly position: number;
-}
-
 const forbidden = /[^A-Za-z0-9._-]/;
 
 /**
@@ -59,11 +52,12 @@ const forbidden = /[^A-Za-z0-9._-]/;
  * 3; ASCII, an empty value is fine). Apart from the signer on purpose: clients of this service that are in use sign
  * spaces and e-mail addresses, so whether this matters is for the caller to decide.
  * @param exempt names that are not signed
+ * @returns whose value it is in, and where, counted in characters from 1
  */
 export function findForbiddenCharacter(
   parameters: readonly NamedValue[],
   exempt: ReadonlySet<string>,
-): ForbiddenCharacter | undefined {
+): { readonly name: string; readonly position: number } | undefined {
   for (const { name, value } of parameters) {
     const index = exempt.has(name) ? -1 : value.search(forbidden);
     if (index >= 0) return { name, position: index + 1 };
