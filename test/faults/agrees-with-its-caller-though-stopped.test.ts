@@ -230,7 +230,6 @@ it("says so neither when it runs for a moment now and then", { timeout: 120_000 
 function disagreements(pod: Pod, settled: readonly (readonly [CallerOnce, readonly RawAnswered[]])[]): string[] {
   const found: string[] = [];
   const lines = pod.lines("request_finished");
-  const count = (list: readonly unknown[]) => list.length;
   const sent = pod.simulator.seen.apiRequests.map(({ body }) => JSON.parse(String(body)).site_customer_identifier);
   const told = new Map<string, string>();
   for (const [{ name, ids }, answers] of settled) {
@@ -249,7 +248,7 @@ function disagreements(pod: Pod, settled: readonly (readonly [CallerOnce, readon
       if (outcome === "not_sent" && sent.includes(id)) found.push(`${id}: told not_sent, and sent (${statuses})`);
     }
     for (const id of ids) {
-      const times = count(sent.filter((each) => each === id));
+      const times = sent.filter((each) => each === id).length;
       const outcomes = lines.filter(({ reference }) => reference === id).map(({ outcome }) => outcome);
       if (times > 1) found.push(`${id}: sent ${times} times`);
       if (outcomes.length > 1) found.push(`${id}: ${outcomes.length} access lines: ${outcomes.join(", ")}`);

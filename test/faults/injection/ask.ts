@@ -39,8 +39,7 @@ function closed(socket: Socket): Promise<"closed"> {
 /** Header lines that choose a site. */
 export const headers = { signed: `Countersign-Site: ${sites.hmac}`, authorised: `Countersign-Site: ${sites.oauth}` };
 export const signed = (lane: Lane) => ask(lane, rawPost({ more: [headers.signed] }));
-export const authorised = (lane: Lane, ...more: string[]) =>
-  ask(lane, rawPost({ more: [headers.authorised, ...more] }));
+export const authorised = (lane: Lane) => ask(lane, rawPost({ more: [headers.authorised] }));
 
 /** Sends some bytes and goes away a moment later. */
 export async function leave(lane: Lane, bytes: string): Promise<void> {

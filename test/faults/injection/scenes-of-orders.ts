@@ -80,7 +80,7 @@ export const scenesOfOrders: readonly Scene[] = [
       faults.add({ host: "api", kind: "reset", when: "before_reading" });
       const broken = await signed(lane);
       faults.add({ host: "api", kind: "truncate" });
-      const cut = await ask(lane, rawPost({ more: [headers.signed] }));
+      const cut = await signed(lane);
       faults.add({ host: "api", kind: "hang" });
       const late = await ask(lane, rawPost({ more: [headers.signed, slowly] }));
       faults.clear();
