@@ -6,9 +6,9 @@ import type { NoRetryReason, Report } from "../model/events.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
 import { type AuthMaterial, authenticate } from "./authenticate.ts";
 import { bridge } from "./bridge.ts";
-import { type BufferedResponse, bufferResponse } from "./buffered-response.ts";
 import type { RequestContext } from "./context.ts";
 import { CallerLeft, type PreparedRequest, type Route, type Send, type UpstreamResponse } from "./messages.ts";
+import { type BufferedResponse, bufferResponse } from "./read-ahead.ts";
 import { keyOf } from "./site.ts";
 
 export interface ForwardParts {
@@ -130,7 +130,7 @@ async function retryOnce(
   await first.finishReading(Math.min(longestFinishMs, spareMs));
   try {
     const second = await attempt(forwarding, { method: "oauth", token });
-    first.discard();
+    first.response.discard();
     if (second.status !== 401 && showsAcceptance(second)) source.cured(token, site);
     context.event.retry = second.status === 401 ? "refused" : "cured";
     return second;
@@ -142,7 +142,7 @@ async function retryOnce(
       context.event.attempts = 1;
       return first.response;
     }
-    first.discard();
+    first.response.discard();
     throw error;
   }
 }
