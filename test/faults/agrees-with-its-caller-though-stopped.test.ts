@@ -88,15 +88,18 @@ const inHead = "Content-Type: app";
 const inBody = '"order_amount"';
 const connectRequest = "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n";
 
+/** What is left of an order, and another one, once there is an answer. */
+async function restAndAnother(one: CallerOnce): Promise<void> {
+  await one.connection.until(answered);
+  one.rest().write(one.newOrder());
+}
+
 const scripts: Readonly<Record<string, Script>> = {
   "head, its rest while stopped": { before: (one) => void one.writeUpTo(inHead), stopped: (one) => void one.rest() },
   "head, its rest as it goes on": { before: (one) => void one.writeUpTo(inHead), after: (one) => void one.rest() },
   "head, its rest after the answer": {
     before: (one) => void one.writeUpTo(inHead),
-    async after(one) {
-      await one.connection.until(answered);
-      one.rest().write(one.newOrder());
-    },
+    after: restAndAnother,
   },
   "head, its rest and a tunnel after the answer": {
     before: (one) => void one.writeUpTo(inHead),
@@ -107,10 +110,7 @@ const scripts: Readonly<Record<string, Script>> = {
   },
   "head of an order that expects 100": {
     before: (one) => void one.writeUpTo(inHead, one.newOrder({ more: ["Expect: 100-continue"] })),
-    async after(one) {
-      await one.connection.until(answered);
-      one.rest().write(one.newOrder());
-    },
+    after: restAndAnother,
   },
   "nothing yet, an order while stopped": { stopped: (one) => void one.write(one.newOrder()) },
   "body, its rest while stopped": { before: (one) => void one.writeUpTo(inBody), stopped: (one) => void one.rest() },
@@ -142,10 +142,7 @@ const scripts: Readonly<Record<string, Script>> = {
   "a held answer and half a head, its rest after the answer": {
     held: true,
     before: (one) => void one.writeUpTo(inHead),
-    async after(one) {
-      await one.connection.until(answered);
-      one.rest().write(one.newOrder());
-    },
+    after: restAndAnother,
   },
   "a held answer, a tunnel while stopped": { held: true, stopped: (one) => void one.write(connectRequest) },
   "a held answer, nonsense and an order while stopped": {
