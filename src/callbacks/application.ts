@@ -1,7 +1,6 @@
 import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, isFramed, one } from "../http/headers.ts";
 import type { Answer } from "../proxy/messages.ts";
 
-/** The methods of callbacks. */
 export type CallbackMethod = "GET" | "POST";
 
 /** A genuine callback on its way to the application. */

@@ -21,7 +21,6 @@ import { formOf, mostNames, queryOf, readCallback } from "./parameters.ts";
 import { claimDelivery, type Delivery, type ReplayRules } from "./replay-guard.ts";
 import { checkAge, NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
 
-/** One listener for callbacks. */
 export interface CallbackListener extends VerifyRules, ReplayRules {
   /** Where it listens as configured, for the log. */
   readonly listener: string;

@@ -3,7 +3,6 @@ import { ProxyError } from "../model/errors.ts";
 import type { ForgeryReason } from "../model/events.ts";
 import { findSigner, isSigned } from "../signing/hmac.ts";
 
-/** What a callback is verified by. */
 export interface VerifyRules {
   readonly environment: Environment;
   /** Names that are not signed; always holds `signature`. */

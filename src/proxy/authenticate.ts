@@ -7,7 +7,6 @@ import { findForbiddenCharacter } from "../signing/parameter-rules.ts";
 import type { PreparedRequest, SentParameter, UpstreamRequest } from "./messages.ts";
 import { type Parameters, refuseParameter, showName } from "./parameters.ts";
 
-/** What a request is authenticated with. */
 export type AuthMaterial =
   | { readonly method: "hmac"; readonly key: SigningKey }
   | { readonly method: "oauth"; readonly token: Token };

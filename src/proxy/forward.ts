@@ -31,7 +31,6 @@ export interface Sending {
   readonly isRepeatable: () => boolean;
 }
 
-/** One request being forwarded. */
 interface Forwarding {
   readonly sending: Sending;
   readonly context: RequestContext;

@@ -29,7 +29,6 @@ export interface RequestHandlerParts extends ForwardParts, ServeParts {
 
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
 export interface RequestHandler<Request = CallerRequest> {
-  /** Serves one request. */
   readonly handle: (request: Request) => Promise<void>;
   /** Answers a request that the listener itself had to refuse. An error that is no ProxyError is a defect, and reported. */
   readonly refuse: (request: Request, error: Error) => Promise<void>;

@@ -100,7 +100,6 @@ export interface Route {
   readonly identifier: string;
 }
 
-/** A parameter as it is sent. */
 export interface SentParameter extends NamedValue {
   /** Whether the value is known to need no escape between the quotes of a JSON string. */
   readonly isPlain: boolean;

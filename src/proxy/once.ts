@@ -28,7 +28,6 @@ const leaseMarginMs = 1_000;
 const shortestPauseMs = 50;
 const longestPauseMs = 500;
 
-/** How keys are remembered. */
 export interface OnceRules {
   /** Undefined without Redis: one process alone cannot promise anything. */
   readonly shared:
@@ -50,7 +49,6 @@ export interface Sealing {
   open(name: string, sealed: string): Uint8Array | undefined;
 }
 
-/** How a request ended. */
 interface RequestEnd {
   readonly outcome: Outcome;
   /** The service's, where it answered. */
