@@ -32,8 +32,8 @@ function stage(most?: number) {
     const claims = new Claims(from, clock);
     return claimDelivery(given, { ...bytes, ...more }, `holder-${holders}`, clock.wallMs(), rules, claims);
   };
-  const deliver = async (given: GenuineCallback, rules = strict): Promise<Delivery> => {
-    const claimed = await claim(given, {}, rules);
+  const deliver = async (given: GenuineCallback, rules = strict, from = records): Promise<Delivery> => {
+    const claimed = await claim(given, {}, rules, from);
     if (claimed instanceof Delivery) return claimed;
     throw new Error("it was taken");
   };
@@ -65,22 +65,19 @@ function losesAnswers(records: ClaimRecords): ClaimRecords {
 
 describe("best_effort, where the answer to the claim was lost", () => {
   it("a callback that the application took is not delivered again", async () => {
-    const { callback, claim, records } = stage();
+    const { callback, claim, deliver, records } = stage();
     const given = callback();
-    const delivery = await claim(given, {}, bestEffort, losesAnswers(records));
-    if (!(delivery instanceof Delivery)) throw new Error("it was taken");
+    const delivery = await deliver(given, bestEffort, losesAnswers(records));
     await delivery.confirm(200);
     expect(delivery.isGuarded).toBe(false);
     expect(await claim(given, {}, bestEffort)).toBe(200);
   });
 
   it("one that the application declined may come again at once", async () => {
-    const { callback, claim, records } = stage();
+    const { callback, deliver, records } = stage();
     const given = callback();
-    const delivery = await claim(given, {}, bestEffort, losesAnswers(records));
-    if (!(delivery instanceof Delivery)) throw new Error("it was taken");
-    await delivery.release();
-    expect(await claim(given, {}, bestEffort)).toBeInstanceOf(Delivery);
+    await (await deliver(given, bestEffort, losesAnswers(records))).release();
+    await deliver(given, bestEffort);
   });
 });
 
@@ -147,34 +144,32 @@ describe("a store that fails", () => {
   });
 
   it("lets each pass by best effort, and says that it was not guarded", async () => {
-    const { callback, claim } = stage();
-    const claimed = await claim(callback(), {}, bestEffort, broken);
-    expect(claimed).toMatchObject({ isGuarded: false });
+    const { callback, deliver } = stage();
+    expect((await deliver(callback(), bestEffort, broken)).isGuarded).toBe(false);
   });
 
   it("after the claim makes it not guarded, and the answer of the application stands", async () => {
-    const { callback, claim, records } = stage();
+    const { callback, deliver, records } = stage();
     let swaps = 0;
     const swap: ClaimRecords["swap"] = (...given) => {
       swaps += 1;
       return swaps === 1 ? records.swap(...given) : broken.swap(...given);
     };
-    const claimed = await claim(callback(), {}, strict, { ...records, swap });
-    if (!(claimed instanceof Delivery)) throw new Error("it was taken");
-    await claimed.confirm(200);
-    expect(claimed.isGuarded).toBe(false);
+    const delivery = await deliver(callback(), strict, { ...records, swap });
+    await delivery.confirm(200);
+    expect(delivery.isGuarded).toBe(false);
   });
 });
 
 describe("one process that remembers by itself", () => {
   it("cannot tell of what is older than its start: strict refuses it, best_effort lets it pass and says so", async () => {
-    const { callback, claim } = stage();
+    const { callback, claim, deliver } = stage();
     const before = callback("before", 1_001);
     expect(await codeOf(claim(before))).toBe("replay_store_unavailable");
     expect(await codeOf(claim(before))).toBe("replay_store_unavailable");
-    const claimed = await claim(before, {}, bestEffort);
-    expect(claimed).toMatchObject({ isGuarded: false });
-    if (claimed instanceof Delivery) await claimed.confirm(201);
+    const delivery = await deliver(before, bestEffort);
+    expect(delivery.isGuarded).toBe(false);
+    await delivery.confirm(201);
     expect(await claim(before)).toBe(201);
   });
 
