@@ -76,11 +76,11 @@ describe.each(broken)("a 401 %s", (_name, bytes, breakOff) => {
 });
 
 it.each([
-  ["stalls", 504, "upstream_timeout", stalls],
-  ["is reset", 502, "upstream_reset", resets],
+  ["stalls", 504, "upstream_timeout", stalls, "The rest of that answer did not come in time."],
+  ["is reset", 502, "upstream_reset", resets, ""],
 ] as const)(
   "a 401 that %s is told by %i %s where the retry finds no connection",
-  async (_name, status, code, breakOff) => {
+  async (_name, status, code, breakOff, why) => {
     const upstream = await startRawUpstream({
       answer: (_request, socket) => {
         upstream.refuse();
@@ -90,7 +90,8 @@ it.each([
     const { port, recorder } = await stageProxy({ baseUrl: upstream.url });
     const answer = await orderRaw(port);
     expect(answer).toMatchObject({ status, isComplete: true });
-    expect(JSON.parse(answer.body)).toMatchObject({ code, outcome: "unknown" });
+    const detail = expect.stringContaining(`The service answered 401. ${why}`);
+    expect(JSON.parse(answer.body)).toMatchObject({ code, outcome: "unknown", detail });
     expect(upstream.requests).toHaveLength(1);
     expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "failed" });
   },
