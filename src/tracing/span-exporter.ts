@@ -53,8 +53,7 @@ export class SpanExporter {
   /** From now on only `close` begins exports. */
   #isClosed = false;
   #hasEnded = false;
-  #exporting: Promise<void> = Promise.resolve();
-  #isExporting = false;
+  #exporting: Promise<void> | undefined;
 
   constructor(parts: SpanExporterParts) {
     this.#parts = parts;
@@ -70,7 +69,7 @@ export class SpanExporter {
       return;
     }
     const isFull = this.#waiting.length === mostInBatch && this.#failuresInARow === 0;
-    if (isFull && !this.#isExporting) this.#export();
+    if (isFull && this.#exporting === undefined) this.#export();
     else this.#arm(batchDelayMs);
   }
 
@@ -94,7 +93,7 @@ export class SpanExporter {
   }
 
   #arm(delayMs: number): void {
-    if (this.#isArmed || this.#isExporting || this.#isClosed) return;
+    if (this.#isArmed || this.#exporting !== undefined || this.#isClosed) return;
     this.#isArmed = true;
     this.#parts.clock.after(delayMs, () => {
       this.#isArmed = false;
@@ -103,10 +102,9 @@ export class SpanExporter {
   }
 
   #export(): void {
-    if (this.#isExporting || this.#isClosed) return;
-    this.#isExporting = true;
+    if (this.#exporting !== undefined || this.#isClosed) return;
     this.#exporting = this.#exportBatch().then((pauseMs) => {
-      this.#isExporting = false;
+      this.#exporting = undefined;
       this.#reportDropped();
       if (this.#waiting.length > 0) this.#arm(pauseMs ?? (this.#waiting.length >= mostInBatch ? 0 : batchDelayMs));
     });
