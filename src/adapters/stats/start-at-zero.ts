@@ -1,4 +1,4 @@
-import { credentialSetsOf, type Environment } from "../../model/environment.ts";
+import { credentialSetsOf, type Environment, type Site } from "../../model/environment.ts";
 import { type FailureCode, failures, requestFailureCodes } from "../../model/errors.ts";
 import {
   cacheResults,
@@ -33,47 +33,42 @@ export function startAtZero(metrics: Metrics, configured: Configured): void {
     metrics.callerRefusals.start({ listener, caller, code: callerRefusals });
   }
   if (isTraced) metrics.traceSpans.start({ result: spanResults });
+  const show = (names: readonly string[]) => (namesSites || names.length === 0 ? names : [allSites]);
   for (const each of environments) {
     const { name: environment } = each;
-    startAnswers(metrics, each, namesSites);
+    startAnswers(metrics, each, show);
     startDurations(metrics, each);
-    if (callbacks.some((place) => place.environment === environment)) startCallbacks(metrics, each, namesSites);
+    if (callbacks.some((place) => place.environment === environment)) startCallbacks(metrics, each, show);
     if (each.egress !== undefined) metrics.tunnels.start({ environment, result: tunnelResults });
     if (redisNodes.length > 0) metrics.once.start({ environment, result: onceResults });
   }
 }
 
+/** Names of sites or of credential sets, as metrics show them. */
+type Show = (names: readonly string[]) => readonly string[];
+
 /** Every answer that can be given, by its class; unknown outcomes, and sites that get no token; before a site is known, every failure. */
-function startAnswers(metrics: Metrics, configured: Environment, namesSites: boolean): void {
+function startAnswers(metrics: Metrics, configured: Environment, show: Show): void {
   const { name: environment } = configured;
   const sites = [...configured.sites.values()];
   const methods = [...new Set(sites.flatMap(({ auth }) => auth))];
-  const { answers, failures: failed } = metrics;
-  answers.start({ environment, auth: methods, by: "service", status_class: statusClasses });
-  answers.start({ environment, auth: [...methods, "none"], by: "countersign", status_class: ["4xx", "5xx"] });
-  const startFailures = (site: string, codes: readonly FailureCode[]) => {
-    metrics.unknownOutcomes.start({ environment, site });
-    for (const code of codes) failed.start({ environment, site, code, outcome: failures[code].outcomes });
+  const sitesThat = (isMeant: (site: Site) => boolean | undefined) =>
+    show(sites.filter(isMeant).map(({ identifier }) => identifier));
+  const startFailures = (site: readonly string[], codes: readonly FailureCode[]) => {
+    for (const code of codes) metrics.failures.start({ environment, site, code, outcome: failures[code].outcomes });
   };
-  startFailures("none", requestFailureCodes);
-  const shown = namesSites
-    ? sites
-    : [
-        {
-          identifier: allSites,
-          auth: methods,
-          bridge: sites.find((site) => site.bridge)?.bridge,
-          checksCallerSignature: sites.some((site) => site.checksCallerSignature),
-        },
-      ];
-  for (const { identifier: site, auth, bridge, checksCallerSignature } of sites.length > 0 ? shown : []) {
-    startFailures(site, auth.includes("oauth") ? tokenOutages : []);
-    if (bridge !== undefined) metrics.bridged.start({ environment, site, reason: tokenOutages });
-    // These are read before a cut-over: a result that never came must show as 0.
-    if (checksCallerSignature) metrics.callerSignatures.start({ environment, site, result: callerSignatureResults });
-  }
-  const labels = credentialSetsOf(configured).map(({ set }) => set.label);
-  const credential = namesSites || labels.length === 0 ? labels : allSites;
+  metrics.answers.start({ environment, auth: methods, by: "service", status_class: statusClasses });
+  metrics.answers.start({ environment, auth: [...methods, "none"], by: "countersign", status_class: ["4xx", "5xx"] });
+  metrics.unknownOutcomes.start({ environment, site: ["none", ...sitesThat(() => true)] });
+  startFailures(["none"], requestFailureCodes);
+  const withTokens = sitesThat(({ auth }) => auth.includes("oauth"));
+  startFailures(withTokens, tokenOutages);
+  const bridged = sitesThat(({ bridge }) => bridge !== undefined);
+  metrics.bridged.start({ environment, site: bridged, reason: tokenOutages });
+  // These are read before a cut-over: a result that never came must show as 0.
+  const checked = sitesThat(({ checksCallerSignature }) => checksCallerSignature);
+  metrics.callerSignatures.start({ environment, site: checked, result: callerSignatureResults });
+  const credential = show(credentialSetsOf(configured).map(({ set }) => set.label));
   metrics.tokenRequests.start({ environment, credential, result: "issued" });
 }
 
@@ -81,11 +76,11 @@ function startAnswers(metrics: Metrics, configured: Environment, namesSites: boo
 function startCallbacks(
   { callbacks, callbacksUnguarded, callbackDuration }: Metrics,
   { name: environment, sites }: Environment,
-  namesSites: boolean,
+  show: Show,
 ): void {
+  const withKeys = [...sites.values()].filter(({ keys }) => keys.length > 0);
+  const site = show(withKeys.map(({ identifier }) => identifier));
   callbacks.start({ environment, site: "none", result: forgeryReasons });
-  const named = [...sites.values()].filter(({ keys }) => keys.length > 0).map(({ identifier }) => identifier);
-  const site = namesSites || named.length === 0 ? named : allSites;
   callbacks.start({ environment, site, result: ["delivered", "callback_too_old"] });
   callbacksUnguarded.start({ environment });
   callbackDuration.series({ environment });
