@@ -5,7 +5,7 @@ import { renderPage } from "../adapters/stats/page/render-page.ts";
 import { Readiness } from "../adapters/stats/readiness.ts";
 import type { Configured, Source } from "../adapters/stats/source.ts";
 import { startAtZero } from "../adapters/stats/start-at-zero.ts";
-import { Stats, type StatusSnapshot } from "../adapters/stats/stats.ts";
+import { createStats, type StatusSnapshot } from "../adapters/stats/stats.ts";
 import type { Config } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
@@ -45,7 +45,7 @@ export function openObservers(
     wallTime: createWallTime(clock),
   };
   const metrics = createMetrics(source);
-  const stats = new Stats(source, metrics, clock);
+  const stats = createStats(source, metrics, clock);
   const readiness = new Readiness(clock);
   const formatNow = () => new Date(clock.wallMs()).toISOString();
   const startedAt = formatNow();

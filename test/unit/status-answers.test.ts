@@ -1,7 +1,7 @@
 /** What an environment's traffic was like: in all, and in the last five minutes. */
 import { expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
-import { Stats } from "../../src/adapters/stats/stats.ts";
+import { createStats } from "../../src/adapters/stats/stats.ts";
 import { findTokenOutage } from "../../src/adapters/stats/token-stats.ts";
 import type { RequestFinished } from "../../src/model/events.ts";
 import { environmentOf } from "../../testkit/environment.ts";
@@ -18,7 +18,7 @@ function openTraffic() {
   let nowMs = 0;
   const clock = { nowMs: () => nowMs, wallMs: () => nowMs, after: () => () => {} };
   const source = statsSource({ configured: () => configuredOf({ environments: [environment] }) });
-  const stats = new Stats(source, createMetrics(), clock);
+  const stats = createStats(source, createMetrics(), clock);
   const shown = () => stats.view().environments[0] ?? expect.fail();
   return {
     add(change: Partial<RequestFinished>, atMs: number) {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { Readiness } from "../../src/adapters/stats/readiness.ts";
-import { Stats } from "../../src/adapters/stats/stats.ts";
+import { createStats } from "../../src/adapters/stats/stats.ts";
 import { createWallTime } from "../../src/model/clock.ts";
 import type { CredentialSnapshot } from "../../src/model/credential-snapshot.ts";
 import type { CredentialSet, Environment, Site } from "../../src/model/environment.ts";
@@ -60,7 +60,7 @@ function openModel(...environments: readonly Environment[]) {
     redis: () => state.redis,
     wallTime: createWallTime(clock),
   });
-  const model = new Stats(source, createMetrics(), clock);
+  const model = createStats(source, createMetrics(), clock);
   const follow = (...next: readonly Environment[]) => {
     state.environments = next;
     model.forgetOthers();

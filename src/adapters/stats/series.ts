@@ -140,7 +140,8 @@ function keyOf(names: readonly string[], labels: Readonly<Record<string, string 
   return JSON.stringify(names.map((name) => labels[name]));
 }
 
-function getOrMake<Made>(all: Map<string, Made>, key: string, make: () => Made): Made {
+/** What a map has of a key, made where it has none. */
+export function getOrMake<Made>(all: Map<string, Made>, key: string, make: () => Made): Made {
   const made = all.get(key) ?? make();
   all.set(key, made);
   return made;

@@ -1,14 +1,15 @@
 import type { Clock } from "../../model/clock.ts";
-import { type Address, credentialSetsOf, type Environment } from "../../model/environment.ts";
-import { type Event, hasUnknownEffect, type Report, type RequestFinished, statusClass } from "../../model/events.ts";
+import { type Address, credentialSetsOf, type Environment, type Site } from "../../model/environment.ts";
+import { type Event, hasUnknownEffect, type RequestFinished, statusClass } from "../../model/events.ts";
 import { CallbackStats } from "./callback-stats.ts";
 import { createCounting } from "./counting.ts";
 import type { Metrics } from "./metrics.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import { ReloadStats } from "./reload.ts";
-import type { Source } from "./source.ts";
+import { getOrMake } from "./series.ts";
+import type { Configured, Source } from "./source.ts";
 import { countBy, countOf, formatTime, groupBy, keptOf, sumOf, tally } from "./sums.ts";
-import { type CredentialStatus, findTokenOutage, type SiteSets, TokenStats } from "./token-stats.ts";
+import { type CredentialStatus, findTokenOutage, TokenStats } from "./token-stats.ts";
 
 /**
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
@@ -37,176 +38,157 @@ export type UnknownOutcome = ReturnType<typeof describeUnknown>;
 
 const keptUnknown = 100;
 
+export type Stats = ReturnType<typeof createStats>;
+
 /** Counts events in metrics, keeps the last of what an operator asks for, and shows both as `/status` has them. */
-export class Stats {
-  readonly reload: ReloadStats;
-  readonly #source: Source;
-  readonly #metrics: Metrics;
-  readonly #clock: Clock;
-  readonly #count: Report;
-  readonly #tokens: TokenStats;
-  readonly #callbacks: CallbackStats;
-  readonly #recent = new Map<string, RecentRequests>();
+export function createStats(source: Source, metrics: Metrics, clock: Clock) {
+  const recent = new Map<string, RecentRequests>();
+  const recentOf = (environment: string) => getOrMake(recent, environment, () => new RecentRequests());
+  const count = createCounting(metrics, recentOf, clock);
+  const tokens = new TokenStats(metrics.tokenRequests, clock);
+  const callbacks = new CallbackStats(metrics, clock);
+  const reload = new ReloadStats(clock);
   /** Kept whatever is configured later: an order may exist in an environment that is no longer configured. */
-  readonly #unknown: UnknownOutcome[] = [];
+  const unknown: UnknownOutcome[] = [];
 
-  constructor(source: Source, metrics: Metrics, clock: Clock) {
-    this.#source = source;
-    this.#metrics = metrics;
-    this.#clock = clock;
-    this.#count = createCounting(metrics, (environment) => this.#recentOf(environment), clock);
-    this.#tokens = new TokenStats(metrics.tokenRequests, clock);
-    this.#callbacks = new CallbackStats(metrics, clock);
-    this.reload = new ReloadStats(clock);
-  }
+  return {
+    reload,
 
-  /** `/status` forgets sites, callers, sets and listeners for callbacks that are not configured. Metrics forget nothing. */
-  forgetOthers(): void {
-    const { requests, callerRequests } = this.#metrics;
-    const configured = this.#source.configured();
-    const sites = new Map(configured.environments.map(({ name, sites }) => [name, sites]));
-    requests.keepOnly(({ environment, site }) =>
-      site === "none" ? sites.has(environment) : sites.get(environment)?.has(site) === true,
-    );
-    for (const [environment, recent] of this.#recent) if (!sites.has(environment)) recent.clear();
-    const callers = new Set(configured.callers.map(({ listener, name }) => callerKey({ listener, caller: name })));
-    callerRequests.keepOnly((labels) => callers.has(callerKey(labels)));
-    this.#tokens.keepOnly(configured.environments);
-    this.#callbacks.follow(configured.callbacks);
-  }
-
-  readonly report = (event: Event): void => {
-    this.#count(event);
-    switch (event.kind) {
-      case "request_finished":
-        if (hasUnknownEffect(event)) this.#keepUnknown(event);
-        return;
-      case "callback_finished":
-        this.#callbacks.report(event);
-        return;
-      case "token_adopted":
-      case "token_requested":
-        this.#tokens.report(event);
-        return;
-      default:
-        this.reload.report(event);
-    }
-  };
-
-  view() {
-    const { configured, credentials, redis, routes, wallTime } = this.#source;
-    const { environments, callers } = configured();
-    const sets = this.#tokens.view(credentials(), wallTime);
-    return {
-      requests: this.#viewTotals(),
-      /** Newest first. */
-      unknownOutcomes: this.#unknown.toReversed(),
-      environments: this.#viewEnvironments(environments, sets),
-      /** One for each listener for callbacks. */
-      callbacks: this.#callbacks.view(),
-      /** Those that have names, in the configuration's order; absent where there are none. */
-      ...(callers.length === 0 ? {} : { callers: this.#viewCallers() }),
-      credentials: sets,
-      /** One for each Redis server in use; none with the memory cache. */
-      redis: redis().map(({ sinceMs, ...server }) => {
-        return { ...server, since: sinceMs === undefined ? undefined : formatTime(wallTime(sinceMs)) };
-      }),
-      reload: this.reload.view(routes()),
-    };
-  }
-
-  #recentOf(environment: string): RecentRequests {
-    const recent = this.#recent.get(environment) ?? new RecentRequests();
-    this.#recent.set(environment, recent);
-    return recent;
-  }
-
-  #keepUnknown(event: RequestFinished): void {
-    this.#unknown.push(describeUnknown(event, formatTime(this.#clock.wallMs())));
-    if (this.#unknown.length > keptUnknown) this.#unknown.shift();
-  }
-
-  /** Since the start, whatever was configured in the meantime. */
-  #viewTotals() {
-    const ends = this.#metrics.requests.counted();
-    const failures = ends.filter(({ labels: { code } }) => code !== undefined);
-    return {
-      inFlight: sumOf([...this.#source.inFlight().values()], (open) => open),
-      answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels }) => labels.by, countOf) },
-      unknownOutcomes: sumOf(this.#metrics.unknownOutcomes.counted(), countOf),
-      failures: countBy(failures, ({ labels: { code = "" } }) => code, countOf),
-    };
-  }
-
-  /** @param credentials the sets of all environments */
-  #viewEnvironments(environments: readonly Environment[], credentials: readonly CredentialStatus[]) {
-    const ends = this.#metrics.requests.kept();
-    const endsOf = groupBy(ends, ({ labels }) => siteKey(labels));
-    const outageOf = (environment: string, sites: readonly SiteSets[]) =>
-      findTokenOutage(
-        sites,
-        credentials.filter((set) => set.environment === environment),
+    /** `/status` forgets sites, callers, sets and listeners for callbacks that are not configured. Metrics forget nothing. */
+    forgetOthers(): void {
+      const configured = source.configured();
+      const sites = new Map(configured.environments.map(({ name, sites }) => [name, sites]));
+      metrics.requests.keepOnly(({ environment, site }) =>
+        site === "none" ? sites.has(environment) : sites.get(environment)?.has(site) === true,
       );
-    const tallyOf = (environment: string, site: string) => tally(endsOf.get(siteKey({ environment, site })) ?? []);
-    return environments.map((environment) => {
-      const { name, baseUrl, authUrl, operations, defaultSite } = environment;
-      const sites = [...environment.sites.values()].map(({ identifier, parent, auth, bridge, credentials }) => {
-        const labels = credentials?.sets.map(({ label }) => label) ?? [];
-        return { identifier, parent, auth, bridge, credentials: labels, tally: tallyOf(name, identifier) };
-      });
-      const answersBy = (by: RequestFinished["by"]) =>
-        countBy(
-          ends.filter(({ labels }) => labels.environment === name && labels.by === by),
-          ({ labels }) => statusClass(Number(labels.status)),
-          keptOf,
-        );
-      return {
-        name,
-        baseUrl: urlOf(baseUrl),
-        /** Undefined where every site signs. */
-        authUrl: authUrl && urlOf(authUrl),
-        /** Token endpoints that sets have of their own (`token.url`). */
-        tokenUrls: ownTokenUrls(environment),
-        operations: list(operations),
-        defaultSite,
-        /** Files of single sites that are refused; absent where sites are named in the configuration. */
-        refusedSiteFiles: environment.siteFolder?.refused,
-        sites,
-        /** Since the start, by who gave them and by class of status. */
-        answers: { service: answersBy("service"), countersign: answersBy("countersign") },
-        recent: this.#recentOf(name).view(this.#clock.nowMs()),
-        tokenOutage: outageOf(
-          name,
-          sites.filter(({ bridge }) => bridge === undefined),
-        ),
-        /** The same for sites that sign meanwhile (`bridge: hmac`). */
-        bridgedOutage: outageOf(
-          name,
-          sites.filter(({ bridge }) => bridge !== undefined),
-        ),
-        /** Requests that ended before their site was known. */
-        withoutSite: tallyOf(name, "none"),
-      };
-    });
-  }
+      for (const [environment, requests] of recent) if (!sites.has(environment)) requests.clear();
+      const callers = new Set(configured.callers.map(({ listener, name }) => callerKey({ listener, caller: name })));
+      metrics.callerRequests.keepOnly((labels) => callers.has(callerKey(labels)));
+      tokens.keepOnly(configured.environments);
+      callbacks.follow(configured.callbacks);
+    },
 
-  /** What each may do at a listener, and what it did; each name once for each listener. */
-  #viewCallers() {
-    const endsOf = groupBy(this.#metrics.callerRequests.kept(), ({ labels }) => callerKey(labels));
-    const configured = this.#source.configured().callers;
-    const callers = new Map(configured.map((caller) => [callerKey({ ...caller, caller: caller.name }), caller]));
-    return [...callers].map(([key, { name, environment, listener, certificates, ...rights }]) => ({
-      name,
-      environment,
-      listener,
-      /** What proves it; never the proof itself. */
-      by: certificates.length > 0 ? "certificate" : "token",
-      sites: list(rights.sites),
-      operations: list(rights.operations),
-      requestsPerSecond: rights.requestsPerSecond,
-      tally: tally(endsOf.get(key) ?? []),
-    }));
-  }
+    report(event: Event): void {
+      count(event);
+      switch (event.kind) {
+        case "request_finished":
+          if (!hasUnknownEffect(event)) return;
+          unknown.push(describeUnknown(event, formatTime(clock.wallMs())));
+          if (unknown.length > keptUnknown) unknown.shift();
+          return;
+        case "callback_finished":
+          callbacks.report(event);
+          return;
+        case "token_adopted":
+        case "token_requested":
+          tokens.report(event);
+          return;
+        default:
+          reload.report(event);
+      }
+    },
+
+    view() {
+      const { environments, callers } = source.configured();
+      const credentials = tokens.view(source.credentials(), source.wallTime);
+      const setsOf = groupBy(credentials, ({ environment }) => environment);
+      const endsOf = groupBy(metrics.requests.kept(), ({ labels }) => labels.environment);
+      return {
+        requests: viewTotals(metrics, source.inFlight()),
+        /** Newest first. */
+        unknownOutcomes: unknown.toReversed(),
+        environments: environments.map((environment) => {
+          const { name } = environment;
+          const lately = recentOf(name).view(clock.nowMs());
+          return viewEnvironment(environment, lately, endsOf.get(name) ?? [], setsOf.get(name) ?? []);
+        }),
+        /** One for each listener for callbacks. */
+        callbacks: callbacks.view(),
+        /** Those that have names, in the configuration's order; absent where there are none. */
+        ...(callers.length === 0 ? {} : { callers: viewCallers(callers, metrics.callerRequests.kept()) }),
+        credentials,
+        /** One for each Redis server in use; none with the memory cache. */
+        redis: source.redis().map(({ sinceMs, ...server }) => {
+          return { ...server, since: sinceMs === undefined ? undefined : formatTime(source.wallTime(sinceMs)) };
+        }),
+        reload: reload.view(source.routes()),
+      };
+    },
+  };
+}
+
+/** Since the start, whatever was configured in the meantime. */
+function viewTotals({ requests, unknownOutcomes }: Metrics, inFlight: ReturnType<Source["inFlight"]>) {
+  const ends = requests.counted();
+  const failures = ends.filter(({ labels: { code } }) => code !== undefined);
+  return {
+    inFlight: sumOf([...inFlight.values()], (open) => open),
+    answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels }) => labels.by, countOf) },
+    unknownOutcomes: sumOf(unknownOutcomes.counted(), countOf),
+    failures: countBy(failures, ({ labels: { code = "" } }) => code, countOf),
+  };
+}
+
+/**
+ * @param ends of its requests
+ * @param sets its credential sets
+ */
+function viewEnvironment(
+  environment: Environment,
+  recent: ReturnType<RecentRequests["view"]>,
+  ends: ReturnType<Metrics["requests"]["kept"]>,
+  sets: readonly CredentialStatus[],
+) {
+  const { name, baseUrl, authUrl, operations, defaultSite } = environment;
+  const endsOf = groupBy(ends, ({ labels }) => labels.site);
+  const tallyOf = (site: string) => tally(endsOf.get(site) ?? []);
+  const sites = [...environment.sites.values()].map(({ identifier, parent, auth, bridge, credentials }) => {
+    const labels = credentials?.sets.map(({ label }) => label) ?? [];
+    return { identifier, parent, auth, bridge, credentials: labels, tally: tallyOf(identifier) };
+  });
+  const sitesWith = (bridge: Site["bridge"]) => sites.filter((site) => site.bridge === bridge);
+  const answersBy = (by: RequestFinished["by"]) => {
+    const answers = ends.filter(({ labels }) => labels.by === by);
+    return countBy(answers, ({ labels }) => statusClass(Number(labels.status)), keptOf);
+  };
+  return {
+    name,
+    baseUrl: urlOf(baseUrl),
+    /** Undefined where every site signs. */
+    authUrl: authUrl && urlOf(authUrl),
+    /** Token endpoints that sets have of their own (`token.url`). */
+    tokenUrls: ownTokenUrls(environment),
+    operations: list(operations),
+    defaultSite,
+    /** Files of single sites that are refused; absent where sites are named in the configuration. */
+    refusedSiteFiles: environment.siteFolder?.refused,
+    sites,
+    /** Since the start, by who gave them and by class of status. */
+    answers: { service: answersBy("service"), countersign: answersBy("countersign") },
+    recent,
+    tokenOutage: findTokenOutage(sitesWith(undefined), sets),
+    /** The same for sites that sign meanwhile (`bridge: hmac`). */
+    bridgedOutage: findTokenOutage(sitesWith("hmac"), sets),
+    /** Requests that ended before their site was known. */
+    withoutSite: tallyOf("none"),
+  };
+}
+
+/** What each may do at a listener, and what it did; each name once for each listener. */
+function viewCallers(configured: Configured["callers"], ends: ReturnType<Metrics["callerRequests"]["kept"]>) {
+  const endsOf = groupBy(ends, ({ labels }) => callerKey(labels));
+  const callers = new Map(configured.map((caller) => [callerKey({ ...caller, caller: caller.name }), caller]));
+  return [...callers].map(([key, { name, environment, listener, certificates, ...rights }]) => ({
+    name,
+    environment,
+    listener,
+    /** What proves it; never the proof itself. */
+    by: certificates.length > 0 ? "certificate" : "token",
+    sites: list(rights.sites),
+    operations: list(rights.operations),
+    requestsPerSecond: rights.requestsPerSecond,
+    tally: tally(endsOf.get(key) ?? []),
+  }));
 }
 
 /** A request that is not safe, and whose effect is not known: an operator looks it up before the order is sent again. */
@@ -215,10 +197,6 @@ function describeUnknown(event: RequestFinished, at: string) {
   // Only an answer that was passed on whole has a status here: its environment calls that status undecided.
   const status = by === "service" && code === undefined ? event.status : undefined;
   return { at, environment, site, operation, caller, reference, requestId, code, status, stage };
-}
-
-function siteKey({ environment, site }: { readonly environment: string; readonly site: string }): string {
-  return `${environment} ${site}`;
 }
 
 function callerKey({ listener, caller }: { readonly listener: string; readonly caller: string }): string {
