@@ -4,7 +4,7 @@ import type { Metrics } from "./metrics.ts";
 import type { CallbackPlace } from "./source.ts";
 import { formatTime, keptOf, occurrences, sumOf } from "./sums.ts";
 
-export type CallbackStatus = ReturnType<CallbackStats["view"]>[number];
+export type CallbackStatus = ReturnType<ReturnType<typeof createCallbackStats>["view"]>[number];
 export type CallbackFailureStatus = ReturnType<typeof describeFailure>;
 
 interface CallbackListener {
@@ -14,48 +14,41 @@ interface CallbackListener {
 }
 
 /** What came of callbacks, by the listener that they came to. */
-export class CallbackStats {
-  readonly #metrics: Pick<Metrics, "callbacks" | "callbacksUnguarded">;
-  readonly #clock: Clock;
+export function createCallbackStats({ callbacks, callbacksUnguarded }: Metrics, clock: Clock) {
   /** One for each listener that is configured. */
-  #listeners: readonly CallbackListener[] = [];
+  let listeners: readonly CallbackListener[] = [];
 
-  constructor(metrics: Pick<Metrics, "callbacks" | "callbacksUnguarded">, clock: Clock) {
-    this.#metrics = metrics;
-    this.#clock = clock;
-  }
+  return {
+    /** From now on these are configured. What came to another place, or was for another application, is forgotten. */
+    follow(places: readonly CallbackPlace[]): void {
+      const staying = listeners.filter((known) => places.some((place) => isSame(known.place, place)));
+      for (const counter of [callbacks, callbacksUnguarded]) {
+        counter.keepOnly((labels) => staying.some(({ place }) => isAt(place, labels)));
+      }
+      listeners = places.map((place) => staying.find((known) => isSame(known.place, place)) ?? { place });
+    },
 
-  /** From now on these are configured. What came to another place, or was for another application, is forgotten. */
-  follow(places: readonly CallbackPlace[]): void {
-    const staying = this.#listeners.filter((known) => places.some((place) => isSame(known.place, place)));
-    const { callbacks, callbacksUnguarded } = this.#metrics;
-    for (const counter of [callbacks, callbacksUnguarded]) {
-      counter.keepOnly((labels) => staying.some(({ place }) => isAt(place, labels)));
-    }
-    this.#listeners = places.map((place) => staying.find((known) => isSame(known.place, place)) ?? { place });
-  }
+    report(event: CallbackFinished): void {
+      if (event.result === "delivered" || event.result === "repeated") return;
+      const lastFailure = describeFailure(event, formatTime(clock.wallMs()));
+      listeners = listeners.map((each) => (isAt(each.place, event) ? { ...each, lastFailure } : each));
+    },
 
-  report(event: CallbackFinished): void {
-    if (event.result === "delivered" || event.result === "repeated") return;
-    const lastFailure = describeFailure(event, formatTime(this.#clock.wallMs()));
-    this.#listeners = this.#listeners.map((each) => (isAt(each.place, event) ? { ...each, lastFailure } : each));
-  }
-
-  view() {
-    return this.#listeners.map(({ place, lastFailure }) => {
-      const { callbacks, callbacksUnguarded } = this.#metrics;
-      const results = callbacks.kept().filter(({ labels }) => isAt(place, labels));
-      const unguarded = callbacksUnguarded.kept().filter(({ labels }) => isAt(place, labels));
-      return {
-        ...place,
-        /** By CallbackResult. */
-        results: occurrences(results, ({ labels: { result } }) => result),
-        /** Those that the application may get twice, since the store of replays failed. */
-        unguarded: sumOf(unguarded, keptOf),
-        lastFailure,
-      };
-    });
-  }
+    view() {
+      return listeners.map(({ place, lastFailure }) => {
+        const results = callbacks.kept().filter(({ labels }) => isAt(place, labels));
+        const unguarded = callbacksUnguarded.kept().filter(({ labels }) => isAt(place, labels));
+        return {
+          ...place,
+          /** By CallbackResult. */
+          results: occurrences(results, ({ labels: { result } }) => result),
+          /** Those that the application may get twice, since the store of replays failed. */
+          unguarded: sumOf(unguarded, keptOf),
+          lastFailure,
+        };
+      });
+    },
+  };
 }
 
 /** A callback that the application has not taken; `cause` where it says more than the result. Nothing of its content. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../../model/clock.ts";
 import { type Address, credentialSetsOf, type Environment, type Site } from "../../model/environment.ts";
 import { type Event, hasUnknownEffect, type RequestFinished, statusClass } from "../../model/events.ts";
-import { CallbackStats } from "./callback-stats.ts";
+import { createCallbackStats } from "./callback-stats.ts";
 import { createCounting } from "./counting.ts";
 import type { Metrics } from "./metrics.ts";
 import { RecentRequests } from "./recent-requests.ts";
@@ -9,7 +9,7 @@ import { ReloadStats } from "./reload.ts";
 import { getOrMake } from "./series.ts";
 import type { Configured, Source } from "./source.ts";
 import { countBy, countOf, formatTime, groupBy, keptOf, sumOf, tally } from "./sums.ts";
-import { type CredentialStatus, findTokenOutage, TokenStats } from "./token-stats.ts";
+import { type CredentialStatus, createTokenStats, findTokenOutage } from "./token-stats.ts";
 
 /**
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
@@ -45,8 +45,8 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   const recent = new Map<string, RecentRequests>();
   const recentOf = (environment: string) => getOrMake(recent, environment, () => new RecentRequests());
   const count = createCounting(metrics, recentOf, clock);
-  const tokens = new TokenStats(metrics.tokenRequests, clock);
-  const callbacks = new CallbackStats(metrics, clock);
+  const tokens = createTokenStats(metrics.tokenRequests, clock);
+  const callbacks = createCallbackStats(metrics, clock);
   const reload = new ReloadStats(clock);
   /** Kept whatever is configured later: an order may exist in an environment that is no longer configured. */
   const unknown: UnknownOutcome[] = [];

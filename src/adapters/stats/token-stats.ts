@@ -6,7 +6,7 @@ import type { Metrics } from "./metrics.ts";
 import { formatTime, groupBy, occurrences } from "./sums.ts";
 
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
-type SetName = Pick<CredentialSnapshot, "environment" | "credential">;
+type TokenAdopted = Extract<TokenEvent, { kind: "token_adopted" }>;
 
 export interface TokenRequestStatus extends Pick<TokenRequested, "result" | "reason" | "status" | "cause"> {
   readonly at: string;
@@ -19,77 +19,68 @@ interface RequestHistory {
 }
 
 /** A credential set: its token now, and what came of asking for tokens. */
-export type CredentialStatus = ReturnType<TokenStats["view"]>[number];
+export type CredentialStatus = ReturnType<ReturnType<typeof createTokenStats>["view"]>[number];
 export type TokenStatus = ReturnType<typeof viewToken>;
 export type TokenOutage = NonNullable<ReturnType<typeof findTokenOutage>>;
 
-/** The last requests to the authorization server, by credential set. The token that a set has now is asked for. */
-export class TokenStats {
-  readonly #clock: Clock;
-  readonly #requests: Metrics["tokenRequests"];
-  #histories = new Map<string, RequestHistory>();
+/**
+ * The last requests to the authorization server, by credential set. The token that a set has now is asked for.
+ * @param counts token requests by result
+ */
+export function createTokenStats(counts: Metrics["tokenRequests"], clock: Clock) {
+  const histories = new Map<string, RequestHistory>();
 
-  /** @param requests counts token requests by result */
-  constructor(requests: Metrics["tokenRequests"], clock: Clock) {
-    this.#requests = requests;
-    this.#clock = clock;
-  }
-
-  /** Forgets the sets that are not configured. */
-  keepOnly(environments: readonly Environment[]): void {
-    const wanted = new Set(
-      environments.flatMap((environment) =>
-        credentialSetsOf(environment).map(({ set }) =>
-          credentialKey({ environment: environment.name, credential: set.label }),
+  return {
+    /** Forgets the sets that are not configured. */
+    keepOnly(environments: readonly Environment[]): void {
+      const wanted = new Set(
+        environments.flatMap((environment) =>
+          credentialSetsOf(environment).map(({ set }) =>
+            credentialKey({ environment: environment.name, credential: set.label }),
+          ),
         ),
-      ),
-    );
-    this.#requests.keepOnly((labels) => wanted.has(credentialKey(labels)));
-    this.#histories = new Map([...this.#histories].filter(([key]) => wanted.has(key)));
-  }
+      );
+      counts.keepOnly((labels) => wanted.has(credentialKey(labels)));
+      for (const key of histories.keys()) if (!wanted.has(key)) histories.delete(key);
+    },
 
-  report(event: TokenEvent): void {
-    if (event.kind === "token_requested") this.#keep(event);
-    else if (event.kind === "token_adopted") this.#update(event, { failingSince: undefined });
-  }
+    report(event: TokenRequested | TokenAdopted): void {
+      const key = credentialKey(event);
+      const known = histories.get(key);
+      if (event.kind === "token_adopted") {
+        histories.set(key, { ...known, failingSince: undefined });
+        return;
+      }
+      const { result, reason, status, cause } = event;
+      const at = formatTime(clock.wallMs());
+      const failingSince = result === "issued" ? undefined : (known?.failingSince ?? at);
+      histories.set(key, { lastRequest: { at, result, reason, status, cause }, failingSince });
+    },
 
-  view(credentials: readonly CredentialSnapshot[], wallTime: WallTime) {
-    const nowMs = this.#clock.nowMs();
-    const format = (monotonicMs: number | undefined) =>
-      monotonicMs === undefined ? undefined : formatTime(wallTime(monotonicMs));
-    const requests = groupBy(this.#requests.kept(), ({ labels }) => credentialKey(labels));
-    return credentials.map(({ environment, credential, isActive, token, lastUsedMs, backoffUntilMs }) => {
-      const key = credentialKey({ environment, credential });
-      const { lastRequest, failingSince } = this.#histories.get(key) ?? {};
-      return {
-        environment,
-        credential,
-        isActive,
-        /** To the authorization server, by result. */
-        requests: occurrences(requests.get(key) ?? [], ({ labels }) => labels.result),
-        lastRequest,
-        failingSince,
-        /** When it is asked again, while it is left alone. Shown for failures alone: a short pause follows each success, too. */
-        nextTryAt: failingSince && format(backoffUntilMs),
-        token: token === undefined ? ("none" as const) : viewToken(token, nowMs, wallTime),
-        lastUsedAt: format(lastUsedMs),
-      };
-    });
-  }
-
-  #keep(event: TokenRequested): void {
-    const { result, reason, status, cause } = event;
-    const at = formatTime(this.#clock.wallMs());
-    const { failingSince = at } = this.#histories.get(credentialKey(event)) ?? {};
-    this.#update(event, {
-      lastRequest: { at, result, reason, status, cause },
-      failingSince: result === "issued" ? undefined : failingSince,
-    });
-  }
-
-  #update(of: SetName, change: RequestHistory): void {
-    this.#histories.set(credentialKey(of), { ...this.#histories.get(credentialKey(of)), ...change });
-  }
+    view(credentials: readonly CredentialSnapshot[], wallTime: WallTime) {
+      const nowMs = clock.nowMs();
+      const format = (monotonicMs: number | undefined) =>
+        monotonicMs === undefined ? undefined : formatTime(wallTime(monotonicMs));
+      const requests = groupBy(counts.kept(), ({ labels }) => credentialKey(labels));
+      return credentials.map(({ environment, credential, isActive, token, lastUsedMs, backoffUntilMs }) => {
+        const key = credentialKey({ environment, credential });
+        const { lastRequest, failingSince } = histories.get(key) ?? {};
+        return {
+          environment,
+          credential,
+          isActive,
+          /** To the authorization server, by result. */
+          requests: occurrences(requests.get(key) ?? [], ({ labels }) => labels.result),
+          lastRequest,
+          failingSince,
+          /** When it is asked again, while it is left alone. Shown for failures alone: a short pause follows each success, too. */
+          nextTryAt: failingSince && format(backoffUntilMs),
+          token: token === undefined ? ("none" as const) : viewToken(token, nowMs, wallTime),
+          lastUsedAt: format(lastUsedMs),
+        };
+      });
+    },
+  };
 }
 
 function viewToken(
