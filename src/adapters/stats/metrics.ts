@@ -12,7 +12,7 @@ import {
   type Sample,
   toSeconds,
 } from "./gauges.ts";
-import { register, SeriesCounter, SeriesHistogram } from "./series.ts";
+import { createCounter, createHistogram } from "./series.ts";
 import type { Source } from "./source.ts";
 
 /**
@@ -31,14 +31,13 @@ export function createMetrics(source?: Source) {
     help: string,
     labelNames: readonly Label[],
     details: readonly Detail[] = [],
-  ) =>
-    register(registry, { type: "counter", name, help, labelNames }, new SeriesCounter(labelNames, details, namesSites));
+  ) => createCounter({ registry, name, help, labelNames }, details, namesSites);
   const histogram = <Label extends string>(
     name: string,
     help: string,
     labelNames: readonly Label[],
     bounds: readonly number[],
-  ) => register(registry, { type: "histogram", name, help, labelNames }, new SeriesHistogram(name, labelNames, bounds));
+  ) => createHistogram({ registry, name, help, labelNames }, bounds);
   /** @param ask its series at the moment of the scrape */
   const gauge = <Label extends string>(
     name: string,

@@ -9,7 +9,7 @@ interface Sample {
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly sharedLabels: Labels<string>;
-  value: number;
+  readonly value: number;
   readonly exemplar?: (Exemplar & { readonly value: number }) | undefined;
 }
 
@@ -20,19 +20,18 @@ export interface Exemplar {
   readonly timestamp: number;
 }
 
+/** What prom-client tells of a metric, and where it is told. */
+interface About<Label extends string> {
+  readonly registry: Registry;
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly Label[];
+}
+
 /** Has prom-client's registry read it at each scrape. Its types allow its own classes only; it asks for no more than this. */
-export function register<Own extends { read(): readonly Sample[] }>(
-  registry: Registry,
-  about: {
-    readonly type: string;
-    readonly name: string;
-    readonly help: string;
-    readonly labelNames: readonly string[];
-  },
-  metric: Own,
-): Own {
-  registry.registerMetric({ ...about, get: async () => ({ ...about, values: metric.read() }) } as unknown as Metric);
-  return metric;
+function register(type: string, { registry, ...rest }: About<string>, read: () => readonly Sample[]): void {
+  const about = { type, ...rest };
+  registry.registerMetric({ ...about, get: async () => ({ ...about, values: read() }) } as unknown as Metric);
 }
 
 /** How often something happened, and when last. Code that counts often keeps a reference to it. */
@@ -42,13 +41,10 @@ export class Series<Own extends object = object> {
   count = 0;
   /** By the wall clock; undefined where it has not happened since it was forgotten. */
   lastMs: number | undefined;
-  readonly #sample: Sample;
   #forgotten = 0;
 
-  /** @param sample that of all series which differ in their details only */
-  constructor(labels: Own, sample: Sample) {
+  constructor(labels: Own) {
     this.labels = labels;
-    this.#sample = sample;
   }
 
   /** The count without what was forgotten, as `/status` has it. */
@@ -59,7 +55,6 @@ export class Series<Own extends object = object> {
   /** @param atMs by the wall clock */
   inc(atMs?: number, times = 1): void {
     this.count += times;
-    this.#sample.value += times;
     this.lastMs = atMs;
   }
 
@@ -72,68 +67,63 @@ export class Series<Own extends object = object> {
 /** Stands for each site, and for each credential set, where metrics do not name them. */
 export const allSites = "all";
 
-/** A counter whose series can be held. prom-client's own makes a key of the labels at each `inc`. */
-export class SeriesCounter<Label extends string, Detail extends string = never> {
-  readonly #labelNames: readonly Label[];
-  readonly #details: readonly Detail[];
-  readonly #namesSites: () => boolean;
-  readonly #series = new Map<string, Series<Labels<Label, Detail>>>();
-  readonly #samples = new Map<string, Sample>();
-
-  /** @param namesSites otherwise series of single sites, and of their credential sets, are details of one of `all` */
-  constructor(labelNames: readonly Label[], details: readonly Detail[] = [], namesSites = () => true) {
-    this.#labelNames = labelNames;
-    this.#details = details;
-    this.#namesSites = namesSites;
-  }
-
-  /** The series of these labels, which appears with its first call, at 0. */
-  series(labels: Labels<Label, Detail>): Series<Labels<Label, Detail>> {
-    return getOrMake(this.#series, keyOf([...this.#labelNames, ...this.#details], labels), () => {
-      const sharedLabels = Object.fromEntries(this.#labelNames.map((name) => [name, this.#show(name, labels[name])]));
-      const makeSample = () => ({ labels: {}, sharedLabels, value: 0 });
-      return new Series(labels, getOrMake(this.#samples, keyOf(this.#labelNames, sharedLabels), makeSample));
-    });
-  }
-
-  #show(name: string, value: string): string {
+/**
+ * A counter whose series can be held. prom-client's own makes a key of the labels at each `inc`.
+ * @param namesSites otherwise series of single sites, and of their credential sets, are details of one of `all`
+ */
+export function createCounter<Label extends string, Detail extends string = never>(
+  about: About<Label>,
+  details: readonly Detail[] = [],
+  namesSites = () => true,
+) {
+  type Own = Labels<Label, Detail>;
+  const { labelNames } = about;
+  const all = new Map<string, Series<Own>>();
+  /** Series that differ in their details only are one to metrics. */
+  const shown = new Map<string, { readonly sharedLabels: Labels<string>; readonly parts: Series[] }>();
+  register("counter", about, () =>
+    [...shown.values()].map(({ sharedLabels, parts }) => {
+      return { labels: {}, sharedLabels, value: parts.reduce((sum, { count }) => sum + count, 0) };
+    }),
+  );
+  const show = (name: string, value: string) => {
     const isOfSite = (name === "site" && value !== "none") || name === "credential";
-    return isOfSite && !this.#namesSites() ? allSites : value;
-  }
-
-  /** Makes a series of each combination of these values: they are shown at 0. */
-  start(values: Readonly<Record<Label, string | readonly string[]>>): void {
-    let all: Record<string, string>[] = [{}];
-    for (const name of this.#labelNames) {
-      const some = [values[name]].flat();
-      all = all.flatMap((labels) => some.map((value) => ({ ...labels, [name]: value })));
-    }
-    for (const labels of all) this.series(labels as Labels<Label, Detail>);
-  }
-
-  /** For what is counted seldom, and whose last time nobody asks for. */
-  inc(labels: Labels<Label, Detail>, times = 1): void {
-    this.series(labels).inc(undefined, times);
-  }
-
+    return isOfSite && !namesSites() ? allSites : value;
+  };
+  /** The series of these labels, which appears with its first call, at 0. */
+  const series = (labels: Own) =>
+    getOrMake(all, keyOf([...labelNames, ...details], labels), () => {
+      const made = new Series(labels);
+      const sharedLabels = Object.fromEntries(labelNames.map((name) => [name, show(name, labels[name])]));
+      getOrMake(shown, keyOf(labelNames, sharedLabels), () => ({ sharedLabels, parts: [] })).parts.push(made);
+      return made;
+    });
   /** The series that have counted since the start of the process. */
-  counted(): Series<Labels<Label, Detail>>[] {
-    return [...this.#series.values()].filter(({ count }) => count > 0);
-  }
+  const counted = () => [...all.values()].filter(({ count }) => count > 0);
 
-  /** The same, without those that were forgotten since. */
-  kept(): Series<Labels<Label, Detail>>[] {
-    return this.counted().filter(({ kept }) => kept > 0);
-  }
+  return {
+    series,
+    counted,
+    /** The same, without those that were forgotten since. */
+    kept: () => counted().filter(({ kept }) => kept > 0),
+    /** For what is counted seldom, and whose last time nobody asks for. */
+    inc: (labels: Own, times = 1) => series(labels).inc(undefined, times),
 
-  /** `/status` begins anew with what is not configured any more. Metrics go on. */
-  keepOnly(isConfigured: (labels: Labels<Label, Detail>) => boolean): void {
-    for (const series of this.#series.values()) if (!isConfigured(series.labels)) series.forget();
-  }
+    /** Makes a series of each combination of these values: they are shown at 0. */
+    start(values: Readonly<Record<Label, string | readonly string[]>>): void {
+      let combinations: Record<string, string>[] = [{}];
+      for (const name of labelNames) {
+        const some = [values[name]].flat();
+        combinations = combinations.flatMap((labels) => some.map((value) => ({ ...labels, [name]: value })));
+      }
+      for (const labels of combinations) series(labels as Own);
+    },
 
-  read(): Sample[] {
-    return [...this.#samples.values()];
-  }
+    /** `/status` begins anew with what is not configured any more. Metrics go on. */
+    keepOnly(isConfigured: (labels: Own) => boolean): void {
+      for (const each of all.values()) if (!isConfigured(each.labels)) each.forget();
+    },
+  };
 }
 
 function keyOf(names: readonly string[], labels: Readonly<Record<string, string | undefined>>): string {
@@ -147,29 +137,18 @@ export function getOrMake<Made>(all: Map<string, Made>, key: string, make: () =>
   return made;
 }
 
-/** A histogram whose series can be held. prom-client's own makes a key of the labels of each value. */
-export class SeriesHistogram<Label extends string> {
-  readonly #name: string;
-  readonly #labelNames: readonly Label[];
-  readonly #bounds: readonly number[];
-  readonly #series = new Map<string, HistogramSeries>();
-
-  /** @param bounds upper bounds of its buckets, ascending */
-  constructor(name: string, labelNames: readonly Label[], bounds: readonly number[]) {
-    this.#name = name;
-    this.#labelNames = labelNames;
-    this.#bounds = bounds;
-  }
-
-  /** The series of these labels, which appears with its first call, at 0. */
-  series(labels: Labels<Label>): HistogramSeries {
-    const make = () => new HistogramSeries(this.#name, labels, this.#bounds);
-    return getOrMake(this.#series, keyOf(this.#labelNames, labels), make);
-  }
-
-  read(): Sample[] {
-    return [...this.#series.values()].flatMap((series) => series.read());
-  }
+/**
+ * A histogram whose series can be held. prom-client's own makes a key of the labels of each value.
+ * @param bounds upper bounds of its buckets, ascending
+ */
+export function createHistogram<Label extends string>(about: About<Label>, bounds: readonly number[]) {
+  const all = new Map<string, HistogramSeries>();
+  register("histogram", about, () => [...all.values()].flatMap((series) => series.read()));
+  return {
+    /** The series of these labels, which appears with its first call, at 0. */
+    series: (labels: Labels<Label>): HistogramSeries =>
+      getOrMake(all, keyOf(about.labelNames, labels), () => new HistogramSeries(about.name, labels, bounds)),
+  };
 }
 
 /** One series of a histogram. */
