@@ -1,8 +1,8 @@
 import { listNames } from "../../../model/names.ts";
 import type { RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
 import type { CredentialStatus } from "../token-stats.ts";
-import { untakenCallbacks } from "./callbacks.ts";
-import { describeCause, describeOutage } from "./headline.ts";
+import { describeUntaken } from "./callbacks.ts";
+import { describeCause, describeOutage, named } from "./headline.ts";
 import {
   type Column,
   describeAge,
@@ -18,9 +18,6 @@ import {
   showTime,
   table,
 } from "./html.ts";
-
-/** A list of all would push everything else out of sight. */
-const named = 3;
 
 /** Orders that may exist though their caller got no answer that says so. Nothing where there is none. */
 export function unknownOutcomes(snapshot: StatusSnapshot): Html {
@@ -71,34 +68,23 @@ function showEnd({ code, status, stage }: UnknownOutcome): Html {
 }
 
 /** What else needs attention, one line each; nothing on a good day. */
-export function notices(snapshot: StatusSnapshot): Html {
-  const { readiness, redis, credentials, reload, environments, at } = snapshot;
-  const lines = [
-    ...(readiness.isReady ? [] : [html`Not ready: ${readiness.reason}.`]),
-    ...environments.flatMap(({ name, bridgedOutage }) =>
-      bridgedOutage === undefined ? [] : [describeOutage(name, bridgedOutage, "signed", at)],
-    ),
+export function notices({ readiness, redis, credentials, reload, environments, callbacks, at }: StatusSnapshot): Html {
+  const lines = list([
+    readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
+    ...environments.map(({ name, bridgedOutage }) => describeOutage(name, bridgedOutage, "signed", at)),
     ...showSets(credentials.filter(isUnrenewed), at),
-    ...untakenCallbacks(snapshot),
-    ...redis
-      .filter(({ isUp }) => isUp === false)
-      .map((server) => describeAway(server, snapshot.callbacks.length > 0, at)),
-    ...(reload.lastRefused?.isPending
-      ? [html`<a href="#process">A new configuration was refused</a>; the old one stays active.`]
-      : []),
-    ...snapshot.environments.flatMap(({ name, refusedSiteFiles = [] }) =>
-      refusedSiteFiles.length === 0
-        ? []
-        : [
-            html`Site files of ${name} are refused: ${listNames(
-              refusedSiteFiles.map(({ file }) => file),
-              named,
-            )}.`,
-          ],
-    ),
-  ];
-  if (lines.length === 0) return nothing;
-  return html`<section class="notice warn" aria-label="Needs attention">${list(lines)}</section>
+    ...callbacks.map((listener) => describeUntaken(listener, at)),
+    ...redis.filter(({ isUp }) => isUp === false).map((server) => describeAway(server, callbacks.length > 0, at)),
+    reload.lastRefused?.isPending
+      ? html`<a href="#process">A new configuration was refused</a>; the old one stays active.`
+      : nothing,
+    ...environments.map(({ name, refusedSiteFiles = [] }) => {
+      const files = refusedSiteFiles.map(({ file }) => file);
+      return files.length === 0 ? nothing : html`Site files of ${name} are refused: ${listNames(files, named)}.`;
+    }),
+  ]);
+  if (lines === nothing) return nothing;
+  return html`<section class="notice warn" aria-label="Needs attention">${lines}</section>
 `;
 }
 
@@ -109,8 +95,8 @@ function isUnrenewed({ failingSince, token, lastRequest }: CredentialStatus): bo
 
 function showSets(sets: readonly CredentialStatus[], now: string): Html[] {
   const more = sets.length - named;
-  const rest = more > 0 ? [html`<a href="#tokens">And ${showCount(more)} more sets get no new token.</a>`] : [];
-  return [...sets.slice(0, named).map((set) => describeUnrenewed(set, now)), ...rest];
+  const rest = more > 0 ? html`<a href="#tokens">And ${showCount(more)} more sets get no new token.</a>` : nothing;
+  return [...sets.slice(0, named).map((set) => describeUnrenewed(set, now)), rest];
 }
 
 function describeUnrenewed({ environment, credential, token, lastRequest }: CredentialStatus, now: string): Html {

@@ -84,15 +84,11 @@ function meaningOf(result: string): string {
   return known[result] ?? failure[result]?.meaning ?? "";
 }
 
-/** Listeners whose last genuine callback the application has not taken, one line each. */
-export function untakenCallbacks({ callbacks: listeners, at }: StatusSnapshot): Html[] {
-  return listeners.flatMap(({ environment, results }) => {
-    const [last] = newestFirst(results).filter(([result]) => (untaken as readonly string[]).includes(result));
-    if (last === undefined) return [];
-    const [result, { lastAt }] = last;
-    if ((results["delivered"]?.lastAt ?? "") >= lastAt) return [];
-    return [
-      html`<a href="#callbacks">The last callback of ${environment}</a> was not taken (<code>${result}</code>, ${describeAge(lastAt, at)}).`,
-    ];
-  });
+/** Of a listener whose last genuine callback the application has not taken. */
+export function describeUntaken({ environment, results }: CallbackStatus, now: string): Html {
+  const [last] = newestFirst(results).filter(([result]) => (untaken as readonly string[]).includes(result));
+  if (last === undefined) return nothing;
+  const [result, { lastAt }] = last;
+  if ((results["delivered"]?.lastAt ?? "") >= lastAt) return nothing;
+  return html`<a href="#callbacks">The last callback of ${environment}</a> was not taken (<code>${result}</code>, ${describeAge(lastAt, now)}).`;
 }

@@ -1,6 +1,6 @@
-import { type FailureCode, failureCodes, failures } from "../../../model/errors.ts";
+import { type FailureCode, failures } from "../../../model/errors.ts";
 import type { StatusSnapshot } from "../stats.ts";
-import type { Occurrence, Tally } from "../sums.ts";
+import type { Occurrence } from "../sums.ts";
 import { serviceRefusal } from "./headline.ts";
 import {
   type Column,
@@ -37,48 +37,26 @@ export function failuresAndRefusals({ environments, credentials, at }: StatusSna
     ...sites.map(({ identifier, tally }) => ({ place: showPlace(name, identifier), tally })),
     { place: showPlace(name, undefined), tally: withoutSite },
   ]);
+  const rowsOf = (kind: "failures" | "refusals", meaningOf: (what: string) => string): Failure[] =>
+    tallies.flatMap(({ place, tally }) =>
+      Object.entries(tally[kind]).map(([what, occurrence]) => {
+        return { what, ...occurrence, place, meaning: meaningOf(what) };
+      }),
+    );
   const ofSets = credentials.flatMap(({ environment, credential, requests: { refused } }): Failure[] => {
     const meaning = "The authorization server refused the set.";
     return refused ? [{ what: "refused", ...refused, place: showPlace(environment, credential), meaning }] : [];
   });
+  const failed = rowsOf("failures", (code) => failures[code as FailureCode].meaning);
+  const isMistake = ({ what }: Failure) => failures[what as FailureCode].status < 500;
+  const mistakes = failed.filter(isMistake);
+  const own = failed.filter((failure) => !isMistake(failure));
+  const refusals = rowsOf("refusals", (status) => `Answered by the service. ${serviceRefusal(status, false)}`);
   const content = html`<h3>Of Countersign itself</h3>
-${showTable(
-  "Failures",
-  failuresOf(tallies, (status) => status >= 500),
-  at,
-)}${foldMistakes(
-  failuresOf(tallies, (status) => status < 500),
-  at,
-)}
+${showTable("Failures", own, at)}${foldMistakes(mistakes, at)}
 <h3>Of the service and the authorization server</h3>
-${showTable("Of the service and the authorization server", [...ofSets, ...refusalsOf(tallies)], at)}`;
+${showTable("Of the service and the authorization server", [...ofSets, ...refusals], at)}`;
   return section("failures", "Failures", content);
-}
-
-type Tallies = readonly { readonly place: Html; readonly tally: Tally }[];
-
-/** @param isMeant by the status that callers get */
-function failuresOf(tallies: Tallies, isMeant: (status: number) => boolean): Failure[] {
-  const codes = failureCodes.filter((code) => isMeant(failures[code].status));
-  return tallies.flatMap(({ place, tally }) =>
-    codes.flatMap((code: FailureCode) => {
-      const occurrence = tally.failures[code];
-      return occurrence ? [{ what: code, ...occurrence, place, meaning: failures[code].meaning }] : [];
-    }),
-  );
-}
-
-function refusalsOf(tallies: Tallies): Failure[] {
-  return tallies.flatMap(({ place, tally }) =>
-    Object.entries(tally.refusals).map(([status, occurrence]) => {
-      return {
-        what: status,
-        ...occurrence,
-        place,
-        meaning: `Answered by the service. ${serviceRefusal(status, false)}`,
-      };
-    }),
-  );
 }
 
 /** Each caller sees its own mistakes: here they are folded, below what only an operator can see. */

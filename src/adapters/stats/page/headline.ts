@@ -21,7 +21,7 @@ import {
 const failingShare = 0.05;
 const failingRequests = 2;
 /** A list of all would push everything else out of sight. */
-const named = 3;
+export const named = 3;
 
 /** `good`: nothing failed, and nothing is amiss. `idle`: no request, or none that failed beside something amiss. */
 type Tone = "good" | "idle" | "warn" | "bad";
@@ -65,7 +65,6 @@ function describeShare(share: number): string {
 /** Before all else: the share of requests that failed, why, and a picture of the last minutes. */
 export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdict): Html {
   const { environments, requests, startedAt, at } = snapshot;
-  const reasons = environments.flatMap((environment) => describeTrouble(environment, at));
   const { inFlight, unknownOutcomes: unknown } = requests;
   const open = `${inFlight === 0 ? "None is" : showCount(inFlight)} under way now.`;
   const doubt =
@@ -74,7 +73,7 @@ export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdi
 <p class="figure" aria-hidden="true">${share}</p>
 <div class="words">
 <h2 id="headline">${title}</h2>
-${reasons.length === 0 ? nothing : list(reasons)}
+${list(environments.flatMap((environment) => describeTrouble(environment, at)))}
 <p>${doubt} since the start ${describeAge(startedAt, at)}. ${open} <span class="soft">This page knows this process alone.</span></p>
 </div>
 ${chart(environments)}</section>
@@ -120,13 +119,12 @@ function drawStep(step: RecentStep, x: number, scale: number): Html[] {
 
 /** Why requests of an environment fail, the commonest first. */
 function describeTrouble({ name, tokenOutage, recent }: EnvironmentStatus, now: string): Html[] {
-  const outage = tokenOutage === undefined ? [] : [describeOutage(name, tokenOutage, "not sent", now)];
   const allFail = sumOf(recent.failures, ({ count }) => count) === recent.requests;
   const kinds = recent.failures.slice(0, named).map((failure) => describeFailure(name, failure, allFail));
   const others = sumOf(recent.failures.slice(named), ({ count }) => count);
   const rest =
-    others === 0 ? [] : [html`${showCount(others)} × others in ${name}: see <a href="#failures">failures</a>.`];
-  return [...outage, ...kinds, ...rest];
+    others === 0 ? nothing : html`${showCount(others)} × others in ${name}: see <a href="#failures">failures</a>.`;
+  return [describeOutage(name, tokenOutage, "not sent", now), ...kinds, rest];
 }
 
 function describeFailure(environment: string, { by, what, count }: RecentFailure, allFail: boolean): Html {
@@ -154,13 +152,17 @@ export function serviceRefusal(status: string, allFail: boolean): string {
   return status.startsWith("5") ? "It failed." : "";
 }
 
-/** @param fate what happens to orders meanwhile */
+/**
+ * Nothing without an outage.
+ * @param fate what happens to orders meanwhile
+ */
 export function describeOutage(
   environment: string,
-  outage: TokenOutage,
+  outage: TokenOutage | undefined,
   fate: "not sent" | "signed",
   now: string,
 ): Html {
+  if (outage === undefined) return nothing;
   const { sites, since, lastRequest, nextTryAt } = outage;
   const lasting = since === undefined ? "" : ` for ${describeSpan(since, now)}`;
   const isDue = nextTryAt === undefined || Date.parse(nextTryAt) <= Date.parse(now) + 1_000;

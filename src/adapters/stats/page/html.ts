@@ -51,8 +51,10 @@ ${content}</details>
 `;
 }
 
+/** A line for each item that says something; nothing where none does. */
 export function list(items: readonly Html[]): Html {
-  return html`<ul>${items.map((item) => html`<li>${item}</li>`)}</ul>`;
+  const shown = items.filter((item) => item !== nothing);
+  return shown.length === 0 ? nothing : html`<ul>${shown.map((item) => html`<li>${item}</li>`)}</ul>`;
 }
 
 /** Names and what there is to say about them; nothing of a name without a value. */
@@ -163,13 +165,8 @@ const dayMs = 24 * hourMs;
 export function describeDuration(ms: number): string {
   if (ms < minuteMs) return `${Math.floor(ms / secondMs)} s`;
   if (ms < hourMs) return `${Math.floor(ms / minuteMs)} min`;
-  if (ms < dayMs) return twoParts(ms, [hourMs, "h"], [minuteMs, "min"]);
-  return twoParts(ms, [dayMs, "d"], [hourMs, "h"]);
-}
-
-type Unit = readonly [ms: number, name: string];
-
-function twoParts(ms: number, [bigMs, big]: Unit, [smallMs, small]: Unit): string {
+  const [bigMs, big, smallMs, small] =
+    ms < dayMs ? ([hourMs, "h", minuteMs, "min"] as const) : ([dayMs, "d", hourMs, "h"] as const);
   const rest = Math.floor((ms % bigMs) / smallMs);
   const whole = `${Math.floor(ms / bigMs)} ${big}`;
   return rest === 0 ? whole : `${whole} ${rest} ${small}`;

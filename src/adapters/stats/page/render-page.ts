@@ -9,11 +9,6 @@ import { style, styleHash } from "./style.ts";
 import { tokens } from "./tokens.ts";
 import { callers, traffic } from "./traffic.ts";
 
-interface RenderedPage {
-  readonly html: string;
-  readonly contentSecurityPolicy: string;
-}
-
 /** The page's own style and its own icon, and nothing else: no script, no request, no form, no frame around it. */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -29,7 +24,7 @@ const contentSecurityPolicy = [
  * is wrong; requests and callbacks; tokens; failures; the process.
  * @param refreshSeconds how often the browser loads it anew; never, where none is given
  */
-export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number): RenderedPage {
+export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number) {
   const noticed = notices(snapshot);
   const verdict = judge(snapshot, noticed !== nothing);
   const page = html`<!doctype html>
