@@ -5,16 +5,14 @@ import type { Metrics } from "./metrics.ts";
 import { describeEnd, type End, type RecentRequests } from "./recent-requests.ts";
 import { type Exemplar, onceForEach } from "./series.ts";
 
+/** The last minutes of an environment; always the same of one name. */
+type RecentOf = (environment: string) => RecentRequests;
+
 /**
  * Counts events, each once: for metrics, and for what `/status` shows of them. Gauges (gauges.ts) ask for the present
  * state. Series of events that come with every request are held (series.ts).
- * @param recentOf the last minutes of an environment; always the same of one name
  */
-export function createCounting(
-  metrics: Metrics,
-  recentOf: (environment: string) => RecentRequests,
-  clock: Pick<Clock, "wallMs" | "nowMs">,
-): Report {
+export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): Report {
   const countRequest = createRequestCounting(metrics, recentOf, clock);
   const cacheReads = onceForEach((tier: string, result: string) => metrics.tokenCache.series({ tier, result }));
   const counts: { readonly [Kind in Event["kind"]]?: (event: Extract<Event, { kind: Kind }>) => void } = {
@@ -46,11 +44,7 @@ export function createCounting(
 }
 
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
-function createRequestCounting(
-  metrics: Metrics,
-  recentOf: (environment: string) => RecentRequests,
-  clock: Pick<Clock, "wallMs" | "nowMs">,
-): (event: RequestFinished) => void {
+function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): (event: RequestFinished) => void {
   const endOf = onceForEach(describeEnd);
   const seriesOf = onceForEach((environment: string, site: string, auth: string, operation: string, end: End) => {
     const { by, status, outcome, code, fate } = end;
@@ -71,7 +65,9 @@ function createRequestCounting(
   }));
   const callerSeriesOf = onceForEach((listener: string, caller: string, { outcome, by, status, code }: End) => [
     metrics.callerRequests.series({ listener, caller, outcome, by, status: String(status), code }),
-    ...(isCallerRefusal(code) ? [metrics.callerRefusals.series({ listener, caller, code })] : []),
+    ...(code !== undefined && callerRefusals.includes(code)
+      ? [metrics.callerRefusals.series({ listener, caller, code })]
+      : []),
   ]);
   return (event) => {
     const { environment, site = "none", auth = "none", operationLabel } = event;
@@ -97,11 +93,7 @@ function createRequestCounting(
 }
 
 /** Why a caller that is known can be refused. */
-export const callerRefusals = ["caller_not_allowed", "caller_rate_limited"] as const;
-
-function isCallerRefusal(code: FailureCode | undefined): code is (typeof callerRefusals)[number] {
-  return callerRefusals.some((refusal) => refusal === code);
-}
+export const callerRefusals: readonly FailureCode[] = ["caller_not_allowed", "caller_rate_limited"];
 
 /** Leads from a bucket to a trace that is recorded. */
 function exemplarOf({ traceId, spanId }: RequestFinished, atMs: number): Exemplar | undefined {

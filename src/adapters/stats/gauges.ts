@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { collectDefaultMetrics, type Gauge, type Registry } from "prom-client";
 import { type CredentialSnapshot, credentialKey } from "../../model/credential-snapshot.ts";
 import { credentialSetsOf, splitCertificates } from "../../model/environment.ts";
+import { getOrMake } from "./series.ts";
 import type { Source } from "./source.ts";
 
 /** A series and its value now. */
@@ -71,23 +72,17 @@ export function credentialInfo(source: Source): Samples<OfSet | "position"> {
 /** Each file is read once, however many sets it proves. An assertion that does not say when it expires has no series. */
 export async function assertionExpiry(source: Source): Promise<Samples<OfSet>> {
   const known = new Map<string, ReturnType<Source["readAssertion"]>>();
-  const expirySeconds = async (file: string): Promise<number | undefined> => {
-    const reading = known.get(file) ?? source.readAssertion(file);
-    known.set(file, reading);
-    const read = await reading;
-    return "kind" in read ? 0 : read.expiresAtMs && read.expiresAtMs / 1_000;
+  const sampleOf = async (environment: string, credential: string, file: string): Promise<Samples<OfSet>> => {
+    const read = await getOrMake(known, file, () => source.readAssertion(file));
+    const seconds = "kind" in read ? 0 : read.expiresAtMs && read.expiresAtMs / 1_000;
+    return seconds === undefined ? [] : [[{ environment, credential }, seconds]];
   };
-  const samples: Promise<Samples<OfSet>>[] = [];
-  for (const environment of source.configured().environments) {
-    const sampleOf = async (credential: string, file: string): Promise<Samples<OfSet>> => {
-      const seconds = await expirySeconds(file);
-      return seconds === undefined ? [] : [[{ environment: environment.name, credential }, seconds]];
-    };
-    for (const { set } of credentialSetsOf(environment)) {
-      const { label, token } = set;
-      if (token?.clientAuth.method === "assertion") samples.push(sampleOf(label, token.clientAuth.file));
-    }
-  }
+  const samples = source.configured().environments.flatMap((environment) =>
+    credentialSetsOf(environment).flatMap(({ set: { label, token } }) => {
+      const proof = token?.clientAuth;
+      return proof?.method === "assertion" ? [sampleOf(environment.name, label, proof.file)] : [];
+    }),
+  );
   return (await Promise.all(samples)).flat();
 }
 

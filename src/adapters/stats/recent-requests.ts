@@ -122,12 +122,10 @@ function quantileMs(durations: readonly number[], share: number): number | undef
   const wanted = sumOf(durations, (count) => count) * share;
   if (wanted === 0) return undefined;
   let seen = 0;
-  const seconds =
-    answerBuckets[
-      durations.findIndex((count) => {
-        seen += count;
-        return seen >= wanted;
-      })
-    ];
+  const bucket = durations.findIndex((count) => {
+    seen += count;
+    return seen >= wanted;
+  });
+  const seconds = answerBuckets[bucket];
   return seconds && seconds * 1_000;
 }
