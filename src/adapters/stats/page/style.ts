@@ -16,7 +16,7 @@ export const style = `
   }
 }
 * { box-sizing: border-box; margin: 0; min-width: 0; }
-body { background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 0 auto; padding: 1.25rem; }
+body { background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 0 auto; padding: 1.25rem; overflow-wrap: break-word; }
 header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .25rem 1rem; margin-bottom: 1rem; }
 header p:last-child { margin-left: auto; }
 h1 { font-size: 1.25rem; letter-spacing: -.01em; }
@@ -24,7 +24,6 @@ h2 { font-size: 1.1rem; margin-bottom: .6rem; }
 h3 { font-size: .95rem; margin-top: .9rem; }
 section { background: var(--paper); border: 1px solid var(--line); border-radius: .6rem; padding: 1.1rem 1.25rem; margin-bottom: 1rem; }
 code, time, .number { font-family: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace; font-size: .9em; }
-body { overflow-wrap: break-word; }
 .long { overflow-wrap: anywhere; }
 a { color: var(--link); }
 a:focus-visible, summary:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
@@ -37,12 +36,11 @@ td .when, .when time, .when .age { white-space: nowrap; }
 .verdict h2 { font-size: 1.5rem; margin: 0; }
 .verdict ul, .verdict p + p { margin-top: .3rem; }
 .verdict table, .verdict details { grid-column: 1 / -1; margin-top: .6rem; }
-.verdict.good { border-color: var(--good); background: var(--good-ground); }
-.verdict.good .figure, .verdict.good h2 { color: var(--good); }
-.verdict.warn { border-color: var(--warn); background: var(--warn-ground); }
-.verdict.warn .figure, .verdict.warn h2 { color: var(--warn); }
-.verdict.bad { border-color: var(--bad); background: var(--bad-ground); }
-.verdict.bad .figure, .verdict.bad h2 { color: var(--bad); }
+.good { --tone: var(--good); --tone-ground: var(--good-ground); }
+.warn { --tone: var(--warn); --tone-ground: var(--warn-ground); }
+.bad { --tone: var(--bad); --tone-ground: var(--bad-ground); }
+.verdict { border-color: var(--tone, var(--line)); background: var(--tone-ground, var(--paper)); }
+.verdict .figure, .verdict h2 { color: var(--tone, inherit); }
 .verdict .soft, .verdict .age, .verdict details { color: var(--ink); }
 .headline { grid-template-columns: auto 1fr minmax(0, 22rem); }
 .chart svg { display: block; width: 100%; height: 3rem; border-bottom: 1px solid var(--ink); }
@@ -53,11 +51,8 @@ td .when, .when time, .when .age { white-space: nowrap; }
 .legend { flex-basis: 100%; }
 .legend b { display: inline-block; width: .7em; height: .7em; margin-right: .3em; }
 .reference { font-size: 1.05em; font-weight: 650; }
-.notice { border-radius: .6rem; padding: .8rem 1.25rem; margin-bottom: 1rem; }
-.notice.warn { color: var(--warn); background: var(--warn-ground); border-color: var(--warn); }
-.notice.bad { color: var(--bad); background: var(--bad-ground); border: 1px solid var(--bad); }
-.notice .soft, .notice .age { color: inherit; }
-.notice a { color: inherit; }
+.notice { color: var(--tone); background: var(--tone-ground); border: 1px solid var(--tone); border-radius: .6rem; padding: .8rem 1.25rem; margin-bottom: 1rem; }
+.notice .soft, .notice .age, .notice a { color: inherit; }
 table { width: 100%; border-collapse: collapse; }
 caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 th, td { text-align: left; vertical-align: top; padding: .4rem .9rem .4rem 0; border-top: 1px solid var(--line); font-weight: inherit; }
