@@ -20,6 +20,14 @@ function replaceTexts<Value>(value: Value, by: string): Value {
   return JSON.parse(text);
 }
 
+/** A night whose last minutes were otherwise. */
+function withRecent(night: StatusSnapshot, change: Partial<EnvironmentStatus["recent"]>): StatusSnapshot {
+  const environments = night.environments.map((each) => ({ ...each, recent: { ...each.recent, ...change } }));
+  return { ...night, environments };
+}
+
+const failuresOf = (what: string, count: number) => ({ failures: [{ by: "service", what, count } as const] });
+
 const toneShown = (snapshot: StatusSnapshot) => /class="verdict headline (\w+)"/.exec(renderPage(snapshot).html)?.[1];
 
 const tagsOf = (page: string) => page.replace(/<style>.*<\/style>/s, "").match(/<[^>]*>/g) ?? [];
@@ -87,19 +95,13 @@ describe("the status page", () => {
   });
 
   it("shows green only where nothing failed, nothing is unknown and nothing is amiss", () => {
-    const [environment] = quietNight.environments;
-    if (environment === undefined) throw new Error("the night has an environment");
-    const { recent } = environment;
-    const toneOf = (change: Partial<StatusSnapshot>, traffic: Partial<EnvironmentStatus["recent"]> = {}) => {
-      const environments = [{ ...environment, recent: { ...recent, ...traffic } }];
-      return toneShown({ ...quietNight, environments, ...change });
-    };
-    const failures = (count: number) => ({ failures: [{ by: "service", what: "404", count } as const] });
+    const toneAfter = (recent: Partial<EnvironmentStatus["recent"]>) => toneShown(withRecent(quietNight, recent));
+    const toneOf = (change: Partial<StatusSnapshot>) => toneShown({ ...quietNight, ...change });
     expect(toneOf({})).toBe("good");
-    expect(toneOf({}, failures(1))).toBe("warn");
-    expect(toneOf({}, { requests: 20, ...failures(1) })).toBe("warn");
-    expect(toneOf({}, { requests: 20, ...failures(2) })).toBe("bad");
-    expect(toneOf({}, { requests: 0 })).toBe("idle");
+    expect(toneAfter(failuresOf("404", 1))).toBe("warn");
+    expect(toneAfter({ requests: 20, ...failuresOf("404", 1) })).toBe("warn");
+    expect(toneAfter({ requests: 20, ...failuresOf("404", 2) })).toBe("bad");
+    expect(toneAfter({ requests: 0 })).toBe("idle");
     expect(toneOf({ requests: { ...quietNight.requests, unknownOutcomes: 1 } })).toBe("idle");
     expect(toneOf({ readiness: { isReady: false, reason: "draining" } })).toBe("idle");
     expect(toneOf({ redis: badNight.redis })).toBe("idle");
@@ -107,17 +109,12 @@ describe("the status page", () => {
     expect(toneOf({ credentials: badNight.credentials })).toBe("idle");
     expect(toneOf({ callbacks: badNight.callbacks })).toBe("idle");
     const { tokenOutage } = darkNight.environments[0] ?? {};
-    expect(toneShown({ ...quietNight, environments: [{ ...environment, tokenOutage }] })).toBe("bad");
+    expect(toneOf({ environments: quietNight.environments.map((each) => ({ ...each, tokenOutage })) })).toBe("bad");
   });
 
   it("advises to compare the base URL where every request got 404, and only there", () => {
-    const after404s = (requests: number) => {
-      const [environment, ...others] = darkNight.environments;
-      if (environment === undefined) return expect.unreachable();
-      const failures = [{ by: "service", what: "404", count: 20 }] as const;
-      const recent = { ...environment.recent, requests, failures };
-      return renderPage({ ...darkNight, environments: [{ ...environment, recent }, ...others] }).html;
-    };
+    const after404s = (requests: number) =>
+      renderPage(withRecent(darkNight, { requests, ...failuresOf("404", 20) })).html;
     expect(after404s(20)).toContain("compare the environment’s baseUrl");
     expect(after404s(21)).not.toContain("baseUrl");
   });
@@ -127,17 +124,12 @@ describe("the status page", () => {
     [999, 1_000, "99 %"],
     [20, 20, "100 %"],
   ])("shows %i failed of %i as %s", (count, requests, share) => {
-    const environments = quietNight.environments.map((environment) => {
-      const recent = { ...environment.recent, requests, failures: [{ by: "service", what: "422", count } as const] };
-      return { ...environment, recent };
-    });
-    expect(renderPage({ ...quietNight, environments }).html).toContain(`aria-hidden="true">${share}</p>`);
+    const { html: page } = renderPage(withRecent(quietNight, { requests, ...failuresOf("422", count) }));
+    expect(page).toContain(`aria-hidden="true">${share}</p>`);
   });
 
   it("does not say that the service answered where its answer broke off", () => {
-    const failures = [{ by: "service", what: "upstream_reset", count: 2 } as const];
-    const environments = quietNight.environments.map((each) => ({ ...each, recent: { ...each.recent, failures } }));
-    const { html: page } = renderPage({ ...quietNight, environments });
+    const { html: page } = renderPage(withRecent(quietNight, failuresOf("upstream_reset", 2)));
     expect(page).toContain(
       "2 × <code>upstream_reset</code></strong> in production. The service’s answer began, and the caller did not get all of it.",
     );
@@ -221,11 +213,9 @@ describe("the status page", () => {
   });
 
   it("folds callers' mistakes, and what a thousand sites would push out of sight; /status has the rest", () => {
-    const [environment] = badNight.environments;
-    const [site] = environment?.sites ?? [];
-    const [credential] = badNight.credentials;
-    if (environment === undefined || site === undefined || credential === undefined)
-      throw new Error("the night has one");
+    const [environment = expect.unreachable()] = badNight.environments;
+    const [site = expect.unreachable()] = environment.sites;
+    const [credential = expect.unreachable()] = badNight.credentials;
     const sites = Array.from({ length: 1_100 }, (_, index) => ({ ...site, identifier: `S${index}` }));
     const credentials = sites.map(({ identifier }, index) => {
       const isFailing = index >= 1_090;
@@ -245,8 +235,7 @@ describe("the status page", () => {
   });
 
   it("shows a refused reload until it is fixed, with the first of its problems", () => {
-    const { lastRefused } = badNight.reload;
-    if (lastRefused === undefined) throw new Error("the bad night has one");
+    const { lastRefused = expect.unreachable() } = badNight.reload;
     const page = (change: object) =>
       renderPage({ ...quietNight, reload: { ...quietNight.reload, lastRefused: { ...lastRefused, ...change } } }).html;
     expect(page({})).toContain("there is no default key");

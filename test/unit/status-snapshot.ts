@@ -1,5 +1,5 @@
 import type { RecentStep } from "../../src/adapters/stats/recent-requests.ts";
-import type { StatusSnapshot, UnknownOutcome } from "../../src/adapters/stats/stats.ts";
+import type { SiteStatus, StatusSnapshot, UnknownOutcome } from "../../src/adapters/stats/stats.ts";
 import type { Tally } from "../../src/adapters/stats/sums.ts";
 import type { CredentialStatus } from "../../src/adapters/stats/token-stats.ts";
 
@@ -54,30 +54,9 @@ export const quietNight: StatusSnapshot = {
       refusedSiteFiles: undefined,
       withoutSite: untouched,
       sites: [
-        {
-          identifier: "S1000000001",
-          parent: undefined,
-          auth: ["oauth"],
-          bridge: undefined,
-          credentials: ["S1000000001/blue", "S1000000001/green"],
-          tally: { ...untouched, answeredBy: { service: 41_070, countersign: 0 }, lastAt: ago(800) },
-        },
-        {
-          identifier: "S1000000002",
-          parent: "S1000000001",
-          auth: ["oauth"],
-          bridge: undefined,
-          credentials: ["S1000000001/blue", "S1000000001/green"],
-          tally: { ...untouched, answeredBy: { service: 7_042, countersign: 0 }, lastAt: ago(4 * minuteMs) },
-        },
-        {
-          identifier: "S1000000003",
-          parent: undefined,
-          auth: ["hmac"],
-          bridge: undefined,
-          credentials: [],
-          tally: untouched,
-        },
+        describeSite("S1000000001", { tally: answered(41_070, 800) }),
+        describeSite("S1000000002", { parent: "S1000000001", tally: answered(7_042, 4 * minuteMs) }),
+        describeSite("S1000000003", { auth: ["hmac"], credentials: [] }),
       ],
     },
   ],
@@ -232,6 +211,24 @@ export const darkNight: StatusSnapshot = {
 
 function stepsOf(make: (index: number) => RecentStep): RecentStep[] {
   return Array.from({ length: 30 }, (_, index) => make(index));
+}
+
+function describeSite(identifier: string, change: Partial<SiteStatus>): SiteStatus {
+  const credentials = ["S1000000001/blue", "S1000000001/green"];
+  return {
+    identifier,
+    parent: undefined,
+    auth: ["oauth"],
+    bridge: undefined,
+    credentials,
+    tally: untouched,
+    ...change,
+  };
+}
+
+/** All by the service. */
+function answered(count: number, agoMs: number): Tally {
+  return { ...untouched, answeredBy: { service: count, countersign: 0 }, lastAt: ago(agoMs) };
 }
 
 function fail(service: number, countersign: number, failures: Tally["failures"]): Tally {
