@@ -15,7 +15,7 @@ import { type CredentialStatus, createTokenStats, findTokenOutage } from "./toke
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
  * process's wall clock. Nothing in it is secret.
  */
-export interface StatusSnapshot extends ReturnType<Stats["view"]> {
+export interface StatusSnapshot extends ReturnType<ReturnType<typeof createStats>["view"]> {
   /** When it was taken. */
   readonly at: string;
   readonly version: string;
@@ -37,8 +37,6 @@ export type RedisStatus = StatusSnapshot["redis"][number];
 export type UnknownOutcome = ReturnType<typeof describeUnknown>;
 
 const keptUnknown = 100;
-
-export type Stats = ReturnType<typeof createStats>;
 
 /** Counts events in metrics, keeps the last of what an operator asks for, and shows both as `/status` has them. */
 export function createStats(source: Source, metrics: Metrics, clock: Clock) {

@@ -1,5 +1,5 @@
-import { failures } from "../../../model/errors.ts";
-import type { CallbackResult, ForgeryReason } from "../../../model/events.ts";
+import { type FailureCode, failures } from "../../../model/errors.ts";
+import type { CallbackResult } from "../../../model/events.ts";
 import type { CallbackFailureStatus, CallbackStatus } from "../callback-stats.ts";
 import type { StatusSnapshot } from "../stats.ts";
 import type { Occurrence } from "../sums.ts";
@@ -19,7 +19,7 @@ import {
   table,
 } from "./html.ts";
 
-const meanings: Readonly<Record<"delivered" | "declined" | "repeated" | ForgeryReason, string>> = {
+const meanings: Readonly<Record<string, string>> = {
   delivered: "The application answered 2xx.",
   declined: "The application answered something else than 2xx.",
   repeated: "The application had taken it before; it was answered again, and not handed over.",
@@ -28,9 +28,9 @@ const meanings: Readonly<Record<"delivered" | "declined" | "repeated" | ForgeryR
   key_missing: "Its site has no key of that version.",
   signature_wrong: "It is not signed with the key that it names: another key, another `exempt`, or a forgery.",
   timestamp_invalid: "It is signed, and its timestamp is not in Unix seconds.",
-};
+} satisfies Record<Exclude<CallbackResult, FailureCode>, string>;
 /** Results of genuine callbacks that the application has not taken. */
-const untaken: readonly CallbackResult[] = [
+const untaken: ReadonlySet<string> = new Set<CallbackResult>([
   "declined",
   "application_unreachable",
   "application_failed",
@@ -38,7 +38,7 @@ const untaken: readonly CallbackResult[] = [
   "replay_store_unavailable",
   "callback_too_old",
   "callback_too_early",
-];
+]);
 
 /** What the service sent, and what came of it; nothing without a listener for callbacks. */
 export function callbacks({ callbacks: listeners, at }: StatusSnapshot): Html {
@@ -52,7 +52,7 @@ const columns = (now: string): readonly Column<readonly [result: string, Occurre
   ["What came of it", ([result]) => html`<code>${result}</code>`],
   ["Times", ([, { count }]) => count, "number"],
   ["Last", ([, { lastAt }]) => showTime(lastAt, now)],
-  ["What it means", ([result]) => showSentence(meaningOf(result))],
+  ["What it means", ([result]) => showSentence(meanings[result] ?? failures[result as FailureCode]?.meaning ?? "")],
 ];
 
 function showListener({ environment, listener, application, ...counts }: CallbackStatus, now: string): Html {
@@ -78,15 +78,9 @@ function showFailure({ at, result, status, cause, site, requestId }: CallbackFai
   return html`<code>${result}</code>${why}${of}, answered ${status}, request ${showName(requestId)} ${showTime(at, now)}`;
 }
 
-function meaningOf(result: string): string {
-  const known: Readonly<Record<string, string | undefined>> = meanings;
-  const failure: Readonly<Record<string, { readonly meaning: string } | undefined>> = failures;
-  return known[result] ?? failure[result]?.meaning ?? "";
-}
-
 /** Of a listener whose last genuine callback the application has not taken. */
 export function describeUntaken({ environment, results }: CallbackStatus, now: string): Html {
-  const [last] = newestFirst(results).filter(([result]) => (untaken as readonly string[]).includes(result));
+  const [last] = newestFirst(results).filter(([result]) => untaken.has(result));
   if (last === undefined) return nothing;
   const [result, { lastAt }] = last;
   if ((results["delivered"]?.lastAt ?? "") >= lastAt) return nothing;
