@@ -55,7 +55,6 @@ function openModel(...environments: readonly Environment[]) {
   const source = statsSource({
     configured: () => configuredOf({ environments: state.environments }),
     routes: () => ["a"],
-    inFlight: () => new Map([["sandbox", 2]]),
     credentials: () => state.credentials,
     redis: () => state.redis,
     wallTime: createWallTime(clock),
@@ -164,10 +163,6 @@ describe("the status model", () => {
       { node: "lock-2", isUp: false, since: at, failure: "timeout" },
       { node: "lock-3", isUp: undefined, since: undefined, failure: undefined },
     ]);
-  });
-
-  it("shows how many requests are being served", () => {
-    expect(openModel().model.view().requests.inFlight).toBe(2);
   });
 
   it("shows since when a configuration is active, and the last that was refused until it is fixed", async () => {

@@ -107,13 +107,11 @@ function addSteps(all: readonly (RecentStep | undefined)[]): RecentStep {
 
 function drawStep(step: RecentStep, x: number, scale: number): Html[] {
   let top = height;
-  return fates.flatMap((fate) => {
+  return fates.map((fate) => {
     const tall = step[fate] * scale;
-    if (tall === 0) return [];
+    if (tall === 0) return nothing;
     top -= tall;
-    return [
-      html`<rect class="${fate}" x="${x}" y="${top.toFixed(2)}" width="${stepWidth - 2}" height="${tall.toFixed(2)}"/>`,
-    ];
+    return html`<rect class="${fate}" x="${x}" y="${top.toFixed(2)}" width="${stepWidth - 2}" height="${tall.toFixed(2)}"/>`;
   });
 }
 
