@@ -1,5 +1,5 @@
 import type { Clock } from "../../model/clock.ts";
-import { type Address, credentialSetsOf, type Environment, type Site } from "../../model/environment.ts";
+import { type Address, credentialSetsOf, type Environment } from "../../model/environment.ts";
 import { type Event, hasUnknownEffect, type RequestFinished, statusClass } from "../../model/events.ts";
 import { createCallbackStats } from "./callback-stats.ts";
 import { createCounting } from "./counting.ts";
@@ -144,7 +144,10 @@ function viewEnvironment(
     const labels = credentials?.sets.map(({ label }) => label) ?? [];
     return { identifier, parent, auth, bridge, credentials: labels, tally: tallyOf(identifier) };
   });
-  const sitesWith = (bridge: Site["bridge"]) => sites.filter((site) => site.bridge === bridge);
+  const outageOf = (isBridged: boolean) => {
+    const some = sites.filter(({ bridge }) => (bridge !== undefined) === isBridged);
+    return findTokenOutage(some, sets);
+  };
   const answersBy = (by: RequestFinished["by"]) => {
     const answers = ends.filter(({ labels }) => labels.by === by);
     return countBy(answers, ({ labels }) => statusClass(Number(labels.status)), keptOf);
@@ -164,9 +167,9 @@ function viewEnvironment(
     /** Since the start, by who gave them and by class of status. */
     answers: { service: answersBy("service"), countersign: answersBy("countersign") },
     recent,
-    tokenOutage: findTokenOutage(sitesWith(undefined), sets),
+    tokenOutage: outageOf(false),
     /** The same for sites that sign meanwhile (`bridge: hmac`). */
-    bridgedOutage: findTokenOutage(sitesWith("hmac"), sets),
+    bridgedOutage: outageOf(true),
     /** Requests that ended before their site was known. */
     withoutSite: tallyOf("none"),
   };
