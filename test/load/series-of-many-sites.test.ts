@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { writeExposition } from "../../src/adapters/stats/exposition.ts";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { startAtZero } from "../../src/adapters/stats/start-at-zero.ts";
-import type { Site } from "../../src/model/environment.ts";
+import type { Site, TokenSettings } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { call, order } from "../../testkit/call.ts";
 import { environmentOf, siteOf } from "../../testkit/environment.ts";
@@ -80,6 +80,43 @@ it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at
   expect(series.size).toBeLessThanOrEqual(10_000);
   expect(longestMs).toBeLessThan(20);
   expect(cpuMs).toBeLessThan(50);
+});
+
+it("exposes one series for all sites where none is to be named, with the bridge and the assertion that matter most", async () => {
+  const sites = Array.from({ length: 1_000 }, (_, index) => {
+    const identifier = siteAt(index);
+    const token = { clientAuth: { method: "assertion", file: `${index}` } } as TokenSettings;
+    const set = {
+      label: `${identifier}/blue`,
+      name: "blue",
+      clientId: "client",
+      audience,
+      clientSecret: undefined,
+      token,
+    };
+    return siteOf(identifier, { bridge: "hmac", credentials: { owner: identifier, sets: [set] } });
+  });
+  const configured = configuredOf({ environments: [environmentOf(sites)], namesSites: false });
+  const state = { token: undefined, isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined };
+  const metrics = createMetrics(
+    statsSource({
+      configured: () => configured,
+      credentials: () =>
+        sites.map(({ identifier }, index) => ({
+          environment: "sandbox",
+          credential: `${identifier}/blue`,
+          ...state,
+          isInOutage: index === 500,
+        })),
+      readAssertion: async (file) => ({ text: "a.b.c", expiresAtMs: 3_000_000 - Number(file) * 1_000 }),
+    }),
+  );
+  const { families } = readExposition(await writeExposition(metrics.registry, "text"));
+  const shown = (name: string) => families.get(name)?.samples.map(({ labels, value }) => [labels, value]);
+  expect(shown("countersign_bridge_active")).toEqual([[{ environment: "sandbox", site: "all" }, 1]]);
+  expect(shown("countersign_assertion_expiry_timestamp_seconds")).toEqual([
+    [{ environment: "sandbox", credential: "all" }, 2_001],
+  ]);
 });
 
 /** The processor time of the longest turn of the event loop until it is ended: a busy machine adds nothing to that. */

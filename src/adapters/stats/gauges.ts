@@ -2,8 +2,8 @@ import { X509Certificate } from "node:crypto";
 import { collectDefaultMetrics, type Gauge, type Registry } from "prom-client";
 import { type CredentialSnapshot, credentialKey } from "../../model/credential-snapshot.ts";
 import { credentialSetsOf, splitCertificates } from "../../model/environment.ts";
-import { getOrMake } from "./series.ts";
-import type { Source } from "./source.ts";
+import { allSites, getOrMake } from "./series.ts";
+import type { Configured, Source } from "./source.ts";
 
 /** A series and its value now. */
 export type Sample<Label extends string> = readonly [labels: Readonly<Record<Label, string>>, value: number];
@@ -35,23 +35,44 @@ export function ofCredentials(read: (credential: CredentialSnapshot, source: Sou
     });
 }
 
+/**
+ * Where metrics name no sites, one series of each environment stands for those of its sites or sets.
+ * @param choose its value, of two of theirs
+ */
+function namedOrAll<Label extends "site" | "credential">(
+  samples: Samples<"environment" | Label>,
+  label: Label,
+  choose: (one: number, other: number) => number,
+  { namesSites }: Pick<Configured, "namesSites">,
+): Samples<"environment" | Label> {
+  if (namesSites) return samples;
+  const values = new Map<string, number>();
+  for (const [{ environment }, value] of samples) {
+    values.set(environment, choose(value, values.get(environment) ?? value));
+  }
+  return [...values].map(([environment, value]) => {
+    const labels = { environment, [label]: allSites } as Record<"environment" | Label, string>;
+    return [labels, value];
+  });
+}
+
 /** A site with `bridge` has no token where all its sets are in an outage. */
 export function bridgeActive(source: Source): Samples<"environment" | "site"> {
-  const bridged = source
-    .configured()
-    .environments.flatMap(({ name: environment, sites }) =>
-      [...sites.values()].filter(({ bridge }) => bridge !== undefined).map((site) => ({ environment, ...site })),
-    );
+  const configured = source.configured();
+  const bridged = configured.environments.flatMap(({ name: environment, sites }) =>
+    [...sites.values()].filter(({ bridge }) => bridge !== undefined).map((site) => ({ environment, ...site })),
+  );
   // To ask each of thousands of sets takes milliseconds, and few sites have a bridge.
   const sets = bridged.length === 0 ? [] : source.credentials();
   const inOutage = new Set(sets.flatMap((each) => (each.isInOutage ? [credentialKey(each)] : [])));
-  return bridged.flatMap(({ environment, identifier: site, credentials }): Samples<"environment" | "site"> => {
+  const samples = bridged.flatMap(({ environment, identifier: site, credentials }): Samples<"environment" | "site"> => {
     if (credentials === undefined) return [];
     const isActive = credentials.sets.every(({ label: credential }) =>
       inOutage.has(credentialKey({ environment, credential })),
     );
     return [[{ environment, site }, isActive ? 1 : 0]];
   });
+  return namedOrAll(samples, "site", Math.max, configured);
 }
 
 /** A moment on the monotonic clock as a Unix timestamp. */
@@ -77,13 +98,14 @@ export async function assertionExpiry(source: Source): Promise<Samples<OfSet>> {
     const seconds = "kind" in read ? 0 : read.expiresAtMs && read.expiresAtMs / 1_000;
     return seconds === undefined ? [] : [[{ environment, credential }, seconds]];
   };
-  const samples = source.configured().environments.flatMap((environment) =>
+  const configured = source.configured();
+  const samples = configured.environments.flatMap((environment) =>
     credentialSetsOf(environment).flatMap(({ set: { label, token } }) => {
       const proof = token?.clientAuth;
       return proof?.method === "assertion" ? [sampleOf(environment.name, label, proof.file)] : [];
     }),
   );
-  return (await Promise.all(samples)).flat();
+  return namedOrAll((await Promise.all(samples)).flat(), "credential", Math.min, configured);
 }
 
 /** A file is read once as long as it stays configured. */
