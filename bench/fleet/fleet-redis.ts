@@ -3,7 +3,7 @@ import { redisKeys } from "../../src/adapters/redis/scripts.ts";
 import type { RedisAccess } from "../../src/model/redis-access.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { openRedis, type RealRedis } from "../../testkit/redis.ts";
-import { setTimeLua } from "./set-time.lua.ts";
+import { setTimeLua } from "./script-time.ts";
 
 /**
  * What a client sends, as INFO commandstats names it. The commands that scripts call are in that list too (GET, SET, PTTL,

@@ -1,13 +1,31 @@
 import { runCommand } from "../../scripts/command-line.ts";
 import { print, printJson } from "../../src/cli/terminal.ts";
-import { formatHead, formatRow, formatTarget } from "../table.ts";
+import { type Column, formatHead, formatRow, formatTarget } from "../table.ts";
 import { type Options, readOptions, usage } from "./options.ts";
-import { columns, legend } from "./report.ts";
-import { type Simulated, simulate } from "./simulation.ts";
+import { type LifeRow, type Simulated, simulate } from "./simulation.ts";
 import { judge } from "./verdict.ts";
 
 // `npm run bench:fleet`: what a thousand replicas cost the authorization server and Redis in thirty token lifetimes, a day and a
 // night. See options.ts for what may be asked, plan.ts for what befalls them, verdict.ts for what is to be reached.
+
+const columns: readonly Column<LifeRow, number>[] = [
+  { title: "lifetime", width: 8, show: ({ life }) => `${life}` },
+  { title: "phase", width: 9, show: ({ phase }) => phase },
+  { title: "minutes", width: 8, show: ({ lengthMs }) => (lengthMs / 60_000).toFixed(1) },
+  { title: "restarts", width: 9, show: ({ restarts }) => `${restarts}` },
+  { title: "Redis away", width: 11, show: ({ redisAwayMs }) => `${Math.round(redisAwayMs / 1_000)} s` },
+  { title: "tokens", width: 7, show: ({ tokenRequests }) => `${tokenRequests}` },
+  { title: "commands", width: 9, show: ({ commands }, replicas) => (commands / replicas).toFixed(2) },
+  { title: "most", width: 5, show: ({ mostCommands }) => `${mostCommands}` },
+  { title: "orders", width: 7, show: ({ orders }) => `${orders}` },
+  { title: "failures", width: 9, show: ({ failures }) => `${failures}` },
+  { title: "longest wait", width: 13, show: ({ longestWaitMs }) => `${Math.round(longestWaitMs)} ms` },
+];
+
+/** What the columns mean. */
+const legend = `A lifetime here is a token's: from its request until the next one that is not premature. tokens: token requests of the whole
+fleet. commands: Redis commands per replica, counted by Redis (those that clients send, greetings included); most: by the one
+replica that sent most, counted by its client. longest wait: of an order for its token.`;
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));
 process.exitCode = await runCommand(readOptions, usage, play);

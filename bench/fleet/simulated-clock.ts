@@ -1,13 +1,18 @@
 import type { Cancel, Clock } from "../../src/model/clock.ts";
-import { EventHeap } from "./event-heap.ts";
 import type { Work } from "./work.ts";
 
 const wallOffsetMs = Date.UTC(2026, 10, 21, 12, 0, 0);
 
+interface Planned {
+  readonly atMs: number;
+  task: (() => void) | undefined;
+}
+
 /** Time that leaps from one event to the next, once all that the last one set going has come to rest. */
 export class SimulatedClock implements Clock {
   readonly #work: Work;
-  readonly #events = new EventHeap();
+  /** What is going to happen, the soonest last, and of two at one moment the earlier made. */
+  readonly #events: Planned[] = [];
   #nowMs = 1_000;
   #count = 0;
 
@@ -29,7 +34,24 @@ export class SimulatedClock implements Clock {
   }
 
   after(delayMs: number, task: () => void): Cancel {
-    return this.#events.push(this.#nowMs + Math.max(0, delayMs), task);
+    const event: Planned = { atMs: this.#nowMs + Math.max(0, delayMs), task };
+    this.#events.splice(this.#placeOf(event.atMs), 0, event);
+    // It stays until its moment, and then does nothing.
+    return () => {
+      event.task = undefined;
+    };
+  }
+
+  /** By halves, since a fleet has some ten thousand timers pending. */
+  #placeOf(atMs: number): number {
+    let [least, most] = [0, this.#events.length];
+    while (least < most) {
+      const middle = (least + most) >> 1;
+      const isLater = (this.#events[middle]?.atMs ?? 0) > atMs;
+      if (isLater) least = middle + 1;
+      else most = middle;
+    }
+    return least;
   }
 
   async runUntil(isOver: () => boolean): Promise<void> {
@@ -37,6 +59,7 @@ export class SimulatedClock implements Clock {
     while (!isOver()) {
       const event = this.#events.pop();
       if (event === undefined) throw new Error("nothing is ever going to happen again");
+      if (event.task === undefined) continue;
       this.#nowMs = event.atMs;
       this.#count += 1;
       event.task();

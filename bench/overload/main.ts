@@ -1,13 +1,27 @@
 import { runCommand } from "../../scripts/command-line.ts";
 import { print, printJson } from "../../src/cli/terminal.ts";
-import { formatHead, formatRow, formatTarget } from "../table.ts";
+import { type Column, formatHead, formatRow, formatTarget } from "../table.ts";
 import { type Measured, measure } from "./measure.ts";
 import { type Options, readOptions, usage } from "./options.ts";
-import { columns } from "./report.ts";
-import { judge } from "./verdict.ts";
+import { percentile } from "./stretch.ts";
+import { judge, shareOfPeak } from "./verdict.ts";
 
 // `npm run bench:overload`: what is served, and how fast the rest is refused, when there is more to do than can be done.
 // See options.ts for what may be asked, load.ts for the callers, verdict.ts for what is to be reached.
+
+const columns: readonly Column<Measured, readonly Measured[]>[] = [
+  { title: "load", width: 6, show: ({ times }) => (times === undefined ? "peak" : `${times} x`) },
+  { title: "offered/s", width: 10, show: ({ offeredPerSecond }) => offeredPerSecond.toFixed(0) },
+  { title: "goodput/s", width: 10, show: ({ goodputPerSecond }) => goodputPerSecond.toFixed(1) },
+  { title: "of peak", width: 9, show: (measured, all) => `${(100 * shareOfPeak(measured, all)).toFixed(1)} %` },
+  { title: "refused", width: 8, show: ({ refusedMs }) => `${refusedMs.length}` },
+  { title: "refusal p50", width: 12, show: ({ refusedMs }) => formatMs(percentile(refusedMs, 0.5)) },
+  { title: "p99", width: 9, show: ({ refusedMs }) => formatMs(percentile(refusedMs, 0.99)) },
+  { title: "served p99", width: 11, show: ({ servedMs }) => formatMs(percentile(servedMs, 0.99)) },
+  { title: "/livez p99", width: 11, show: ({ liveMs }) => formatMs(percentile(liveMs, 0.99)) },
+  { title: "slowest", width: 9, show: ({ liveMs }) => formatMs(Math.max(...liveMs)) },
+  { title: "caller stood still", width: 19, show: ({ stoodStillMs }) => formatMs(stoodStillMs) },
+];
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));
 process.exitCode = await runCommand(readOptions, usage, play);
@@ -29,4 +43,8 @@ async function play(options: Options): Promise<number> {
   say(["", ...targets.map(formatTarget)].join("\n"));
   if (json) printJson({ ...options, targets, isReached });
   return isReached ? 0 : 1;
+}
+
+function formatMs(ms: number): string {
+  return Number.isFinite(ms) ? `${ms.toFixed(1)} ms` : "-";
 }
