@@ -4,7 +4,7 @@ import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { imageOptions } from "../../testkit/image-options.ts";
 import { key, site } from "./job.mjs";
-import { isThere, type Program, type Running, startProgram } from "./program.ts";
+import { isThere, type Place, type Program, type Running, startProgram } from "./program.ts";
 
 const root = join(import.meta.dirname, "../..");
 const main = join(root, "dist/main.js");
@@ -39,7 +39,7 @@ export const countersign: readonly Program[] = [
 ];
 
 async function start(
-  { port, service, cpu, folder }: Parameters<Program["start"]>[0],
+  { port, service, cpu, folder }: Place,
   method: "hmac" | "oauth",
   { isShared = false, sites = 1, command = [process.execPath, main] } = {},
 ): Promise<Running> {

@@ -6,7 +6,8 @@ import { imageCommand } from "./countersign.ts";
 import { measureSteady, type Steady, WrongAnswer, withService } from "./measure.ts";
 import type { Options } from "./options.ts";
 import { peers } from "./peers.ts";
-import { type Program, startProgram } from "./program.ts";
+import { installed, type Program, startProgram } from "./program.ts";
+import { toMarkdown } from "./report.ts";
 
 // `npm run bench -- --image`: what many sidecars on one machine cost, see options.ts.
 
@@ -18,7 +19,8 @@ const containers = [
 ] as const;
 const others = ["nginx + njs", "Envoy credential injector", "Go ReverseProxy + x/oauth2", "node:http + undici"];
 
-export async function playImage({ node = process.execPath, ...options }: Options): Promise<number> {
+/** @throws WrongAnswer */
+export async function playImage({ node = process.execPath, ...options }: Options): Promise<void> {
   const bare: Program = {
     name: "Node.js alone",
     job: "none",
@@ -27,33 +29,25 @@ export async function playImage({ node = process.execPath, ...options }: Options
       startProgram([node, join(import.meta.dirname, "peers/bare.mjs"), String(port)], { port, cpu }),
   };
   const known = [bare, imageCommand(node, memoryBytes), ...peers.filter(({ name }) => others.includes(name))];
-  const programs = known.filter((program) => program.isInstalled());
-  const missing = known.filter((program) => !programs.includes(program)).map(({ name }) => name);
-  if (missing.length > 0) printError(`Not installed, left out: ${missing.join(", ")}. See bench/README.md.`);
+  const programs = installed(known, printError);
   const rows = containers.flatMap((container) =>
     programs.map((program) => ({ program, ...container, measured: [] as Steady[] })),
   );
-  try {
-    await withService(async (service) => {
-      for (let round = 1; round <= options.rounds; round++) {
-        for (const { program, cpus, rates, measured } of rows) {
-          printError(`round ${round} of ${options.rounds}: ${program.name}, ${cpus} processor`);
-          const limits = limitProcesses({ memoryBytes, cpus });
-          if (limits === undefined) throw new WrongAnswer("This process may make no cgroup; run it as root.");
-          const taken = program === bare ? [] : rates;
-          measured.push(await measureSteady(program, service, await freePort(), { ...options, limits, rates: taken }));
-          limits.remove();
-        }
+  await withService(async (service) => {
+    for (let round = 1; round <= options.rounds; round++) {
+      for (const { program, cpus, rates, measured } of rows) {
+        printError(`round ${round} of ${options.rounds}: ${program.name}, ${cpus} processor`);
+        const limits = limitProcesses({ memoryBytes, cpus });
+        if (limits === undefined) throw new WrongAnswer("This process may make no cgroup; run it as root.");
+        const taken = program === bare ? [] : rates;
+        measured.push(await measureSteady(program, service, await freePort(), { ...options, limits, rates: taken }));
+        limits.remove();
       }
-    });
-  } catch (error) {
-    if (!(error instanceof WrongAnswer)) throw error;
-    printError(error.message);
-    return 1;
-  }
-  if (options.json) printJson(rows.map(({ program: { name }, cpus, measured }) => ({ name, cpus, measured })));
-  else print(formatRows(rows.map(({ program: { name }, cpus, measured }) => ({ name, cpus, measured }))));
-  return 0;
+    }
+  });
+  const shown = rows.map(({ program: { name }, cpus, measured }) => ({ name, cpus, measured }));
+  if (options.json) printJson(shown);
+  else print(formatRows(shown));
 }
 
 const heads = [
@@ -76,8 +70,7 @@ function formatRows(
       ...[shown(({ at }) => at[1]?.p50Ms, 1), shown(({ at }) => at[1]?.p99Ms, 1)],
     ];
   });
-  const line = (values: readonly string[]) => `| ${values.join(" | ")} |`;
-  return [line(heads), line(heads.map((_, n) => (n === 0 ? "---" : "--:"))), ...cells.map(line)].join("\n");
+  return toMarkdown(heads, 1, cells);
 }
 
 function middle(figures: readonly (number | undefined)[]): number | undefined {

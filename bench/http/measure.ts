@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import type { KernelLimits } from "../../testkit/kernel-limits.ts";
 import { order } from "./job.mjs";
 import type { Options } from "./options.ts";
-import type { Program, Running, Service } from "./program.ts";
+import type { Place, Program, Running, Service } from "./program.ts";
 
 const run = promisify(execFile);
 const proxyCpu = { number: 0 };
@@ -59,31 +59,40 @@ export async function withService<Value>(work: (service: Service) => Promise<Val
   }
 }
 
-/** Starts the program, measures it cold, warm and at a steady rate, and ends it. */
+/** Starts the program in a folder of its own, and ends it when the work is done. */
+async function withProgram<Value>(
+  program: Program,
+  place: Omit<Place, "folder">,
+  work: (running: Running) => Promise<Value>,
+): Promise<Value> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  const running = await program.start({ ...place, folder });
+  try {
+    return await work(running);
+  } finally {
+    await running.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Measures a program cold, warm and at a steady rate. */
 export async function measure(
   program: Program,
   service: Service,
   port: number,
   { seconds, connections }: Options,
 ): Promise<Measured> {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const before = await countsOf(service);
-  const running = await program.start({ port, service, cpu: proxyCpu, folder });
-  try {
+  return withProgram(program, { port, service, cpu: proxyCpu }, async (running) => {
     const idle = await measureIdle(running);
     const cold = await load(program, running, port, connections, coldSeconds);
     const { cpuUs, rate } = await load(program, running, port, connections, seconds);
     const rssMiB = running.rssBytes() / 2 ** 20;
-    const { p50Ms, p99Ms, failed } = await openLoop(port, program.job, openLoopRate, seconds);
-    const after = await countsOf(service);
-    if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} orders failed at ${openLoopRate} a second`);
-    if (after.wrong > before.wrong)
-      throw new WrongAnswer(`${program.name}: ${after.wrong - before.wrong} wrong orders`);
+    const { p50Ms, p99Ms } = await openLoop(port, program, openLoopRate, seconds);
+    const wrong = (await countsOf(service)).wrong - before.wrong;
+    if (wrong > 0) throw new WrongAnswer(`${program.name}: ${wrong} wrong orders`);
     return { startMs: running.startMs, coldCpuUs: cold.cpuUs, cpuUs, rate, p50Ms, p99Ms, rssMiB, ...idle };
-  } finally {
-    await running.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 async function measureIdle(running: Running) {
@@ -131,9 +140,7 @@ export async function measureSteady(
     connections,
   }: Pick<Options, "seconds" | "idle" | "connections"> & { limits: KernelLimits; rates: readonly number[] },
 ): Promise<Steady> {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  const running = await program.start({ port, service, cpu: { ...proxyCpu, limits }, folder });
-  try {
+  return withProgram(program, { port, service, cpu: { ...proxyCpu, limits } }, async (running) => {
     const startCpuMs = running.cpuMs();
     await sleep(soonSeconds * 1_000);
     const soonMiB = running.rssBytes() / 2 ** 20;
@@ -142,10 +149,9 @@ export async function measureSteady(
     const at: AtRate[] = [];
     const measureAt = async (rate: number) => {
       // What a first request has to make is no part of it.
-      await openLoop(port, program.job, rate, 1);
+      await openLoop(port, program, rate, 1);
       const cpuMs = running.cpuMs();
-      const { p50Ms, p99Ms, failed } = await openLoop(port, program.job, rate, seconds);
-      if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} orders failed at ${rate} a second`);
+      const { p50Ms, p99Ms } = await openLoop(port, program, rate, seconds);
       return { cpuUs: ((running.cpuMs() - cpuMs) * 1_000) / (rate * seconds), p50Ms, p99Ms };
     };
     for (const rate of rates) at.push(await measureAt(rate));
@@ -155,10 +161,7 @@ export async function measureSteady(
       warm = await measureAt(warmRate);
     }
     return { startMs: running.startMs, startCpuMs, soonMiB, idleMiB, at, warm };
-  } finally {
-    await running.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** CPU of the program for each request, in microseconds, once its compiler is warm. */
@@ -169,15 +172,10 @@ export async function measureCpu(
   warmSeconds: number,
   seconds: number,
 ) {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  const running = await program.start({ port, service, cpu: proxyCpu, folder });
-  try {
+  return withProgram(program, { port, service, cpu: proxyCpu }, async (running) => {
     await load(program, running, port, 32, warmSeconds);
     return (await load(program, running, port, 32, seconds)).cpuUs;
-  } finally {
-    await running.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 async function load(program: Program, running: Running, port: number, connections: number, seconds: number) {
@@ -188,29 +186,21 @@ async function load(program: Program, running: Running, port: number, connection
 }
 
 async function wrk(port: number, job: string, connections: number, seconds: number) {
-  const { stdout } = await run(
-    "taskset",
-    [
-      "-c",
-      `${loadCpu}`,
-      "wrk",
-      "-t1",
-      `-c${connections}`,
-      `-d${seconds}s`,
-      "-s",
-      join(import.meta.dirname, "post.lua"),
-    ].concat(`http://127.0.0.1:${port}`),
-    { env: { ...process.env, BENCH_JOB: job, BENCH_ORDER: order } },
-  );
+  const script = join(import.meta.dirname, "post.lua");
+  const command = ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", script, `http://127.0.0.1:${port}`];
+  const env = { ...process.env, BENCH_JOB: job, BENCH_ORDER: order };
+  const { stdout } = await run("taskset", ["-c", `${loadCpu}`, "wrk", ...command], { env });
   const [, result = ""] = /RESULT (.*)/.exec(stdout) ?? [];
   return JSON.parse(result) as { requests: number; durationMs: number; failed: number };
 }
 
-async function openLoop(port: number, job: string, rate: number, seconds: number) {
+async function openLoop(port: number, { name, job }: Program, rate: number, seconds: number) {
   const file = join(import.meta.dirname, "open-loop.mjs");
   const command = ["-c", `${loadCpu}`, process.execPath, file, `${port}`, `${rate}`, `${seconds}`, job];
   const { stdout } = await run("taskset", command);
-  return JSON.parse(stdout) as { p50Ms: number; p99Ms: number; failed: number };
+  const { failed, ...latency } = JSON.parse(stdout) as { p50Ms: number; p99Ms: number; failed: number };
+  if (failed > 0) throw new WrongAnswer(`${name}: ${failed} orders failed at ${rate} a second`);
+  return latency;
 }
 
 async function countsOf({ authPort }: Service): Promise<{ wrong: number }> {

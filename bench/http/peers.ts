@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Cpu, isThere, type Program, type Running, type Service, startProgram } from "./program.ts";
+import { isThere, type Place, type Program, type Running, startProgram } from "./program.ts";
 
 const here = import.meta.dirname;
 const tools = resolve(here, "../../.tools/bench");
@@ -51,15 +51,6 @@ export const peers: readonly Program[] = [
     start: (at) => startNode("fastify-http-proxy.mjs", at),
   },
 ];
-
-interface Place {
-  readonly port: number;
-  readonly service: Service;
-  /** The processor that it runs on. */
-  readonly cpu: Cpu;
-  /** A folder of its own. */
-  readonly folder: string;
-}
 
 function startNode(file: string, { port, service, cpu }: Place): Promise<Running> {
   const command = [process.execPath, join(here, "peers", file), String(port), String(service.port)];

@@ -17,18 +17,22 @@ export interface Cpu {
   readonly limits?: KernelLimits | undefined;
 }
 
+/** Where a program is started. */
+export interface Place {
+  readonly port: number;
+  readonly service: Service;
+  readonly cpu: Cpu;
+  /** A folder of its own. */
+  readonly folder: string;
+}
+
 /** A proxy to measure. */
 export interface Program {
   readonly name: string;
   /** What it does to an order, and what the service checks: signs it, attaches a token, or a fixed header. */
   readonly job: "hmac" | "oauth" | "none";
   readonly isInstalled: () => boolean;
-  readonly start: (at: {
-    readonly port: number;
-    readonly service: Service;
-    readonly cpu: Cpu;
-    readonly folder: string;
-  }) => Promise<Running>;
+  readonly start: (at: Place) => Promise<Running>;
 }
 
 export interface Running {
@@ -43,6 +47,14 @@ export interface Running {
 
 export function isThere(command: string): boolean {
   return spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
+}
+
+/** Those of them that are installed; what is missing is named. */
+export function installed(programs: readonly Program[], say: (text: string) => void): Program[] {
+  const missing = programs.filter((program) => !program.isInstalled());
+  const names = missing.map(({ name }) => name).join(", ");
+  if (missing.length > 0) say(`Not installed, left out: ${names}. See bench/README.md.`);
+  return programs.filter((program) => !missing.includes(program));
 }
 
 /** Starts a program on one processor. Resolves when its port takes connections. */

@@ -13,57 +13,41 @@ export function sumUp(name: string, job: string, rounds: readonly Measured[]): R
     const sorted = rounds.map((round) => round[key]).sort((a, b) => a - b);
     return sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN;
   };
-  const middle = (key: keyof Measured) => at(key, 0.5);
-  return {
-    name,
-    job,
-    rounds: rounds.length,
-    startMs: middle("startMs"),
-    coldCpuUs: middle("coldCpuUs"),
-    cpuUs: middle("cpuUs"),
-    rate: middle("rate"),
-    p50Ms: middle("p50Ms"),
-    p99Ms: middle("p99Ms"),
-    rssMiB: middle("rssMiB"),
-    idleRssMiB: middle("idleRssMiB"),
-    idleCpuPercent: middle("idleCpuPercent"),
-    spreadPercent: ((at("cpuUs", 0.75) - at("cpuUs", 0.25)) / middle("cpuUs")) * 100,
-  };
+  const figures = Object.keys(rounds[0] ?? {}) as (keyof Measured)[];
+  const medians = Object.fromEntries(figures.map((key) => [key, at(key, 0.5)])) as Record<keyof Measured, number>;
+  const spreadPercent = ((at("cpuUs", 0.75) - at("cpuUs", 0.25)) / medians.cpuUs) * 100;
+  return { name, job, rounds: rounds.length, ...medians, spreadPercent };
 }
 
-const heads = [
-  "program",
-  "job",
-  "CPU µs",
-  "±%",
-  "cold µs",
-  "1/s",
-  "p50 ms",
-  "p99 ms",
-  "RSS MiB",
-  "idle",
-  "idle CPU %",
-  "start ms",
+const columns: readonly (readonly [head: string, show: (row: Row) => string])[] = [
+  ["program", ({ name }) => name],
+  ["job", ({ job }) => job],
+  ["CPU µs", ({ cpuUs }) => cpuUs.toFixed(0)],
+  ["±%", ({ spreadPercent }) => spreadPercent.toFixed(0)],
+  ["cold µs", ({ coldCpuUs }) => coldCpuUs.toFixed(0)],
+  ["1/s", ({ rate }) => rate.toFixed(0)],
+  ["p50 ms", ({ p50Ms }) => p50Ms.toFixed(1)],
+  ["p99 ms", ({ p99Ms }) => p99Ms.toFixed(1)],
+  ["RSS MiB", ({ rssMiB }) => rssMiB.toFixed(0)],
+  ["idle", ({ idleRssMiB }) => idleRssMiB.toFixed(0)],
+  ["idle CPU %", ({ idleCpuPercent }) => idleCpuPercent.toFixed(2)],
+  ["start ms", ({ startMs }) => startMs.toFixed(0)],
 ];
 
 /** The table, as Markdown. CPU is of the program alone, for each request. */
 export function formatTable(rows: readonly Row[]): string {
-  const cells = rows.map((row) => [
-    row.name,
-    row.job,
-    row.cpuUs.toFixed(0),
-    row.spreadPercent.toFixed(0),
-    row.coldCpuUs.toFixed(0),
-    row.rate.toFixed(0),
-    row.p50Ms.toFixed(1),
-    row.p99Ms.toFixed(1),
-    row.rssMiB.toFixed(0),
-    row.idleRssMiB.toFixed(0),
-    row.idleCpuPercent.toFixed(2),
-    row.startMs.toFixed(0),
-  ]);
+  const heads = columns.map(([head]) => head);
+  return toMarkdown(
+    heads,
+    2,
+    rows.map((row) => columns.map(([, show]) => show(row))),
+  );
+}
+
+/** @param texts how many columns, from the first, are no figures */
+export function toMarkdown(heads: readonly string[], texts: number, rows: readonly (readonly string[])[]): string {
   const line = (values: readonly string[]) => `| ${values.join(" | ")} |`;
-  return [line(heads), line(heads.map((_, n) => (n < 2 ? "---" : "--:"))), ...cells.map(line)].join("\n");
+  return [line(heads), line(heads.map((_, n) => (n < texts ? "---" : "--:"))), ...rows.map(line)].join("\n");
 }
 
 const title = "CPU of the proxy for each request, in microseconds";
