@@ -1,25 +1,24 @@
 /** The alerts of the chart: severities, labels, links and exceptions by value. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { stringify } from "yaml";
-import { hasPrometheus, promtool, withPrometheus } from "../prometheus/tools.ts";
+import { promtool } from "../prometheus/tools.ts";
 import { openCharts } from "./charts.ts";
 import { complaintsOfDefinitions } from "./judges.ts";
 import { type Manifest, ofKind, parse } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
-const { isThere, named } = withTools("helm", "custom-resources");
-const test = it.runIf(isThere);
+const test = withTools("helm", "custom-resources");
 const everything = ["--values", "test/platform/kubernetes/values/gateway-everything.yaml"];
-const charts = openCharts(isThere);
+const charts = openCharts();
 
 const { groups } = parse(readFileSync("helm/countersign/files/rules.yaml", "utf8"))[0];
 const alertsOf = (of: Manifest[]): Manifest[] => of.flatMap(({ rules }) => rules).filter(({ alert }) => alert);
 
 const render = (args: readonly string[]) => ofKind(charts.objects("countersign", args), "PrometheusRule");
 
-test(named("have the severities, labels and annotations that the values say, for all and for single ones"), () => {
+test("have the severities, labels and annotations that the values say, for all and for single ones", () => {
   const severities: Record<string, string> = { page: "critical", ticket: "warning" };
   const wanted = alertsOf(groups).flatMap((alert) => {
     const { severity } = alert.labels;
@@ -36,7 +35,7 @@ test(named("have the severities, labels and annotations that the values say, for
   expect(alertsOf(render(everything).spec.groups)).toEqual(wanted);
 });
 
-test(named("leave no empty group where all of one are left out"), () => {
+test("leave no empty group where all of one are left out", () => {
   const pages = groups.find(({ name }: Manifest) => name === "countersign-pages").rules;
   const left = Object.fromEntries(pages.map(({ alert }: Manifest) => [alert, { enabled: false }]));
   const rule = render([...everything, "--set-json", `rules.alerts=${JSON.stringify(left)}`]);
@@ -57,19 +56,19 @@ test.each([
     says: "expr",
   },
   { what: "with a time that is none", args: ["--set", "rules.alerts.CountersignRedisDown.for=soon"], says: "for" },
-])(named("refuse an exception for an alert $what"), ({ args, says }) => {
+])("refuse an exception for an alert $what", ({ args, says }) => {
   const { exitCode, stdout, stderr } = charts.refusal("countersign", [...everything, ...args]);
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
   expect(stderr).toContain(says);
 });
 
-test(named("are those of the file where values take even the defaults away"), () => {
+test("are those of the file where values take even the defaults away", () => {
   const none = ["alerts", "alertLabels", "alertAnnotations"].map((key) => `rules.${key}=null`).join(",");
   const values = ["--values", "helm/countersign/ci/gateway-values.yaml", "--set", `rules.runbookBaseUrl=,${none}`];
   expect(render(values).spec.groups).toEqual(groups);
 });
 
-it.runIf(isThere && hasPrometheus)(named(withPrometheus("are what promtool finds nothing wrong with")), () => {
+withTools("helm", "prometheus")("are what promtool finds nothing wrong with", () => {
   const file = join(charts.folder, "rules.yaml");
   const { spec } = render(everything);
   writeFileSync(file, stringify(spec));

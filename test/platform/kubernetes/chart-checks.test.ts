@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { startPod } from "../../promises/reload/pod.ts";
 import { openCharts } from "./charts.ts";
@@ -11,12 +11,11 @@ import { type Ran, run, withTools } from "./tools.ts";
 // What the chart has Helm run: `countersign check` before a configuration reaches a pod, and `helm test`. There is no cluster
 // here: the built command gets the very arguments, configuration and Secrets that the pod would have.
 
-const { isThere, named } = withTools("helm");
-const test = it.runIf(isThere);
+const test = withTools("helm");
 const gateway = ["--values", "helm/countersign/ci/gateway-values.yaml"];
 const sidecar = ["--values", "helm/countersign/ci/sidecar-values.yaml"];
 const plain = ["--values", "test/platform/kubernetes/values/gateway-plain.yaml"];
-const charts = openCharts(isThere);
+const charts = openCharts();
 
 const configurationsOf = (objects: readonly Manifest[]) => {
   const maps = objects.filter(({ kind, data }) => kind === "ConfigMap" && data["countersign.yaml"] !== undefined);
@@ -55,7 +54,7 @@ describe("the check", () => {
     { what: "a gateway with a secret from a variable", chart: "countersign", args: plain },
     { what: "a sidecar", chart: "countersign", args: sidecar },
     { what: "an application's chart", chart: "example-app", args: [] },
-  ])(named("passes the configuration of $what, which is the one that pods get"), ({ chart, args }) => {
+  ])("passes the configuration of $what, which is the one that pods get", ({ chart, args }) => {
     const objects = charts.objects(chart, args);
     const { checked, installed } = configurationsOf(objects);
     expect(checked).toBe(installed);
@@ -76,7 +75,7 @@ describe("the check", () => {
       says: "other/K1",
     },
     { what: "an empty Secret", more: "operations[0]=create_order", edit: () => "", says: "is empty" },
-  ])(named("fails the release for $what, and says why in the Job's end"), ({ more, edit, says }) => {
+  ])("fails the release for $what, and says why in the Job's end", ({ more, edit, says }) => {
     const objects = charts.objects("countersign", [...sidecar, "--set", `config.environments.sandbox.${more}`]);
     const { exitCode, stderr } = runCheck(objects, edit);
     expect(exitCode).toBe(2);
@@ -91,7 +90,7 @@ describe("the check", () => {
     { what: "before the release", args: plain, hooks: "pre-install,pre-upgrade" },
     { what: "after it, where it makes Secrets", args: gateway, hooks: "post-install,post-upgrade" },
     { what: "when asked", args: [...plain, "--set", "check.hooks=pre-upgrade"], hooks: "pre-upgrade" },
-  ])(named("runs $what, and leaves what failed to be read"), ({ args, hooks }) => {
+  ])("runs $what, and leaves what failed to be read", ({ args, hooks }) => {
     const ofHook = charts.objects("countersign", args).filter((object) => isOfHook(object, hooks));
     expect(ofHook.map(({ kind, metadata }) => [kind, metadata.annotations["helm.sh/hook-weight"]])).toEqual([
       ["ConfigMap", "-1"],
@@ -102,12 +101,12 @@ describe("the check", () => {
     }
   });
 
-  test(named("can be left out"), () => {
+  test("can be left out", () => {
     const objects = charts.objects("countersign", [...plain, "--set", "check.enabled=false"]);
     expect(objects.filter((object) => isOfHook(object)).map(({ kind }) => kind)).toEqual(["Pod"]);
   });
 
-  test(named("mounts no volume of an application, which its pod does not have"), () => {
+  test("mounts no volume of an application, which its pod does not have", () => {
     const more = [
       { name: "sockets", mountPath: "/run/countersign" },
       { name: "authorities", mountPath: "/etc/authorities" },
@@ -126,7 +125,7 @@ describe("the check", () => {
     expect(mountsOf(application)).toEqual(expect.arrayContaining(["sockets", "authorities"]));
   });
 
-  test(named("runs in the image, with the user and the rights that the proxy has, and opens no port"), () => {
+  test("runs in the image, with the user and the rights that the proxy has, and opens no port", () => {
     const objects = charts.objects("countersign", plain);
     const proxy = podOf(objects);
     const job = podOf(objects, "Job");
@@ -139,7 +138,7 @@ describe("the check", () => {
   });
 });
 
-test(named("pods of hooks are taken for the proxy by no Service, workload, policy or monitor"), () => {
+test("pods of hooks are taken for the proxy by no Service, workload, policy or monitor", () => {
   const monitors = ["--set", "podMonitor.enabled=true,serviceMonitor.enabled=true"];
   const objects = charts.objects("countersign", [...gateway, ...monitors]);
   const pods = objects.filter((object) => isOfHook(object)).flatMap((object) => podTemplateOf(object) ?? []);
@@ -163,14 +162,14 @@ describe("pods of hooks", () => {
     return ["Job", "Pod"].map((kind) => podOf(hooks, kind));
   };
 
-  test(named("get no proxy of a mesh, which would never let them end"), () => {
+  test("get no proxy of a mesh, which would never let them end", () => {
     for (const { metadata } of [...podsOf([]), podOf(charts.objects("example-app"), "Job")]) {
       expect(metadata.labels).toMatchObject({ "sidecar.istio.io/inject": "false" });
       expect(metadata.annotations).toMatchObject({ "linkerd.io/inject": "disabled" });
     }
   });
 
-  test(named("have the labels and annotations that values give, and keep their own"), () => {
+  test("have the labels and annotations that values give, and keep their own", () => {
     const name = "app.kubernetes.io/name";
     const settings = {
       commonLabels: { team: "payments", tier: "common" },
@@ -190,7 +189,7 @@ describe("pods of hooks", () => {
     expect(job.metadata.labels).toMatchObject({ team: "payments", tier: "common" });
   });
 
-  test(named("can be without the labels and annotations of the defaults"), () => {
+  test("can be without the labels and annotations of the defaults", () => {
     const [check] = podsOf(["--set-json", "check.podLabels=null", "--set-json", "check.podAnnotations=null"]);
     expect(check.metadata.labels).not.toHaveProperty(["sidecar.istio.io/inject"]);
     expect(check.metadata).not.toHaveProperty("annotations");
@@ -204,14 +203,14 @@ describe("pods of hooks", () => {
       settings: "create=true,gateway.serviceAccount.name=new",
       has: undefined,
     },
-  ])(named("have a service account: $what"), ({ settings, has }) => {
+  ])("have a service account: $what", ({ settings, has }) => {
     const pods = podsOf(["--set", `gateway.serviceAccount.${settings}`]);
     expect(pods.map(({ spec }) => spec.serviceAccountName)).toEqual([has, has]);
   });
 });
 
 describe("helm test", () => {
-  test(named("asks at the admin Service, where the policy lets it in"), () => {
+  test("asks at the admin Service, where the policy lets it in", () => {
     const objects = charts.objects("countersign", gateway);
     const pod = objects.find((object) => isOfHook(object, "test"));
     const { args } = sidecarOf(pod);
@@ -225,7 +224,7 @@ describe("helm test", () => {
     expect(pod.metadata.labels).toMatchObject(peers[0]);
   });
 
-  test(named("fails where nothing is ready, by what the image's program says"), async () => {
+  test("fails where nothing is ready, by what the image's program says", async () => {
     const { args } = sidecarOf(charts.objects("countersign", plain).find((object) => isOfHook(object, "test")));
     const { adminUrl, program } = await startPod();
     const health = () => {

@@ -1,14 +1,14 @@
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { openCharts } from "./charts.ts";
 import { withTools } from "./tools.ts";
 
 // What a person reads after `helm install`. Helm shows notes only of a cluster, so a template shows them here.
 
-const { isThere, named } = withTools("helm");
+const test = withTools("helm");
 
-const charts = openCharts(isThere);
+const charts = openCharts();
 
 function notesOf(args: readonly string[]): string {
   const chart = charts.path("countersign");
@@ -17,7 +17,7 @@ function notesOf(args: readonly string[]): string {
   return charts.objects("countersign", [...args, "--show-only", "templates/shown.yaml"])[0].text;
 }
 
-it.runIf(isThere)(named("names the gateway's addresses, and how to examine it"), () => {
+test("names the gateway's addresses, and how to examine it", () => {
   const notes = notesOf(["--values", "helm/countersign/ci/gateway-values.yaml"]);
   expect(notes).toContain("  https://demo-countersign.shop:7411   (production)\n");
   expect(notes).toContain("  http://demo-countersign.shop:7421   (sandbox)\n");
@@ -25,12 +25,12 @@ it.runIf(isThere)(named("names the gateway's addresses, and how to examine it"),
   expect(notes).not.toContain("tokens of its own");
 });
 
-it.runIf(isThere)(named("says what each gateway pod does with tokens in memory"), () => {
+test("says what each gateway pod does with tokens in memory", () => {
   const notes = notesOf(["--values", "test/platform/kubernetes/values/gateway-plain.yaml"]);
   expect(notes).toContain("Each pod fetches tokens of its own");
 });
 
-it.runIf(isThere)(named("names the sidecar's address, and how to examine it"), () => {
+test("names the sidecar's address, and how to examine it", () => {
   const notes = notesOf(["--values", "helm/countersign/ci/sidecar-values.yaml"]);
   expect(notes).toContain("http://127.0.0.1:7411");
   expect(notes).toContain("  kubectl --namespace shop exec POD -c countersign -- countersign doctor\n");

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { openCharts } from "./charts.ts";
 import { complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesVersions } from "./judges.ts";
 import { type Manifest, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
@@ -8,8 +8,7 @@ import { withTools } from "./tools.ts";
 
 // What the chart cannot decide it asks for, with a sentence that says what to set.
 
-const { isThere, named } = withTools("helm", "pod-security", "kubernetes-validate");
-const test = it.runIf(isThere);
+const test = withTools("helm", "pod-security", "kubernetes-validate");
 const set = (...values: readonly string[]) => values.flatMap((value) => ["--set", value]);
 const gateway = [
   "--values",
@@ -19,7 +18,7 @@ const gateway = [
 const sidecar = ["--values", "helm/countersign/ci/sidecar-values.yaml"];
 const noCallers = ["--set-json", 'gateway.listeners=[{"environment":"production","port":7411}]'];
 const own = set("config.listeners[0].bind=:1,config.listeners[0].environment=sandbox");
-const charts = openCharts(isThere);
+const charts = openCharts();
 
 describe("rendering fails", () => {
   test.each<[why: string, args: readonly string[], says: string]>([
@@ -45,17 +44,17 @@ describe("rendering fails", () => {
     ["for what the chart decides", [...sidecar, ...set("config.admin.bind=:1")], "'admin' not allowed"],
     ["for a value that the chart does not have", [...sidecar, ...set("sidecars=1")], "'sidecars' not allowed"],
     ["for a secret from nowhere", [...sidecar, ...set("secrets[0].secretName=null")], "secrets/0"],
-  ])(named("%s"), (_, args, says) => {
+  ])("%s", (_, args, says) => {
     const { exitCode, stdout, stderr } = charts.refusal("countersign", args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain(says);
   });
 
-  test(named("on a cluster without native sidecars"), () => {
+  test("on a cluster without native sidecars", () => {
     expect(charts.refusal("example-app", ["--kube-version", "1.28"]).stderr).toContain("1.28");
   });
 
-  test(named("with both sentences at once where nothing is set"), () => {
+  test("with both sentences at once where nothing is set", () => {
     const { stderr } = charts.refusal("countersign");
     expect(stderr).toContain("countersign needs decisions that its chart cannot make:\n  set config.environments");
     expect(stderr).toContain("\n  set config.tokens.cache");
@@ -79,7 +78,7 @@ describe("an application's chart", () => {
     return ["--set-json", `countersign.config.listeners=${JSON.stringify(listeners)}`];
   };
 
-  test(named("cannot have the address of a Unix socket in a variable"), () => {
+  test("cannot have the address of a Unix socket in a variable", () => {
     const mounts = [{ name: "sockets", mountPath: "/run/countersign" }];
     const { exitCode, stderr } = charts.refusal("example-app", [
       ...firstListener("unix:/run/countersign/s.sock"),
@@ -90,22 +89,22 @@ describe("an application's chart", () => {
     expect(stderr).toContain("config.listeners begins with unix:/run/countersign/s.sock, which no URL can name");
   });
 
-  test.each([":7500", "0.0.0.0:7500", "[::]:7500", "127.0.0.1:7500"])(named("calls %s by loopback"), (bind) => {
+  test.each([":7500", "0.0.0.0:7500", "[::]:7500", "127.0.0.1:7500"])("calls %s by loopback", (bind) => {
     const { spec } = podOf(charts.objects("example-app", firstListener(bind)));
     expect(spec.containers[0].env).toEqual([{ name: "COUNTERSIGN_URL", value: "http://127.0.0.1:7500" }]);
   });
 
-  test(named("that gives its own context is told which to give"), () => {
+  test("that gives its own context is told which to give", () => {
     rewrite((text) => text.replaceAll(".Subcharts.countersign", "."));
     expect(charts.refusal("example-app").stderr).toContain("give its templates its own context");
   });
 
-  test(named("with a classic sidecar has to say for how long the application still calls"), () => {
+  test("with a classic sidecar has to say for how long the application still calls", () => {
     rewrite(classic);
     expect(charts.refusal("example-app").stderr).toContain("set config.drain.min to the time");
   });
 
-  test(named("with a classic sidecar is accepted, and its grace period has all three times"), () => {
+  test("with a classic sidecar is accepted, and its grace period has all three times", () => {
     rewrite(classic);
     const objects = charts.objects("example-app", ["--set", "countersign.config.drain.min=25s"]);
     for (const version of kubernetesVersions) expect(complaintsOfOpenApi(objects, version)).toEqual([]);
@@ -117,7 +116,7 @@ describe("an application's chart", () => {
     expect(spec.terminationGracePeriodSeconds).toBe(20 + 25 + 20 + 2 + 5);
   });
 
-  test(named("has pods that are replaced with a changed configuration only where it asks for that"), () => {
+  test("has pods that are replaced with a changed configuration only where it asks for that", () => {
     rewrite((text) => text);
     const annotations = (...args: string[]) => podOf(charts.objects("example-app", args)).metadata.annotations;
     const key = "checksum/countersign";
@@ -129,7 +128,7 @@ describe("an application's chart", () => {
   });
 });
 
-test(named("refuses a grace period that Countersign may need longer than"), () => {
+test("refuses a grace period that Countersign may need longer than", () => {
   const refusal = (seconds: number) => {
     return charts.refusal("countersign", [...gateway, "--set", `gateway.terminationGracePeriodSeconds=${seconds}`]);
   };
@@ -137,7 +136,7 @@ test(named("refuses a grace period that Countersign may need longer than"), () =
   expect(refusal(42)).toMatchObject({ exitCode: 0, stderr: "" });
 });
 
-test(named("leaves user and groups to the cluster where it is told to, as OpenShift wants it"), () => {
+test("leaves user and groups to the cluster where it is told to, as OpenShift wants it", () => {
   const objects = charts.objects("example-app", ["--set", "countersign.securityContext.runAsUser=null"]);
   const pods = objects.flatMap((object) => podTemplateOf(object) ?? []);
   expect(pods).toHaveLength(3);
@@ -152,7 +151,7 @@ test.each([
   { request: "1001ms", seconds: 2 },
   { request: "020s", seconds: 20 },
   { request: "2m", seconds: 120 },
-])(named("a request of $request takes $seconds s of the grace period"), ({ request, seconds }) => {
+])("a request of $request takes $seconds s of the grace period", ({ request, seconds }) => {
   const { spec } = podOf(charts.objects("countersign", [...gateway, "--set", `config.timeouts.request=${request}`]));
   expect(spec.terminationGracePeriodSeconds).toBe(5 + seconds + 2 + 5);
 });

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { stringify } from "yaml";
 import { parseDurationMs } from "../../../src/model/clock.ts";
 import { openCharts } from "./charts.ts";
@@ -71,15 +71,14 @@ interface Case {
   readonly isReviewed?: true;
 }
 
-const { isThere, named } = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
-const charts = openCharts(isThere);
+const test = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
+const charts = openCharts();
 
 describe.each(cases)("$name", ({ name, chart, values, warnings, isReviewed }) => {
   const args = values === undefined ? [] : ["--values", values];
   const render = () => charts.objects(chart, args);
-  const test = it.runIf(isThere);
 
-  test(named("lints without a complaint"), () => {
+  test("lints without a complaint", () => {
     const linted = succeed("helm", [
       "lint",
       "--strict",
@@ -93,35 +92,35 @@ describe.each(cases)("$name", ({ name, chart, values, warnings, isReviewed }) =>
   });
 
   if (isReviewed) {
-    test(named("is what was reviewed"), async () => {
+    test("is what was reviewed", async () => {
       const text = reviewable(charts.render(chart, args));
       await expect(text).toMatchFileSnapshot(`snapshots/${name}.yaml`);
     });
   }
 
-  test.each(kubernetesVersions)(named("is what Kubernetes %s takes"), (version) => {
+  test.each(kubernetesVersions)("is what Kubernetes %s takes", (version) => {
     expect(complaintsOfOpenApi(render(), version)).toEqual([]);
   });
 
-  test(named("has pods that Pod Security `restricted` admits, without a service account's token"), () => {
+  test("has pods that Pod Security `restricted` admits, without a service account's token", () => {
     const objects = render();
     expect(complaintsOfPodSecurity(objects)).toEqual([]);
     const specs = objects.flatMap((object) => podTemplateOf(object)?.spec ?? []);
     for (const spec of specs) expect(spec.automountServiceAccountToken).toBe(false);
   });
 
-  test(named("has custom resources that their definitions admit"), () => {
+  test("has custom resources that their definitions admit", () => {
     expect(complaintsOfDefinitions(render())).toEqual([]);
   });
 
-  test(named("has a configuration that Countersign takes"), () => {
+  test("has a configuration that Countersign takes", () => {
     const verdict = check(configurationOf(render()), env);
     expect(verdict).toMatchObject({ valid: true });
     const left = verdict.warnings.filter(({ message }: Manifest) => !warnings.some((each) => each.test(message)));
     expect(left).toEqual([]);
   });
 
-  test(named("mounts every secret that the configuration names, as a whole folder"), () => {
+  test("mounts every secret that the configuration names, as a whole folder", () => {
     const objects = render();
     const paths = secretsOf(configurationOf(objects)).map(({ path }) => path);
     const mounting = objects.filter((object) => !isOfHook(object, "test"));
@@ -142,7 +141,7 @@ describe.each(cases)("$name", ({ name, chart, values, warnings, isReviewed }) =>
     expect(paths.every((path) => path.startsWith(mounted))).toBe(true);
   });
 
-  test(named("gives pods the time that Countersign takes to end, and the application its own"), () => {
+  test("gives pods the time that Countersign takes to end, and the application its own", () => {
     const objects = render();
     const { timeouts, drain } = check(configurationOf(objects), env).configuration;
     const needed = ((parseDurationMs(drain.min) ?? 0) + (parseDurationMs(timeouts.request) ?? 0)) / 1_000 + 2;
@@ -155,19 +154,16 @@ describe.each(cases)("$name", ({ name, chart, values, warnings, isReviewed }) =>
   });
 });
 
-it.runIf(isThere)(
-  named("has an example whose next version changes nothing that Kubernetes does not allow to change"),
-  () => {
-    const [now, next] = ["orders:1.0.0", "orders:2.0.0"].map((image) => {
-      const objects = charts.objects("example-app", ["--set", `image=${image}`]);
-      const fixed = (kind: string, { template, selector }: Manifest) => (kind === "Job" ? template : selector);
-      return objects.map((object) => [nameOf(object), fixed(object.kind, object.spec ?? {})]);
-    });
-    expect(next).toEqual(now);
-  },
-);
+test("has an example whose next version changes nothing that Kubernetes does not allow to change", () => {
+  const [now, next] = ["orders:1.0.0", "orders:2.0.0"].map((image) => {
+    const objects = charts.objects("example-app", ["--set", `image=${image}`]);
+    const fixed = (kind: string, { template, selector }: Manifest) => (kind === "Job" ? template : selector);
+    return objects.map((object) => [nameOf(object), fixed(object.kind, object.spec ?? {})]);
+  });
+  expect(next).toEqual(now);
+});
 
-it.runIf(isThere)(named("installs its alerts and dashboards"), () => {
+test("installs its alerts and dashboards", () => {
   const objects = charts.objects("countersign", ["--values", "helm/countersign/ci/gateway-values.yaml"]);
   const rules = ofKind(objects, "PrometheusRule").spec.groups;
   const base = "https://git.example/countersign/blob/main/";
@@ -186,11 +182,11 @@ it.runIf(isThere)(named("installs its alerts and dashboards"), () => {
   }
 });
 
-it.runIf(isThere).each([
+test.each([
   { what: "by default", config: {}, has: false },
   { what: "that waits for a token", config: { readiness: "token" }, has: true },
   { what: "that tells of refused configurations", config: { reload: { unreadyAfterRefusal: "60s" } }, has: true },
-])(named("gives a sidecar $what a readiness probe: $has"), ({ config, has }) => {
+])("gives a sidecar $what a readiness probe: $has", ({ config, has }) => {
   const settings = Object.entries(config).flatMap(([key, value]) => {
     return ["--set-json", `countersign.config.${key}=${JSON.stringify(value)}`];
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { openCharts } from "./charts.ts";
 import { complaintsOfOpenApi, kubernetesVersions } from "./judges.ts";
 import { ofKind } from "./manifests.ts";
@@ -6,10 +6,9 @@ import { withTools } from "./tools.ts";
 
 // A gateway that could not run, or that more could reach than was meant, is refused before it is installed.
 
-const { isThere, named } = withTools("helm", "kubernetes-validate");
-const test = it.runIf(isThere);
+const test = withTools("helm", "kubernetes-validate");
 const gateway = ["--values", "test/platform/kubernetes/values/gateway-plain.yaml"];
-const charts = openCharts(isThere);
+const charts = openCharts();
 
 const listeners = (...changes: readonly object[]) => {
   const all = changes.map((change) => ({ environment: "sandbox", port: 8080, callers: "anyone", ...change }));
@@ -69,7 +68,7 @@ describe("rendering fails", () => {
       policy({ metrics: null }),
       "name peers in gateway.networkPolicy.callers",
     ],
-  ])(named("%s"), (_, args, says) => {
+  ])("%s", (_, args, says) => {
     const { exitCode, stdout, stderr } = charts.refusal("countersign", [...gateway, ...args]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain(says);
@@ -82,11 +81,11 @@ test.each([
   { why: "two of three may, which is what half of them is", args: [...budget("50%"), ...set("replicas=3")] },
   { why: "half of two pods may", args: [...budget("50%"), ...set("replicas=2")] },
   { why: "an autoscaler that is off has no pods", args: set("autoscaling.minReplicas=11") },
-])(named("but $why"), ({ args }) => {
+])("but $why", ({ args }) => {
   expect(charts.refusal("countersign", [...gateway, ...args])).toMatchObject({ exitCode: 0, stderr: "" });
 });
 
-test.each(["[]", "null"])(named("egress %s is DNS alone, and is accepted"), (egress) => {
+test.each(["[]", "null"])("egress %s is DNS alone, and is accepted", (egress) => {
   const args = ["--set-json", `gateway.networkPolicy={"enabled":true,"egress":${egress}}`];
   const objects = charts.objects("countersign", [...gateway, ...args]);
   for (const version of kubernetesVersions) expect(complaintsOfOpenApi(objects, version)).toEqual([]);

@@ -1,13 +1,12 @@
 /** The gateway's pods: how many there are, where they run, and how calls reach them. */
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { openCharts } from "./charts.ts";
 import { complaintsOfOpenApi } from "./judges.ts";
 import { type Manifest, podTemplateOf } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
-const { isThere, named } = withTools("helm", "kubernetes-validate");
-const test = it.runIf(isThere);
-const charts = openCharts(isThere);
+const test = withTools("helm", "kubernetes-validate");
+const charts = openCharts();
 
 /** The objects of one kind, of the example of a gateway with these settings. */
 function render(kind: string, ...settings: readonly string[]): Manifest[] {
@@ -19,12 +18,12 @@ function render(kind: string, ...settings: readonly string[]): Manifest[] {
 test.each([
   { autoscaling: false, replicas: 3 },
   { autoscaling: true, replicas: undefined },
-])(named("autoscaling $autoscaling: the Deployment says $replicas replicas"), ({ autoscaling, replicas }) => {
+])("autoscaling $autoscaling: the Deployment says $replicas replicas", ({ autoscaling, replicas }) => {
   const [{ spec }] = render("Deployment", `gateway.autoscaling.enabled=${autoscaling}`, "gateway.replicas=3");
   expect(spec.replicas).toBe(replicas);
 });
 
-test(named("more pods come at once, and go one by one"), () => {
+test("more pods come at once, and go one by one", () => {
   const [{ spec }] = render("HorizontalPodAutoscaler");
   expect(spec.behavior.scaleUp).toMatchObject({ stabilizationWindowSeconds: 0, selectPolicy: "Max" });
   expect(spec.behavior.scaleDown).toEqual({
@@ -33,7 +32,7 @@ test(named("more pods come at once, and go one by one"), () => {
   });
 });
 
-test(named("a value changes one of these figures, and leaves the others"), () => {
+test("a value changes one of these figures, and leaves the others", () => {
   const setting = "gateway.autoscaling.behavior.scaleDown.stabilizationWindowSeconds=900";
   const [{ spec }] = render("HorizontalPodAutoscaler", setting);
   expect(spec.behavior.scaleDown).toMatchObject({ stabilizationWindowSeconds: 900, policies: [{ value: 1 }] });
@@ -44,7 +43,7 @@ test.each([
   { spread: { zones: "required" }, zones: "DoNotSchedule", nodes: "ScheduleAnyway" },
   { spread: { zones: "none", nodes: "required" }, zones: undefined, nodes: "DoNotSchedule" },
   { spread: { zones: "none", nodes: "none" }, zones: undefined, nodes: undefined },
-])(named("spread $spread: over zones $zones, over nodes $nodes"), ({ spread, zones, nodes }) => {
+])("spread $spread: over zones $zones, over nodes $nodes", ({ spread, zones, nodes }) => {
   const [deployment] = render("Deployment", `gateway.spread=${JSON.stringify(spread)}`);
   if (zones === "DoNotSchedule") expect(complaintsOfOpenApi([deployment], "1.37")).toEqual([]);
   const { spec, metadata } = podTemplateOf(deployment);
@@ -61,7 +60,7 @@ test.each([
   }
 });
 
-test(named("calls can be kept in their zone"), () => {
+test("calls can be kept in their zone", () => {
   const services = render("Service", 'gateway.service.spec={"trafficDistribution":"PreferClose"}');
   expect(complaintsOfOpenApi(services, "1.37")).toEqual([]);
   expect(services.map(({ spec }) => spec.trafficDistribution)).toEqual(["PreferClose", undefined]);

@@ -2,17 +2,16 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect } from "vitest";
 import { makeMixin } from "../../../scripts/mixin/mixin.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { promtoolCases } from "../prometheus/alert-cases.ts";
 import { selectorsOf } from "../prometheus/rules.ts";
-import { hasPrometheus, promtool, rulesFile, withPrometheus } from "../prometheus/tools.ts";
+import { promtool, rulesFile } from "../prometheus/tools.ts";
 import { type Manifest, parse } from "./manifests.ts";
-import { run, withTools } from "./tools.ts";
+import { isThere, run, withTools } from "./tools.ts";
 
-const { isThere, named } = withTools("jsonnet");
-const test = it.runIf(isThere);
+const test = withTools("jsonnet");
 const dashboards = "helm/countersign/files/dashboards";
 const own: Manifest[] = parse(readFileSync(rulesFile, "utf8"))[0].groups;
 
@@ -33,7 +32,7 @@ function evaluate(config: string) {
   return run("jsonnet", ["-J", vendor, "-e", `local m = ${mixin}; ${shown}`]);
 }
 
-test(named("gives the alerts, recorded series and dashboards of the chart, and nothing else"), () => {
+test("gives the alerts, recorded series and dashboards of the chart, and nothing else", () => {
   const given = render();
   expect([...given.alerts.groups, ...given.rules.groups]).toEqual(own);
   const files = readdirSync(dashboards);
@@ -44,7 +43,7 @@ test(named("gives the alerts, recorded series and dashboards of the chart, and n
   );
 });
 
-test(named("puts its selector to every series but the recorded ones, and to the variables of dashboards"), () => {
+test("puts its selector to every series but the recorded ones, and to the variables of dashboards", () => {
   const given = render(`selector: 'cluster="north"'`);
   const groups: Manifest[] = [...given.alerts.groups, ...given.rules.groups];
   const selectors = groups
@@ -64,7 +63,7 @@ test(named("puts its selector to every series but the recorded ones, and to the 
   }
 });
 
-test(named("changes severities, labels, annotations and single alerts as the chart does"), () => {
+test("changes severities, labels, annotations and single alerts as the chart does", () => {
   const given = render(`
     severity: { page: 'critical', ticket: 'warning' },
     alertLabels: { team: 'payments' }, alertAnnotations: { dashboard: 'overview' }, runbookBaseUrl: 'https://git.example/',
@@ -95,13 +94,13 @@ test(named("changes severities, labels, annotations and single alerts as the cha
   expect(given.alerts.groups.flatMap(({ rules }: Manifest) => rules)).toEqual(wanted);
 });
 
-test(named("refuses an alert that there is not"), () => {
+test("refuses an alert that there is not", () => {
   const { exitCode, stderr } = evaluate("alerts: { CountersignRedis: { enabled: false } }");
   expect(exitCode).not.toBe(0);
   expect(stderr).toContain("_config.alerts has CountersignRedis; there are: CountersignOutcomeUnknown, ");
 });
 
-test(named("is used as its page says"), () => {
+test("is used as its page says", () => {
   const folder = emptyFolder();
   const [, main = ""] = /```jsonnet\n([\s\S]+?)```/.exec(readFileSync("deploy/mixin/README.md", "utf8")) ?? [];
   writeFileSync(join(folder, "main.jsonnet"), main);
@@ -112,7 +111,7 @@ test(named("is used as its page says"), () => {
   expect(files.sort()).toEqual(
     ["alerts.json", "rules.json", ...readdirSync(dashboards).map((file) => `countersign-${file}`)].sort(),
   );
-  if (!hasPrometheus) return;
+  if (!isThere("prometheus")) return;
   for (const file of ["alerts.json", "rules.json"]) {
     const { status, said } = promtool(["check", "rules", "--lint=all", "--lint-fatal", join(folder, "out", file)]);
     expect({ status, said }).toMatchObject({ status: 0, said: expect.stringContaining("SUCCESS") });
@@ -120,10 +119,10 @@ test(named("is used as its page says"), () => {
 });
 
 // The series of its cases have no label `cluster`; it asks a recorded series too.
-it.runIf(isThere && hasPrometheus).each([
+withTools("jsonnet", "prometheus").each([
   { selector: `cluster=""`, what: "as ever where its selector takes them", expected: 0 },
   { selector: `cluster="south"`, what: "no more where its selector takes none", expected: 1 },
-])(named(withPrometheus("fires $what")), ({ selector, expected }) => {
+])("fires $what", ({ selector, expected }) => {
   const alert = "CountersignTokensAboveExpected";
   const { alerts, rules } = render(`selector: '${selector}'`);
   const folder = emptyFolder();

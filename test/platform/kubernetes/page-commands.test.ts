@@ -1,7 +1,7 @@
 /** docs/kubernetes.md, typed from its first command to its last: they work, and make what its configurations need. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { beforeAll, expect, it } from "vitest";
+import { expect } from "vitest";
 import { stringify } from "yaml";
 import { version } from "../../../src/version.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
@@ -10,26 +10,20 @@ import { complaintsOfDefinitions } from "./judges.ts";
 import { type Manifest, nameOf, parse, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { block, page } from "./page.ts";
 import { succeed, withTools } from "./tools.ts";
-import { typePage } from "./typed-page.ts";
-
-const tools = withTools("helm", "kubectl", "custom-resources");
+import { type Typed, typePage } from "./typed-page.ts";
 
 const orders = readFileSync("test/platform/cluster/orders.yaml", "utf8");
-const type = () => typePage(page, { "countersign.yaml": block("countersign") }, parse(orders));
-let typed: ReturnType<typeof type>;
+let typed: Typed;
 const sent = (name: string) => typed.objects.filter((object) => nameOf(object) === name);
-const test = it.runIf(tools.isThere);
+const test = withTools("helm", "kubectl", "custom-resources");
 
-beforeAll(() => {
-  if (tools.isThere) typed = type();
-});
-
-test(tools.named("the commands succeed, and leave no secret behind"), () => {
+test("the commands succeed, and leave no secret behind", () => {
+  typed = typePage(page, { "countersign.yaml": block("countersign") }, parse(orders));
   expect({ exitCode: typed.exitCode, stderr: typed.stderr }).toMatchObject({ exitCode: 0 });
   expect(typed.left).toEqual(["countersign.yaml", "cronjob-patch.yaml", "deploy", "helm", "patch.yaml"]);
 });
 
-test(tools.named("they make the Secrets that both configurations name, with their files"), () => {
+test("they make the Secrets that both configurations name, with their files", () => {
   const { config, secrets } = parse(block("values"))[0].countersign;
   const folders = new Map<string, string>(secrets.map(({ folder, secretName }: Manifest) => [folder, secretName]));
   const wanted = [stringify(config), block("countersign")].flatMap((configuration) =>
@@ -53,7 +47,7 @@ test(tools.named("they make the Secrets that both configurations name, with thei
 test.each([
   { kind: "Deployment", name: "orders" },
   { kind: "CronJob", name: "settle" },
-])(tools.named("they add the sidecar from the reader's registry, and the variable: $kind"), ({ kind, name }) => {
+])("they add the sidecar from the reader's registry, and the variable: $kind", ({ kind, name }) => {
   const [patched, set, ...more] = sent(`${kind}/${name}`).map((object) => podTemplateOf(object).spec);
   expect(more).toEqual([]);
   expect(sidecarOf({ spec: patched }).image).toBe(`REGISTRY/countersign:${version}`);
@@ -61,7 +55,7 @@ test.each([
   expect(application).toMatchObject({ name, env: [{ name: "BASE_URL", value: "http://127.0.0.1:7411" }] });
 });
 
-test(tools.named("they give the Operator what it takes, and Grafana its dashboards"), () => {
+test("they give the Operator what it takes, and Grafana its dashboards", () => {
   const custom = typed.objects.filter(({ apiVersion }) => apiVersion === "monitoring.coreos.com/v1");
   expect(custom.map(nameOf)).toEqual(["PodMonitor/countersign", "PrometheusRule/countersign"]);
   expect(complaintsOfDefinitions(custom)).toEqual([]);
@@ -79,7 +73,7 @@ test.each([
     manifest: orders,
     served: ["DaemonSet", "Deployment", "Job", "StatefulSet"],
   },
-])(tools.named("the kustomization adds it too: $what"), ({ manifest, served }) => {
+])("the kustomization adds it too: $what", ({ manifest, served }) => {
   const folder = emptyFolder();
   cpSync("deploy/kustomize", join(folder, "deploy/kustomize"), { recursive: true });
   mkdirSync(join(folder, "orders"));

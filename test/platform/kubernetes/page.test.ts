@@ -10,11 +10,10 @@ import { ofKind, podOf, sidecarOf } from "./manifests.ts";
 import { block, page } from "./page.ts";
 import { withTools } from "./tools.ts";
 
-const tools = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
-const charts = openCharts(tools.isThere);
-const test = it.runIf(tools.isThere);
+const test = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
+const charts = openCharts();
 
-test(tools.named("the values render with the example's chart, and all that comes of them is accepted"), () => {
+test("the values render with the example's chart, and all that comes of them is accepted", () => {
   const values = join(charts.folder, "page-values.yaml");
   writeFileSync(values, block("values"));
   const objects = charts.objects("example-app", ["--values", values]);
@@ -25,7 +24,7 @@ test(tools.named("the values render with the example's chart, and all that comes
   for (const kind of ["Deployment", "PodMonitor", "PrometheusRule", "ConfigMap"]) expect(kinds).toContain(kind);
 });
 
-test(tools.named("the template renders, with the label by which the chart's PodMonitor finds its pods"), () => {
+test("the template renders, with the label by which the chart's PodMonitor finds its pods", () => {
   const head =
     "apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: orders }\nspec:\n  selector: {}\n  template:\n";
   // The last test of the chart: it replaces the example's Deployment.

@@ -17,9 +17,8 @@ import {
 } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
-const tools = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
-const charts = openCharts(tools.isThere);
-const test = it.runIf(tools.isThere);
+const test = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
+const charts = openCharts();
 
 const folder = "examples/kubernetes";
 const examples = readdirSync(folder).map((name) => {
@@ -50,21 +49,21 @@ function render(name: string): readonly Manifest[] {
 describe.each(examples)("$name", ({ name, variants }) => {
   const own = variants.flat();
 
-  test(tools.named("is what a cluster with these operators takes"), () => {
+  test("is what a cluster with these operators takes", () => {
     const objects = [...own, ...render(name)];
     expect(complaintsOfOpenApi(objects, "1.37")).toEqual([]);
     expect(complaintsOfDefinitions(objects)).toEqual([]);
     expect(complaintsOfPodSecurity(objects)).toEqual([]);
   });
 
-  test(tools.named("has a configuration that Countersign takes"), () => {
+  test("has a configuration that Countersign takes", () => {
     const verdict = check(configurationOf(render(name)));
     expect(verdict).toMatchObject({ valid: true });
     const warnings = verdict.warnings.filter(({ message }: Manifest) => !/anyone|reach/.test(message));
     expect(warnings).toEqual([]);
   });
 
-  test(tools.named("makes each Secret, class and service account that the pods name"), () => {
+  test("makes each Secret, class and service account that the pods name", () => {
     for (const variant of variants) {
       const objects = [...variant, ...render(name)];
       const made = new Set(objects.flatMap(secretsMadeBy));
@@ -83,7 +82,7 @@ describe.each(examples)("$name", ({ name, variants }) => {
     }
   });
 
-  test(tools.named("mounts or injects every folder that the configuration reads, whole"), () => {
+  test("mounts or injects every folder that the configuration reads, whole", () => {
     const objects = render(name);
     const paths = secretsOf(configurationOf(objects)).map(({ path }) => path);
     // A service account's token is all that its example has.
@@ -105,7 +104,7 @@ describe.each(examples)("$name", ({ name, variants }) => {
   });
 });
 
-test(tools.named("the listener's certificate has the names that the listener answers to"), () => {
+test("the listener's certificate has the names that the listener answers to", () => {
   const objects = render("cert-manager");
   const [{ hosts, callers }] = parse(configurationOf(objects))[0].listeners;
   const certificates = parse(readFileSync(`${folder}/cert-manager/certificates.yaml`, "utf8"));
@@ -121,7 +120,7 @@ test(tools.named("the listener's certificate has the names that the listener ans
   }
 });
 
-test(tools.named("the injector's Job ends, and its pods have no token but Vault's"), () => {
+test("the injector's Job ends, and its pods have no token but Vault's", () => {
   const objects = render("vault-agent");
   const annotation = "vault.hashicorp.com/agent-pre-populate-only";
   const [job, deployment] = [podOf(objects, "Job"), podOf(objects)];

@@ -55,9 +55,9 @@ it("the patch has at most 25 lines, and kustomize's is the same", () => {
 });
 
 describe("kubectl patch", () => {
-  const { isThere, named } = withTools("kubectl", ...judges);
+  const test = withTools("kubectl", ...judges);
 
-  it.runIf(isThere)(named("leaves the application as it is, adds nothing twice, and is accepted"), () => {
+  test("leaves the application as it is, adds nothing twice, and is accepted", () => {
     const patched = patch(deployment);
     accepted([patched]);
     const [own, before] = [podTemplateOf(patched).spec, podTemplateOf(deployment).spec];
@@ -67,9 +67,9 @@ describe("kubectl patch", () => {
 });
 
 describe("the kustomize component", () => {
-  const { isThere, named } = withTools("kubectl", ...judges);
+  const test = withTools("kubectl", ...judges);
 
-  it.runIf(isThere)(named("adds what the patch adds, to what has the label, and is accepted"), () => {
+  test("adds what the patch adds, to what has the label, and is accepted", () => {
     const built = kustomize();
     accepted(built);
     const patched = essence(sidecarOf(podTemplateOf(patch(deployment))));
@@ -79,7 +79,7 @@ describe("the kustomize component", () => {
     expect(podOf(built, "CronJob")).toEqual(podOf(original, "CronJob"));
   });
 
-  it.runIf(isThere)(named("calls its volumes as the patch does, beside the application's own"), () => {
+  test("calls its volumes as the patch does, beside the application's own", () => {
     const { volumes, initContainers } = podOf(kustomize(), "StatefulSet").spec;
     const own = podTemplateOf(patch(deployment)).spec;
     const names = (list: readonly Manifest[]) => list.map(({ name }) => name).sort();
@@ -89,7 +89,7 @@ describe("the kustomize component", () => {
     );
   });
 
-  it.runIf(isThere)(named("leaves image and ConfigMap to kustomize, so that a changed one replaces the pods"), () => {
+  test("leaves image and ConfigMap to kustomize, so that a changed one replaces the pods", () => {
     const built = kustomize();
     const { spec } = podOf(built);
     expect(sidecarOf({ spec }).image).toBe("registry.example/countersign:1.2.3");
@@ -100,10 +100,10 @@ describe("the kustomize component", () => {
 });
 
 describe("the chart", () => {
-  const { isThere, named } = withTools("helm", "kubectl");
-  const charts = openCharts(isThere);
+  const test = withTools("helm", "kubectl");
+  const charts = openCharts();
 
-  it.runIf(isThere)(named("adds the container that the patch adds"), () => {
+  test("adds the container that the patch adds", () => {
     const sidecar = sidecarOf(podOf(charts.objects("example-app")));
     const patched = sidecarOf(podTemplateOf(patch(deployment)));
     expect(essence(sidecar)).toEqual(essence(patched));
@@ -112,21 +112,21 @@ describe("the chart", () => {
 });
 
 describe("the judges", () => {
-  const { isThere, named } = withTools(...judges);
+  const test = withTools(...judges);
 
-  it.runIf(isThere)(named("see a privileged container"), () => {
+  test("see a privileged container", () => {
     const object = structuredClone(deployment);
     podTemplateOf(object).spec.containers[0].securityContext.privileged = true;
     expect(complaintsOfPodSecurity([object]).join()).toContain("privileged");
   });
 
-  it.runIf(isThere).each(kubernetesVersions)(named("see a field that Kubernetes %s does not have"), (version) => {
+  test.each(kubernetesVersions)("see a field that Kubernetes %s does not have", (version) => {
     const object = structuredClone(deployment);
     podTemplateOf(object).spec.containers[0].startProbe = {};
     expect(complaintsOfOpenApi([object], version).join()).toContain("startProbe");
   });
 
-  it.runIf(withTools("custom-resources").isThere)("see a custom resource that lacks what it needs", () => {
+  withTools("custom-resources")("see a custom resource that lacks what it needs", () => {
     const monitor = {
       apiVersion: "monitoring.coreos.com/v1",
       kind: "PodMonitor",

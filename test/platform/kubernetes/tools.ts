@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
+import { it, type TestAPI } from "vitest";
+import { isCertain } from "../../../testkit/left-out.ts";
 
 // What scripts/kubernetes-tools.sh has made, or else what is on PATH.
 
@@ -16,6 +18,7 @@ const trials = {
   "pod-security": ["pod-security"],
   "custom-resources": ["custom-resources", `${folder}/crds`],
   actionlint: ["actionlint", "-version"],
+  prometheus: ["sh", "-c", "prometheus --version && promtool --version"],
   "kubernetes-validate": ["python3", "-m", "kubernetes_validate", "--version"],
 } as const;
 
@@ -42,23 +45,27 @@ export function succeed(command: string, args: readonly string[], input = ""): s
 
 export const definitions = `${folder}/crds`;
 
-/** `it.runIf(…)` and the test's name, by whether all of the tools are there. */
-export function withTools(...wanted: readonly Tool[]) {
+/** `it` for what needs these tools: where one is missing the tests are left out, and their names say so. */
+export function withTools(...wanted: readonly Tool[]): TestAPI {
   const missing = wanted.filter((tool) => !isThere(tool));
-  const isMissing = missing.length > 0;
-  return {
-    isThere: !isMissing,
-    named: (name: string) => (isMissing ? `NOT TRIED, ${missing.join(" and ")} is not installed: ${name}` : name),
-  };
+  const note = missing.length === 0 ? "" : `NOT TRIED, ${missing.join(" and ")} is not installed: `;
+  const run = it.runIf(note === "");
+  const test = (name: string, ...rest: [never]) => run(note + name, ...rest);
+  const each =
+    (rows: []) =>
+    (name: string, ...rest: [never]) =>
+      run.each(rows)(note + name, ...rest);
+  return Object.assign(test, { each }) as unknown as TestAPI;
 }
 
 const found = new Map<Tool, boolean>();
 
-function isThere(tool: Tool): boolean {
+export function isThere(tool: Tool): boolean {
   const known = found.get(tool);
   if (known !== undefined) return known;
   const [command, ...args] = trials[tool];
-  const works = run(command, args).exitCode === 0 && (tool !== "custom-resources" || existsSync(definitions));
+  const runs = isCertain(tool) || run(command, args).exitCode === 0;
+  const works = runs && (tool !== "custom-resources" || existsSync(definitions));
   found.set(tool, works);
   return works;
 }

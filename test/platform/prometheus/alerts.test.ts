@@ -3,9 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
+import { withTools } from "../kubernetes/tools.ts";
 import { promtoolCases, tested } from "./alert-cases.ts";
 import { alerts, fileWithOnly } from "./rules.ts";
-import { hasPrometheus, promtool, rulesFile, withPrometheus } from "./tools.ts";
+import { promtool, rulesFile } from "./tools.ts";
 
 it("has cases for every alert, and no other", () => {
   expect(tested.toSorted()).toEqual(alerts.map(({ alert }) => alert).sort());
@@ -16,7 +17,9 @@ it.each(alerts)("$alert has cases in which it fires, and others in which it is s
   expect([...new Set(kinds)].sort()).toEqual(["fires", "silent"]);
 });
 
-it.runIf(hasPrometheus).each(alerts)(withPrometheus("$alert does so"), ({ alert }) => {
+const test = withTools("prometheus");
+
+test.each(alerts)("$alert does so", ({ alert }) => {
   // promtool evaluates each rule of the file at each moment of each case: with this alert alone, a twentieth of them.
   const own = emptyFolder();
   // JSON is YAML.
@@ -27,13 +30,13 @@ it.runIf(hasPrometheus).each(alerts)(withPrometheus("$alert does so"), ({ alert 
   expect(status).toBe(0);
 });
 
-it.runIf(hasPrometheus)(withPrometheus("promtool finds nothing wrong with the rules"), () => {
+test("promtool finds nothing wrong with the rules", () => {
   const { status, said } = promtool(["check", "rules", "--lint=all", "--lint-fatal", rulesFile]);
   expect(said).not.toContain("FAILED");
   expect(status).toBe(0);
 });
 
-it.runIf(hasPrometheus)(withPrometheus("nor with the configuration that loads them"), () => {
+test("nor with the configuration that loads them", () => {
   const { status, said } = promtool(["check", "config", "deploy/prometheus/prometheus.yaml"]);
   expect(said).toContain("SUCCESS: 1 rule files found");
   expect(status).toBe(0);

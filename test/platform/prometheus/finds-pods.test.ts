@@ -11,7 +11,7 @@ import { complaintsOfDefinitions } from "../kubernetes/judges.ts";
 import type { Manifest } from "../kubernetes/manifests.ts";
 import { withTools } from "../kubernetes/tools.ts";
 import { startPrometheus } from "./running-prometheus.ts";
-import { hasPrometheus, rulesFile, withPrometheus } from "./tools.ts";
+import { rulesFile } from "./tools.ts";
 
 const read = (file: string) => parse(readFileSync(`deploy/prometheus/${file}`, "utf8"));
 const {
@@ -29,8 +29,8 @@ it("without the Operator there is one job, which discovers pods, with the times 
   expect([rules, rulesOfCompose]).toEqual([["rules.yaml"], [`../../${rulesFile}`]]);
 });
 
-it.runIf(hasPrometheus)(
-  withPrometheus("the port of every sidecar is found, with its namespace, its pod and its application as the job"),
+withTools("prometheus")(
+  "the port of every sidecar is found, with its namespace, its pod and its application as the job",
   { timeout: 60_000 },
   async () => {
     const { kubernetes_sd_configs: _, ...rest } = scrape;
@@ -42,8 +42,7 @@ it.runIf(hasPrometheus)(
   },
 );
 
-const custom = withTools("custom-resources");
-it.runIf(custom.isThere)(custom.named("with the Operator a PodMonitor finds the same, and is what it takes"), () => {
+withTools("custom-resources")("with the Operator a PodMonitor finds the same, and is what it takes", () => {
   expect(complaintsOfDefinitions([monitor])).toEqual([]);
   const { namespaceSelector, selector, podMetricsEndpoints } = monitor.spec;
   expect({ namespaceSelector, selector }).toEqual({ namespaceSelector: { any: true }, selector: {} });

@@ -1,5 +1,5 @@
 /** Each query and selector of dashboards and alerts finds something of two real processes under load, with mishaps. */
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { dashboards } from "../../../scripts/dashboards/dashboards.ts";
 import { overview } from "../../../scripts/dashboards/overview.ts";
 import { call } from "../../../testkit/call.ts";
@@ -7,16 +7,17 @@ import { canaries } from "../../../testkit/config-folder.ts";
 import { startMasters } from "../../../testkit/redis-fleet.ts";
 import { callbackOf, type Given } from "../../promises/callbacks/sender.ts";
 import { accepts, sendJson } from "../../promises/callbacks/stage.ts";
+import { withTools } from "../kubernetes/tools.ts";
 import { fillVariables, queriedPanels } from "./grafana.ts";
 import { child, type LivingService, signing, site, startService } from "./living-service.ts";
 import { alerts, rules, selectorsOf } from "./rules.ts";
 import { type RunningPrometheus, startPrometheus } from "./running-prometheus.ts";
-import { hasPrometheus, promtool, withPrometheus } from "./tools.ts";
+import { promtool } from "./tools.ts";
 
 const patience = { timeout: 60_000, interval: 250 };
 
-it.runIf(hasPrometheus)(
-  withPrometheus("every query of the dashboards and the alerts finds data in a real Prometheus"),
+withTools("prometheus")(
+  "every query of the dashboards and the alerts finds data in a real Prometheus",
   { timeout: 240_000 },
   async () => {
     const masters = await startMasters(3);

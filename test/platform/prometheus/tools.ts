@@ -1,13 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { isInstalled, plainEnvironment } from "../../../testkit/run-program.ts";
-
-/** Debian's package `prometheus` brings both. */
-export const hasPrometheus = isInstalled("promtool", "--version") && isInstalled("prometheus", "--version");
-
-/** What a test is called that needs them. */
-export function withPrometheus(name: string): string {
-  return `${hasPrometheus ? "" : "NOT TRIED, prometheus is not installed: "}${name}`;
-}
+import { plainEnvironment } from "../../../testkit/run-program.ts";
 
 /** Runs promtool; what it says is in `said`. */
 export function promtool(

@@ -9,8 +9,8 @@ import { call, order } from "../../../testkit/call.ts";
 import { finishedRequest } from "../../../testkit/finished-request.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 import { stageTracing } from "../../../testkit/tracing-stage.ts";
+import { withTools } from "../../platform/kubernetes/tools.ts";
 import { startPrometheus } from "../../platform/prometheus/running-prometheus.ts";
-import { hasPrometheus, withPrometheus } from "../../platform/prometheus/tools.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
@@ -63,7 +63,7 @@ it("changes no byte of the text format", async () => {
   expect(await write("00f067aa0ba902b7")).toEqual(await write(undefined));
 });
 
-it.runIf(hasPrometheus)(withPrometheus("is what a real Prometheus stores as exemplars"), async () => {
+withTools("prometheus")("is what a real Prometheus stores as exemplars", async () => {
   const { url, adminUrl, recorder } = await stageTracing();
   await call(url, order, { headers: { traceparent } });
   const { spanId } = await recorder.nth("request_finished", 1);

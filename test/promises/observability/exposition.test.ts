@@ -7,8 +7,9 @@ import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { type Exposition, readExposition } from "../../../testkit/exposition.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
+import { withTools } from "../../platform/kubernetes/tools.ts";
 import { startPrometheus } from "../../platform/prometheus/running-prometheus.ts";
-import { hasPrometheus, promtool, withPrometheus } from "../../platform/prometheus/tools.ts";
+import { promtool } from "../../platform/prometheus/tools.ts";
 
 /** What Prometheus 2.42 and 3.5 send. */
 const prometheus2 =
@@ -101,7 +102,7 @@ it("writes what prom-client itself would write", async () => {
   expect(ours(await writeExposition(registry, "text"))).toEqual(ours(await registry.metrics()));
 });
 
-it.runIf(hasPrometheus)(withPrometheus("is read by a real Prometheus in both formats"), async () => {
+withTools("prometheus")("is read by a real Prometheus in both formats", async () => {
   const { adminUrl, get } = await stageServed();
   const { text } = await call(adminUrl, "", { method: "GET", path: "/metrics" });
   expect(promtool(["check", "metrics"], text)).toEqual({ status: 0, said: "" });
