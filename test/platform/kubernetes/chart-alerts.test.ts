@@ -4,13 +4,12 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { stringify } from "yaml";
 import { promtool } from "../prometheus/tools.ts";
-import { openCharts } from "./charts.ts";
+import { openCharts, set, setJson, values } from "./charts.ts";
 import { complaintsOfDefinitions } from "./judges.ts";
 import { type Manifest, ofKind, parse } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
 const test = withTools("helm", "custom-resources");
-const everything = ["--values", "test/platform/kubernetes/values/gateway-everything.yaml"];
 const charts = openCharts();
 
 const { groups } = parse(readFileSync("helm/countersign/files/rules.yaml", "utf8"))[0];
@@ -32,45 +31,27 @@ test("have the severities, labels and annotations that the values say, for all a
     return [{ ...common, ...own, annotations: { ...annotations, summary: "Redis is away" } }];
   });
   expect(new Set(alertsOf(groups).map(({ labels }) => labels.severity))).toEqual(new Set(Object.keys(severities)));
-  expect(alertsOf(render(everything).spec.groups)).toEqual(wanted);
+  expect(alertsOf(render(values.everything).spec.groups)).toEqual(wanted);
 });
 
 test("leave no empty group where all of one are left out", () => {
   const pages = groups.find(({ name }: Manifest) => name === "countersign-pages").rules;
   const left = Object.fromEntries(pages.map(({ alert }: Manifest) => [alert, { enabled: false }]));
-  const rule = render([...everything, "--set-json", `rules.alerts=${JSON.stringify(left)}`]);
+  const rule = render([...values.everything, ...setJson("rules.alerts", left)]);
   const names = groups.map(({ name }: Manifest) => name).filter((name: string) => name !== "countersign-pages");
   expect(rule.spec.groups.map(({ name }: Manifest) => name)).toEqual(names);
   expect(complaintsOfDefinitions([rule])).toEqual([]);
 });
 
-test.each([
-  {
-    what: "that there is not",
-    args: ["--set", "rules.alerts.CountersignRedis.enabled=false"],
-    says: "CountersignRedis,",
-  },
-  {
-    what: "with a key that alerts have not",
-    args: ["--set", "rules.alerts.CountersignRedisDown.expr=1"],
-    says: "expr",
-  },
-  { what: "with a time that is none", args: ["--set", "rules.alerts.CountersignRedisDown.for=soon"], says: "for" },
-])("refuse an exception for an alert $what", ({ args, says }) => {
-  const { exitCode, stdout, stderr } = charts.refusal("countersign", [...everything, ...args]);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(stderr).toContain(says);
-});
-
 test("are those of the file where values take even the defaults away", () => {
   const none = ["alerts", "alertLabels", "alertAnnotations"].map((key) => `rules.${key}=null`).join(",");
-  const values = ["--values", "helm/countersign/ci/gateway-values.yaml", "--set", `rules.runbookBaseUrl=,${none}`];
-  expect(render(values).spec.groups).toEqual(groups);
+  const args = [...values.gateway, ...set(`rules.runbookBaseUrl=,${none}`)];
+  expect(render(args).spec.groups).toEqual(groups);
 });
 
 withTools("helm", "prometheus")("are what promtool finds nothing wrong with", () => {
   const file = join(charts.folder, "rules.yaml");
-  const { spec } = render(everything);
+  const { spec } = render(values.everything);
   writeFileSync(file, stringify(spec));
   const { status, said } = promtool(["check", "rules", "--lint=all", "--lint-fatal", file]);
   expect(said).toContain(`SUCCESS: ${spec.groups.flatMap(({ rules }: Manifest) => rules).length} rules found`);

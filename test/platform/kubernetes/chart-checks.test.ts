@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { startPod } from "../../promises/reload/pod.ts";
-import { openCharts } from "./charts.ts";
+import { openCharts, set, setJson, values } from "./charts.ts";
 import { mounted, secretsOf } from "./fake-secrets.ts";
 import { isOfHook, type Manifest, ofKind, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { type Ran, run, withTools } from "./tools.ts";
@@ -12,10 +12,8 @@ import { type Ran, run, withTools } from "./tools.ts";
 // here: the built command gets the very arguments, configuration and Secrets that the pod would have.
 
 const test = withTools("helm");
-const gateway = ["--values", "helm/countersign/ci/gateway-values.yaml"];
-const sidecar = ["--values", "helm/countersign/ci/sidecar-values.yaml"];
-const plain = ["--values", "test/platform/kubernetes/values/gateway-plain.yaml"];
 const charts = openCharts();
+const { gateway, sidecar, plain } = values;
 
 const configurationsOf = (objects: readonly Manifest[]) => {
   const maps = objects.filter(({ kind, data }) => kind === "ConfigMap" && data["countersign.yaml"] !== undefined);
@@ -76,7 +74,7 @@ describe("the check", () => {
     },
     { what: "an empty Secret", more: "operations[0]=create_order", edit: () => "", says: "is empty" },
   ])("fails the release for $what, and says why in the Job's end", ({ more, edit, says }) => {
-    const objects = charts.objects("countersign", [...sidecar, "--set", `config.environments.sandbox.${more}`]);
+    const objects = charts.objects("countersign", [...sidecar, ...set(`config.environments.sandbox.${more}`)]);
     const { exitCode, stderr } = runCheck(objects, edit);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(says);
@@ -89,7 +87,7 @@ describe("the check", () => {
   test.each([
     { what: "before the release", args: plain, hooks: "pre-install,pre-upgrade" },
     { what: "after it, where it makes Secrets", args: gateway, hooks: "post-install,post-upgrade" },
-    { what: "when asked", args: [...plain, "--set", "check.hooks=pre-upgrade"], hooks: "pre-upgrade" },
+    { what: "when asked", args: [...plain, ...set("check.hooks=pre-upgrade")], hooks: "pre-upgrade" },
   ])("runs $what, and leaves what failed to be read", ({ args, hooks }) => {
     const ofHook = charts.objects("countersign", args).filter((object) => isOfHook(object, hooks));
     expect(ofHook.map(({ kind, metadata }) => [kind, metadata.annotations["helm.sh/hook-weight"]])).toEqual([
@@ -102,7 +100,7 @@ describe("the check", () => {
   });
 
   test("can be left out", () => {
-    const objects = charts.objects("countersign", [...plain, "--set", "check.enabled=false"]);
+    const objects = charts.objects("countersign", [...plain, ...set("check.enabled=false")]);
     expect(objects.filter((object) => isOfHook(object)).map(({ kind }) => kind)).toEqual(["Pod"]);
   });
 
@@ -112,10 +110,8 @@ describe("the check", () => {
       { name: "authorities", mountPath: "/etc/authorities" },
     ];
     const objects = charts.objects("example-app", [
-      "--set-json",
-      `countersign.extraVolumeMounts=${JSON.stringify(more)}`,
-      "--set-json",
-      'countersign.extraVolumes=[{"name":"authorities","configMap":{"name":"authorities"}}]',
+      ...setJson("countersign.extraVolumeMounts", more),
+      ...setJson("countersign.extraVolumes", [{ name: "authorities", configMap: { name: "authorities" } }]),
     ]);
     const mountsOf = (pod: Manifest) => sidecarOf(pod).volumeMounts.map(({ name }: Manifest) => name);
     const pod = podOf(objects, "Job");
@@ -139,7 +135,7 @@ describe("the check", () => {
 });
 
 test("pods of hooks are taken for the proxy by no Service, workload, policy or monitor", () => {
-  const monitors = ["--set", "podMonitor.enabled=true,serviceMonitor.enabled=true"];
+  const monitors = set("podMonitor.enabled=true,serviceMonitor.enabled=true");
   const objects = charts.objects("countersign", [...gateway, ...monitors]);
   const pods = objects.filter((object) => isOfHook(object)).flatMap((object) => podTemplateOf(object) ?? []);
   expect(pods).toHaveLength(2);
@@ -157,8 +153,8 @@ test("pods of hooks are taken for the proxy by no Service, workload, policy or m
 
 describe("pods of hooks", () => {
   /** The check's pod and the one of `helm test`. */
-  const podsOf = (settings: readonly string[], values = plain) => {
-    const hooks = charts.objects("countersign", [...values, ...settings]).filter((object) => isOfHook(object));
+  const podsOf = (settings: readonly string[]) => {
+    const hooks = charts.objects("countersign", [...plain, ...settings]).filter((object) => isOfHook(object));
     return ["Job", "Pod"].map((kind) => podOf(hooks, kind));
   };
 
@@ -176,7 +172,7 @@ describe("pods of hooks", () => {
       "check.podLabels": { tier: "check", "sidecar.istio.io/inject": "true", [name]: "countersign" },
       "check.podAnnotations": { "vault.hashicorp.com/agent-inject": "true" },
     };
-    const args = Object.entries(settings).flatMap(([key, value]) => ["--set-json", `${key}=${JSON.stringify(value)}`]);
+    const args = Object.entries(settings).flatMap(([key, value]) => setJson(key, value));
     const [check, ofTest] = podsOf(args);
     for (const { metadata } of [check, ofTest]) {
       expect(metadata.labels).toMatchObject({ team: "payments", tier: "check", "sidecar.istio.io/inject": "true" });
@@ -190,7 +186,7 @@ describe("pods of hooks", () => {
   });
 
   test("can be without the labels and annotations of the defaults", () => {
-    const [check] = podsOf(["--set-json", "check.podLabels=null", "--set-json", "check.podAnnotations=null"]);
+    const [check] = podsOf([...setJson("check.podLabels", null), ...setJson("check.podAnnotations", null)]);
     expect(check.metadata.labels).not.toHaveProperty(["sidecar.istio.io/inject"]);
     expect(check.metadata).not.toHaveProperty("annotations");
   });
@@ -204,7 +200,7 @@ describe("pods of hooks", () => {
       has: undefined,
     },
   ])("have a service account: $what", ({ settings, has }) => {
-    const pods = podsOf(["--set", `gateway.serviceAccount.${settings}`]);
+    const pods = podsOf(set(`gateway.serviceAccount.${settings}`));
     expect(pods.map(({ spec }) => spec.serviceAccountName)).toEqual([has, has]);
   });
 });

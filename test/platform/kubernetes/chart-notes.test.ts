@@ -1,7 +1,7 @@
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { openCharts } from "./charts.ts";
+import { openCharts, values } from "./charts.ts";
 import { withTools } from "./tools.ts";
 
 // What a person reads after `helm install`. Helm shows notes only of a cluster, so a template shows them here.
@@ -18,7 +18,7 @@ function notesOf(args: readonly string[]): string {
 }
 
 test("names the gateway's addresses, and how to examine it", () => {
-  const notes = notesOf(["--values", "helm/countersign/ci/gateway-values.yaml"]);
+  const notes = notesOf(values.gateway);
   expect(notes).toContain("  https://demo-countersign.shop:7411   (production)\n");
   expect(notes).toContain("  http://demo-countersign.shop:7421   (sandbox)\n");
   expect(notes).toContain("  kubectl --namespace shop exec deploy/demo-countersign -- countersign doctor\n");
@@ -26,12 +26,12 @@ test("names the gateway's addresses, and how to examine it", () => {
 });
 
 test("says what each gateway pod does with tokens in memory", () => {
-  const notes = notesOf(["--values", "test/platform/kubernetes/values/gateway-plain.yaml"]);
+  const notes = notesOf(values.plain);
   expect(notes).toContain("Each pod fetches tokens of its own");
 });
 
 test("names the sidecar's address, and how to examine it", () => {
-  const notes = notesOf(["--values", "helm/countersign/ci/sidecar-values.yaml"]);
+  const notes = notesOf(values.sidecar);
   expect(notes).toContain("http://127.0.0.1:7411");
   expect(notes).toContain("  kubectl --namespace shop exec POD -c countersign -- countersign doctor\n");
 });

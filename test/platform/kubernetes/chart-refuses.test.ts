@@ -1,49 +1,106 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { openCharts } from "./charts.ts";
-import { complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesVersions } from "./judges.ts";
-import { type Manifest, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { openCharts, set, setJson, values } from "./charts.ts";
+import { complaintsOf } from "./judges.ts";
+import { type Manifest, ofKind, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
-// What the chart cannot decide it asks for, with a sentence that says what to set.
+// What the chart cannot decide it asks for, with a sentence that says what to set. A gateway that could not run, or that more
+// could reach than was meant, is refused before it is installed.
 
-const test = withTools("helm", "pod-security", "kubernetes-validate");
-const set = (...values: readonly string[]) => values.flatMap((value) => ["--set", value]);
-const gateway = [
-  "--values",
-  "helm/countersign/ci/gateway-values.yaml",
-  ...set("rules.enabled=false,dashboards.enabled=false"),
-];
-const sidecar = ["--values", "helm/countersign/ci/sidecar-values.yaml"];
-const noCallers = ["--set-json", 'gateway.listeners=[{"environment":"production","port":7411}]'];
-const own = set("config.listeners[0].bind=:1,config.listeners[0].environment=sandbox");
+const test = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
 const charts = openCharts();
+const gateway = [...values.gateway, ...set("rules.enabled=false,dashboards.enabled=false")];
+const { sidecar, plain, everything } = values;
+
+const listeners = (...changes: readonly object[]) =>
+  setJson(
+    "gateway.listeners",
+    changes.map((change) => ({ environment: "sandbox", port: 8080, callers: "anyone", ...change })),
+  );
+const policy = (more: object) => setJson("gateway.networkPolicy", { enabled: true, ...more });
+const budget = (most: string) =>
+  set(`gateway.podDisruptionBudget.enabled=true,gateway.podDisruptionBudget.maxUnavailable=${most}`);
+const scaled = (more: string) => set(`gateway.autoscaling.enabled=true,gateway.${more}`);
+const bound = (bind: string, environment: string) =>
+  set(`config.listeners[0].bind=${bind},config.listeners[0].environment=${environment}`);
+const alert = (exception: string) => set(`rules.alerts.${exception}`);
 
 describe("rendering fails", () => {
   test.each<[why: string, args: readonly string[], says: string]>([
     ["without environments", set("config.tokens.cache=memory"), "set config.environments: for each"],
-    ["without tokens.cache", [...sidecar, "--set-json", "config.tokens={}"], "set config.tokens.cache: redis"],
+    ["without tokens.cache", [...sidecar, ...setJson("config.tokens", {})], "set config.tokens.cache: redis"],
+    ["without listeners", [...gateway, ...set("gateway.listeners=null")], "set gateway.listeners: for each"],
     [
-      "as a gateway without listeners",
-      [...gateway, ...set("gateway.listeners=null")],
-      "set gateway.listeners: for each",
+      "without callers",
+      [...plain, ...listeners({ callers: undefined })],
+      "set callers of gateway.listeners for sandbox",
     ],
-    ["as a gateway without callers", [...gateway, ...noCallers], "set callers of gateway.listeners for production"],
-    ["as a gateway with listeners in its configuration", [...gateway, ...own], "instead of config.listeners"],
+    ["with a gateway's listeners elsewhere", [...gateway, ...bound(":1", "sandbox")], "instead of config.listeners"],
     [
-      "with two environments, and no word on which is called where",
+      "with no word on which environment is called where",
       [...gateway, ...set("mode=sidecar")],
       "(production, sandbox)",
     ],
-    [
-      "for a key that the configuration does not have",
-      [...sidecar, ...set("config.timeout=1s")],
-      "'timeout' not allowed",
-    ],
+    ["for a key that there is not", [...sidecar, ...set("config.timeout=1s")], "'timeout' not allowed"],
     ["for what the chart decides", [...sidecar, ...set("config.admin.bind=:1")], "'admin' not allowed"],
     ["for a value that the chart does not have", [...sidecar, ...set("sidecars=1")], "'sidecars' not allowed"],
     ["for a secret from nowhere", [...sidecar, ...set("secrets[0].secretName=null")], "secrets/0"],
+
+    [
+      "for an alert that there is not",
+      [...everything, ...alert("CountersignRedis.enabled=false")],
+      "CountersignRedis,",
+    ],
+    ["for a key that alerts have not", [...everything, ...alert("CountersignRedisDown.expr=1")], "expr"],
+    ["for an alert after a time that is none", [...everything, ...alert("CountersignRedisDown.for=soon")], "for"],
+
+    ["for no environment", [...plain, ...listeners({}, { port: 8081, environment: "production" })], "add production"],
+    [
+      "for a sidecar's listener of none",
+      [...plain, ...set("mode=sidecar"), ...bound("127.0.0.1:1", "production")],
+      "add production, which a listener is for",
+    ],
+    ["for a port twice", [...plain, ...listeners({}, {}, { port: 8081 })], "a port of its own, not 8080, 8080, 8081"],
+    [
+      "for more pods than may be",
+      [...plain, ...scaled("autoscaling.minReplicas=11")],
+      "no fewer pods than minReplicas, 11",
+    ],
+    [
+      "for nothing to measure by",
+      [...plain, ...set("gateway.autoscaling.enabled=true,resources.requests.cpu=null")],
+      "set resources.requests.cpu",
+    ],
+    ["for a disruption budget of 0", [...plain, ...budget("0")], "to 1 or more: with 0 no node"],
+    ["for a disruption budget of 0%", [...plain, ...budget("0%")], "to 1 or more: with 0% no node"],
+    ...["2", "3", "51%", "100%"].map((most): [string, readonly string[], string] => [
+      `for a disruption budget of ${most} where there are two pods`,
+      [...plain, ...budget(most), ...set("gateway.replicas=2")],
+      `to fewer than the 2 pods: with ${most} all may be away together`,
+    ]),
+    [
+      "for a budget of all pods",
+      [...plain, ...budget("3"), ...scaled("autoscaling.minReplicas=3")],
+      "fewer than the 3 pods",
+    ],
+    ["for a disruption budget that is no number", [...plain, ...budget("some")], "maxUnavailable"],
+    [
+      "for a way to spread that there is not",
+      [...plain, ...set("gateway.spread.zones=always")],
+      "gateway/spread/zones",
+    ],
+    [
+      "for a scaling policy without a period",
+      [...plain, ...set("gateway.autoscaling.behavior.scaleUp.policies[0].type=Pods")],
+      "scaleUp/policies",
+    ],
+    ...["callers", "metrics"].map((peers): [string, readonly string[], string] => [
+      `for a NetworkPolicy whose ${peers} are all`,
+      [...plain, ...policy({ [peers]: null })],
+      "name peers in gateway.networkPolicy.callers",
+    ]),
   ])("%s", (_, args, says) => {
     const { exitCode, stdout, stderr } = charts.refusal("countersign", args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
@@ -61,6 +118,23 @@ describe("rendering fails", () => {
   });
 });
 
+test.each([
+  { why: "a NetworkPolicy that is off has no peers", args: set("gateway.networkPolicy.callers=null") },
+  { why: "one pod may be away", args: budget("1") },
+  { why: "two of three may, which is what half of them is", args: [...budget("50%"), ...set("gateway.replicas=3")] },
+  { why: "half of two pods may", args: [...budget("50%"), ...set("gateway.replicas=2")] },
+  { why: "an autoscaler that is off has no pods", args: set("gateway.autoscaling.minReplicas=11") },
+])("but $why", ({ args }) => {
+  expect(charts.refusal("countersign", [...plain, ...args])).toMatchObject({ exitCode: 0, stderr: "" });
+});
+
+test.each([{ egress: [] }, { egress: null }])("a NetworkPolicy with %j is DNS alone, and is accepted", (more) => {
+  const objects = charts.objects("countersign", [...plain, ...policy(more)]);
+  expect(complaintsOf(objects)).toEqual([]);
+  const { spec } = ofKind(objects, "NetworkPolicy");
+  expect(spec.egress).toEqual([{ ports: ["UDP", "TCP"].map((protocol) => ({ port: 53, protocol })) }]);
+});
+
 describe("an application's chart", () => {
   /** The example with a changed pod template. */
   const rewrite = (edit: (text: string) => string) => {
@@ -73,17 +147,14 @@ describe("an application's chart", () => {
     return text.replace(/\n {6}initContainers:\n.*/, "").replace("\n      volumes:", `\n${item}\n      volumes:`);
   };
 
-  const firstListener = (bind: string) => {
-    const listeners = [{ bind, environment: "sandbox", callers: "anyone" }];
-    return ["--set-json", `countersign.config.listeners=${JSON.stringify(listeners)}`];
-  };
+  const firstListener = (bind: string) =>
+    setJson("countersign.config.listeners", [{ bind, environment: "sandbox", callers: "anyone" }]);
 
   test("cannot have the address of a Unix socket in a variable", () => {
     const mounts = [{ name: "sockets", mountPath: "/run/countersign" }];
     const { exitCode, stderr } = charts.refusal("example-app", [
       ...firstListener("unix:/run/countersign/s.sock"),
-      "--set-json",
-      `countersign.extraVolumeMounts=${JSON.stringify(mounts)}`,
+      ...setJson("countersign.extraVolumeMounts", mounts),
     ]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("config.listeners begins with unix:/run/countersign/s.sock, which no URL can name");
@@ -106,9 +177,8 @@ describe("an application's chart", () => {
 
   test("with a classic sidecar is accepted, and its grace period has all three times", () => {
     rewrite(classic);
-    const objects = charts.objects("example-app", ["--set", "countersign.config.drain.min=25s"]);
-    for (const version of kubernetesVersions) expect(complaintsOfOpenApi(objects, version)).toEqual([]);
-    expect(complaintsOfPodSecurity(objects)).toEqual([]);
+    const objects = charts.objects("example-app", set("countersign.config.drain.min=25s"));
+    expect(complaintsOf(objects)).toEqual([]);
     const { spec } = podOf(objects);
     expect(spec.initContainers).toBeUndefined();
     expect(spec.containers.map(({ name }: Manifest) => name)).toEqual(["orders", "countersign"]);
@@ -120,24 +190,23 @@ describe("an application's chart", () => {
     rewrite((text) => text);
     const annotations = (...args: string[]) => podOf(charts.objects("example-app", args)).metadata.annotations;
     const key = "checksum/countersign";
-    const changed = ["--set", "countersign.config.log.level=debug"];
+    const changed = set("countersign.config.log.level=debug");
     expect(annotations()).not.toHaveProperty([key]);
-    const asked = ["--set", "countersign.rollOnChange=true"];
+    const asked = set("countersign.rollOnChange=true");
     expect(annotations(...asked)[key]).toMatch(/^[0-9a-f]{64}$/);
     expect(annotations(...asked, ...changed)[key]).not.toBe(annotations(...asked)[key]);
   });
 });
 
 test("refuses a grace period that Countersign may need longer than", () => {
-  const refusal = (seconds: number) => {
-    return charts.refusal("countersign", [...gateway, "--set", `gateway.terminationGracePeriodSeconds=${seconds}`]);
-  };
+  const refusal = (seconds: number) =>
+    charts.refusal("countersign", [...gateway, ...set(`gateway.terminationGracePeriodSeconds=${seconds}`)]);
   expect(refusal(41).stderr).toContain("set gateway.terminationGracePeriodSeconds to at least 42");
   expect(refusal(42)).toMatchObject({ exitCode: 0, stderr: "" });
 });
 
 test("leaves user and groups to the cluster where it is told to, as OpenShift wants it", () => {
-  const objects = charts.objects("example-app", ["--set", "countersign.securityContext.runAsUser=null"]);
+  const objects = charts.objects("example-app", set("countersign.securityContext.runAsUser=null"));
   const pods = objects.flatMap((object) => podTemplateOf(object) ?? []);
   expect(pods).toHaveLength(3);
   for (const pod of pods) {
@@ -152,6 +221,6 @@ test.each([
   { request: "020s", seconds: 20 },
   { request: "2m", seconds: 120 },
 ])("a request of $request takes $seconds s of the grace period", ({ request, seconds }) => {
-  const { spec } = podOf(charts.objects("countersign", [...gateway, "--set", `config.timeouts.request=${request}`]));
+  const { spec } = podOf(charts.objects("countersign", [...gateway, ...set(`config.timeouts.request=${request}`)]));
   expect(spec.terminationGracePeriodSeconds).toBe(5 + seconds + 2 + 5);
 });

@@ -5,6 +5,22 @@ import { afterAll } from "vitest";
 import { type Manifest, parse } from "./manifests.ts";
 import { isThere, type Ran, run, succeed } from "./tools.ts";
 
+const file = (path: string) => ["--values", path];
+
+/** Files of values for a chart. */
+export const values = {
+  gateway: file("helm/countersign/ci/gateway-values.yaml"),
+  sidecar: file("helm/countersign/ci/sidecar-values.yaml"),
+  plain: file("test/platform/kubernetes/values/gateway-plain.yaml"),
+  everything: file("test/platform/kubernetes/values/gateway-everything.yaml"),
+  twoEnvironments: file("test/platform/kubernetes/values/sidecar-two-environments.yaml"),
+} as const;
+
+/** Single values, each as `key=value`. */
+export const set = (...assignments: readonly string[]) => assignments.flatMap((each) => ["--set", each]);
+
+export const setJson = (key: string, value: unknown) => ["--set-json", `${key}=${JSON.stringify(value)}`];
+
 /** A copy of the charts for the tests of one file, with the example's dependency in place: helm writes into the folder. */
 export function openCharts() {
   const folder = mkdtempSync(join(tmpdir(), "countersign-charts-"));

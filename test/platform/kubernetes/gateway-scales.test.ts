@@ -1,6 +1,6 @@
 /** The gateway's pods: how many there are, where they run, and how calls reach them. */
 import { expect } from "vitest";
-import { openCharts } from "./charts.ts";
+import { openCharts, values } from "./charts.ts";
 import { complaintsOfOpenApi } from "./judges.ts";
 import { type Manifest, podTemplateOf } from "./manifests.ts";
 import { withTools } from "./tools.ts";
@@ -10,9 +10,8 @@ const charts = openCharts();
 
 /** The objects of one kind, of the example of a gateway with these settings. */
 function render(kind: string, ...settings: readonly string[]): Manifest[] {
-  const values = ["--values", "helm/countersign/ci/gateway-values.yaml"];
   const sets = settings.flatMap((setting) => ["--set-json", setting]);
-  return charts.objects("countersign", [...values, ...sets]).filter((each) => each.kind === kind);
+  return charts.objects("countersign", [...values.gateway, ...sets]).filter((each) => each.kind === kind);
 }
 
 test.each([

@@ -7,6 +7,12 @@ import { definitions, run } from "./tools.ts";
 /** The oldest that has native sidecars, and the newest that kubernetes-validate knows. */
 export const kubernetesVersions = ["1.29", "1.37"] as const;
 
+/** All of the following. */
+export function complaintsOf(objects: readonly Manifest[]): string[] {
+  const ofOpenApi = kubernetesVersions.flatMap((version) => complaintsOfOpenApi(objects, version));
+  return [...ofOpenApi, ...complaintsOfPodSecurity(objects), ...complaintsOfDefinitions(objects)];
+}
+
 function toStream(objects: readonly Manifest[]): string {
   return objects.map((object) => stringify(object)).join("---\n");
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { rulesFile } from "../prometheus/tools.ts";
 import { openCharts } from "./charts.ts";
 import { check, mounted, secretsOf } from "./fake-secrets.ts";
-import { complaintsOfDefinitions, complaintsOfOpenApi, complaintsOfPodSecurity } from "./judges.ts";
+import { complaintsOf } from "./judges.ts";
 import {
   configurationOf,
   isOfHook,
@@ -47,13 +47,8 @@ function render(name: string): readonly Manifest[] {
 }
 
 describe.each(examples)("$name", ({ name, variants }) => {
-  const own = variants.flat();
-
   test("is what a cluster with these operators takes", () => {
-    const objects = [...own, ...render(name)];
-    expect(complaintsOfOpenApi(objects, "1.37")).toEqual([]);
-    expect(complaintsOfDefinitions(objects)).toEqual([]);
-    expect(complaintsOfPodSecurity(objects)).toEqual([]);
+    expect(complaintsOf([...variants.flat(), ...render(name)])).toEqual([]);
   });
 
   test("has a configuration that Countersign takes", () => {
