@@ -9,7 +9,7 @@ import { listen } from "../../testkit/listen.ts";
 import { startProgram, versionOf } from "../../testkit/run-program.ts";
 import { promtoolCases, tested } from "../platform/prometheus/alert-cases.ts";
 import { groups } from "../platform/prometheus/rules.ts";
-import { startPrometheus } from "../platform/prometheus/running-prometheus.ts";
+import { startPrometheus, untilReady } from "../platform/prometheus/running-prometheus.ts";
 import { tryWith } from "./try-with.ts";
 
 /** So many seconds of the rules and of the cases pass in one of the clock: eight hours in two minutes. */
@@ -165,12 +165,7 @@ async function startAlertmanager(receiverPort: number): Promise<string> {
   const address = `127.0.0.1:${await freePort()}`;
   const place = [`--config.file=${file}`, `--storage.path=${folder}`, `--web.listen-address=${address}`];
   startProgram("prometheus-alertmanager", [...place, "--cluster.listen-address="]);
-  const ready = () =>
-    fetch(`http://${address}/-/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await expect.poll(ready, { timeout: 20_000 }).toBe(true);
+  await untilReady(address);
   return address;
 }
 

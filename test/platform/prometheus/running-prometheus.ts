@@ -54,12 +54,7 @@ export async function startPrometheus(
     ...args,
   ];
   startProgram("prometheus", place);
-  const ready = () =>
-    fetch(`http://${address}/-/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await expect.poll(ready, { timeout: 20_000 }).toBe(true);
+  await untilReady(address);
 
   const ask: RunningPrometheus["ask"] = async (path, parameters = {}) => {
     const answer = await fetch(`http://${address}/api/v1/${path}?${new URLSearchParams(parameters)}`);
@@ -76,4 +71,10 @@ export async function startPrometheus(
         .result;
     },
   };
+}
+
+/** Resolves when a program of Prometheus's answers there. */
+export async function untilReady(address: string): Promise<void> {
+  const ready = () => fetch(`http://${address}/-/ready`).then(({ ok }) => ok, String);
+  await expect.poll(ready, { timeout: 20_000 }).toBe(true);
 }
