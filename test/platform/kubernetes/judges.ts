@@ -41,12 +41,11 @@ export function complaintsOfDefinitions(objects: readonly Manifest[]): string[] 
   );
 }
 
-/** These programs print a line for each object; one that they passed over would count as a complaint. */
+/** These programs print a line for each object; one that they passed over counts as a complaint. */
 function judge(command: string, args: readonly string[], objects: readonly Manifest[]): string[] {
   const { stdout, stderr } = run(command, args, toStream(objects));
-  const allowed = objects.filter((object) => stdout.includes(`${nameOf(object)} is allowed\n`));
-  if (allowed.length === objects.length && stderr === "") return [];
-  return [...others(stdout, / is allowed$/), ...others(stderr)];
+  const lost = objects.filter((object) => !stdout.includes(`${nameOf(object)} is allowed\n`)).map(nameOf);
+  return [...lost, ...others(stdout, / is allowed$/), ...others(stderr)];
 }
 
 function others(output: string, but: string | RegExp = /^$/): string[] {

@@ -109,10 +109,12 @@ describe("the chart", () => {
 describe("the judges", () => {
   const test = withTools(...judges);
 
-  test("see a privileged container", () => {
+  test("see a privileged container, of a pod too", () => {
     const object = structuredClone(deployment);
-    podTemplateOf(object).spec.containers[0].securityContext.privileged = true;
-    expect(complaintsOfPodSecurity([object]).join()).toContain("privileged");
+    const { spec } = podTemplateOf(object);
+    spec.containers[0].securityContext.privileged = true;
+    const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "orders" }, spec };
+    for (const each of [object, pod]) expect(complaintsOfPodSecurity([each]).join()).toContain("privileged");
   });
 
   test.each(kubernetesVersions)("see a field that Kubernetes %s does not have", (version) => {

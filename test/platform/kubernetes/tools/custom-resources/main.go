@@ -1,5 +1,5 @@
 // custom-resources FOLDER checks the custom resources on standard input against the CustomResourceDefinitions in the folder,
-// with the API server's own validation; unknown fields are errors. It prints what it checked; exit code 1 where one is refused.
+// with the API server's own validation; unknown fields are errors.
 package main
 
 import (
@@ -21,34 +21,17 @@ import (
 )
 
 func main() {
-	log.SetFlags(0)
 	schemas, err := readSchemas(os.Args[1])
 	if err != nil {
 		log.Fatal(err)
 	}
-	objects, err := manifests.Read(os.Stdin)
-	if err != nil {
-		log.Fatal(err)
-	}
-	exitCode := 0
-	for _, object := range objects {
+	manifests.Judge(func(object unstructured.Unstructured) ([]string, error) {
 		found, isKnown := schemas[object.GroupVersionKind()]
 		if !isKnown {
-			log.Fatalf("%s: there is no definition of %s", manifests.Name(object), object.GroupVersionKind())
+			return nil, fmt.Errorf("there is no definition of %s", object.GroupVersionKind())
 		}
-		problems, err := check(object, found)
-		if err != nil {
-			log.Fatal(err)
-		}
-		for _, problem := range problems {
-			fmt.Printf("%s is refused: %s\n", manifests.Name(object), problem)
-			exitCode = 1
-		}
-		if len(problems) == 0 {
-			fmt.Printf("%s is allowed\n", manifests.Name(object))
-		}
-	}
-	os.Exit(exitCode)
+		return check(object, found)
+	})
 }
 
 func check(object unstructured.Unstructured, props *apiextensions.JSONSchemaProps) ([]string, error) {

@@ -1,11 +1,9 @@
-// pod-security judges every pod template on standard input as the cluster's own admission does in a namespace with
-// pod-security.kubernetes.io/enforce=restricted, latest version. It prints what it judged; exit code 1 where one is refused.
+// pod-security judges every pod and pod template on standard input as the cluster's own admission does in a namespace with
+// pod-security.kubernetes.io/enforce=restricted, latest version.
 package main
 
 import (
-	"fmt"
 	"log"
-	"os"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,43 +17,36 @@ import (
 var restricted = api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 
 func main() {
-	log.SetFlags(0)
-	objects, err := manifests.Read(os.Stdin)
-	if err != nil {
-		log.Fatal(err)
-	}
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	exitCode := 0
-	for _, object := range objects {
+	manifests.Judge(func(object unstructured.Unstructured) ([]string, error) {
 		template, err := podTemplate(object)
 		if err != nil {
-			log.Fatalf("%s: %v", manifests.Name(object), err)
-		}
-		if template == nil {
-			continue
+			return nil, err
 		}
 		results := evaluator.EvaluatePod(restricted, &template.ObjectMeta, &template.Spec)
 		if verdict := policy.AggregateCheckResults(results); !verdict.Allowed {
-			fmt.Printf("%s is refused: %s\n", manifests.Name(object), verdict.ForbiddenDetail())
-			exitCode = 1
-		} else {
-			fmt.Printf("%s is allowed\n", manifests.Name(object))
+			return []string{verdict.ForbiddenDetail()}, nil
 		}
-	}
-	os.Exit(exitCode)
+		return nil, nil
+	})
 }
 
-// podTemplate finds spec.template, or a CronJob's; nil where an object has none.
+// podTemplate finds the template of an object's pods; a pod is taken for its own.
 func podTemplate(object unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
-	path := []string{"spec", "template"}
-	if object.GetKind() == "CronJob" {
-		path = []string{"spec", "jobTemplate", "spec", "template"}
+	var found map[string]any
+	var err error
+	switch object.GetKind() {
+	case "Pod":
+		found = map[string]any{"metadata": object.Object["metadata"], "spec": object.Object["spec"]}
+	case "CronJob":
+		found, _, err = unstructured.NestedMap(object.Object, "spec", "jobTemplate", "spec", "template")
+	default:
+		found, _, err = unstructured.NestedMap(object.Object, "spec", "template")
 	}
-	found, isThere, err := unstructured.NestedMap(object.Object, path...)
-	if err != nil || !isThere || found["spec"] == nil {
+	if err != nil {
 		return nil, err
 	}
 	var template corev1.PodTemplateSpec
