@@ -1,0 +1,63 @@
+/** What no socket can show of sending, since nothing else lets it happen. It must not happen whoever changes that. */
+import { expect, it, vi } from "vitest";
+import { systemClock } from "../../src/model/clock.ts";
+import { ProxyError } from "../../src/model/errors.ts";
+import { Secret } from "../../src/model/secret.ts";
+import type { Token, TokenSource } from "../../src/oauth/token.ts";
+import { bridge } from "../../src/proxy/bridge.ts";
+import { forward, type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/forward.ts";
+import { CallerLeft, type PreparedRequest } from "../../src/proxy/messages.ts";
+import { siteOf } from "../../testkit/environment.ts";
+import { openContext } from "./open-context.ts";
+
+const common = { clock: systemClock, report() {}, upstreamHeaders: [], slowAnswers: new SlowAnswers() };
+const environment = { name: "sandbox", baseUrl: { path: "" } };
+
+/** House rule 4, whatever the configuration let through. */
+it("a request meant for OAuth is never signed with a key instead", async () => {
+  const key = { identifier: "K1", version: "3.0", secret: new Secret("0123456789abcdef") };
+  const site = siteOf("S1", { auth: ["oauth"], keys: [key] });
+  const route = { environment, operation: "create_order", site, auth: "oauth", identifier: "S1" };
+  const prepared = { route, headers: [], parameters: [] } as unknown as PreparedRequest;
+  const send = vi.fn();
+  const tokensOf = () => expect.unreachable("there is nothing to fetch a token with");
+  const context = openContext(systemClock, 1_000);
+  const forwarding = forward(prepared, context, { ...common, tokensOf, send });
+  await expect(forwarding).rejects.toThrow("a site with oauth has credentials");
+  expect(send).not.toHaveBeenCalled();
+  expect(context.event.outcome).toBe("not_sent");
+});
+
+// No token is asked for once something was sent.
+it("the bridge signs nothing once an attempt was made, whatever comes of the token", async () => {
+  const context = openContext(systemClock, 1_000);
+  context.event.attempts = 1;
+  const site = siteOf("S1", { auth: ["oauth", "hmac"], bridge: "hmac" });
+  const prepared = { route: { site }, headers: [], parameters: [] } as unknown as PreparedRequest;
+  const refusal = new ProxyError("token_unavailable", "No token.");
+  const send = vi.fn(() => Promise.reject(refusal));
+  const parts = { source: { outage: () => undefined }, report: () => {} };
+  await expect(bridge(prepared, send, context, parts)).rejects.toBe(refusal);
+  expect(send).toHaveBeenCalledOnce();
+});
+
+/** Row 82: an answer of the service uses the key, whatever becomes of the retry after it. */
+it("a caller that leaves while the retry finds no connection leaves the 401 behind, which was sent and answered", async () => {
+  const token = { credential: "blue" } as Token;
+  const source = { get: () => token, replace: async () => token, accepted() {} } as unknown as TokenSource;
+  let hasLeft = false;
+  const context = openContext(systemClock, 5_000, () => hasLeft);
+  const attempt = vi.fn(async () => {
+    hasLeft = true;
+    throw new ProxyError("upstream_unreachable", "No connection.");
+  });
+  attempt.mockResolvedValueOnce({ status: 401, headers: [], body: Buffer.alloc(0), discard() {} } as never);
+  const site = { identifier: "S1", credentials: { owner: "S1" } };
+  const route = { auth: "oauth", environment, site } as unknown as Sending["route"];
+  const sending = { route, isRepeatable: () => true, prepareAttempt: () => attempt };
+  const sent = sendAuthenticated(sending, context, { ...common, tokensOf: () => source });
+  await expect(sent).rejects.toThrow(CallerLeft);
+  expect(attempt).toHaveBeenCalledTimes(2);
+  // By this its key is settled.
+  expect(context.event.outcome).toBe("answered");
+});
