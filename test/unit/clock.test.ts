@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { expect, it } from "vitest";
-import { createWallTime, systemClock } from "../../src/model/clock.ts";
+import { type Clock, createWallTime, DeadlineTimer, systemClock } from "../../src/model/clock.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { listen } from "../../testkit/listen.ts";
 
@@ -61,4 +61,74 @@ it("a moment moves with the wall clock once that was set", () => {
   clock.jumpWall(-5 * 3_600_000);
   expect(wallTime(clock.nowMs())).toBe(atMs - 5 * 3_600_000);
   expect(wallTime(clock.nowMs() - 1_000.4)).toBe(atMs - 5 * 3_600_000 - 1_000);
+});
+
+/** A timer on a clock that counts the timers it is asked for. */
+function stage() {
+  const fake = new FakeClock();
+  let timers = 0;
+  const clock: Clock = {
+    wallMs: () => fake.wallMs(),
+    nowMs: () => fake.nowMs(),
+    after(delayMs, task) {
+      timers += 1;
+      return fake.after(delayMs, task);
+    },
+  };
+  const comesAtMs: number[] = [];
+  const startedMs = fake.nowMs();
+  const timer = new DeadlineTimer(clock, () => comesAtMs.push(fake.nowMs() - startedMs));
+  return { fake, timer, comesAtMs, timers: () => timers, at: (ms: number) => startedMs + ms };
+}
+
+it("a deadline comes once, at its moment", async () => {
+  const { fake, timer, comesAtMs, at } = stage();
+  timer.set(at(100));
+  await fake.advance(99);
+  expect(comesAtMs).toEqual([]);
+  await fake.advance(1_000);
+  expect(comesAtMs).toEqual([100]);
+});
+
+it("a deadline comes at the last moment that was set, sooner or later than the one before", async () => {
+  const { fake, timer, comesAtMs, at } = stage();
+  timer.set(at(100));
+  timer.set(at(300));
+  await fake.advance(299);
+  expect(comesAtMs).toEqual([]);
+  await fake.advance(1);
+  timer.set(at(500));
+  timer.set(at(400));
+  await fake.advance(1_000);
+  expect(comesAtMs).toEqual([300, 400]);
+});
+
+it("a deadline does not come once it is cleared, and can be set again", async () => {
+  const { fake, timer, comesAtMs, at } = stage();
+  timer.set(at(100));
+  timer.clear();
+  await fake.advance(200);
+  timer.set(at(300));
+  timer.clear();
+  timer.set(at(350));
+  await fake.advance(1_000);
+  expect(comesAtMs).toEqual([350]);
+});
+
+it("a deadline leaves no timer behind when it is closed", async () => {
+  const { fake, timer, comesAtMs, at } = stage();
+  timer.set(at(100));
+  timer.close();
+  await fake.advance(1_000);
+  expect(comesAtMs).toEqual([]);
+});
+
+it("a deadline timer sets one timer for a thousand deadlines that do not come", async () => {
+  const { fake, timer, timers } = stage();
+  for (let n = 0; n < 1_000; n++) {
+    timer.set(fake.nowMs() + 20_000);
+    timer.clear();
+    await fake.advance(1);
+  }
+  expect(timers()).toBe(1);
 });
