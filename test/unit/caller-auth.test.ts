@@ -95,13 +95,10 @@ describe("a caller is refused", () => {
   });
 
   it("that gives none, or gives it elsewhere", () => {
-    const lines: HeaderLine[] = [
-      ["Authorization", `Bearer ${token}`],
-      ["Proxy_Authorization", `Bearer ${token}`],
-      ["X-Proxy-Authorization", `Bearer ${token}`],
-    ];
+    const names = ["Authorization", "Proxy_Authorization", "X-Proxy-Authorization"];
+    const elsewhere = names.map((name): HeaderLine => [name, `Bearer ${token}`]);
     expect(saidAgainst([])).toMatch(/^The request has no Proxy-Authorization\. This listener wants a token/);
-    expect(saidAgainst(lines)).toMatch(/^The request has no Proxy-Authorization/);
+    expect(saidAgainst(elsewhere)).toMatch(/^The request has no Proxy-Authorization/);
   });
 
   it("that gives it twice, even if both are right", () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { connectionOptions, endToEndHeaders, firstOf, nameAmong, one, valuesOf } from "../../src/http/headers.ts";
 import { headersUpstream } from "../../src/proxy/enrich.ts";
-import type { HeaderLine } from "./header-line.ts";
+import { type HeaderLine, lines } from "./header-line.ts";
 
 const plain = { forwardHeaders: [], via: true };
 const upstream = (headers: readonly HeaderLine[], environment: Parameters<typeof headersUpstream>[1] = plain) =>
@@ -13,12 +13,9 @@ function toLines(flat: readonly string[]): HeaderLine[] {
   return flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1] ?? ""] as const] : []));
 }
 
-const always: HeaderLine[] = [
-  ["accept", "application/json"],
-  ["content-type", "application/json"],
-  ["x-request-id", "id-1"],
-  ["via", "1.1 countersign"],
-];
+const json = ["accept: application/json", "content-type: application/json"];
+const via = "via: 1.1 countersign";
+const always = lines(...json, "x-request-id: id-1", via);
 
 describe("upstream", () => {
   it("is little when nothing was sent", () => {
@@ -26,26 +23,15 @@ describe("upstream", () => {
   });
 
   it("has what may pass, its name in lower case, its value untouched, in its order and as often as it came", () => {
-    expect(
-      upstream([
-        ["TraceState", "b=2"],
-        ["USER-AGENT", "Shop/1.0 (x;  y)"],
-        ["X-Request-Id", "theirs"],
-        ["tracestate", "a=1"],
-        ["Accept-Language", "de, en;q=0.5"],
-        ["traceparent", "00-x"],
-      ]),
-    ).toEqual([
-      ["accept", "application/json"],
-      ["content-type", "application/json"],
-      ["tracestate", "b=2"],
-      ["user-agent", "Shop/1.0 (x;  y)"],
-      ["x-request-id", "theirs"],
-      ["tracestate", "a=1"],
-      ["accept-language", "de, en;q=0.5"],
-      ["traceparent", "00-x"],
-      ["via", "1.1 countersign"],
-    ]);
+    const theirs = [
+      ...["TraceState: b=2", "USER-AGENT: Shop/1.0 (x;  y)", "X-Request-Id: theirs", "tracestate: a=1"],
+      ...["Accept-Language: de, en;q=0.5", "traceparent: 00-x"],
+    ];
+    const passed = [
+      ...["tracestate: b=2", "user-agent: Shop/1.0 (x;  y)", "x-request-id: theirs", "tracestate: a=1"],
+      ...["accept-language: de, en;q=0.5", "traceparent: 00-x"],
+    ];
+    expect(upstream(lines(...theirs))).toEqual(lines(...json, ...passed, via));
   });
 
   it.each([
@@ -60,18 +46,8 @@ describe("upstream", () => {
 
   it("has what forwardHeaders adds, once it is not hop-by-hop", () => {
     const environment = { forwardHeaders: ["x-tenant", "upgrade", "connection", "te"], via: false };
-    const headers: HeaderLine[] = [
-      ["X-Tenant", "a"],
-      ["Upgrade", "h2c"],
-      ["TE", "trailers"],
-      ["Connection", "keep-alive"],
-    ];
-    expect(upstream(headers, environment)).toEqual([
-      ["accept", "application/json"],
-      ["content-type", "application/json"],
-      ["x-tenant", "a"],
-      ["x-request-id", "id-1"],
-    ]);
+    const headers = lines("X-Tenant: a", "Upgrade: h2c", "TE: trailers", "Connection: keep-alive");
+    expect(upstream(headers, environment)).toEqual(lines(...json, "x-tenant: a", "x-request-id: id-1"));
   });
 
   it.each([
@@ -90,30 +66,18 @@ describe("upstream", () => {
   it.each(["content-type", "accept", "via", "authorization", "*", "x-request", "request-id"])(
     "keeps ours, and all else, whatever Connection names: %s",
     (name) => {
-      const [accept, type, , via] = always;
-      expect(
-        upstream([
-          ["Connection", name],
-          ["X-Request-Id", "theirs"],
-        ]),
-      ).toEqual([accept, type, ["x-request-id", "theirs"], via]);
+      const headers = lines(`Connection: ${name}`, "X-Request-Id: theirs");
+      expect(upstream(headers)).toEqual(lines(...json, "x-request-id: theirs", via));
     },
   );
 });
 
 describe("downstream", () => {
   it("has everything else as the service wrote it, casing, order and repetitions included", () => {
-    const headers: HeaderLine[] = [
-      ["X-Odd-CASING", "1"],
-      ["Set-Cookie", "a=1"],
-      ["set-cookie", "b=2"],
-      ["Date", "whenever"],
-      ["WWW-Authenticate", "Bearer"],
-      ["Retry-After", "5"],
-      ["Location", "https://elsewhere/"],
-      ["Content-Length", "5"],
-      ["Content-Encoding", "gzip"],
-    ];
+    const headers = lines(
+      ...["X-Odd-CASING: 1", "Set-Cookie: a=1", "set-cookie: b=2", "Date: whenever", "WWW-Authenticate: Bearer"],
+      ...["Retry-After: 5", "Location: https://elsewhere/", "Content-Length: 5", "Content-Encoding: gzip"],
+    );
     expect(downstream(headers)).toEqual(headers);
   });
 
@@ -122,21 +86,12 @@ describe("downstream", () => {
     ...["Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "UPGRADE", "Countersign-Outcome"],
     ...["countersign-error", "COUNTERSIGN-", "Countersign-Whatever"],
   ])("never has %s", (name) => {
-    expect(
-      downstream([
-        [name, "x"],
-        ["Date", "whenever"],
-      ]),
-    ).toEqual([["Date", "whenever"]]);
+    expect(downstream(lines(`${name}: x`, "Date: whenever"))).toEqual(lines("Date: whenever"));
   });
 
   it("loses what Connection names", () => {
-    const headers: HeaderLine[] = [
-      ["X-Hop", "1"],
-      ["Connection", "close, x-HOP"],
-      ["X-Hops", "2"],
-    ];
-    expect(downstream(headers)).toEqual([["X-Hops", "2"]]);
+    const headers = lines("X-Hop: 1", "Connection: close, x-HOP", "X-Hops: 2");
+    expect(downstream(headers)).toEqual(lines("X-Hops: 2"));
   });
 });
 

@@ -1,7 +1,7 @@
 /** Proves the product's section 2, "Helpers of the caller": the Countersign-* headers, and what is refused of them. */
 import { describe, expect, it } from "vitest";
 import { peekReference, peekTraceId, readRequestOptions } from "../../src/proxy/request-options.ts";
-import type { HeaderLine } from "./header-line.ts";
+import { type HeaderLine, lines } from "./header-line.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 const longestMs = 20_000;
@@ -56,14 +56,9 @@ describe("a name that is not known", () => {
 });
 
 it("reads them all, in any casing", () => {
-  expect(
-    read(
-      ["COUNTERSIGN-SITE", "K1"],
-      ["countersign-auth", "hmac"],
-      ["Countersign-Timeout-MS", "2500"],
-      ["Countersign-reference", "A-1042"],
-    ),
-  ).toEqual({ site: "K1", auth: "hmac", timeoutMs: 2_500, reference: "A-1042" });
+  const written = ["COUNTERSIGN-SITE: K1", "countersign-auth: hmac", "Countersign-Timeout-MS: 2500"];
+  const options = read(...lines(...written, "Countersign-reference: A-1042"));
+  expect(options).toEqual({ site: "K1", auth: "hmac", timeoutMs: 2_500, reference: "A-1042" });
 });
 
 describe("Countersign-Timeout-Ms", () => {
@@ -123,11 +118,8 @@ it.each([
   ["timeout-ms", "100"],
   ["reference", "a"],
 ])("refuses countersign-%s that is given twice, even to the same effect", (name, value) => {
-  const thrice: HeaderLine[] = [
-    [`Countersign-${name}`, value],
-    [`countersign-${name}`, value],
-  ];
-  expect(refusalOf(() => read(...thrice))).toMatchObject(
+  const twice = lines(`Countersign-${name}: ${value}`, `countersign-${name}: ${value}`);
+  expect(refusalOf(() => read(...twice))).toMatchObject(
     malformed(`The header countersign-${name} was given 2 times; send it once.`),
   );
 });
