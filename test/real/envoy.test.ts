@@ -141,6 +141,13 @@ tryWith("Envoy", versionOf(/version: \w+\/([\d.]+)/, envoy, "--version"), () => 
   });
 });
 
+/** Of the access log below. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
+function readLines(text: string): any[] {
+  const lines = text.split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line));
+}
+
 /** How often the order came to the service. */
 function sentOf({ seen }: Simulator, reference: string): number {
   return seen.apiRequests.filter(({ body }) => body.includes(`"${reference}"`)).length;
@@ -273,17 +280,6 @@ static_resources:
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   const ask = () => call(adminUrl, "", { method: "GET", path: "/ready" }).then(({ status }) => status, String);
   await expect.poll(ask).toBe(200);
-  type Line = {
-    readonly flags: string;
-    readonly protocol: string;
-    readonly requestId: string;
-    readonly attempts: number;
-  };
-  const requests = () =>
-    program
-      .stdout()
-      .split("\n")
-      .filter(Boolean)
-      .map((line): Line => JSON.parse(line));
+  const requests = () => readLines(program.stdout());
   return { ...program, url: `http://127.0.0.1:${port}`, adminUrl, requests };
 }

@@ -2,27 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { type Manifest, parse } from "./manifests.ts";
 import { run, withTools } from "./tools.ts";
-
-interface Step {
-  readonly uses?: string;
-  readonly run?: string;
-}
-interface Job {
-  readonly uses?: string;
-  readonly needs?: string;
-  readonly environment?: string;
-  readonly permissions?: Readonly<Record<string, string>>;
-  readonly "timeout-minutes"?: number;
-  readonly steps?: readonly Step[];
-}
-interface Workflow {
-  readonly permissions: unknown;
-  readonly concurrency: unknown;
-  readonly defaults?: { readonly run: { readonly shell: string } };
-  readonly jobs: Readonly<Record<string, Job>>;
-}
 
 const folder = ".github/workflows";
 const files = readdirSync(folder).map((name) => join(folder, name));
@@ -32,8 +13,8 @@ withTools("actionlint")("actionlint finds nothing", () => {
 
 describe.each(files)("%s", (file) => {
   const text = readFileSync(file, "utf8");
-  const workflow: Workflow = parse(text);
-  const jobs = Object.entries(workflow.jobs);
+  const workflow = parse(text)[0];
+  const jobs = Object.entries<Manifest>(workflow.jobs);
 
   it("may read, and no more than that where a job does not ask for it", () => {
     expect(workflow.permissions).toEqual({ contents: "read" });
@@ -68,9 +49,10 @@ describe.each(files)("%s", (file) => {
 });
 
 it("what a change and a release must pass is .ci/run", () => {
-  const { jobs: ci }: Workflow = parse(readFileSync(join(folder, "ci.yaml"), "utf8"));
-  expect(Object.values(ci).flatMap(({ steps = [] }) => steps.map(({ run }) => run))).toContain(".ci/run");
-  const { jobs }: Workflow = parse(readFileSync(join(folder, "release.yaml"), "utf8"));
+  const [{ jobs: ci }] = parse(readFileSync(join(folder, "ci.yaml"), "utf8"));
+  const steps = Object.values<Manifest>(ci).flatMap((job) => job.steps ?? []);
+  expect(steps.map(({ run }) => run)).toContain(".ci/run");
+  const [{ jobs }] = parse(readFileSync(join(folder, "release.yaml"), "utf8"));
   expect(jobs["ci"]).toMatchObject({ uses: "./.github/workflows/ci.yaml", needs: "check" });
   expect(jobs["images"]).toMatchObject({ needs: "ci" });
   expect(jobs["package"]).toMatchObject({ needs: "images" });
@@ -80,7 +62,7 @@ it.each([
   { version: "v1.2.3", npm: "latest", forge: "--latest" },
   { version: "v1.2.3-rc.1", npm: "next", forge: "--prerelease" },
 ])("$version is published as $npm", ({ version, npm, forge }) => {
-  const { jobs }: Workflow = parse(readFileSync(join(folder, "release.yaml"), "utf8"));
+  const [{ jobs }] = parse(readFileSync(join(folder, "release.yaml"), "utf8"));
   const commands = (jobs["package"]?.steps ?? []).flatMap(({ run = "" }) =>
     /npm publish|gh release/.test(run) ? [run] : [],
   );

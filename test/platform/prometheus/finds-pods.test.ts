@@ -92,12 +92,6 @@ function writeTargets(targets: unknown): string {
   return file;
 }
 
-/** What Prometheus's discovery by `role: pod` says of a target: a port of a container of a pod. */
-interface Discovered {
-  readonly targets: readonly [string];
-  readonly labels: Readonly<Record<string, string>>;
-}
-
 interface Pod {
   readonly namespace: string;
   readonly name: string;
@@ -107,8 +101,8 @@ interface Pod {
   readonly spec: Manifest;
 }
 
-/** Every port, those of init containers too, as Prometheus documents it below `kubernetes_sd_config`, `pod`. */
-function discoveredPorts({ namespace, name, ip, phase = "Running", madeBy, spec }: Pod): Discovered[] {
+/** What discovery by `role: pod` says of every port, those of init containers too (Prometheus, `kubernetes_sd_config`). */
+function discoveredPorts({ namespace, name, ip, phase = "Running", madeBy, spec }: Pod) {
   const { containers, initContainers = [] } = spec;
   return [...containers, ...initContainers].flatMap((container: Manifest) =>
     // A container without ports is a target too, without a port.
