@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, type SpawnSyncOptions, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
@@ -101,6 +101,13 @@ export async function runToEnd(...given: Parameters<typeof startProgram>): Promi
   return { exitCode: await program.ended, stdout: program.stdout(), stderr: program.stderr() };
 }
 
+/** Runs a program to its end while nothing else of this process goes on. */
+export function runSync(command: string, args: readonly string[], options: SpawnSyncOptions = {}): Ended {
+  const given = { ...options, encoding: "utf8", maxBuffer: 2 ** 26 } as const;
+  const { status, signal, stdout, stderr } = spawnSync(command, args, given);
+  return { exitCode: status ?? signal ?? "", stdout, stderr };
+}
+
 /** Runs the built command to its end. */
 export function runCommand(args: readonly string[], env = plainEnvironment()): Promise<Ended> {
   return runToEnd(process.execPath, ["dist/main.js", ...args], env);
@@ -123,7 +130,7 @@ export function isInstalled(command: string, ...args: readonly string[]): boolea
 
 /** What a program says of its version, as the pattern captures it, on either output; undefined where it cannot run. */
 export function versionOf(pattern: RegExp, command: string, ...args: readonly string[]): string | undefined {
-  const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
-  const found = status === 0 ? pattern.exec(stdout + stderr) : null;
+  const { exitCode, stdout, stderr } = runSync(command, args);
+  const found = exitCode === 0 ? pattern.exec(stdout + stderr) : null;
   return found?.slice(1).join(" ");
 }

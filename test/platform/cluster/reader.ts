@@ -1,9 +1,9 @@
-import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { afterAll } from "vitest";
 import { stringify } from "yaml";
+import { runSync } from "../../../testkit/run-program.ts";
 
 export const redisPassword = "password-of-the-cluster-redis";
 
@@ -21,20 +21,16 @@ export function toRun(text: string): string {
 }
 
 export interface Typed {
-  readonly exitCode: number | null;
+  readonly exitCode: number | string;
   readonly output: string;
 }
 
 /** Types commands into a shell that stops at the first failure. */
 function run({ commands, folder = ".", env = {} }: Typing): Typed {
-  const { status, stdout, stderr } = spawnSync("bash", ["-eu", "-o", "pipefail"], {
-    cwd: folder,
-    input: `{ ${toRun(commands.join("\n"))}\n} 2>&1\n`,
-    env: { ...process.env, ...env },
-    encoding: "utf8",
-    maxBuffer: 2 ** 26,
-  });
-  return { exitCode: status, output: stdout + stderr };
+  const input = `{ ${toRun(commands.join("\n"))}\n} 2>&1\n`;
+  const options = { cwd: folder, input, env: { ...process.env, ...env } };
+  const { exitCode, stdout, stderr } = runSync("bash", ["-eu", "-o", "pipefail"], options);
+  return { exitCode, output: stdout + stderr };
 }
 
 interface Typing {

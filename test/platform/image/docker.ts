@@ -1,9 +1,15 @@
-import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { isInstalled, type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import {
+  type Ended,
+  isInstalled,
+  type Program,
+  plainEnvironment,
+  runSync,
+  startProgram,
+} from "../../../testkit/run-program.ts";
 
 export const hasDocker = isInstalled("docker", "version");
 
@@ -12,16 +18,9 @@ export const tag = `test-${createHash("sha256").update(process.cwd()).digest("he
 
 export const images = { proxy: `countersign:${tag}`, simulator: `countersign-simulator:${tag}` } as const;
 
-export interface Done {
-  readonly exitCode: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs `docker` to its end. */
-export function docker(...args: readonly string[]): Done {
-  const { status, stdout, stderr } = spawnSync("docker", args, { encoding: "utf8", maxBuffer: 2 ** 26 });
-  return { exitCode: status, stdout, stderr };
+export function docker(...args: readonly string[]): Ended {
+  return runSync("docker", args);
 }
 
 /** What it prints, where it must go well. */
@@ -34,20 +33,17 @@ export function mustDocker(...args: readonly string[]): string {
 /** Builds a target of the Dockerfile, one at a time; tells how it went only where it did not. */
 export function buildImage(target: string, name: string, ...options: readonly string[]): void {
   const args = [join(tmpdir(), `countersign-${tag}.lock`), "scripts/image/build.sh", target, name, ...options];
-  const { status, stdout, stderr } = spawnSync("flock", args, { encoding: "utf8", maxBuffer: 2 ** 26 });
+  const { exitCode, stdout, stderr } = runSync("flock", args);
   for (const [note] of stdout.matchAll(/^NOTE: .*\n/gm)) process.stdout.write(note);
-  if (status !== 0) throw new Error(`the image ${name} cannot be built:\n${stdout}${stderr}`);
+  if (exitCode !== 0) throw new Error(`the image ${name} cannot be built:\n${stdout}${stderr}`);
 }
 
 /** Every file of an image, as `tar` lists them: `-rwxr-xr-x 0/0 1234 2026-01-01 00:00 app/dist/main.js`. */
 export function listFiles(image: string): string[] {
   const id = mustDocker("create", image);
   onTestFinished(() => void docker("rm", id));
-  const { status, stdout, stderr } = spawnSync("sh", ["-c", `docker export ${id} | tar --numeric-owner -tv`], {
-    encoding: "utf8",
-    maxBuffer: 2 ** 26,
-  });
-  if (status !== 0) throw new Error(stderr);
+  const { exitCode, stdout, stderr } = runSync("sh", ["-c", `docker export ${id} | tar --numeric-owner -tv`]);
+  if (exitCode !== 0) throw new Error(stderr);
   return stdout.trim().split("\n");
 }
 

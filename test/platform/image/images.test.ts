@@ -1,15 +1,18 @@
 /** The Dockerfile, built for real, and what it makes, run as the strictest of platforms would run it. */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 import { buildImage, docker, hasDocker, images, listFiles, locked, mustDocker, untilHealthy } from "./docker.ts";
-import { hang, placeOrder, release, showRights, untilOneHangs, write } from "./programs.ts";
 import { openStage } from "./stage.ts";
 
 const name = hasDocker ? "the images" : "NOT TRIED, no Docker engine answers: the images";
 const buildMs = 300_000;
 const runMs = 60_000;
 const { proxy, simulator } = images;
+const billSchema = new Validation.JsonStrictValidator(Spec.Version.v1dot5);
 const again = `${proxy}-again`;
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
@@ -33,6 +36,18 @@ describe.runIf(hasDocker)(name, () => {
     expect(simulated.length > 0).toBe(image === simulator);
     const bytes = mustDocker("image", "inspect", image, "--format", "{{.Size}}");
     process.stdout.write(`size of ${image}: ${Math.round(Number(bytes) / 1e6)} MB\n`);
+  });
+
+  // test/docs/dependencies-doc.test.ts has what npm's bill of materials lists.
+  it.each([proxy, simulator])("have a bill of materials where the label says: %s", async (image) => {
+    const path = mustDocker("image", "inspect", image, "--format", '{{index .Config.Labels "dev.countersign.sbom"}}');
+    const copy = join(emptyFolder(), "copy");
+    const id = mustDocker("create", image);
+    onTestFinished(() => void mustDocker("rm", id));
+    mustDocker("cp", `${id}:${path}`, copy);
+    const text = readFileSync(copy, "utf8");
+    expect(await billSchema.validate(text)).toBeNull();
+    expect(JSON.parse(text).components.length).toBeGreaterThan(20);
   });
 
   it("say what they are and how they are run", () => {
@@ -123,11 +138,8 @@ describe.runIf(hasDocker)(name, () => {
     expect(late.stdout()).toBe("200 answered\n");
     expect(mustDocker("wait", serve)).toBe("0");
     expect(await log.ended).toBe(0);
-    const lines = log
-      .stdout()
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const written = log.stdout().trim().split("\n");
+    const lines = written.map((line) => JSON.parse(line));
     const unexpected = lines.filter(({ level, message }) => level !== "info" && !/everyone may read/.test(message));
     expect(unexpected.filter(({ message }) => !/without TLS/.test(message))).toEqual([]);
     expect(lines.at(-1)).toMatchObject({ event: "stopped", drained: true });
@@ -144,3 +156,34 @@ describe.runIf(hasDocker)(name, () => {
     expect(await ended.line(() => true)).toBe("143");
   });
 });
+
+// Programs for `node -e` in a container, where there is no curl: what an application, or somebody at the simulator, does.
+
+/** Places an order at the proxy, and prints status and outcome. */
+const placeOrder = `
+const order = { order_amount: 10, order_currency: "EUR", site_customer_identifier: "customer_1" };
+const headers = { "content-type": "application/json" };
+fetch("http://127.0.0.1:7411/create_order", { method: "POST", headers, body: JSON.stringify(order) })
+  .then((answer) => console.log(answer.status, answer.headers.get("countersign-outcome")));`;
+
+/** Makes the service keep the next order waiting. */
+const hang = `
+fetch("http://127.0.0.1:7421/simulator/faults", { method: "POST", body: JSON.stringify({ host: "api", kind: "hang" }) })
+  .then(({ status }) => console.log(status));`;
+
+/** Ends when an order is kept waiting. */
+const untilOneHangs = `
+const look = async () => {
+  const waiting = await (await fetch("http://127.0.0.1:7421/simulator/faults")).json();
+  if (waiting.length > 0) setTimeout(look, 20);
+};
+look();`;
+
+/** Lets it go on. */
+const release = `
+fetch("http://127.0.0.1:7421/simulator/faults/release", { method: "POST" }).then(({ status }) => console.log(status));`;
+
+/** What the kernel says of the process that the container is for. */
+const showRights = `process.stdout.write(require("fs").readFileSync("/proc/1/status", "utf8"));`;
+
+const write = `require("fs").writeFileSync("/app/new", "");`;

@@ -1,10 +1,10 @@
 /** scripts/release/images.sh with stand-ins for docker and cosign: what is built, pushed and signed, in which order. */
-import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect, it } from "vitest";
 import { version } from "../../../src/version.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
+import { runSync } from "../../../testkit/run-program.ts";
 
 const digest = `sha256:${"0".repeat(64)}`;
 const standIns = {
@@ -19,8 +19,8 @@ echo "cosign $*" >>"$CALLS"
 };
 
 it("pushes both images for two platforms, with contents and provenance, and signs each by its digest", () => {
-  const { status, stdout, calls } = run("ghcr.io/someone", "--push");
-  expect(status).toBe(0);
+  const { exitCode, stdout, calls } = run("ghcr.io/someone", "--push");
+  expect(exitCode).toBe(0);
   const names = ["ghcr.io/someone/countersign", "ghcr.io/someone/countersign-simulator"];
   expect(stdout).toBe(names.map((name) => `${name}@${digest}\n`).join(""));
   expect(calls).toHaveLength(4);
@@ -38,8 +38,8 @@ it("pushes both images for two platforms, with contents and provenance, and sign
 
 it("pushes and signs nothing without being told to", () => {
   const folder = emptyFolder();
-  const { status, calls } = run(folder);
-  expect(status).toBe(0);
+  const { exitCode, calls } = run(folder);
+  expect(exitCode).toBe(0);
   expect(calls).toHaveLength(2);
   for (const call of calls) {
     expect(call).toContain(` --output type=oci,dest=${folder}/countersign`);
@@ -48,8 +48,8 @@ it("pushes and signs nothing without being told to", () => {
 });
 
 it("prints no digest and signs nothing when a build fails", () => {
-  const { status, stdout, calls } = run("ghcr.io/someone", "--push", { docker: "#!/bin/sh\nexit 3\n" });
-  expect({ status, stdout, calls }).toEqual({ status: 3, stdout: "", calls: [] });
+  const { exitCode, stdout, calls } = run("ghcr.io/someone", "--push", { docker: "#!/bin/sh\nexit 3\n" });
+  expect({ exitCode, stdout, calls }).toEqual({ exitCode: 3, stdout: "", calls: [] });
 });
 
 function run(prefix: string, option?: string, others: Partial<typeof standIns> = {}) {
@@ -62,6 +62,6 @@ function run(prefix: string, option?: string, others: Partial<typeof standIns> =
   const args = [prefix, ...(option === undefined ? [] : [option])];
   const path = [folder, process.env["PATH"]].join(delimiter);
   const env = { ...process.env, PATH: path, CALLS: record };
-  const { status, stdout } = spawnSync("scripts/release/images.sh", args, { encoding: "utf8", env });
-  return { status, stdout, calls: readFileSync(record, "utf8").split("\n").filter(Boolean) };
+  const { exitCode, stdout } = runSync("scripts/release/images.sh", args, { env });
+  return { exitCode, stdout, calls: readFileSync(record, "utf8").split("\n").filter(Boolean) };
 }

@@ -6,7 +6,7 @@ import { startPod } from "../../promises/reload/pod.ts";
 import { openCharts, set, setJson, values } from "./charts.ts";
 import { mounted, secretsOf } from "./fake-secrets.ts";
 import { isOfHook, type Manifest, ofKind, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
-import { type Ran, run, withTools } from "./tools.ts";
+import { run, withTools } from "./tools.ts";
 
 // What the chart has Helm run: `countersign check` before a configuration reaches a pod, and `helm test`. There is no cluster
 // here: the built command gets the very arguments, configuration and Secrets that the pod would have.
@@ -21,7 +21,7 @@ const configurationsOf = (objects: readonly Manifest[]) => {
 };
 
 /** Does what the check's pod does: its arguments, its ConfigMap and its Secrets, in a folder instead of a container. */
-function runCheck(objects: readonly Manifest[], edit = (text: string) => text): Ran {
+function runCheck(objects: readonly Manifest[], edit = (text: string) => text) {
   const folder = emptyFolder();
   const pod = podOf(objects, "Job");
   const volumeOf = new Map(pod.spec.volumes.map((volume: Manifest) => [volume.name, volume]));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { type Manifest, parse } from "./manifests.ts";
-import { isThere, type Ran, run, succeed } from "./tools.ts";
+import { isThere, run, succeed } from "./tools.ts";
 
 const file = (path: string) => ["--values", path];
 
@@ -40,6 +40,6 @@ export function openCharts() {
     render,
     objects: (chart: string, args: readonly string[] = []): Manifest[] => parse(render(chart, args)),
     /** The sentence that rendering fails with. */
-    refusal: (chart: string, args: readonly string[] = []): Ran => run("helm", template(chart, args)),
+    refusal: (chart: string, args: readonly string[] = []) => run("helm", template(chart, args)),
   };
 }

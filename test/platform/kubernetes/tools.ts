@@ -1,8 +1,8 @@
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { it, type TestAPI } from "vitest";
 import { isCertain } from "../../../testkit/left-out.ts";
+import { type Ended, runSync } from "../../../testkit/run-program.ts";
 
 // What scripts/kubernetes-tools.sh has made, or else what is on PATH.
 
@@ -24,16 +24,9 @@ const trials = {
 
 export type Tool = keyof typeof trials;
 
-export interface Ran {
-  readonly exitCode: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs a program to its end, with our tools on its PATH. */
-export function run(command: string, args: readonly string[], input = ""): Ran {
-  const { status, stdout, stderr } = spawnSync(command, args, { env, input, encoding: "utf8", maxBuffer: 2 ** 26 });
-  return { exitCode: status, stdout, stderr };
+export function run(command: string, args: readonly string[], input = ""): Ended {
+  return runSync(command, args, { env, input });
 }
 
 /** What a program wrote that had to succeed. */

@@ -8,7 +8,7 @@ import { run } from "./tools.ts";
 
 /** What came of typing a page's commands. */
 export interface Typed {
-  readonly exitCode: number | null;
+  readonly exitCode: number | string;
   readonly stderr: string;
   /** What a cluster would have got, in this order. */
   readonly objects: readonly Manifest[];
