@@ -2,10 +2,11 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
+import type { SimulatedSite } from "../../simulator/src/service/sites.ts";
 import { call } from "../../testkit/call.ts";
-import { Children, type Serving } from "../../testkit/processes.ts";
+import { ConfigWriter, sandboxConfig } from "../../testkit/config-writer.ts";
+import { Children, type Serving, startServing } from "../../testkit/processes.ts";
 import type { Options } from "./options.ts";
-import { site, startProxy } from "./proxy.ts";
 import type { Load, Stretch } from "./stretch.ts";
 
 /** A stretch of load, and what was seen from beside it. */
@@ -17,6 +18,12 @@ export interface Measured extends Stretch {
   /** Orders that the service has created meanwhile. */
   readonly created: number;
 }
+
+/** It signs, so that no authorization server has a part in it; the secret is made up and public. */
+const site: SimulatedSite = {
+  identifier: "S1000000003",
+  keys: [{ identifier: "K2000000001", secret: "example-api-secret-of-the-bench" }],
+};
 
 const timesOfPeak = [1, 2, 10] as const;
 const askLiveEveryMs = 50;
@@ -53,6 +60,16 @@ export async function measure(options: Options, onMeasured: (measured: Measured)
     await children.endAll();
     await simulator.stop();
   }
+}
+
+/** The built command, with a limit on what it has in flight. Its folder goes away with this process. */
+function startProxy(children: Children, baseUrl: string, inFlight: number): Promise<Serving> {
+  const writer = new ConfigWriter("overload");
+  const sandbox = { baseUrl, authUrl: "http://127.0.0.1:1", sites: writer.sites([site]) };
+  const limits = { inFlightPerEnvironment: inFlight, connections: 10_000 };
+  const writeConfig = (port: number) =>
+    writer.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`], sandbox, { limits }));
+  return startServing({ children, writeConfig, onLine: () => {} });
 }
 
 interface Parts {

@@ -1,6 +1,8 @@
+/** What the benchmarks print is what they measure, and what they measure does its work. */
 import { expect, it } from "vitest";
 import { isSigned, order, signOrder } from "../../bench/http/job.mjs";
 import { drawSvg, formatTable, sumUp } from "../../bench/http/report.ts";
+import { operations } from "../../bench/micro/operations.ts";
 
 const round = (cpuUs: number) => {
   const idle = { idleRssMiB: 7, idleCpuPercent: 0.08 };
@@ -25,4 +27,8 @@ it("counts only an order that was signed after it was completed", () => {
   expect(isSigned(signed)).toBe(true);
   expect(isSigned(signed.replace("123.40", "123.41"))).toBe(false);
   expect(isSigned(order)).toBe(false);
+});
+
+it.each(operations)("a piece of an order's way: $name", async ({ open }) => {
+  expect(await open()()).toBeUndefined();
 });
