@@ -22,84 +22,87 @@ const listeners = (...changes: readonly object[]) =>
 const policy = (more: object) => setJson("gateway.networkPolicy", { enabled: true, ...more });
 const budget = (most: string) =>
   set(`gateway.podDisruptionBudget.enabled=true,gateway.podDisruptionBudget.maxUnavailable=${most}`);
-const scaled = (more: string) => set(`gateway.autoscaling.enabled=true,gateway.${more}`);
+const scaled = (more: string) => set(`gateway.autoscaling.enabled=true,${more}`);
 const bound = (bind: string, environment: string) =>
   set(`config.listeners[0].bind=${bind},config.listeners[0].environment=${environment}`);
 const alert = (exception: string) => set(`rules.alerts.${exception}`);
 
+type Row = readonly [why: string, args: readonly string[], says: string];
+
+/** Rows whose arguments come behind these. */
+const behind = (common: readonly string[], rows: readonly Row[]) =>
+  rows.map(([why, args, says]): Row => [why, [...common, ...args], says]);
+
 describe("rendering fails", () => {
-  test.each<[why: string, args: readonly string[], says: string]>([
+  test.each<Row>([
     ["without environments", set("config.tokens.cache=memory"), "set config.environments: for each"],
-    ["without tokens.cache", [...sidecar, ...setJson("config.tokens", {})], "set config.tokens.cache: redis"],
-    ["without listeners", [...gateway, ...set("gateway.listeners=null")], "set gateway.listeners: for each"],
-    [
-      "without callers",
-      [...plain, ...listeners({ callers: undefined })],
-      "set callers of gateway.listeners for sandbox",
-    ],
-    ["with a gateway's listeners elsewhere", [...gateway, ...bound(":1", "sandbox")], "instead of config.listeners"],
-    [
-      "with no word on which environment is called where",
-      [...gateway, ...set("mode=sidecar")],
-      "(production, sandbox)",
-    ],
-    ["for a key that there is not", [...sidecar, ...set("config.timeout=1s")], "'timeout' not allowed"],
-    ["for what the chart decides", [...sidecar, ...set("config.admin.bind=:1")], "'admin' not allowed"],
-    ["for a value that the chart does not have", [...sidecar, ...set("sidecars=1")], "'sidecars' not allowed"],
-    ["for a secret from nowhere", [...sidecar, ...set("secrets[0].secretName=null")], "secrets/0"],
-
-    [
-      "for an alert that there is not",
-      [...everything, ...alert("CountersignRedis.enabled=false")],
-      "CountersignRedis,",
-    ],
-    ["for a key that alerts have not", [...everything, ...alert("CountersignRedisDown.expr=1")], "expr"],
-    ["for an alert after a time that is none", [...everything, ...alert("CountersignRedisDown.for=soon")], "for"],
-
-    ["for no environment", [...plain, ...listeners({}, { port: 8081, environment: "production" })], "add production"],
-    [
-      "for a sidecar's listener of none",
-      [...plain, ...set("mode=sidecar"), ...bound("127.0.0.1:1", "production")],
-      "add production, which a listener is for",
-    ],
-    ["for a port twice", [...plain, ...listeners({}, {}, { port: 8081 })], "a port of its own, not 8080, 8080, 8081"],
-    [
-      "for more pods than may be",
-      [...plain, ...scaled("autoscaling.minReplicas=11")],
-      "no fewer pods than minReplicas, 11",
-    ],
-    [
-      "for nothing to measure by",
-      [...plain, ...set("gateway.autoscaling.enabled=true,resources.requests.cpu=null")],
-      "set resources.requests.cpu",
-    ],
-    ["for a disruption budget of 0", [...plain, ...budget("0")], "to 1 or more: with 0 no node"],
-    ["for a disruption budget of 0%", [...plain, ...budget("0%")], "to 1 or more: with 0% no node"],
-    ...["2", "3", "51%", "100%"].map((most): [string, readonly string[], string] => [
-      `for a disruption budget of ${most} where there are two pods`,
-      [...plain, ...budget(most), ...set("gateway.replicas=2")],
-      `to fewer than the 2 pods: with ${most} all may be away together`,
+    ...behind(sidecar, [
+      ["without tokens.cache", setJson("config.tokens", {}), "set config.tokens.cache: redis"],
+      ["for a key that the configuration does not have", set("config.timeout=1s"), "'timeout' not allowed"],
+      ["for what the chart decides", set("config.admin.bind=:1"), "'admin' not allowed"],
+      ["for a value that the chart does not have", set("sidecars=1"), "'sidecars' not allowed"],
+      ["for a secret from nowhere", set("secrets[0].secretName=null"), "secrets/0"],
     ]),
-    [
-      "for a budget of all pods",
-      [...plain, ...budget("3"), ...scaled("autoscaling.minReplicas=3")],
-      "fewer than the 3 pods",
-    ],
-    ["for a disruption budget that is no number", [...plain, ...budget("some")], "maxUnavailable"],
-    [
-      "for a way to spread that there is not",
-      [...plain, ...set("gateway.spread.zones=always")],
-      "gateway/spread/zones",
-    ],
-    [
-      "for a scaling policy without a period",
-      [...plain, ...set("gateway.autoscaling.behavior.scaleUp.policies[0].type=Pods")],
-      "scaleUp/policies",
-    ],
-    ...["callers", "metrics"].map((peers): [string, readonly string[], string] => [
-      `for a NetworkPolicy whose ${peers} are all`,
-      [...plain, ...policy({ [peers]: null })],
-      "name peers in gateway.networkPolicy.callers",
+    ...behind(gateway, [
+      ["as a gateway without listeners", set("gateway.listeners=null"), "set gateway.listeners: for each"],
+      ["as a gateway with listeners in its configuration", bound(":1", "sandbox"), "instead of config.listeners"],
+      ["with two environments, and no word on which is called where", set("mode=sidecar"), "(production, sandbox)"],
+    ]),
+    ...behind(everything, [
+      ["for an alert that there is not", alert("CountersignRedis.enabled=false"), "CountersignRedis,"],
+      ["for a key that alerts have not", alert("CountersignRedisDown.expr=1"), "expr"],
+      ["for an alert after a time that is none", alert("CountersignRedisDown.for=soon"), "for"],
+    ]),
+    ...behind(plain, [
+      [
+        "as a gateway without callers",
+        listeners({ callers: undefined }),
+        "set callers of gateway.listeners for sandbox",
+      ],
+      ["for a listener of no environment", listeners({}, { port: 8081, environment: "production" }), "add production"],
+      [
+        "for a sidecar's listener of none",
+        [...set("mode=sidecar"), ...bound("127.0.0.1:1", "production")],
+        "add production, which a listener is for",
+      ],
+      ["for two listeners on one port", listeners({}, {}, { port: 8081 }), "a port of its own, not 8080, 8080, 8081"],
+      [
+        "for more pods than there may be",
+        scaled("gateway.autoscaling.minReplicas=11"),
+        "no fewer pods than minReplicas, 11",
+      ],
+      ["for nothing to measure by", scaled("resources.requests.cpu=null"), "set resources.requests.cpu"],
+      ["for a disruption budget of 0", budget("0"), "to 1 or more: with 0 no node"],
+      ["for a disruption budget of 0%", budget("0%"), "to 1 or more: with 0% no node"],
+      ...["2", "3", "51%", "100%"].map(
+        (most): Row => [
+          `for a disruption budget of ${most} where there are two pods`,
+          [...budget(most), ...set("gateway.replicas=2")],
+          `to fewer than the 2 pods: with ${most} all may be away together`,
+        ],
+      ),
+      [
+        "for a budget of all pods",
+        [...budget("3"), ...scaled("gateway.autoscaling.minReplicas=3")],
+        "fewer than the 3 pods",
+      ],
+      ["for a disruption budget that is no number", budget("some"), "maxUnavailable"],
+      ["for a way to spread that there is not", set("gateway.spread.zones=always"), "gateway/spread/zones"],
+      [
+        "for a scaling policy without a period",
+        set("gateway.autoscaling.behavior.scaleUp.policies[0].type=Pods"),
+        "scaleUp/policies",
+      ],
+      [
+        "for a NetworkPolicy whose callers are all",
+        policy({ callers: null }),
+        "name peers in gateway.networkPolicy.callers",
+      ],
+      [
+        "for a NetworkPolicy whose scrapers are all",
+        policy({ metrics: null }),
+        "name peers in gateway.networkPolicy.callers",
+      ],
     ]),
   ])("%s", (_, args, says) => {
     const { exitCode, stdout, stderr } = charts.refusal("countersign", args);
