@@ -9,25 +9,12 @@ const defaultKey = key.replace(" } }", " }, default: true }");
 const rotating = (entry: string) => inSite3(`alsoVerifyWith: [ ${entry} ]`).replace(key, `${defaultKey}${spare}`);
 
 const verifying = `${site3}.alsoVerifyWith[0]`;
-const refusals = [
-  fault("a key that the site does not have", rotating("{ key: K2000000009, until: 2099-12-31 }"), [
-    `${verifying}.key`,
-    /no such key/,
-    /one of its keys/,
-  ]),
-  fault("the default key", rotating("{ key: K2000000001, until: 2099-12-31 }"), [
-    `${verifying}.key`,
-    /anyway/,
-    /another key/,
-  ]),
-  fault("a day that there is not", rotating("{ key: K2000000002, until: 2099-02-30 }"), [
-    `${verifying}.until`,
-    /no day/,
-    /2026-12-31/,
-  ]),
-  fault("no end", rotating("{ key: K2000000002 }"), [`${verifying}.until`, /missing|required/, /./]),
-];
-itRefuses("keys that cannot verify", refusals);
+itRefuses("keys that cannot verify", [
+  fault(rotating("{ key: K2000000009, until: 2099-12-31 }"), `${verifying}.key: no such key … one of its keys`),
+  fault(rotating("{ key: K2000000001, until: 2099-12-31 }"), `${verifying}.key: anyway … another key`),
+  fault(rotating("{ key: K2000000002, until: 2099-02-30 }"), `${verifying}.until: no day … 2026-12-31`),
+  fault(rotating("{ key: K2000000002 }"), `${verifying}.until: missing`),
+]);
 
 test("a key verifies to the end of its last day, in UTC", async () => {
   const until = "2026-11-22";

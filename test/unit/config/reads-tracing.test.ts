@@ -9,46 +9,29 @@ const collector = "https://collector.example:4318/v1/traces";
 const tracing = (otlp: string, more = "") => atTheEnd(`tracing: { otlp: { ${otlp} }${more} }`);
 const to = (endpoint: string) => `endpoint: "${endpoint}"`;
 
-const refusals = [
+itRefuses("tracing that cannot work", [
   fault(
-    "a collector without a path, as OTEL_EXPORTER_OTLP_ENDPOINT has it",
     tracing(to("https://collector.example:4318")),
-    ["tracing.otlp.endpoint", /no path/, /https:\/\/collector\.example:4318\/v1\/traces/],
+    "tracing.otlp.endpoint: no path … https://collector.example:4318/v1/traces",
   ),
-  fault("an endpoint of gRPC", tracing(to("grpc://collector.example:4317")), [
-    "tracing.otlp.endpoint",
-    /cannot be read/,
-    /http:\/\/ or https:\/\//,
-  ]),
+  fault(tracing(to("grpc://collector.example:4317")), "tracing.otlp.endpoint: cannot be read … http:// or https://"),
   fault(
-    "a header that each export has anyway",
     tracing(`${to(collector)}, headers: { Content-Type: { file: DIR/main } }`),
-    ["tracing.otlp.headers.Content-Type", /set by Countersign/, /remove it/],
+    "tracing.otlp.headers.Content-Type: set by Countersign … remove it",
   ),
   fault(
-    "one header twice",
     tracing(`${to(collector)}, headers: { x-key: { file: DIR/main }, X-Key: { file: DIR/green } }`),
-    ["tracing.otlp.headers.X-Key", /twice/, /one of them/],
+    "tracing.otlp.headers.X-Key: twice … one of them",
   ),
   fault(
-    "a header that would be two lines",
     tracing(`${to(collector)}, headers: { x-key: { file: DIR/lines } }`),
-    ["tracing.otlp.headers.x-key", /no value of a header/, /alone/],
-    { files: { lines: "canary-one-line\r\nX-Other: canary" } },
+    "tracing.otlp.headers.x-key: no value of a header … alone",
+    { lines: "canary-one-line\r\nX-Other: canary" },
   ),
-  fault("a header's value in the file itself", tracing(`${to(collector)}, headers: { x-key: canary-written-here }`), [
-    "tracing.otlp.headers.x-key",
-    /./,
-    /file/,
-  ]),
-  fault("a share above 1", tracing(to(collector), ", sampleRatio: 1.5"), ["tracing.sampleRatio", /./, /1/]),
-  fault("a way of passing traceparent on that there is not", tracing(to(collector), ", propagate: sometimes"), [
-    "tracing.propagate",
-    /./,
-    /callers/,
-  ]),
-];
-itRefuses("tracing that cannot work", refusals);
+  fault(tracing(`${to(collector)}, headers: { x-key: canary-written-here }`), "tracing.otlp.headers.x-key: file"),
+  fault(tracing(to(collector), ", sampleRatio: 1.5"), "tracing.sampleRatio: 1"),
+  fault(tracing(to(collector), ", propagate: sometimes"), "tracing.propagate: callers"),
+]);
 
 async function load(yaml: string, env: Record<string, string> = {}) {
   const loaded = await new ConfigFolder().loadSound(yaml, { env });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { authority, clientKey, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, edited, production } from "../../../testkit/config-folder.ts";
-import { fault, itRefuses, listener, type Said } from "./refusal.ts";
+import { fault, itRefuses, listener } from "./refusal.ts";
 
 const loopback = '"127.0.0.1:7411"';
 const mtls = ", mtls: { caFile: ca, certFile: cert, keyFile: key }";
@@ -92,173 +92,82 @@ const ofAll = "listeners[0].callers";
 const payments = `${ofAll}.payments`;
 const token = `${payments}.token`;
 const ofPayments = (settings: string) => `{ payments: { ${settings} } }`;
-const refusal = (what: string, callers: string, said: Said, more = "", changed: Partial<typeof files> = {}) =>
-  fault(what, here(line(callers, more)), said, { files: changed });
-const withToken = (what: string, written: string, message: RegExp, fix: RegExp) =>
-  refusal(what, ofPayments(`token: ${written}`), [token, message, fix]);
+const refusal = (callers: string, said: string, more = "", changed: Partial<typeof files> = {}) =>
+  fault(here(line(callers, more)), said, { ...files, ...changed });
+const withToken = (written: string, said: string) => refusal(ofPayments(`token: ${written}`), `${token}: ${said}`);
+const withRight = (written: string, said: string) =>
+  refusal(ofPayments(`${byToken}, ${written}`), `${payments}.${said}`);
+const withName = (name: string, said: string) =>
+  refusal(ofPayments(`certificate: "${name}"`), `${payments}.certificate: ${said} … write`, mtls);
 /** With this in the token's file. */
-const holding = (what: string, main: string, message: RegExp, fix: RegExp) =>
-  fault(what, here(line(ofPayments(byToken))), [token, message, fix], { files: { main } });
+const holding = (main: string, said: string) => fault(here(line(ofPayments(byToken))), `${token}: ${said}`, { main });
 
-itRefuses(
-  "callers that are not known well enough",
-  [
-    refusal("no caller", "{}", [ofAll, /there is no caller/, /add one/]),
-    refusal("a caller that nothing proves", ofPayments("sites: [S1000000001]"), [
-      payments,
-      /nothing proves/,
-      /add token/,
-    ]),
-    refusal(
-      "the same with mtls",
-      ofPayments("sites: [S1000000001]"),
-      [payments, /nothing proves/, /certificate/],
-      mtls,
-    ),
-    refusal("a token with mtls", ofPayments(byToken), [token, /with a certificate/, /certificate/], mtls),
-    refusal("a certificate without mtls", ofPayments(byName), [`${payments}.certificate`, /nothing asks/, /add mtls/]),
-    refusal("mtls for anyone", "anyone", ["listeners[0].mtls", /callers that have names/, /NAME/], mtls),
-    refusal("a list of tokens", "{ tokens: [ { file: DIR/main } ] }", [`${ofAll}.tokens`, /must be a mapping/, /./]),
-    refusal(
-      "a listener's certificate without its key",
-      ofPayments(byName),
-      ["listeners[0].mtls.keyFile", /missing/, /./],
-      ", mtls: { caFile: ca, certFile: cert }",
-    ),
-    refusal(
-      "an authority that is no certificate",
-      ofPayments(byName),
-      ["listeners[0].mtls.caFile", /no certificate/, /PEM/],
-      mtls,
-      { ca: serverKey },
-    ),
-    withToken("a file that is not there", "{ file: DIR/nothing }", /ENOENT/, /create/),
-    withToken("a token in plain text", "canary-token-in-plain-text", /never written into/, /file/),
-    withToken("a token in a list of texts", "[canary-token-in-plain-text]", /where the secret is/, /file/),
-    withToken("no token in a list", "[]", /./, /./),
-    holding("an empty token", "\n", /empty/, /put it/),
-    holding("a short token", "canary-15-bytes", /shorter than 16/, /keygen/),
-    ...[
-      "canary of several words",
-      "canary-\u00fcmlaut-of-length",
-      "canary-of-two-lines\n\n",
-      "canary=in=the=middle",
-    ].map((main) => holding(`a token that cannot be sent: ${JSON.stringify(main)}`, main, /RFC 6750/, /keygen/)),
-    refusal("a misspelt key", ofPayments(`${byToken}, site: [S1000000001]`), [
-      `${payments}.site`,
-      /no key site/,
-      /mean sites/,
-    ]),
-    {
-      ...refusal("several misspelt keys", "{ payments: { tokn: 1, sitez: 2 }, b: { rate: 3 } }", [
-        `${payments}.sitez`,
-        /no key sitez/,
-        /sites/,
-      ]),
-      count: 3,
-    },
-    refusal("a name that no metric can have", `{ "pay ments": { ${byToken} } }`, [
-      `${ofAll}.pay ments`,
-      /called so/,
-      /1 to 64/,
-    ]),
-    ...(
-      [
-        ["a rate of nothing", "requestsPerSecond", "0", /less than 0.01/, /0.01/],
-        ["a site of nobody", "sites[0]", "[S1000000004]", /no site S1000000004/, /did you mean S100000000/],
-        [
-          "an unknown operation",
-          "operations[0]",
-          "[creat_order]",
-          /no operation creat_order/,
-          /did you mean create_order/,
-        ],
-        ["no site at all", "sites", "[]", /empty/, /./],
-      ] as const
-    ).map(([what, place, written, message, fix]) =>
-      refusal(what, ofPayments(`${byToken}, ${place.replace("[0]", "")}: ${written}`), [
-        `${payments}.${place}`,
-        message,
-        fix,
-      ]),
-    ),
-  ],
-  files,
-);
+const misspelt = "{ payments: { tokn: 1, sitez: 2 }, b: { rate: 3 } }";
 
-const names = [
-  ["a pattern", "spiffe://prod.example/*", /pattern/],
-  ["a wildcard", "*.example", /pattern/],
-  ["a trust domain", "spiffe://prod.example", /no SPIFFE ID/],
-  ["a SPIFFE ID with a slash at its end", `${spiffe}/`, /no SPIFFE ID/],
-  ["a SPIFFE ID in capitals", "SPIFFE://prod.example/a", /no SPIFFE ID/],
-  ["an address", "10.0.0.1", /address/],
-  ["a common name", "Payments Service", /right form|cannot be read/],
-  ["a quote, which would be read as two names", `urn:a\\"`, /right form|cannot be read/],
-] as const;
+itRefuses("callers that are not known well enough", [
+  refusal("{}", `${ofAll}: there is no caller … add one`),
+  refusal(ofPayments("sites: [S1000000001]"), `${payments}: nothing proves … add token`),
+  refusal(ofPayments("sites: [S1000000001]"), `${payments}: nothing proves … certificate`, mtls),
+  refusal(ofPayments(byToken), `${token}: with a certificate … certificate`, mtls),
+  refusal(ofPayments(byName), `${payments}.certificate: nothing asks … add mtls`),
+  refusal("anyone", "listeners[0].mtls: callers that have names … NAME", mtls),
+  refusal("{ tokens: [ { file: DIR/main } ] }", `${ofAll}.tokens: must be a mapping`),
+  refusal(ofPayments(byName), "listeners[0].mtls.keyFile: missing", ", mtls: { caFile: ca, certFile: cert }"),
+  refusal(ofPayments(byName), "listeners[0].mtls.caFile: no certificate … PEM", mtls, { ca: serverKey }),
+  withToken("{ file: DIR/nothing }", "ENOENT … create"),
+  withToken("canary-token-in-plain-text", "never written into … file"),
+  withToken("[canary-token-in-plain-text]", "where the secret is … file"),
+  withToken("[]", "empty"),
+  holding("\n", "empty … put it"),
+  holding("canary-15-bytes", "shorter than 16 … keygen"),
+  holding("canary of several words", "RFC 6750 … keygen"),
+  holding("canary-\u00fcmlaut-of-length", "RFC 6750 … keygen"),
+  holding("canary-of-two-lines\n\n", "RFC 6750 … keygen"),
+  holding("canary=in=the=middle", "RFC 6750 … keygen"),
+  withRight("site: [S1000000001]", "site: no key site … mean sites"),
+  { ...refusal(misspelt, `${payments}.sitez: no key sitez … sites`), count: 3 },
+  refusal(`{ "pay ments": { ${byToken} } }`, `${ofAll}.pay ments: called so … 1 to 64`),
+  withRight("requestsPerSecond: 0", "requestsPerSecond: less than 0.01 … 0.01"),
+  withRight("sites: [S1000000004]", "sites[0]: no site S1000000004 … did you mean S100000000"),
+  withRight("operations: [creat_order]", "operations[0]: no operation creat_order … did you mean create_order"),
+  withRight("sites: []", "sites: empty"),
+]);
 
-itRefuses(
-  "names that no certificate is known by",
-  names.map(([what, name, message]) =>
-    refusal(what, ofPayments(`certificate: "${name}"`), [`${payments}.certificate`, message, /write/], mtls),
-  ),
-  files,
-);
+itRefuses("names that no certificate is known by", [
+  withName("spiffe://prod.example/*", "pattern"),
+  withName("*.example", "pattern"),
+  withName("spiffe://prod.example", "no SPIFFE ID"),
+  withName(`${spiffe}/`, "no SPIFFE ID"),
+  withName("SPIFFE://prod.example/a", "no SPIFFE ID"),
+  withName("10.0.0.1", "address"),
+  withName("Payments Service", "cannot be read"),
+  // A quote would be read as two names.
+  withName('urn:a\\"', "cannot be read"),
+]);
 
 const twice = (first: string, second: string, environment = "sandbox") =>
   here(`${line(ofPayments(first))}${line(second, "", '":7414"', environment)}`);
 
-itRefuses(
-  "callers that cannot be told apart",
-  [
-    refusal("one token for two", `{ payments: { ${byToken} }, b: { token: { file: DIR/copy } } }`, [
-      `${ofAll}.b.token`,
-      /same caller token is at listeners\[0\].callers.payments.token/,
-      /of its own/,
-    ]),
-    refusal("one token twice", ofPayments("token: [ { file: DIR/main }, { file: DIR/copy } ]"), [
-      `${token}[1]`,
-      /already/,
-      /another/,
-    ]),
-    refusal(
-      "one certificate for two",
-      "{ a: { certificate: pay.example }, b: { certificate: PAY.example } }",
-      [`${ofAll}.b.certificate`, /callers\.a\.certificate/, /of its own/],
-      mtls,
-    ),
-    refusal(
-      "one name twice",
-      ofPayments("certificate: [pay.example, pay.example]"),
-      [`${payments}.certificate[1]`, /already/, /./],
-      mtls,
-    ),
-    fault("one token for two, at two listeners", twice(byToken, `{ b: { ${byToken} } }`), [
-      "listeners[1].callers.b.token",
-      /at listeners\[0\]/,
-      /of its own/,
-    ]),
-    fault(
-      "a name with two rates in one environment",
-      twice(`${byToken}, requestsPerSecond: 5`, ofPayments(`${byToken}, requestsPerSecond: 6`)),
-      [
-        "listeners[1].callers.payments.requestsPerSecond",
-        /another rate at listeners\[0\].callers.payments/,
-        /the same at both/,
-      ],
-    ),
-    fault(
-      "a token that opens another environment",
-      `${twice(byToken, ofPayments(byToken), "production")}${production.replace("DIR/main", "DIR/green")}`,
-      ["listeners[1].callers.payments.token", /also environment sandbox's/, /environment production its own/],
-    ),
-    refusal(
-      "a certificate with another's key",
-      ofPayments(byName),
-      ["listeners[0].mtls.keyFile", /not the certificate's/, /certFile/],
-      mtls,
-      { key: clientKey },
-    ),
-  ],
-  files,
-);
+itRefuses("callers that cannot be told apart", [
+  refusal(
+    `{ payments: { ${byToken} }, b: { token: { file: DIR/copy } } }`,
+    `${ofAll}.b.token: same caller token is at ${token} … of its own`,
+  ),
+  refusal(ofPayments("token: [ { file: DIR/main }, { file: DIR/copy } ]"), `${token}[1]: already … another`),
+  refusal(
+    "{ a: { certificate: pay.example }, b: { certificate: PAY.example } }",
+    `${ofAll}.b.certificate: callers.a.certificate … of its own`,
+    mtls,
+  ),
+  refusal(ofPayments("certificate: [pay.example, pay.example]"), `${payments}.certificate[1]: already`, mtls),
+  fault(twice(byToken, `{ b: { ${byToken} } }`), "listeners[1].callers.b.token: at listeners[0] … of its own"),
+  fault(
+    twice(`${byToken}, requestsPerSecond: 5`, ofPayments(`${byToken}, requestsPerSecond: 6`)),
+    `listeners[1].callers.payments.requestsPerSecond: another rate at ${payments} … the same at both`,
+  ),
+  fault(
+    `${twice(byToken, ofPayments(byToken), "production")}${production.replace("DIR/main", "DIR/green")}`,
+    "listeners[1].callers.payments.token: also environment sandbox's … environment production its own",
+  ),
+  refusal(ofPayments(byName), "listeners[0].mtls.keyFile: not the certificate's … certFile", mtls, { key: clientKey }),
+]);

@@ -1,30 +1,24 @@
 import { describe, expect, test } from "vitest";
 import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 
-interface Around {
-  readonly env?: Record<string, string>;
-  readonly files?: Record<string, string>;
-  /** How many problems there are in all. */
-  readonly count?: number;
-}
-
-export type Said = readonly [path: string, message: RegExp, fix: RegExp];
-
 /** A configuration with one fault, and what must be said about it. */
-interface Refusal extends Around {
-  readonly what: string;
-  /** The line that must be named carries the comment `# here`. */
+interface Refusal {
   readonly yaml: string;
-  readonly said: Said;
+  readonly said: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+  /** How many problems there are in all. */
+  readonly count: number;
 }
 
-/** A path that begins with a dot is below the environment `sandbox`. */
-export const fault = (what: string, yaml: string, said: Said, around: Around = {}): Refusal => ({
-  what,
-  yaml,
-  said,
-  ...around,
-});
+/**
+ * @param yaml the line that must be named carries the comment `# here`
+ * @param said a place, and words of the message and of its fix in their order: `redis.url: no TLS … write rediss://`. A place
+ * that begins with a dot is below the environment `sandbox`.
+ */
+export function fault(yaml: string, said: string, files: Refusal["files"] = {}, env: Refusal["env"] = {}): Refusal {
+  return { yaml, said, files, env, count: 1 };
+}
 
 export const site1 = ".sites.S1000000001";
 export const site3 = ".sites.S1000000003";
@@ -63,18 +57,23 @@ export const at = (line: string, yaml: string): string => yaml.replace(line, () 
 export const withRedis = (settings: string): string =>
   atTheEnd(`tokens: { cache: redis }\nredis: { ${settings}, encryptionKeys: [ { file: DIR/token-key } ] }`);
 
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+function patternOf(line: number, said: string): RegExp {
+  const [, place = "", words = ""] = /^(.*?): (.*)$/.exec(said) ?? expect.unreachable(said);
+  const path = place.startsWith(".") ? `environments.sandbox${place}` : place;
+  return new RegExp(`^${line} ${escaped(path)}: .*${words.split(" … ").map(escaped).join(".*")}`, "s");
+}
+
 /** Every row is refused for its fault and for nothing else. */
-export function itRefuses(what: string, refusals: readonly Refusal[], common: Record<string, string> = {}): void {
+export function itRefuses(what: string, refusals: readonly Refusal[]): void {
   describe(`refuses ${what}`, () => {
-    test.each(refusals)("$what", async ({ yaml: text, said: [place, message, fix], env = {}, files, count = 1 }) => {
-      const path = place.startsWith(".") ? `environments.sandbox${place}` : place;
-      const folder = new ConfigFolder({ ...common, ...files });
-      const problems = await folder.problemsOf(text, { env });
-      const line = text.split("\n").findIndex((each) => each.includes("# here")) + 1;
-      expect(problems.map((problem) => [problem.path, problem.line])).toContainEqual([path, line]);
-      const problem = problems.find((each) => each.path === path && each.line === line);
-      expect(problem?.message).toMatch(message);
-      expect(problem?.fix).toMatch(fix);
+    test.each(refusals.map((each) => [each.said, each] as const))("%s", async (said, { yaml, files, env, count }) => {
+      const folder = new ConfigFolder(files);
+      const problems = await folder.problemsOf(yaml, { env });
+      const line = yaml.split("\n").findIndex((each) => each.includes("# here")) + 1;
+      const texts = problems.map(({ line, path, message, fix }) => `${line} ${path}: ${message}; ${fix}`);
+      expect(texts).toContainEqual(expect.stringMatching(patternOf(line, said)));
       expect(JSON.stringify(problems)).not.toContain("canary");
       expect(problems).toHaveLength(count);
     });

@@ -8,50 +8,22 @@ import {
 } from "../../../testkit/certificates.ts";
 import { fault, inSandbox, itRefuses } from "./refusal.ts";
 
-const tlsFiles = { ca: authority, cert: clientCertificate, key: clientKey, other: serverKey };
+const sound = { ca: authority, cert: clientCertificate, key: clientKey, other: serverKey };
+const wrong = (settings: string, said: string, files: Partial<typeof sound> = {}) =>
+  fault(inSandbox(`tls: { ${settings} }`), `.tls.${said}`, { ...sound, ...files });
 
-const tls = [
-  fault("a client certificate without its key", inSandbox("tls: { certFile: DIR/cert }"), [
-    ".tls.keyFile",
-    /no key/,
-    /keyFile/,
-  ]),
-  fault("a client key without its certificate", inSandbox("tls: { keyFile: DIR/key }"), [
-    ".tls.certFile",
-    /no certificate/,
-    /certFile/,
-  ]),
-  fault("a client key that is not the certificate's", inSandbox("tls: { certFile: DIR/cert, keyFile: DIR/other }"), [
-    ".tls.keyFile",
-    /not the certificate's/,
-    /certFile/,
-  ]),
-  fault("an authority that is not PEM", inSandbox("tls: { caFile: DIR/k1 }"), [".tls.caFile", /no certificate/, /PEM/]),
-  fault(
-    "an authority with a damaged second certificate",
-    inSandbox("tls: { caFile: DIR/ca }"),
-    [".tls.caFile", /damaged/, /PEM/],
-    { files: { ca: `${authority}${authority.replace("MIIB", "MIIX")}` } },
-  ),
-  fault(
-    "an authority whose first certificate has lost its end",
-    inSandbox("tls: { caFile: DIR/ca }"),
-    [".tls.caFile", /damaged/, /PEM/],
-    { files: { ca: `${authority.replace(/-----END.*/, "")}${authority}` } },
-  ),
-  fault(
-    "a private key that does not parse",
-    inSandbox("tls: { certFile: DIR/cert, keyFile: DIR/key }"),
-    [".tls.keyFile", /no private key/, /passphrase/],
-    { files: { key: clientKey.replace("MIGH", "MIGX") } },
-  ),
-  fault(
-    "a certificate that OpenSSL will not have",
-    inSandbox("tls: { certFile: DIR/cert, keyFile: DIR/key }"),
-    [".tls.certFile", /OpenSSL/, /too weak/],
-    { files: { cert: weakCertificate, key: weakKey } },
-  ),
-  fault("a missing authority", inSandbox("tls: { caFile: DIR/nothing }"), [".tls.caFile", /ENOENT/, /create the file/]),
-];
+const pair = "certFile: DIR/cert, keyFile: DIR/key";
+const damagedSecond = `${authority}${authority.replace("MIIB", "MIIX")}`;
+const endlessFirst = `${authority.replace(/-----END.*/, "")}${authority}`;
 
-itRefuses("broken TLS files", tls, tlsFiles);
+itRefuses("broken TLS files", [
+  wrong("certFile: DIR/cert", "keyFile: no key … keyFile"),
+  wrong("keyFile: DIR/key", "certFile: no certificate … certFile"),
+  wrong("certFile: DIR/cert, keyFile: DIR/other", "keyFile: not the certificate's … certFile"),
+  wrong("caFile: DIR/k1", "caFile: no certificate … PEM"),
+  wrong("caFile: DIR/ca", "caFile: damaged … PEM", { ca: damagedSecond }),
+  wrong("caFile: DIR/ca", "caFile: damaged … PEM", { ca: endlessFirst }),
+  wrong(pair, "keyFile: no private key … passphrase", { key: clientKey.replace("MIGH", "MIGX") }),
+  wrong(pair, "certFile: OpenSSL … too weak", { cert: weakCertificate, key: weakKey }),
+  wrong("caFile: DIR/nothing", "caFile: ENOENT … create the file"),
+]);

@@ -10,57 +10,36 @@ const withSecond = (...edits: readonly (readonly [from: string, to: string])[]):
 };
 const withKeyOfSecond = (entry: string) => `${sound}${production}        keys: [ { ${entry} } ] # here\n`;
 
-const addresses = [
+itRefuses("environments that mix", [
   fault(
-    "baseUrl and authUrl with the same origin",
     instead(authUrl, "authUrl: https://api.sandbox.example:443/login"),
-    [".authUrl", /same origin|origin of baseUrl/, /authorization server/],
+    ".authUrl: same origin … authorization server",
   ),
   fault(
-    "two environments sharing an API origin",
     withSecond(["https://api.example", "https://api.sandbox.example/other"]),
-    ["environments.production.baseUrl", /sandbox/, /own/],
+    "environments.production.baseUrl: sandbox … own",
   ),
   fault(
-    "two environments sharing a login origin",
     withSecond(["https://login.example", "https://login.sandbox.example/x"]),
-    ["environments.production.authUrl", /sandbox/, /own/],
+    "environments.production.authUrl: sandbox … own",
   ),
   fault(
-    "one environment's API at another's authorization server",
     withSecond(["https://api.example", "https://login.sandbox.example"]),
-    ["environments.production.baseUrl", /sandbox/, /own/],
+    "environments.production.baseUrl: sandbox … own",
   ),
-  fault("two environments sharing a client id", withSecond(["clientId: main-id", "clientId: blue-id"]), [
-    `${first}.credentials[0].clientId`,
-    /client id.*sandbox/,
-    /own/,
-  ]),
-  fault("two environments sharing a client secret", withSecond(["DIR/main", "DIR/blue/client-secret"]), [
-    `${first}.credentials[0].clientSecret`,
-    /secret.*sandbox/,
-    /own/,
-  ]),
   fault(
-    "two environments sharing a key identifier",
-    withKeyOfSecond("identifier: K2000000001, secret: { file: DIR/k2 }"),
-    [`${first}.keys[0].identifier`, /sandbox/, /own/],
+    withSecond(["clientId: main-id", "clientId: blue-id"]),
+    `${first}.credentials[0].clientId: client id … sandbox … own`,
   ),
-  fault("two environments sharing a key's secret", withKeyOfSecond("identifier: K9, secret: { file: DIR/k1 }"), [
-    `${first}.keys[0].secret`,
-    /secret.*sandbox/,
-    /own/,
-  ]),
-  fault("http without allowPlaintext", instead(baseUrl, "baseUrl: http://api.sandbox.example"), [
-    ".baseUrl",
-    /http/,
-    /https.*allowPlaintext/,
-  ]),
-  fault("a baseUrl with a query", instead(baseUrl, "baseUrl: https://api.sandbox.example/?a=b"), [
-    ".baseUrl",
-    /./,
-    /https?:\/\//,
-  ]),
-];
-
-itRefuses("environments that mix", addresses);
+  fault(
+    withSecond(["DIR/main", "DIR/blue/client-secret"]),
+    `${first}.credentials[0].clientSecret: secret … sandbox … own`,
+  ),
+  fault(
+    withKeyOfSecond("identifier: K2000000001, secret: { file: DIR/k2 }"),
+    `${first}.keys[0].identifier: sandbox … own`,
+  ),
+  fault(withKeyOfSecond("identifier: K9, secret: { file: DIR/k1 }"), `${first}.keys[0].secret: secret … sandbox … own`),
+  fault(instead(baseUrl, "baseUrl: http://api.sandbox.example"), ".baseUrl: http … https … allowPlaintext"),
+  fault(instead(baseUrl, "baseUrl: https://api.sandbox.example/?a=b"), ".baseUrl: https://"),
+]);

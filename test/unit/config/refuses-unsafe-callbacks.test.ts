@@ -8,76 +8,53 @@ import { atTheEnd, fault, itRefuses, key } from "./refusal.ts";
 const to = (url: string, more = "") => `application: { url: "${url}"${more} }`;
 const here = to("http://127.0.0.1:8080/callbacks");
 const listener = (text: string) => atTheEnd(`callbacks:\n  - ${text}`);
+const noPem = "{ caFile: DIR/k1, certFile: DIR/k1, keyFile: DIR/k1 }";
 const own = 'bind: "127.0.0.1:7414", environment: sandbox';
 
-const refusals = [
-  fault("an environment that does not exist", listener(`{ bind: "127.0.0.1:7414", environment: live, ${here} }`), [
-    "callbacks[0].environment",
-    /no such environment/,
-    /sandbox/,
-  ]),
+itRefuses("unsafe callbacks", [
   fault(
-    "an environment without any key",
+    listener(`{ bind: "127.0.0.1:7414", environment: live, ${here} }`),
+    "callbacks[0].environment: no such environment … sandbox",
+  ),
+  fault(
     edited([`        keys:\n${key}`, "        credentials:\n          - { name: blue, dir: DIR/blue }\n"]).concat(
       `callbacks:\n  - { ${own}, ${here} } # here\n`,
     ),
-    ["callbacks[0].environment", /no site of this environment has keys/, /add the keys/],
+    "callbacks[0].environment: no site of this environment has keys … add the keys",
   ),
-  fault("the address of a listener", listener(`{ bind: "127.0.0.1:7411", environment: sandbox, ${here} }`), [
-    "callbacks[0].bind",
-    /listeners\[0\]\.bind listens there already/,
-    /own/,
-  ]),
   fault(
-    "a listener's port at another address, though of its environment",
+    listener(`{ bind: "127.0.0.1:7411", environment: sandbox, ${here} }`),
+    "callbacks[0].bind: listeners[0].bind listens there already … own",
+  ),
+  fault(
     listener(`{ bind: "[::1]:7411", environment: sandbox, ${here} }`),
-    ["callbacks[0].bind", /listeners\[0\]\.bind/, /own/],
+    "callbacks[0].bind: listeners[0].bind … own",
   ),
-  fault("plain http beyond loopback", listener(`{ ${own}, ${to("http://app.example/callbacks")} }`), [
-    "callbacks[0].application.url",
-    /plain text/,
-    /https:\/\//,
-  ]),
   fault(
-    "an application that is the listener itself",
+    listener(`{ ${own}, ${to("http://app.example/callbacks")} }`),
+    "callbacks[0].application.url: plain text … https://",
+  ),
+  fault(
     listener(`{ ${own}, ${to("http://localhost:7414/callbacks")} }`),
-    ["callbacks[0].application.url", /leads back/, /own address/],
+    "callbacks[0].application.url: leads back … own address",
   ),
-  fault("a query in the application's URL", listener(`{ ${own}, ${to("http://127.0.0.1:8080/?a=1")} }`), [
-    "callbacks[0].application.url",
-    /cannot be read/,
-    /nothing more/,
-  ]),
-  fault("an exempt name that must be signed", listener(`{ ${own}, ${here}, exempt: [timestamp] }`), [
-    "callbacks[0].exempt[0]",
-    /timestamp must be signed/,
-    /remove/,
-  ]),
-  fault("a memory that is none", listener(`{ ${own}, ${here}, remember: 5m }`), [
-    "callbacks[0].remember",
-    /less than 1h/,
-    /to 720h/,
-  ]),
-  fault("a mode of replay that is neither", listener(`{ ${own}, ${here}, replay: off }`), [
-    "callbacks[0].replay",
-    /./,
-    /strict/,
-  ]),
-  fault("a key that does not exist", listener(`{ ${own}, ${here}, callers: anyone }`), [
-    "callbacks[0].callers",
-    /no key callers/,
-    /./,
-  ]),
-  fault("no application", listener(`{ ${own} }`), ["callbacks[0].application", /missing|required/, /./]),
   fault(
-    "a certificate that is none",
-    listener(`{ ${own}, ${here}, mtls: { caFile: DIR/k1, certFile: DIR/k1, keyFile: DIR/k1 } }`),
-    ["callbacks[0].mtls.caFile", /no certificate/, /PEM/],
-    { count: 3 },
+    listener(`{ ${own}, ${to("http://127.0.0.1:8080/?a=1")} }`),
+    "callbacks[0].application.url: cannot be read … nothing more",
   ),
-];
-
-itRefuses("unsafe callbacks", refusals);
+  fault(
+    listener(`{ ${own}, ${here}, exempt: [timestamp] }`),
+    "callbacks[0].exempt[0]: timestamp must be signed … remove",
+  ),
+  fault(listener(`{ ${own}, ${here}, remember: 5m }`), "callbacks[0].remember: less than 1h … to 720h"),
+  fault(listener(`{ ${own}, ${here}, replay: off }`), "callbacks[0].replay: strict"),
+  fault(listener(`{ ${own}, ${here}, callers: anyone }`), "callbacks[0].callers: no key callers"),
+  fault(listener(`{ ${own} }`), "callbacks[0].application: missing"),
+  {
+    ...fault(listener(`{ ${own}, ${here}, mtls: ${noPem} }`), "callbacks[0].mtls.caFile: no certificate … PEM"),
+    count: 3,
+  },
+]);
 
 async function load(yaml: string): Promise<{ config: Config; codes: unknown[] }> {
   const loaded = await new ConfigFolder().loadSound(yaml);
