@@ -3,61 +3,46 @@ import { describe, expect, test } from "vitest";
 import { formatProblems } from "../../../src/config/diagnostics.ts";
 import { explain } from "../../../src/config/explain.ts";
 import { toYaml } from "../../../src/config/files/yaml.ts";
+import type { Loaded } from "../../../src/config/load.ts";
 import { clientCertificate, clientKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, edited, sound, tokenKey } from "../../../testkit/config-folder.ts";
+import { withRedis } from "./refusal.ts";
 
 const key = "secret: { file: DIR/k1 }";
 const set = "{ name: blue, dir: DIR/blue }";
 
-describe("no secret comes out of an active configuration", () => {
-  test("by printing it", async () => {
+/** All that an active configuration may be printed as. */
+function printed(loaded: Loaded): string {
+  const explained = loaded.kind === "loaded" ? explain(loaded.config) : expect.unreachable();
+  const inspected = inspect(loaded, { depth: null, showHidden: true });
+  return [inspected, JSON.stringify(loaded), JSON.stringify(explained), toYaml(explained)].join("\n");
+}
+
+const lineOfKey = clientKey.split("\n")[1];
+
+describe("no secret comes out of an active configuration by printing", () => {
+  test("it", async () => {
     const loaded = await new ConfigFolder().loadSound(sound);
-    const { config } = loaded;
-    const everything = [
-      inspect(loaded, { depth: null, showHidden: true }),
-      JSON.stringify(loaded),
-      JSON.stringify(explain(config)),
-      toYaml(explain(config)),
-      String(config.environments.get("sandbox")?.sites.get("S1000000003")?.keys[0]?.secret),
-    ];
-    for (const text of everything) expect(text).not.toContain("canary");
+    expect(printed(loaded)).not.toContain("canary");
+    const secret = loaded.config.environments.get("sandbox")?.sites.get("S1000000003")?.keys[0]?.secret;
+    expect(String(secret)).not.toContain("canary");
   });
 
-  test("by printing one with Redis", async () => {
-    const folder = new ConfigFolder();
-    folder.write("redis-key", clientKey);
-    folder.write("redis-cert", clientCertificate);
-    const loaded = await folder.loadSound(`${sound}tokens: { cache: redis }
-redis:
-  sentinel: { name: m, nodes: ["a:1"], password: { file: DIR/green } }
-  password: { file: DIR/main }
-  tls: { certFile: redis-cert, keyFile: redis-key }
-  encryptionKeys: [ { file: DIR/token-key } ]
-`);
-    const everything = [
-      inspect(loaded, { depth: null, showHidden: true }),
-      JSON.stringify(loaded),
-      toYaml(explain(loaded.config)),
-    ];
-    const keyLine = clientKey.split("\n")[1] ?? "";
-    for (const text of everything) {
-      expect(text).not.toContain("canary");
-      expect(text).not.toContain(tokenKey);
-      expect(text).not.toContain(keyLine);
-    }
+  test("one with Redis", async () => {
+    const folder = new ConfigFolder({ "redis-key": clientKey, "redis-cert": clientCertificate });
+    const sentinel = 'sentinel: { name: m, nodes: ["a:1"], password: { file: DIR/green } }';
+    const tls = "tls: { certFile: redis-cert, keyFile: redis-key }";
+    const text = printed(await folder.loadSound(withRedis(`${sentinel}, password: { file: DIR/main }, ${tls}`)));
+    for (const secret of ["canary", tokenKey, lineOfKey]) expect(text).not.toContain(secret);
   });
-});
 
-test("no key of an assertion comes out of an active configuration by printing it", async () => {
-  const folder = new ConfigFolder();
-  folder.write("key", clientKey);
-  const byKey =
-    "{ name: a, clientId: b, privateKey: { file: DIR/key }, audience: c, token: { clientAuth: private_key_jwt } }";
-  const loaded = await folder.loadSound(edited([set, byKey]));
-  const explained = toYaml(explain(loaded.config));
-  expect(explained).toContain(`privateKey:\n              file: ${folder.path}/key\n`);
-  const everything = [inspect(loaded, { depth: null, showHidden: true }), JSON.stringify(loaded), explained];
-  for (const text of everything) expect(text).not.toContain(clientKey.split("\n")[1]);
+  test("one with the key of an assertion", async () => {
+    const folder = new ConfigFolder({ key: clientKey });
+    const byKey = "privateKey: { file: DIR/key }, audience: c, token: { clientAuth: private_key_jwt }";
+    const text = printed(await folder.loadSound(edited([set, `{ name: a, clientId: b, ${byKey} }`])));
+    expect(text).toContain(`privateKey:\n              file: ${folder.path}/key\n`);
+    expect(text).not.toContain(lineOfKey);
+  });
 });
 
 describe("no secret comes out of a refusal, wherever it was written by mistake", () => {
@@ -81,29 +66,14 @@ describe("no secret comes out of a refusal, wherever it was written by mistake",
     ["in place of the sets", edited([`credentials:\n          - ${set}`, "credentials: canary"])],
     ["in place of a site", edited(["    sites:\n", "    sites:\n      S9: canary\n"])],
     ["in a URL", edited(["https://api.sandbox.example/json-api", "https://canary:canary@api.sandbox.example"])],
-    ["in a Redis URL", `${sound}tokens: { cache: redis }\nredis: { url: "redis://:canary@cache:6379" }\n`],
-    [
-      "in a lock node's URL",
-      `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache", lockNodes: ["redis://:canary@other"] }\n`,
-    ],
-    [
-      "in a Redis URL, with characters that a URL cannot hold",
-      `${sound}tokens: { cache: redis }\nredis: { url: "redis://u:can/a?r#canary y@c" }\n`,
-    ],
-    ["in a Redis URL without a scheme", `${sound}tokens: { cache: redis }\nredis: { url: "canary@cache:6379" }\n`],
-    [
-      "in a Redis URL's query",
-      `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache?password=canary&x=canary" }\n`,
-    ],
-    [
-      "in a socket's query",
-      `${sound}tokens: { cache: redis }\nredis: { url: "unix:/run/redis.sock?password=canary" }\n`,
-    ],
-    [
-      "in a Sentinel's address",
-      `${sound}tokens: { cache: redis }\nredis: { sentinel: { name: m, nodes: [":canary@a:26379"] } }\n`,
-    ],
-    ["as a Redis password", `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache", password: canary }\n`],
+    ["in a Redis URL", withRedis('url: "redis://:canary@cache:6379"')],
+    ["in a lock node's URL", withRedis('url: "redis://cache", lockNodes: ["redis://:canary@other"]')],
+    ["in a Redis URL, with characters that a URL cannot hold", withRedis('url: "redis://u:can/a?r#canary y@c"')],
+    ["in a Redis URL without a scheme", withRedis('url: "canary@cache:6379"')],
+    ["in a Redis URL's query", withRedis('url: "redis://cache?password=canary&x=canary"')],
+    ["in a socket's query", withRedis('url: "unix:/run/redis.sock?password=canary"')],
+    ["in a Sentinel's address", withRedis('sentinel: { name: m, nodes: [":canary@a:26379"] }')],
+    ["as a Redis password", withRedis('url: "redis://cache", password: canary')],
     [
       "as an encryption key",
       `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache", encryptionKeys: [canary] }\n`,
@@ -126,9 +96,7 @@ describe("no secret comes out of a refusal, wherever it was written by mistake",
   ])("%s", async (_, name, content) => {
     const folder = new ConfigFolder();
     folder.write(name, content);
-    const problems = await folder.problemsOf(
-      `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache", encryptionKeys: [ { file: DIR/token-key } ] }\n`,
-    );
+    const problems = await folder.problemsOf(withRedis('url: "redis://cache"'));
     expect(problems).toHaveLength(1);
     expect(JSON.stringify(problems)).not.toContain("canary");
   });

@@ -10,8 +10,9 @@ const withEgress = (egress: string) => inSandbox(`egress: ${egress}`);
 const userInfo = "canary-user:canary-proxy-password";
 const inVariable = `http://${userInfo}@proxy.example:3128`;
 const path = ".egress";
+type Sound = Extract<Loaded, { kind: "loaded" }>;
 
-async function load(yaml: string, env: Record<string, string> = {}): Promise<Extract<Loaded, { kind: "loaded" }>> {
+async function load(yaml: string, env: Record<string, string> = {}): Promise<Sound> {
   const folder = new ConfigFolder();
   folder.write("auth", `${userInfo}\n`);
   folder.write("ca", authority);
@@ -20,9 +21,7 @@ async function load(yaml: string, env: Record<string, string> = {}): Promise<Ext
   return loaded;
 }
 
-const codesOf = ({ warnings }: Extract<Loaded, { kind: "loaded" }>) =>
-  warnings.map(({ code, path: at }) => `${code} ${at}`).filter((text) => text.startsWith("proxy_"));
-const egressOf = ({ config }: Extract<Loaded, { kind: "loaded" }>) => config.environments.get("sandbox")?.egress;
+const egressOf = ({ config }: Sound) => config.environments.get("sandbox")?.egress;
 
 describe("egress", () => {
   test("without it an environment has no proxy, whatever the variables say", async () => {
@@ -53,7 +52,6 @@ describe("egress", () => {
       noProxy: ["login.sandbox.example", "10.0.0.0/8"],
       tls: { caFile: expect.stringMatching(/\/ca$/) },
     });
-    expect(codesOf(loaded)).toEqual([]);
   });
 
   test("environment takes HTTPS_PROXY and NO_PROXY, the upper case first", async () => {

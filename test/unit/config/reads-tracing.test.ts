@@ -1,6 +1,5 @@
 /** Row 84, among others: what `tracing` may and may not be. */
 import { describe, expect, test } from "vitest";
-import type { Config } from "../../../src/config/config.ts";
 import { explain } from "../../../src/config/explain.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { atTheEnd, fault, itRefuses } from "./refusal.ts";
@@ -33,15 +32,10 @@ itRefuses("tracing that cannot work", [
   fault(tracing(to(collector), ", propagate: sometimes"), "tracing.propagate: callers"),
 ]);
 
-async function load(yaml: string, env: Record<string, string> = {}) {
-  const loaded = await new ConfigFolder().loadSound(yaml, { env });
-  const warnings = loaded.warnings.map(({ code, path }) => `${code} ${path}`);
-  return { config: loaded.config as Config, warnings: warnings.filter((text) => /span|otel/.test(text)) };
-}
-
 describe("tracing", () => {
   test("has defaults for all but the endpoint, and shows no header", async () => {
-    const { config } = await load(tracing(`${to(collector)}, headers: { X-Api-Key: { file: DIR/main } }`));
+    const yaml = tracing(`${to(collector)}, headers: { X-Api-Key: { file: DIR/main } }`);
+    const { config } = await new ConfigFolder().loadSound(yaml);
     expect(config.tracing).toMatchObject({
       sampleRatio: 1,
       serviceName: "countersign",
@@ -55,6 +49,6 @@ describe("tracing", () => {
   });
 
   test("is off without its section", async () => {
-    expect((await load(sound)).config.tracing).toBeUndefined();
+    expect((await new ConfigFolder().loadSound(sound)).config.tracing).toBeUndefined();
   });
 });
