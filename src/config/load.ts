@@ -1,20 +1,20 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { takeTurns } from "../model/clock.ts";
 import type { Environment, Site } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
-import { codeOf, decodeText, readFolder, readRegularFile, stampOf } from "./files/file-system.ts";
+import { decodeText, readRegularFile, stampOf } from "./files/file-system.ts";
 import type { WatchedFolder } from "./files/folder-watch.ts";
 import { digestOf, type FileDigests } from "./files/watch.ts";
 import { readDocument } from "./files/yaml.ts";
 import { checkForm } from "./form/check-form.ts";
-import type { RawConfig } from "./form/schema.ts";
+import { configSchema, type RawConfig } from "./form/schema.ts";
 import { hashConfig } from "./hash.ts";
 import { loadCallbacks } from "./rules/callbacks.ts";
 import { loadEnvironment, siteOfKeyIn } from "./rules/environments.ts";
 import { loadListeners } from "./rules/listeners.ts";
-import { type ConfigDependencies, LoadContext } from "./rules/load-context.ts";
+import { type ConfigDependencies, LoadContext, noteFiles } from "./rules/load-context.ts";
 import { loadRedis } from "./rules/redis.ts";
 import { SiteFolder } from "./rules/site-folder.ts";
 import type { EnvironmentSettings } from "./rules/token-settings.ts";
@@ -77,19 +77,7 @@ export function createLoader(path: string): Loader {
       await folder.read(settings, dirname(file), dependencies, changed);
       return folder;
     };
-    const watched = {
-      ...dependencies,
-      async readFile(path: string, mayBePipe?: boolean) {
-        try {
-          const content = await dependencies.readFile(path, mayBePipe);
-          files.set(path, digestOf(content.bytes));
-          return content;
-        } catch (error) {
-          files.set(path, codeOf(error));
-          throw error;
-        }
-      },
-    };
+    const watched = noteFiles(dependencies, files, ({ bytes }) => digestOf(bytes));
     const outcome = await loadFile(file, watched, readSites);
     folders = outcome.kind === "loaded" ? wanted : new Map([...folders, ...wanted]);
     if (outcome.kind === "loaded") {
@@ -107,18 +95,10 @@ async function loadFile(file: string, dependencies: ConfigDependencies, readSite
   if (document.yamlProblems.length > 0) return refuse(document.yamlProblems);
 
   const diagnostics = new Diagnostics(document.locate);
-  const raw = checkForm(document.value, diagnostics);
+  const raw = checkForm(document.value, configSchema, diagnostics);
   if (raw === undefined) return refuse(diagnostics.problems);
 
-  const state = {
-    dependencies,
-    folder: dirname(file),
-    diagnostics,
-    origins: new Map(),
-    uniqueValues: [],
-    clientLabels: new Map(),
-  };
-  const context = new LoadContext(state);
+  const context = LoadContext.open(dependencies, dirname(file), diagnostics);
   checkDependencies(file, context);
   const config = await buildConfig(raw, readSites, context);
   if (diagnostics.problems.length > 0) return refuse(diagnostics.problems);
@@ -251,7 +231,7 @@ async function systemDependencies(): Promise<ConfigDependencies> {
     env: process.env,
     mountPoints: await readMountPoints(),
     readFile: readRegularFile,
-    readFolder,
+    readFolder: (path) => readdir(path),
     stamp: stampOf,
   };
 }

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
-import { open, readdir, readFile, stat } from "node:fs/promises";
+import { open, readFile, stat } from "node:fs/promises";
 
 /** A file that the configuration names. */
 export interface FileContent {
@@ -20,11 +20,6 @@ const longestBytes = 16_777_216;
 export async function readRegularFile(path: string): Promise<FileContent> {
   const stats = checkStats(await stat(path));
   return { bytes: await readFile(path), mode: stats.mode & permissionBits, stamp: stampIn(stats) };
-}
-
-/** The names in a folder. */
-export async function readFolder(path: string): Promise<string[]> {
-  return await readdir(path);
 }
 
 /**

@@ -3,20 +3,17 @@ import { durationPattern } from "../../model/clock.ts";
 import { nearestName } from "../../model/names.ts";
 import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
 import { nodesAt, type SchemaNode } from "./json-schema.ts";
-import { configSchema, type RawConfig } from "./schema.ts";
 import { outOfRange } from "./values.ts";
 
-/** Reports every problem of form; returns the file's content, typed and with defaults, where there is none. */
-export function checkForm(value: unknown, diagnostics: Diagnostics): RawConfig | undefined {
-  return checkPart(value, configSchema, [], diagnostics);
-}
-
-/** The same of what stands at a path of the configuration, in a file of its own. */
-export function checkPart<Schema extends z.ZodType>(
+/**
+ * Reports every problem of form; returns the file's content, typed and with defaults, where there is none.
+ * @param base where in the configuration a file stands that holds a part of it
+ */
+export function checkForm<Schema extends z.ZodType>(
   value: unknown,
   schema: Schema,
-  base: Path,
   diagnostics: Diagnostics,
+  base: Path = [],
 ): z.output<Schema> | undefined {
   // Hardly a file has a `$` at all.
   const placeholders = JSON.stringify(value)?.includes("$") ? findPlaceholders(value, base) : [];

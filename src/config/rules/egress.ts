@@ -1,5 +1,6 @@
 import type { Address, Egress, Tls } from "../../model/environment.ts";
 import type { Secret } from "../../model/secret.ts";
+import { decodeText } from "../files/file-system.ts";
 import {
   credentialsForm,
   isDirect,
@@ -54,12 +55,9 @@ async function loadCredentials(source: SecretSource, context: LoadContext): Prom
   const content = await context.readSecret(source);
   if (content === undefined) return undefined;
   const { bytes, origin } = content;
-  if (isText(bytes) && credentialsForm.test(bytes.toString("utf8"))) return context.makeSecret(content);
+  const text = decodeText(bytes);
+  if (text !== undefined && credentialsForm.test(text)) return context.makeSecret(content);
   return context.report("this is not user:password", `put one line with user:password into ${origin}`, origin);
-}
-
-function isText(bytes: Buffer): boolean {
-  return Buffer.from(bytes.toString("utf8"), "utf8").equals(bytes);
 }
 
 /** The values of the variables are never shown. */

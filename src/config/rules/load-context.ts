@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Secret } from "../../model/secret.ts";
 import type { Diagnostics, Path, WarningCode } from "../diagnostics.ts";
-import type { FileContent } from "../files/file-system.ts";
+import { codeOf, type FileContent } from "../files/file-system.ts";
 import type { SecretSource } from "../form/fields.ts";
 import { type UniqueValue, uniqueKey } from "./uniqueness.ts";
 
@@ -33,10 +33,29 @@ export interface Content {
   readonly origin: string;
 }
 
+/** Also notes each file that is read: by its path what `noteOf` makes of the content, or why it cannot be read. */
+export function noteFiles(
+  dependencies: ConfigDependencies,
+  notes: Map<string, string>,
+  noteOf: (content: FileContent) => string,
+): ConfigDependencies {
+  const readFile: ConfigDependencies["readFile"] = async (path, mayBePipe) => {
+    try {
+      const content = await dependencies.readFile(path, mayBePipe);
+      notes.set(path, noteOf(content));
+      return content;
+    } catch (error) {
+      notes.set(path, codeOf(error));
+      throw error;
+    }
+  };
+  return { ...dependencies, readFile };
+}
+
 /** Shared by all parts of a configuration while it is loaded. */
 interface LoadState {
   readonly dependencies: ConfigDependencies;
-  /** Where relative paths begin: the configuration file's own folder. */
+  /** The configuration file's own. */
   readonly folder: string;
   readonly diagnostics: Diagnostics;
   /** Where secrets came from, for people. */
@@ -55,14 +74,30 @@ export class LoadContext {
   readonly state: LoadState;
   readonly path: Path;
 
-  constructor(state: LoadState, path: Path = []) {
+  private constructor(state: LoadState, path: Path) {
     this.state = state;
     this.path = path;
+  }
+
+  /** @param folder the configuration file's own */
+  static open(
+    dependencies: ConfigDependencies,
+    folder: string,
+    diagnostics: Diagnostics,
+    path: Path = [],
+  ): LoadContext {
+    const nothingYet = { origins: new Map(), uniqueValues: [], clientLabels: new Map() };
+    return new LoadContext({ dependencies, folder, diagnostics, ...nothingYet }, path);
   }
 
   /** A path below this one. */
   in(...path: Path): LoadContext {
     return new LoadContext(this.state, this.path.concat(path));
+  }
+
+  /** Relative paths of files begin at the configuration file. */
+  absolute(file: string): string {
+    return resolve(this.state.folder, file);
   }
 
   /** Each item of a list, with the context of its own path. */
@@ -141,7 +176,7 @@ export class LoadContext {
   async readSecretFile(file: string): Promise<Content | undefined> {
     const content = await this.readFile(file);
     if (content !== undefined && (content.mode & readableByAll) !== 0) {
-      const message = `everyone may read the secret in ${resolve(this.state.folder, file)}`;
+      const message = `everyone may read the secret in ${this.absolute(file)}`;
       this.warn("secret_readable_by_all", message, "take that away from others (chmod o-r)");
     }
     return content;
@@ -160,8 +195,7 @@ export class LoadContext {
 
   /** Whether there is such a file. One that cannot be read is there. */
   async hasFile(file: string): Promise<boolean> {
-    const { folder, dependencies } = this.state;
-    return dependencies.readFile(resolve(folder, file)).then(
+    return this.state.dependencies.readFile(this.absolute(file)).then(
       () => true,
       ({ code }: NodeJS.ErrnoException) => code !== "ENOENT",
     );
@@ -169,11 +203,10 @@ export class LoadContext {
 
   /** The whole of a file. */
   async readFile(file: string): Promise<(Content & FileContent) | undefined> {
-    const { folder, dependencies } = this.state;
-    const absolute = resolve(folder, file);
+    const absolute = this.absolute(file);
     const origin = `file ${absolute}`;
     try {
-      const content = await dependencies.readFile(absolute);
+      const content = await this.state.dependencies.readFile(absolute);
       this.warnOfMount(absolute, absolute);
       return { ...content, origin };
     } catch (error) {

@@ -3,14 +3,14 @@ import { takeTurns } from "../../model/clock.ts";
 import type { RefusedSiteFile, Site } from "../../model/environment.ts";
 import type { Secret } from "../../model/secret.ts";
 import { Diagnostics, describeProblem, formatPath, type Path, type Problem } from "../diagnostics.ts";
-import { codeOf, decodeText } from "../files/file-system.ts";
+import { decodeText } from "../files/file-system.ts";
 import type { WatchedFolder } from "../files/folder-watch.ts";
 import { readDocument, type SourceDocument } from "../files/yaml.ts";
-import { checkPart } from "../form/check-form.ts";
+import { checkForm } from "../form/check-form.ts";
 import { siteIdentifier } from "../form/fields.ts";
 import { siteInEffect } from "../form/site.ts";
 import { fingerprint, fingerprintOf } from "../hash.ts";
-import { type ConfigDependencies, LoadContext } from "./load-context.ts";
+import { type ConfigDependencies, LoadContext, noteFiles } from "./load-context.ts";
 import { asksAuthorizationServer, loadSites } from "./sites.ts";
 import type { EnvironmentSettings } from "./token-settings.ts";
 import { checkUniqueness, type UniqueValue, type UniqueValues } from "./uniqueness.ts";
@@ -109,33 +109,26 @@ export class SiteFolder {
    */
   async admit(values: UniqueValues): Promise<Admitted> {
     const rank = ({ latest, inForce }: Entry) => (latest === inForce ? 0 : inForce === undefined ? 2 : 1);
+    const byName = [...this.#entries];
     const admitted = new Map<string, SiteFile>();
-    const problems = new Map<string, readonly Problem[]>();
+    const problems = new Map<string, readonly string[]>();
     let looked = 0;
-    for (const wanted of [0, 1, 2]) {
-      for (const [name, entry] of this.#entries) {
-        if (rank(entry) !== wanted) continue;
-        looked += 1;
-        if (looked % admittedAtOnce === 0) await takeTurns();
-        const { latest, inForce } = entry;
-        const clashes = findClashes(latest, values, `${this.path}/${name}`);
-        const found = [...latest.problems, ...clashes];
-        const served = found.length === 0 ? latest : inForce;
-        if (found.length > 0) problems.set(name, found);
-        if (served === undefined || (served !== latest && findClashes(served, values, "").length > 0)) continue;
-        for (const value of served.values) values.add(value);
-        admitted.set(name, served);
-      }
+    for (const [name, { latest, inForce }] of byName.toSorted(([, a], [, b]) => rank(a) - rank(b))) {
+      looked += 1;
+      if (looked % admittedAtOnce === 0) await takeTurns();
+      const found = [...latest.problems, ...findClashes(latest, values, `${this.path}/${name}`)];
+      const served = found.length === 0 ? latest : inForce;
+      if (found.length > 0) problems.set(name, found.map(describeProblem));
+      if (served === undefined || (served !== latest && findClashes(served, values, "").length > 0)) continue;
+      for (const value of served.values) values.add(value);
+      admitted.set(name, served);
     }
     this.#admitted = admitted;
-    const inOrder = [...this.#entries.keys()];
     return {
-      files: inOrder.flatMap((name) => admitted.get(name) ?? []),
-      refused: inOrder.flatMap((name) => {
-        const found = problems.get(name);
-        return found === undefined
-          ? []
-          : [{ file: name, problems: found.map(describeProblem), isServed: admitted.has(name) }];
+      files: byName.flatMap(([name]) => admitted.get(name) ?? []),
+      refused: byName.flatMap(([file]) => {
+        const found = problems.get(file);
+        return found === undefined ? [] : [{ file, problems: found, isServed: admitted.has(file) }];
       }),
     };
   }
@@ -161,16 +154,10 @@ export class SiteFolder {
     const base = ["environments", this.#environment, "sites", identifier];
     const source: Source = { text: "", document: undefined };
     const stamps = new Map<string, string>();
-    const state = {
-      dependencies: { ...dependencies, readFile: recordStamps(dependencies, stamps) },
-      folder,
-      diagnostics: new Diagnostics(locateIn(source, base.length), path),
-      origins: new Map<Secret, string>(),
-      uniqueValues: [] as UniqueValue[],
-      clientLabels: new Map<string, string>(),
-    };
-    const { diagnostics, origins, uniqueValues: values } = state;
-    const context = new LoadContext(state, base.slice(0, -1));
+    const noted = noteFiles(dependencies, stamps, ({ stamp }) => stamp);
+    const diagnostics = new Diagnostics(locateIn(source, base.length), path);
+    const context = LoadContext.open(noted, folder, diagnostics, base.slice(0, -1));
+    const { origins, uniqueValues: values } = context.state;
     const at = context.in(identifier);
     const readSites = async (): Promise<readonly Site[]> => {
       const content = await at.readFile(path);
@@ -189,7 +176,7 @@ export class SiteFolder {
       source.document = document;
       diagnostics.problems.push(...document.yamlProblems.map((problem) => ({ ...problem, file: path })));
       if (diagnostics.problems.length > 0) return [];
-      const raw = checkPart(document.value, siteInEffect, base, diagnostics);
+      const raw = checkForm(document.value, siteInEffect, diagnostics, base);
       if (raw === undefined) return [];
       const sites = await loadSites([[identifier, raw]], settings, context);
       const isAnywhere = settings.authUrl !== undefined || settings.token?.url !== undefined;
@@ -231,11 +218,8 @@ function isSiteFile(name: string): boolean {
 
 /** Whether both hold the same sound sites, which are then the same objects for all that rests on them. */
 function areSame(one: SiteFile, other: SiteFile): boolean {
-  return (
-    one.sites.length > 0 &&
-    one.sites.length === other.sites.length &&
-    one.sites.every((site, index) => fingerprintOf(site) === fingerprintOf(other.sites[index] ?? site))
-  );
+  const all = ({ sites }: SiteFile) => sites.map(fingerprintOf).join();
+  return one.sites.length > 0 && all(one) === all(other);
 }
 
 /** A file's text, and while it is read its document: what thousands of files hold is not kept. */
@@ -257,17 +241,4 @@ function findClashes({ values }: SiteFile, others: UniqueValues, file: string): 
       ? []
       : [{ ...clash, path: formatPath(value.path), file, line: 1, column: 1, found: undefined }];
   });
-}
-
-function recordStamps({ readFile }: ConfigDependencies, stamps: Map<string, string>): ConfigDependencies["readFile"] {
-  return async (path, mayBePipe) => {
-    try {
-      const content = await readFile(path, mayBePipe);
-      stamps.set(path, content.stamp);
-      return content;
-    } catch (error) {
-      stamps.set(path, codeOf(error));
-      throw error;
-    }
-  };
 }

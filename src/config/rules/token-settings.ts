@@ -1,5 +1,4 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { resolve } from "node:path";
 import { type Address, type AssertionAuth, type ClientAuth, type Tls, tokenPath } from "../../model/environment.ts";
 import type { Secret } from "../../model/secret.ts";
 import { missingSecret } from "../form/check-form.ts";
@@ -36,7 +35,7 @@ export function checkTokenSettings(
   const { clientAuth, url } = { ...environment.token, ...raw };
   const atClientAuth = context.in("clientAuth");
   if (typeof raw.clientAuth === "object") {
-    const file = absolute(raw.clientAuth, context);
+    const file = context.absolute(raw.clientAuth.assertion.file);
     atClientAuth.in("assertion", "file").warnOfMount(file, file);
   }
   if (raw.clientAuth === "tls" && environment.tls.cert === undefined) {
@@ -84,16 +83,11 @@ export type WrittenSet = Omit<Exclude<RawCredentialSet, { dir: string }>, "clien
 /** What proves a client. */
 interface LoadedClientAuth {
   readonly clientAuth: ClientAuth;
-  readonly clientSecret: Secret | undefined;
+  readonly clientSecret?: Secret;
 }
 
 export function methodOf({ clientAuth = "post" }: RawTokenSettings): ClientAuth["method"] {
   return typeof clientAuth === "object" ? "assertion" : clientAuth;
-}
-
-/** The file is not read here: it comes and goes without a change of the configuration. */
-function absolute({ assertion }: { assertion: { file: string } }, { state }: LoadContext): string {
-  return resolve(state.folder, assertion.file);
 }
 
 /** The key of a set that says where the proof is. */
@@ -129,11 +123,11 @@ export async function loadClientAuth(
   }
   const { clientAuth: wanted = "post" } = settings;
   if (typeof wanted === "object") {
-    const file = absolute(wanted, locate("token"));
-    return { clientAuth: { method: "assertion", file }, clientSecret: undefined };
+    // The file is not read here: it comes and goes without a change of the configuration.
+    return { clientAuth: { method: "assertion", file: locate("token").absolute(wanted.assertion.file) } };
   }
   if (wanted === "tls") {
-    return environment.tls.cert === undefined ? undefined : { clientAuth: { method: wanted }, clientSecret: undefined };
+    return environment.tls.cert === undefined ? undefined : { clientAuth: { method: wanted } };
   }
   const key = needs[wanted];
   const [source, at] = [raw[key], locate(key)];
@@ -143,7 +137,7 @@ export async function loadClientAuth(
   }
   if (wanted === "private_key_jwt") {
     const clientAuth = await loadAssertionAuth(source, settings, environment, at);
-    return clientAuth && { clientAuth, clientSecret: undefined };
+    return clientAuth && { clientAuth };
   }
   const clientSecret = await at.loadSecret(source);
   return clientSecret && { clientAuth: { method: wanted }, clientSecret };

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Diagnostics } from "../../../src/config/diagnostics.ts";
 import { readDocument } from "../../../src/config/files/yaml.ts";
 import { checkForm } from "../../../src/config/form/check-form.ts";
+import { configSchema } from "../../../src/config/form/schema.ts";
 import { cpuMsOf } from "../../../testkit/cpu-time.ts";
 
 const few = 200;
@@ -16,7 +17,7 @@ const sites = (count: number, site: string) =>
 function refuse(text: string): number {
   const { value, yamlProblems, locate } = readDocument(text);
   const diagnostics = new Diagnostics(locate);
-  if (yamlProblems.length === 0) checkForm(value, diagnostics);
+  if (yamlProblems.length === 0) checkForm(value, configSchema, diagnostics);
   return yamlProblems.length + diagnostics.problems.length;
 }
 
