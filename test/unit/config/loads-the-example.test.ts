@@ -33,14 +33,6 @@ limits: { inFlightPerEnvironment: 256, connections: 1024, bodyBytes: 262144 }
 log: { level: info, upstreamHeaders: [x-request-id] }
 `;
 
-const redis = `redis:
-  url: rediss://cache:6379
-  username: countersign
-  password: { file: DIR/main }
-  lockNodes: []
-  encryptionKeys: [ { file: DIR/token-key } ]
-`;
-
 async function load(yaml: string): Promise<Config> {
   const folder = new ConfigFolder();
   folder.write("own/client-id", "own-id");
@@ -100,17 +92,6 @@ describe("the documented example", () => {
     expect(signing).toMatchObject({ auth: ["hmac"], credentials: undefined, parent: undefined });
     expect(signing?.defaultKey).toBe(signing?.keys[0]);
     expect(signing?.defaultKey?.secret.reveal()).toBe("canary-api-secret-key-one");
-  });
-
-  test("says which Redis the replicas share", async () => {
-    const { tokens } = await load(`${example.replace("cache: memory", "cache: redis")}${redis}`);
-    expect(tokens).toMatchObject({
-      cache: "redis",
-      redis: {
-        place: { kind: "standalone", node: { kind: "tcp", host: "cache", port: 6379, tls: true, db: 0 } },
-        username: "countersign",
-      },
-    });
   });
 });
 

@@ -6,7 +6,7 @@ import { toYaml } from "../../../src/config/files/yaml.ts";
 import type { Loaded } from "../../../src/config/load.ts";
 import { clientCertificate, clientKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, edited, sound, tokenKey } from "../../../testkit/config-folder.ts";
-import { withRedis } from "./refusal.ts";
+import { redisWith, withRedis } from "./refusal.ts";
 
 const key = "secret: { file: DIR/k1 }";
 const set = "{ name: blue, dir: DIR/blue }";
@@ -74,10 +74,7 @@ describe("no secret comes out of a refusal, wherever it was written by mistake",
     ["in a socket's query", withRedis('url: "unix:/run/redis.sock?password=canary"')],
     ["in a Sentinel's address", withRedis('sentinel: { name: m, nodes: [":canary@a:26379"] }')],
     ["as a Redis password", withRedis('url: "redis://cache", password: canary')],
-    [
-      "as an encryption key",
-      `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache", encryptionKeys: [canary] }\n`,
-    ],
+    ["as an encryption key", redisWith('url: "redis://cache", encryptionKeys: [canary]')],
     ["in broken YAML", edited([key, 'secret: "canary'])],
     ["behind the end of a value", edited([key, "secret: 'x' canary"])],
     ["as what is left over", `${sound}]\ncanary\n`],

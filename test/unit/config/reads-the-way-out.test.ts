@@ -9,7 +9,6 @@ import { fault, inSandbox, itRefuses, operations } from "./refusal.ts";
 const withEgress = (egress: string) => inSandbox(`egress: ${egress}`);
 const userInfo = "canary-user:canary-proxy-password";
 const inVariable = `http://${userInfo}@proxy.example:3128`;
-const path = ".egress";
 type Sound = Extract<Loaded, { kind: "loaded" }>;
 
 async function load(yaml: string, env: Record<string, string> = {}): Promise<Sound> {
@@ -79,47 +78,35 @@ describe("egress", () => {
 });
 
 const proxy = "proxy: 'http://proxy.example:3128'";
+const wrong = (egress: string, said: string, files = {}, env = {}) =>
+  fault(withEgress(egress), `.egress${said}`, files, env);
+const ofVariables = (env: Record<string, string>, said: string) => wrong("environment", said, {}, env);
+
 itRefuses("an egress that cannot work", [
-  fault(
-    withEgress("environment"),
-    `${path}: HTTPS_PROXY is not set … set it, or remove egress`,
-    {},
-    { ALL_PROXY: inVariable, HTTP_PROXY: inVariable },
-  ),
-  fault(withEgress("system"), `${path}: not known … write environment or { proxy`),
-  fault(withEgress("{ noProxy: [a] }"), `${path}.proxy: proxy is missing … http://proxy.example:3128`),
-  fault(withEgress("{ proxy: 'socks5://a:1080' }"), `${path}.proxy: cannot be read … SOCKS`),
-  fault(withEgress(`{ proxy: '${inVariable}' }`), `${path}.proxy: stand in a file … auth: { file`),
-  fault(withEgress(`{ ${proxy}, noProxy: ['10.0.0.*'] }`), `${path}.noProxy[0]: cannot be read … 10.0.0.0/8`),
-  fault(withEgress(`{ ${proxy}, auth: { file: DIR/only } }`), `${path}.auth: not user:password … one line`, {
+  ofVariables({ ALL_PROXY: inVariable, HTTP_PROXY: inVariable }, ": HTTPS_PROXY is not set … set it, or remove egress"),
+  wrong("system", ": not known … write environment or { proxy"),
+  wrong("{ noProxy: [a] }", ".proxy: proxy is missing … http://proxy.example:3128"),
+  wrong("{ proxy: 'socks5://a:1080' }", ".proxy: cannot be read … SOCKS"),
+  wrong(`{ proxy: '${inVariable}' }`, ".proxy: stand in a file … auth: { file"),
+  wrong(`{ ${proxy}, noProxy: ['10.0.0.*'] }`, ".noProxy[0]: cannot be read … 10.0.0.0/8"),
+  wrong(`{ ${proxy}, auth: { file: DIR/only } }`, ".auth: not user:password … one line", {
     only: "canary-proxy-password",
   }),
-  fault(withEgress(`{ ${proxy}, auth: { file: DIR/two } }`), `${path}.auth: not user:password … one line`, {
+  wrong(`{ ${proxy}, auth: { file: DIR/two } }`, ".auth: not user:password … one line", {
     two: "user:canary\nmore-canary\n",
   }),
-  fault(
-    withEgress(`{ ${proxy}, auth: { file: DIR/none } }`),
-    `${path}.auth: cannot be read (ENOENT) … create the file`,
-  ),
-  fault(
-    withEgress(`{ ${proxy}, auth: '${userInfo}' }`),
-    `${path}.auth: never written into the configuration … { file: `,
-  ),
-  fault(withEgress(`{ ${proxy}, tls: { caFile: DIR/ca } }`), `${path}.tls: http:// has no TLS … https`, {
+  wrong(`{ ${proxy}, auth: { file: DIR/none } }`, ".auth: cannot be read (ENOENT) … create the file"),
+  wrong(`{ ${proxy}, auth: '${userInfo}' }`, ".auth: never written into the configuration … { file: "),
+  wrong(`{ ${proxy}, tls: { caFile: DIR/ca } }`, ".tls: http:// has no TLS … https", {
     ca: authority,
   }),
-  fault(
-    withEgress("environment"),
-    `${path}: HTTPS_PROXY is not the address of an HTTP proxy … percent-encoded`,
+  wrong(
+    "environment",
+    ": HTTPS_PROXY is not the address of an HTTP proxy … percent-encoded",
     {},
     { HTTPS_PROXY: `socks5://${userInfo}@a:1` },
   ),
-  fault(
-    withEgress("environment"),
-    `${path}: no_proxy has an entry … 10.0.0.0/8`,
-    {},
-    { https_proxy: "a:1", no_proxy: "ok,10.0.0.*" },
-  ),
+  ofVariables({ https_proxy: "a:1", no_proxy: "ok,10.0.0.*" }, ": no_proxy has an entry … 10.0.0.0/8"),
 ]);
 
 test("two environments may share a proxy", async () => {

@@ -8,26 +8,21 @@ const collector = "https://collector.example:4318/v1/traces";
 const tracing = (otlp: string, more = "") => atTheEnd(`tracing: { otlp: { ${otlp} }${more} }`);
 const to = (endpoint: string) => `endpoint: "${endpoint}"`;
 
+const withHeaders = (headers: string, said: string, files = {}) =>
+  fault(tracing(`${to(collector)}, headers: { ${headers} }`), `tracing.otlp.headers.${said}`, files);
+
 itRefuses("tracing that cannot work", [
   fault(
     tracing(to("https://collector.example:4318")),
     "tracing.otlp.endpoint: no path … https://collector.example:4318/v1/traces",
   ),
   fault(tracing(to("grpc://collector.example:4317")), "tracing.otlp.endpoint: cannot be read … http:// or https://"),
-  fault(
-    tracing(`${to(collector)}, headers: { Content-Type: { file: DIR/main } }`),
-    "tracing.otlp.headers.Content-Type: set by Countersign … remove it",
-  ),
-  fault(
-    tracing(`${to(collector)}, headers: { x-key: { file: DIR/main }, X-Key: { file: DIR/green } }`),
-    "tracing.otlp.headers.X-Key: twice … one of them",
-  ),
-  fault(
-    tracing(`${to(collector)}, headers: { x-key: { file: DIR/lines } }`),
-    "tracing.otlp.headers.x-key: no value of a header … alone",
-    { lines: "canary-one-line\r\nX-Other: canary" },
-  ),
-  fault(tracing(`${to(collector)}, headers: { x-key: canary-written-here }`), "tracing.otlp.headers.x-key: file"),
+  withHeaders("Content-Type: { file: DIR/main }", "Content-Type: set by Countersign … remove it"),
+  withHeaders("x-key: { file: DIR/main }, X-Key: { file: DIR/green }", "X-Key: twice … one of them"),
+  withHeaders("x-key: { file: DIR/lines }", "x-key: no value of a header … alone", {
+    lines: "canary-one-line\r\nX-Other: canary",
+  }),
+  withHeaders("x-key: canary-written-here", "x-key: file"),
   fault(tracing(to(collector), ", sampleRatio: 1.5"), "tracing.sampleRatio: 1"),
   fault(tracing(to(collector), ", propagate: sometimes"), "tracing.propagate: callers"),
 ]);

@@ -53,9 +53,11 @@ export const atTheEnd = (added: string): string => `${sound}${added} # here\n`;
 /** The fault is in a line that is there already. */
 export const at = (line: string, yaml: string): string => yaml.replace(line, () => line.replace(/\n?$/, " # here\n"));
 
-/** Redis in use, with a sound encryption key. */
+/** Redis in use. */
+export const redisWith = (settings: string): string => atTheEnd(`tokens: { cache: redis }\nredis: { ${settings} }`);
+/** The same with a sound encryption key. */
 export const withRedis = (settings: string): string =>
-  atTheEnd(`tokens: { cache: redis }\nredis: { ${settings}, encryptionKeys: [ { file: DIR/token-key } ] }`);
+  redisWith(`${settings}, encryptionKeys: [ { file: DIR/token-key } ]`);
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 

@@ -1,44 +1,25 @@
 import { clientCertificate } from "../../../testkit/certificates.ts";
 import { tokenKey } from "../../../testkit/config-folder.ts";
-import { atTheEnd, fault, itRefuses, withRedis } from "./refusal.ts";
+import { atTheEnd, fault, itRefuses, redisWith, withRedis } from "./refusal.ts";
 
 itRefuses("Redis that cannot work", [
-  fault(
-    atTheEnd("tokens: { cache: redis }\nredis: { url: redis://cache:6379 }"),
-    "redis.encryptionKeys: encrypt … countersign keygen",
-  ),
+  fault(redisWith("url: redis://cache:6379"), "redis.encryptionKeys: encrypt … countersign keygen"),
   fault(atTheEnd("tokens: { cache: redis }"), "tokens.cache: no section redis … add redis"),
   fault(
-    atTheEnd(withRedis("url: redis://cache").split("cache: redis }\n")[1] ?? ""),
+    atTheEnd("redis: { url: redis://cache, encryptionKeys: [ { file: DIR/token-key } ] }"),
     "redis: not used while tokens.cache is memory … cache: redis",
   ),
   fault(atTheEnd("once: { ttl: 24h }"), "once: needs the Redis that replicas share … tokens: { cache: redis }"),
   fault(atTheEnd("once: { ttl: 60s }"), "once.ttl: less than 15m … from 15m"),
   fault(
-    atTheEnd("tokens: { cache: redis }\nredis: { url: redis://cache:6379, encryptionKeys: [ { file: DIR/k1 } ] }"),
+    redisWith("url: redis://cache:6379, encryptionKeys: [ { file: DIR/k1 } ]"),
     "redis.encryptionKeys[0]: 64 hex … countersign keygen",
   ),
-  fault(
-    atTheEnd(
-      "tokens: { cache: redis }\nredis: { url: redis://u:canary-redis-pw@a:6379, encryptionKeys: [ { file: DIR/token-key } ] }",
-    ),
-    "redis.url: password",
-  ),
-  fault(
-    atTheEnd(
-      'tokens: { cache: redis }\nredis: { url: redis://a:6379, sentinel: { name: m, nodes: ["s:26379"] }, encryptionKeys: [ { file: DIR/token-key } ] }',
-    ),
-    "redis: one place only … keep one",
-  ),
-  fault(
-    atTheEnd("tokens: { cache: redis }\nredis: { encryptionKeys: [ { file: DIR/token-key } ] }"),
-    "redis: where it is … url, sentinel or cluster",
-  ),
+  fault(withRedis("url: redis://u:canary-redis-pw@a:6379"), "redis.url: password"),
+  fault(withRedis('url: redis://a, sentinel: { name: m, nodes: ["s:26379"] }'), "redis: one place only … keep one"),
+  fault(redisWith("encryptionKeys: [ { file: DIR/token-key } ]"), "redis: where it is … url, sentinel or cluster"),
   ...["redis://a", "unix:/run/redis.sock"].map((url) =>
-    fault(
-      withRedis(`url: "${url}", tls: {}`),
-      "redis.url: does not speak TLS, and tls is configured … write rediss:// … , or remove tls",
-    ),
+    fault(withRedis(`url: "${url}", tls: {}`), "redis.url: does not speak TLS … write rediss:// … , or remove tls"),
   ),
   fault(
     withRedis('url: "rediss://a", tls: {}, lockNodes: ["rediss://b", "redis://c:6380/1"]'),
@@ -74,9 +55,7 @@ itRefuses("Redis that cannot work", [
     "token-key": `${tokenKey}0`,
   }),
   fault(
-    atTheEnd(
-      "tokens: { cache: redis }\nredis: { url: rediss://a, encryptionKeys: [ { file: DIR/token-key }, { file: DIR/capitals } ] }",
-    ),
+    redisWith("url: rediss://a, encryptionKeys: [ { file: DIR/token-key }, { file: DIR/capitals } ]"),
     "redis.encryptionKeys[1]: here already … remove it",
     { capitals: `${tokenKey.toUpperCase()}\n` },
   ),
@@ -92,20 +71,15 @@ itRefuses("lock nodes that are not independent", [
     withRedis('sentinel: { name: m, nodes: ["s:1"] }, lockNodes: ["redis://b", "redis://c", "redis://d"]'),
     "redis.lockNodes: odd … with url",
   ),
-  ...["redis://b:6379", "rediss://B/3", "redis://c:6380"].map((node) =>
-    fault(
-      withRedis(`url: "redis://b", lockNodes: ["redis://c:6380", "${node}"]`),
-      "redis.lockNodes[1]: one server twice … another server",
-    ),
-  ),
   ...[
-    ["redis://localhost", "redis://127.0.0.1:6379"],
-    ["redis://127.0.0.1", "redis://[::1]"],
-    ["unix:/run/redis.sock", "unix:///run/redis.sock?db=2"],
-  ].map(([url, node]) =>
-    fault(
-      withRedis(`url: "${url}", lockNodes: ["${node}", "redis://c"]`),
-      "redis.lockNodes[0]: one server twice … another server",
-    ),
+    'url: "redis://b", lockNodes: ["redis://b:6379", "redis://c:6380"]',
+    'url: "redis://b", lockNodes: ["rediss://B/3", "redis://c:6380"]',
+    'url: "redis://localhost", lockNodes: ["redis://127.0.0.1:6379", "redis://c"]',
+    'url: "redis://127.0.0.1", lockNodes: ["redis://[::1]", "redis://c"]',
+    'url: "unix:/run/redis.sock", lockNodes: ["unix:///run/redis.sock?db=2", "redis://c"]',
+  ].map((nodes) => fault(withRedis(nodes), "redis.lockNodes[0]: one server twice … another server")),
+  fault(
+    withRedis('url: "redis://b", lockNodes: ["redis://c:6380", "redis://c:6380"]'),
+    "redis.lockNodes[1]: one server twice … another server",
   ),
 ]);

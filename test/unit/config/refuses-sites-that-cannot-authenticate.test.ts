@@ -18,6 +18,9 @@ const defaultKey = (name: string) => `          - { identifier: ${name}, default
 const set = (name: string) =>
   `          - { name: ${name}, clientId: ${name}-id, clientSecret: { file: DIR/${name} }, audience: a }\n`;
 
+const ofSet = (settings: string, said: string, files = {}) =>
+  fault(withSet(settings), `${site1}.credentials[0].${said}`, files);
+
 itRefuses("sites that cannot authenticate", [
   fault(inSite1('version: "2.0"'), `${site1}.version: OAuth … 2.0 … 3.0`),
   fault(
@@ -40,16 +43,10 @@ itRefuses("sites that cannot authenticate", [
     at("        credentials:\n", edited([blue, `${blue}${["green", "main"].map(set).join("")}`])),
     `${site1}.credentials: at most two … remove`,
   ),
-  fault(
-    withSet("name: green, clientId: green-id, clientSecret: { file: DIR/green }"),
-    `${site1}.credentials[0].audience: missing … add`,
-  ),
-  fault(
-    withSet('name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: ""'),
-    `${site1}.credentials[0].audience: empty`,
-  ),
+  ofSet("name: green, clientId: green-id, clientSecret: { file: DIR/green }", "audience: missing … add"),
+  ofSet('name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: ""', "audience: empty"),
   fault(at(blue, sound), `${site1}.credentials[0].dir: audience … empty … blue/audience`, { "blue/audience": "\n" }),
-  fault(withSet("name: blue, dir: DIR/other"), `${site1}.credentials[0].dir: cannot be read (ENOENT) … create`, {
+  ofSet("name: blue, dir: DIR/other", "dir: cannot be read (ENOENT) … create", {
     "other/client-id": "other-id",
     "other/client-secret": "canary-client-secret-other",
   }),
@@ -57,9 +54,9 @@ itRefuses("sites that cannot authenticate", [
     edited([blue, `${blue}${set("green").replace("green", "blue").replace("\n", " # here\n")}`]),
     `${site1}.credentials[1].name: name`,
   ),
-  fault(
-    withSet("name: blue, dir: DIR/blue, clientId: abc"),
-    `${site1}.credentials[0].clientId: clientId does not go with … either name, dir, token or name, clientId, clientSecret, audience, privateKey, token`,
+  ofSet(
+    "name: blue, dir: DIR/blue, clientId: abc",
+    "clientId: clientId does not go with … either name, dir, token or name, clientId, clientSecret, audience, privateKey, token",
   ),
   fault(inSite1("auth: [oauth, hmac]"), `${site1}.auth[1]: no keys … keys`),
   fault(inSite3("auth: [oauth]"), `${site3}.auth[0]: no credentials … credentials`),

@@ -27,35 +27,35 @@ const bare = "          - { name: one, clientId: one-id, audience: a }\n";
 const certificate = "    tls: { certFile: DIR/cert, keyFile: DIR/cert-key }\n";
 const files = { cert: clientCertificate, "cert-key": clientKey };
 
+const inPlaceOfAuthUrl = (settings: string, said: string) => fault(withToken(settings), `.token.${said}`);
+const wrong = (settings: string, said: string) => fault(besideAuthUrl(settings), `.token.${said}`);
+const ofSet = (settings: string, said: string, files = {}) => fault(withOne(settings), `${set}.${said}`, files);
+const ofKey = (more: string, said: string, files: Record<string, string>) =>
+  fault(byKey(more), `${set}.privateKey: ${said}`, files);
+
 itRefuses("token settings that cannot work", [
   fault(
     edited([authUrl, `    authUrl: https://login.sandbox.example # here\n    token: { url: "${url}" }\n`]),
     ".authUrl: authUrl and token.url both say where tokens come from … keep one",
   ),
-  fault(
-    withToken('url: "https://api.sandbox.example/oauth2/token"'),
-    ".token.url: same origin … another host than the JSON API",
+  inPlaceOfAuthUrl(
+    'url: "https://api.sandbox.example/oauth2/token"',
+    "url: same origin … another host than the JSON API",
   ),
   fault(
     `${withToken('url: "https://api.example/oauth2/token"')}${production}`,
     ".token.url: the origin is also environment production's … share no host",
   ),
-  fault(withToken('url: "http://login.sandbox.example/oauth2/token"'), ".token.url: plain text … allowPlaintext"),
-  fault(
-    withToken('url: "https://login.sandbox.example"'),
-    ".token.url: whole address of the token endpoint, like https://login.sandbox.example/oauth2/token",
+  inPlaceOfAuthUrl('url: "http://login.sandbox.example/oauth2/token"', "url: plain text … allowPlaintext"),
+  inPlaceOfAuthUrl(
+    'url: "https://login.sandbox.example"',
+    "url: whole address of the token endpoint, like https://login.sandbox.example/oauth2/token",
   ),
-  fault(
-    besideAuthUrl(`clientAuth: client_secret_basic`),
-    ".token.clientAuth: not known … post or basic or private_key_jwt or tls",
-  ),
-  fault(
-    besideAuthUrl(`clientAuth: { assertion: canary }`),
-    ".token.clientAuth.assertion: must be a mapping … write a mapping",
-  ),
-  fault(
-    withOne("audience: a, clientSecret: { file: DIR/green }, token: { clientAuth: { assertion: { file: DIR/a } } }"),
-    `${set}.clientSecret: clientSecret does not go with clientAuth assertion … remove it`,
+  wrong("clientAuth: client_secret_basic", "clientAuth: not known … post or basic or private_key_jwt or tls"),
+  wrong("clientAuth: { assertion: canary }", "clientAuth.assertion: must be a mapping … write a mapping"),
+  ofSet(
+    "audience: a, clientSecret: { file: DIR/green }, token: { clientAuth: { assertion: { file: DIR/a } } }",
+    "clientSecret: clientSecret does not go with clientAuth assertion … remove it",
   ),
   fault(
     edited([authUrl, `${authUrl}    token: { clientAuth: tls } # here\n`], [blue, bare]),
@@ -78,62 +78,51 @@ itRefuses("token settings that cannot work", [
     `${set}.clientSecret: clientSecret does not go with clientAuth tls … remove it`,
     files,
   ),
-  fault(
-    withOne(`${keyFile}, clientSecret: { file: DIR/green }, audience: a, token: { clientAuth: private_key_jwt }`),
-    `${set}.clientSecret: does not go with clientAuth private_key_jwt … remove it`,
+  ofSet(
+    `${keyFile}, clientSecret: { file: DIR/green }, audience: a, token: { clientAuth: private_key_jwt }`,
+    "clientSecret: does not go with clientAuth private_key_jwt … remove it",
     { key: clientKey },
   ),
-  fault(
-    withOne(`${keyFile}, clientSecret: { file: DIR/green }, audience: a`),
-    `${set}.privateKey: does not go with clientAuth post … clientAuth private_key_jwt`,
+  ofSet(
+    `${keyFile}, clientSecret: { file: DIR/green }, audience: a`,
+    "privateKey: does not go with clientAuth post … clientAuth private_key_jwt",
   ),
-  fault(
-    withOne("audience: a, token: { clientAuth: private_key_jwt }"),
-    `${set}.privateKey: privateKey is missing … privateKey: { file: /path }`,
+  ofSet(
+    "audience: a, token: { clientAuth: private_key_jwt }",
+    "privateKey: privateKey is missing … privateKey: { file: /path }",
   ),
   fault(
     withSet("name: blue, dir: DIR/blue, token: { clientAuth: private_key_jwt }"),
     `${set}.dir: ENOENT … create the file`,
   ),
-  fault(
-    withOne('privateKey: "canary-key", audience: a, token: { clientAuth: private_key_jwt }'),
-    `${set}.privateKey: never written into the configuration … { file: `,
+  ofSet(
+    'privateKey: "canary-key", audience: a, token: { clientAuth: private_key_jwt }',
+    "privateKey: never written into the configuration … { file: ",
   ),
   ...["canary that is no key", '{"kty":"EC","crv":"P-256","d":"canary', publicKey].map((key) =>
-    fault(byKey(), `${set}.privateKey: no private key … PEM without a passphrase, or as a JWK`, { key }),
+    ofKey("", "no private key … PEM without a passphrase, or as a JWK", { key }),
   ),
-  ...[shortRsaKey, agreementKey].map((key) =>
-    fault(byKey(), `${set}.privateKey: no assertion can be signed … 2048 bits`, { key }),
-  ),
-  fault(byKey(", assertion: { algorithm: RS256 }"), `${set}.privateKey: cannot sign with RS256 … write ES256`, {
+  ...[shortRsaKey, agreementKey].map((key) => ofKey("", "no assertion can be signed … 2048 bits", { key })),
+  ofKey(", assertion: { algorithm: RS256 }", "cannot sign with RS256 … write ES256", {
     key: clientKey,
   }),
-  fault(byKey(", assertion: { certFile: DIR/cert }"), `${set}.privateKey: not the certificate's … assertion.certFile`, {
+  ofKey(", assertion: { certFile: DIR/cert }", "not the certificate's … assertion.certFile", {
     key: serverKey,
     cert: clientCertificate,
   }),
-  fault(byKey(", assertion: { certFile: DIR/cert }"), `${set}.privateKey: no certificate in PEM … PEM file`, {
+  ofKey(", assertion: { certFile: DIR/cert }", "no certificate in PEM … PEM file", {
     key: clientKey,
     cert: "canary",
   }),
-  fault(besideAuthUrl(`assertion: { keyId: k }`), ".token.assertion: private_key_jwt alone … remove it"),
+  wrong("assertion: { keyId: k }", "assertion: private_key_jwt alone … remove it"),
   ...["grant_type", "client_id", "client_secret", "client_assertion"].map((name) =>
-    fault(
-      besideAuthUrl(`extra: { ${name}: canary }`),
-      `.token.extra.${name}: not among the further fields … remove it`,
-    ),
+    wrong(`extra: { ${name}: canary }`, `extra.${name}: not among the further fields … remove it`),
   ),
-  fault(
-    besideAuthUrl(`extra: { scope: canary }`),
-    ".token.extra.scope: not among the further fields … write token.scope",
-  ),
-  fault(besideAuthUrl(`extra: { tenant: 7 }`), ".token.extra.tenant: must be a text … write a text"),
-  fault(besideAuthUrl(`scope: "a  b"`), ".token.scope: right form … one space"),
-  fault(besideAuthUrl(`lifetime: 169h`), ".token.lifetime: more than … 168h"),
-  fault(
-    withOne("clientSecret: { file: DIR/green }, token: { scope: orders }"),
-    `${set}.audience: audience is missing … add a text`,
-  ),
+  wrong("extra: { scope: canary }", "extra.scope: not among the further fields … write token.scope"),
+  wrong("extra: { tenant: 7 }", "extra.tenant: must be a text … write a text"),
+  wrong(`scope: "a  b"`, "scope: right form … one space"),
+  wrong("lifetime: 169h", "lifetime: more than … 168h"),
+  ofSet("clientSecret: { file: DIR/green }, token: { scope: orders }", "audience: audience is missing … add a text"),
 ]);
 
 describe("two environments", () => {

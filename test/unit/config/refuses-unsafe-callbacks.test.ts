@@ -11,49 +11,30 @@ const listener = (text: string) => atTheEnd(`callbacks:\n  - ${text}`);
 const noPem = "{ caFile: DIR/k1, certFile: DIR/k1, keyFile: DIR/k1 }";
 const own = 'bind: "127.0.0.1:7414", environment: sandbox';
 
+const at = (place: string, said: string) => fault(listener(`{ ${place}, ${here} }`), `callbacks[0].${said}`);
+const wrong = (more: string, said: string) => at(`${own}, ${more}`, said);
+const leadingTo = (url: string, said: string) =>
+  fault(listener(`{ ${own}, ${to(url)} }`), `callbacks[0].application.url: ${said}`);
+
 itRefuses("unsafe callbacks", [
-  fault(
-    listener(`{ bind: "127.0.0.1:7414", environment: live, ${here} }`),
-    "callbacks[0].environment: no such environment … sandbox",
-  ),
+  at('bind: "127.0.0.1:7414", environment: live', "environment: no such environment … sandbox"),
   fault(
     edited([`        keys:\n${key}`, "        credentials:\n          - { name: blue, dir: DIR/blue }\n"]).concat(
       `callbacks:\n  - { ${own}, ${here} } # here\n`,
     ),
     "callbacks[0].environment: no site of this environment has keys … add the keys",
   ),
-  fault(
-    listener(`{ bind: "127.0.0.1:7411", environment: sandbox, ${here} }`),
-    "callbacks[0].bind: listeners[0].bind listens there already … own",
-  ),
-  fault(
-    listener(`{ bind: "[::1]:7411", environment: sandbox, ${here} }`),
-    "callbacks[0].bind: listeners[0].bind … own",
-  ),
-  fault(
-    listener(`{ ${own}, ${to("http://app.example/callbacks")} }`),
-    "callbacks[0].application.url: plain text … https://",
-  ),
-  fault(
-    listener(`{ ${own}, ${to("http://localhost:7414/callbacks")} }`),
-    "callbacks[0].application.url: leads back … own address",
-  ),
-  fault(
-    listener(`{ ${own}, ${to("http://127.0.0.1:8080/?a=1")} }`),
-    "callbacks[0].application.url: cannot be read … nothing more",
-  ),
-  fault(
-    listener(`{ ${own}, ${here}, exempt: [timestamp] }`),
-    "callbacks[0].exempt[0]: timestamp must be signed … remove",
-  ),
-  fault(listener(`{ ${own}, ${here}, remember: 5m }`), "callbacks[0].remember: less than 1h … to 720h"),
-  fault(listener(`{ ${own}, ${here}, replay: off }`), "callbacks[0].replay: strict"),
-  fault(listener(`{ ${own}, ${here}, callers: anyone }`), "callbacks[0].callers: no key callers"),
+  at('bind: "127.0.0.1:7411", environment: sandbox', "bind: listeners[0].bind listens there already … own"),
+  at('bind: "[::1]:7411", environment: sandbox', "bind: listeners[0].bind … own"),
+  leadingTo("http://app.example/callbacks", "plain text … https://"),
+  leadingTo("http://localhost:7414/callbacks", "leads back … own address"),
+  leadingTo("http://127.0.0.1:8080/?a=1", "cannot be read … nothing more"),
+  wrong("exempt: [timestamp]", "exempt[0]: timestamp must be signed … remove"),
+  wrong("remember: 5m", "remember: less than 1h … to 720h"),
+  wrong("replay: off", "replay: strict"),
+  wrong("callers: anyone", "callers: no key callers"),
   fault(listener(`{ ${own} }`), "callbacks[0].application: missing"),
-  {
-    ...fault(listener(`{ ${own}, ${here}, mtls: ${noPem} }`), "callbacks[0].mtls.caFile: no certificate … PEM"),
-    count: 3,
-  },
+  { ...wrong(`mtls: ${noPem}`, "mtls.caFile: no certificate … PEM"), count: 3 },
 ]);
 
 async function load(yaml: string): Promise<{ config: Config; codes: unknown[] }> {

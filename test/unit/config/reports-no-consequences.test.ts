@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";
-import { baseUrl, blue, key, lineOfSite1, lineOfSite3 } from "./refusal.ts";
+import { baseUrl, blue, key, lineOfSite1, lineOfSite3, redisWith } from "./refusal.ts";
 
 // One fault, one problem: what was concluded from a place that is faulty itself is not reported beside it. The walk in
 // one-fault-hides-no-other.test.ts covers every place of one file; these are the cases that it cannot reach.
@@ -8,6 +8,7 @@ import { baseUrl, blue, key, lineOfSite1, lineOfSite3 } from "./refusal.ts";
 const key2 = '          - { identifier: K2000000001, version: "2.0", secret: { file: DIR/k1 } }\n';
 const [site1, site3] = ["sites.S1000000001", "sites.S1000000003"];
 const place = '"127.0.0.1:7411", environment: sandbox';
+const twoWrongKeys = "encryptionKeys: [ { file: k2 }, { file: k2 } ]";
 const twoKeys = (isDefault: string) => {
   const [first, second] = [`K1, default: ${isDefault}, secret: { file: DIR/k1 }`, "K2, secret: { file: DIR/nothing }"];
   return edited([key, [first, second].map((each) => `          - { identifier: ${each} }\n`).join("")]);
@@ -70,12 +71,12 @@ test.each<[what: string, yaml: string, paths: string[]]>([
   ],
   [
     "a Redis user without a password where it is misspelt",
-    `${sound}tokens: { cache: redis }\nredis: { url: rediss://a, username: u, pasword: {}, encryptionKeys: [ { file: k2 }, { file: k2 } ] }\n`,
+    redisWith(`url: rediss://a, username: u, pasword: {}, ${twoWrongKeys}`),
     ["redis.pasword"],
   ],
   [
     "an encryption key twice where it is none",
-    `${sound}tokens: { cache: redis }\nredis: { url: rediss://a, encryptionKeys: [ { file: k2 }, { file: k2 } ] }\n`,
+    redisWith(`url: rediss://a, ${twoWrongKeys}`),
     ["redis.encryptionKeys[0]", "redis.encryptionKeys[1]"],
   ],
   [
@@ -86,12 +87,12 @@ test.each<[what: string, yaml: string, paths: string[]]>([
   ["a default site where there is none at all", `${sound.replace(/ {4}sites:[\s\S]*/, "    sites: {}\n")}`, ["sites"]],
   [
     "lock nodes of a Redis that is nowhere",
-    `${sound}tokens: { cache: redis }\nredis: { lockNodes: [redis://b, redis://c], encryptionKeys: [ { file: k2 } ] }\n`,
+    redisWith("lockNodes: [redis://b, redis://c], encryptionKeys: [ { file: k2 } ]"),
     ["redis", "redis.encryptionKeys[0]"],
   ],
   [
     "lock nodes of a Redis that is nowhere, but for a server named twice",
-    `${sound}tokens: { cache: redis }\nredis: { lockNodes: [redis://b, redis://b], encryptionKeys: [ { file: k2 } ] }\n`,
+    redisWith("lockNodes: [redis://b, redis://b], encryptionKeys: [ { file: k2 } ]"),
     ["redis", "redis.lockNodes[1]", "redis.encryptionKeys[0]"],
   ],
   [
