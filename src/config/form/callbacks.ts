@@ -1,6 +1,17 @@
 import * as z from "zod";
 import { defaultExempt } from "../../signing/parameter-rules.ts";
-import { bind, duration, flag, listOf, mapping, parameterName, plainName, tlsFiles, url } from "./fields.ts";
+import {
+  bind,
+  duration,
+  flag,
+  listOf,
+  mapping,
+  parameterName,
+  plainName,
+  tlsFiles,
+  url,
+  withDefault,
+} from "./fields.ts";
 import { callersMtls } from "./listeners.ts";
 
 const application = mapping("The application that genuine callbacks are handed to.", {
@@ -20,20 +31,15 @@ export const callbackListener = mapping("A place where the service calls.", {
   bind: bind("127.0.0.1:7414"),
   environment: plainName.describe("The environment whose sites are called back; their keys verify (spec 5.3, 6)."),
   application,
-  exempt: listOf(parameterName)
-    .default([...defaultExempt])
-    .describe(
-      "Names that the service does not sign (spec 5.2 step 1): anyone can change them. signature is never signed.",
-    ),
+  exempt: withDefault(listOf(parameterName), [...defaultExempt]).describe(
+    "Names that the service does not sign (spec 5.2 step 1): anyone can change them. signature is never signed.",
+  ),
   remember: duration("168h", 3_600_000, 2_592_000_000).describe(
     "How old a callback's timestamp may be, and how long a delivered one is remembered; 1h to 720h.",
   ),
-  replay: z
-    .enum(["strict", "best_effort"])
-    .default("strict")
-    .describe(
-      "What happens to a callback that may have been delivered before. strict: 503, so that the service repeats. best_effort: it passes, and is counted.",
-    ),
+  replay: withDefault(z.enum(["strict", "best_effort"]), "strict").describe(
+    "What happens to a callback that may have been delivered before. strict: 503, so that the service repeats. best_effort: it passes, and is counted.",
+  ),
   mtls: callersMtls
     .describe("TLS with whatever calls here, such as an ingress, which proves itself with a certificate.")
     .optional(),

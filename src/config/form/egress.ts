@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import * as z from "zod";
 import { type Address, withoutBrackets } from "../../model/environment.ts";
-import { codec, listOf, mapping, secretSource, tlsFiles } from "./fields.ts";
+import { codec, listOf, mapping, optional, secretSource, tlsFiles, withDefault } from "./fields.ts";
 import { describeAddress, isLoopback, type Read, readAddress, type TextForm } from "./values.ts";
 
 /** An entry of NO_PROXY: hosts that are reached without a proxy. */
@@ -121,12 +121,10 @@ const proxied = mapping("A forward proxy: each connection goes through a tunnel 
   proxy: codec(proxyUrlForm, "http://proxy.example:3128").describe(
     "Address of the proxy, `http://host:port` or `https://host:port`. User and password go into auth.",
   ),
-  auth: secretSource.optional().describe("Where `user:password` for the proxy is, in one line. Sent as HTTP Basic."),
-  noProxy: listOf(codec(noProxyForm, ".cluster.local"))
-    .default([])
-    .describe(
-      "What is reached without the proxy: `host` (with its subdomains), `.host` (its subdomains), an address, `10.0.0.0/8`, each with `:port` if wanted but for the last, or `*`. Loopback always is.",
-    ),
+  auth: optional(secretSource).describe("Where `user:password` for the proxy is, in one line. Sent as HTTP Basic."),
+  noProxy: withDefault(listOf(codec(noProxyForm, ".cluster.local")), []).describe(
+    "What is reached without the proxy: `host` (with its subdomains), `.host` (its subdomains), an address, `10.0.0.0/8`, each with `:port` if wanted but for the last, or `*`. Loopback always is.",
+  ),
   tls: tlsFiles.prefault({}).describe("TLS towards a proxy with https://."),
 });
 

@@ -8,10 +8,12 @@ import {
   listOf,
   mapping,
   matching,
+  optional,
   siteIdentifier,
   text,
   tlsFiles,
   url,
+  withDefault,
 } from "./fields.ts";
 import { type RawParent, siteInEffect } from "./site.ts";
 
@@ -27,14 +29,14 @@ const method = z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS
 
 const passThroughRoute = mapping("Paths whose requests pass with their bodies untouched, behind a token.", {
   prefix: prefix.describe("How their paths begin, with a slash at both ends; of several routes the longest counts."),
-  upstreamPrefix: prefix
-    .optional()
-    .describe("How their paths begin at the baseUrl's host. Default: the baseUrl's path and the prefix."),
+  upstreamPrefix: optional(prefix).describe(
+    "How their paths begin at the baseUrl's host. Default: the baseUrl's path and the prefix.",
+  ),
   methods: listOf(method, 1).describe("Methods that pass; others get 405. HEAD has to be named too."),
-  site: siteIdentifier
-    .optional()
-    .describe("Site of requests that name none in Countersign-Site. Default: as for operations. It uses OAuth."),
-  upgrade: z.enum(["websocket"]).optional().describe("Lets a GET switch to WebSocket (RFC 6455). Default: none may."),
+  site: optional(siteIdentifier).describe(
+    "Site of requests that name none in Countersign-Site. Default: as for operations. It uses OAuth.",
+  ),
+  upgrade: optional(z.enum(["websocket"])).describe("Lets a GET switch to WebSocket (RFC 6455). Default: none may."),
   idleTimeout: duration("60s", 100, 3_600_000).describe(
     "How long a body, or a WebSocket, may stand still; 100ms to 1h. timeouts.request bounds the wait for the answer's head.",
   ),
@@ -52,46 +54,37 @@ export const environmentSchema = mapping(
     baseUrl: url("https://api.example/json-api").describe(
       "Address of the JSON API (spec 4.1); operations are called below it.",
     ),
-    authUrl: url("https://login.example")
-      .optional()
-      .describe(
-        "Address of the authorization server; tokens come from `{authUrl}/oauth/token` (spec 4.2). Never the baseUrl's origin. " +
-          "Needed where a site has credentials, unless `token.url` says where tokens come from.",
-      ),
+    authUrl: optional(url("https://login.example")).describe(
+      "Address of the authorization server; tokens come from `{authUrl}/oauth/token` (spec 4.2). Never the baseUrl's origin. " +
+        "Needed where a site has credentials, unless `token.url` says where tokens come from.",
+    ),
     token: tokenSettings.optional(),
     operations: listOf(operation, 1)
       .describe('Operations that may be called; `["*"]` alone allows any.')
       .meta({ examples: [["create_order"]] }),
-    passThrough: listOf(passThroughRoute)
-      .default([])
-      .describe("Other paths of the service behind the same tokens: files, streams, WebSocket. OAuth only."),
-    defaultSite: siteIdentifier
-      .optional()
-      .describe("Site of requests that name none. Default: the only site, where there is only one."),
+    passThrough: withDefault(listOf(passThroughRoute), []).describe(
+      "Other paths of the service behind the same tokens: files, streams, WebSocket. OAuth only.",
+    ),
+    defaultSite: optional(siteIdentifier).describe(
+      "Site of requests that name none. Default: the only site, where there is only one.",
+    ),
     sites: z
       .union([z.record(siteIdentifier, siteInEffect), siteFolder])
       .describe("Sites by Site Identifier (S…, spec 5.3), or `folder`: where each has a file of its own."),
     allowPlaintext: flag(false).describe("Allow http:// for baseUrl and authUrl; for tests and the simulator."),
     tls: tlsFiles.prefault({}).describe("TLS towards the service and the authorization server."),
     keepAlive: mapping("How long connections to the service and the authorization server are kept.", {
-      requests: z
-        .int()
-        .min(1)
-        .max(1_000_000)
-        .optional()
-        .describe(
-          "Requests that one connection carries at most, to 1,000,000. With 1 no answer can meet another request. Default: no limit.",
-        ),
+      requests: optional(z.int().min(1).max(1_000_000)).describe(
+        "Requests that one connection carries at most, to 1,000,000. With 1 no answer can meet another request. Default: no limit.",
+      ),
     }).prefault({}),
     egress: egress.optional(),
-    undecided: listOf(z.int().min(500).max(599))
-      .optional()
-      .describe(
-        "Statuses that do not tell what the service has done. Such answers pass, with `Countersign-Outcome: unknown`. Default: all 5xx; `[]` where each answer decides.",
-      ),
-    forwardHeaders: listOf(headerName.toLowerCase())
-      .default([])
-      .describe("Further request headers to let through. Credentials, framing and hop-by-hop headers never are."),
+    undecided: optional(listOf(z.int().min(500).max(599))).describe(
+      "Statuses that do not tell what the service has done. Such answers pass, with `Countersign-Outcome: unknown`. Default: all 5xx; `[]` where each answer decides.",
+    ),
+    forwardHeaders: withDefault(listOf(headerName.toLowerCase()), []).describe(
+      "Further request headers to let through. Credentials, framing and hop-by-hop headers never are.",
+    ),
     via: flag(true).describe("Whether requests upstream carry `Via` (RFC 9110 section 7.6.3)."),
   },
 );

@@ -14,6 +14,12 @@ export function mapping<Shape extends z.ZodRawShape>(description: string, shape:
   return z.strictObject(shape).describe(description);
 }
 
+/** What may be left out. */
+export const optional = z.optional;
+
+/** What has a value of its own where it is left out. */
+export const withDefault = z._default;
+
 /** A mapping that may be left out: then each key has its default. */
 export function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
   const schema = z.strictObject(shape);

@@ -1,5 +1,16 @@
 import * as z from "zod";
-import { bind, codec, listOf, mapping, matching, plainName, secretSource, siteIdentifier, text } from "./fields.ts";
+import {
+  bind,
+  codec,
+  listOf,
+  mapping,
+  matching,
+  optional,
+  plainName,
+  secretSource,
+  siteIdentifier,
+  text,
+} from "./fields.ts";
 import { certificateNameForm } from "./values.ts";
 
 /** TLS with callers; the authorities vouch for names, and say nothing of rights. */
@@ -18,34 +29,21 @@ const operation = matching(
 );
 
 const caller = mapping("A caller: what proves it, and what it may do.", {
-  token: z
-    .union([...secretSource.options, listOf(secretSource, 1)])
-    .optional()
-    .describe(
-      "Where its token is, at least 16 bytes; a list while one replaces another. It comes in Proxy-Authorization (`Bearer`, or `Basic` with it as the password).",
-    ),
-  certificate: z
-    .union([certificateName, listOf(certificateName, 1)])
-    .optional()
-    .describe(
-      "A name of its certificate, exactly: a URI such as a SPIFFE ID, or a DNS name, as a subject alternative name; a list while one replaces another. The listener needs `mtls`.",
-    ),
-  sites: listOf(siteIdentifier, 1)
-    .optional()
-    .describe("Sites that it may use, children by their own identifiers. Default: all of the environment."),
-  operations: listOf(operation, 1)
-    .optional()
-    .describe(
-      "Operations that it may call, and prefixes of pass-through routes, of those of the environment. Default: all of these.",
-    ),
-  requestsPerSecond: z
-    .number()
-    .min(0.01)
-    .max(100_000)
-    .optional()
-    .describe(
-      "Requests a second that it may make at each replica, in bursts of as many, at least one; more get 429. Default: no limit of its own.",
-    ),
+  token: optional(z.union([...secretSource.options, listOf(secretSource, 1)])).describe(
+    "Where its token is, at least 16 bytes; a list while one replaces another. It comes in Proxy-Authorization (`Bearer`, or `Basic` with it as the password).",
+  ),
+  certificate: optional(z.union([certificateName, listOf(certificateName, 1)])).describe(
+    "A name of its certificate, exactly: a URI such as a SPIFFE ID, or a DNS name, as a subject alternative name; a list while one replaces another. The listener needs `mtls`.",
+  ),
+  sites: optional(listOf(siteIdentifier, 1)).describe(
+    "Sites that it may use, children by their own identifiers. Default: all of the environment.",
+  ),
+  operations: optional(listOf(operation, 1)).describe(
+    "Operations that it may call, and prefixes of pass-through routes, of those of the environment. Default: all of these.",
+  ),
+  requestsPerSecond: optional(z.number().min(0.01).max(100_000)).describe(
+    "Requests a second that it may make at each replica, in bursts of as many, at least one; more get 429. Default: no limit of its own.",
+  ),
 });
 
 const callers = z

@@ -10,31 +10,29 @@ import {
   headerName,
   listOf,
   mapping,
+  optional,
   plainName,
   section,
   url,
+  withDefault,
 } from "./fields.ts";
 import { hosts, listener } from "./listeners.ts";
 import { redis } from "./redis.ts";
 import { tracing } from "./tracing.ts";
 
 const tokens = section("Where tokens are kept (spec 5.4).", {
-  cache: z
-    .enum(["memory", "redis"])
-    .default("memory")
-    .describe("memory: one replica, nothing to install. redis: shared by all replicas."),
+  cache: withDefault(z.enum(["memory", "redis"]), "memory").describe(
+    "memory: one replica, nothing to install. redis: shared by all replicas.",
+  ),
 });
 
 const once = mapping("What `Countersign-Once` promises; needs `tokens.cache: redis` (docs/once.md).", {
   ttl: duration("24h", 900_000, 2_592_000_000).describe(
     "How long a key is remembered, and the answer with it; a repetition after that is sent. 15m to 720h.",
   ),
-  header: z
-    .enum(["Countersign-Once", "Idempotency-Key"])
-    .default("Countersign-Once")
-    .describe(
-      "`Idempotency-Key`: keys come in that header too, in double quotes (draft-ietf-httpapi-idempotency-key-header).",
-    ),
+  header: withDefault(z.enum(["Countersign-Once", "Idempotency-Key"]), "Countersign-Once").describe(
+    "`Idempotency-Key`: keys come in that header too, in double quotes (draft-ietf-httpapi-idempotency-key-header).",
+  ),
 });
 
 const timeouts = section("How long things may take: a whole number with ms, s, m or h.", {
@@ -55,42 +53,31 @@ const limits = section("How much there may be.", {
     "Connections per listener; more get 503 overloaded, unless one whose caller keeps quiet for a second gives way. Lowered, with a warning, where the process may open too few descriptors (ulimit -n).",
   ),
   bodyBytes: count(262_144, 1_024, 16_777_216).describe("Longest request body, in bytes."),
-  bufferedBytes: z
-    .int()
-    .min(1_048_576)
-    .max(1_099_511_627_776)
-    .optional()
-    .describe(
-      "Memory for bodies and answers under way; more get 503 overloaded. Default: by the container's memory limit (docs/performance.md); 256 MiB without one.",
-    ),
+  bufferedBytes: optional(z.int().min(1_048_576).max(1_099_511_627_776)).describe(
+    "Memory for bodies and answers under way; more get 503 overloaded. Default: by the container's memory limit (docs/performance.md); 256 MiB without one.",
+  ),
 });
 
 const log = section("The log, on standard output.", {
-  level: z
-    .enum(["trace", "debug", "info", "warn", "error", "fatal"])
-    .default("info")
-    .describe("Least severe level written; the line that says where each listener leads always is."),
-  upstreamHeaders: listOf(headerName.toLowerCase())
-    .default(["x-request-id"])
-    .describe("Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4)."),
+  level: withDefault(z.enum(["trace", "debug", "info", "warn", "error", "fatal"]), "info").describe(
+    "Least severe level written; the line that says where each listener leads always is.",
+  ),
+  upstreamHeaders: withDefault(listOf(headerName.toLowerCase()), ["x-request-id"]).describe(
+    "Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4).",
+  ),
 });
 
 const metrics = section("What /metrics names.", {
-  sites: z
-    .enum(["named", "none"])
-    .optional()
-    .describe(
-      "`none`: the labels site and credential are `all`, and there are no gauges of single credential sets; 10,000 sites have as " +
-        "many series as one. Default: named, or none where an environment's sites are in a folder.",
-    ),
+  sites: optional(z.enum(["named", "none"])).describe(
+    "`none`: the labels site and credential are `all`, and there are no gauges of single credential sets; 10,000 sites have as " +
+      "many series as one. Default: named, or none where an environment's sites are in a folder.",
+  ),
 });
 
 const reload = section("How changes of the configuration and its secrets are taken up.", {
-  unreadyAfterRefusal: durationWithin(1_000, 3_600_000, "60s")
-    .optional()
-    .describe(
-      "How long the newest configuration may stay refused before /readyz says no; 1s to 1h. Default: /readyz does not tell.",
-    ),
+  unreadyAfterRefusal: optional(durationWithin(1_000, 3_600_000, "60s")).describe(
+    "How long the newest configuration may stay refused before /readyz says no; 1s to 1h. Default: /readyz does not tell.",
+  ),
 });
 
 const drain = section("How the process ends.", {
@@ -100,11 +87,9 @@ const drain = section("How the process ends.", {
 /** The configuration file. Every key that it may have is here or in the schemas named here, and nowhere else. */
 export const configSchema = mapping("Configuration of Countersign.", {
   listeners: listOf(listener, 1).describe("Where applications call."),
-  callbacks: listOf(callbackListener)
-    .default([])
-    .describe(
-      "Where the service calls: callbacks are verified there, and handed to the application (docs/callbacks.md).",
-    ),
+  callbacks: withDefault(listOf(callbackListener), []).describe(
+    "Where the service calls: callbacks are verified there, and handed to the application (docs/callbacks.md).",
+  ),
   admin: mapping("/livez, /readyz and /metrics, for kubelet and Prometheus; nothing else.", {
     bind: bind(":7412"),
     hosts: hosts.describe(
@@ -123,10 +108,9 @@ export const configSchema = mapping("Configuration of Countersign.", {
   log,
   metrics,
   tracing: tracing.optional(),
-  readiness: z
-    .enum(["listening", "token"])
-    .default("listening")
-    .describe("What /readyz waits for: listening, or a first token of every default site."),
+  readiness: withDefault(z.enum(["listening", "token"]), "listening").describe(
+    "What /readyz waits for: listening, or a first token of every default site.",
+  ),
   reload,
   drain,
   docs: mapping("Where this documentation is.", {
@@ -134,12 +118,10 @@ export const configSchema = mapping("Configuration of Countersign.", {
       "Where its site is, as `npm run docs` makes it. The `type` of a failure leads into docs/reference/errors.html there.",
     ),
   }).optional(),
-  acknowledge: listOf(z.enum(warningCodes))
-    .default([])
-    .describe(
-      "Codes of warnings that are known: `check` lists them in one line, and the log leaves them out. They are: " +
-        `${warningCodes.map((code) => `\`${code}\``).join(", ")}.`,
-    ),
+  acknowledge: withDefault(listOf(z.enum(warningCodes)), []).describe(
+    "Codes of warnings that are known: `check` lists them in one line, and the log leaves them out. They are: " +
+      `${warningCodes.map((code) => `\`${code}\``).join(", ")}.`,
+  ),
 });
 
 /** The file's content after the schema: typed, defaults filled in, nothing looked up yet. */

@@ -1,7 +1,18 @@
 import * as z from "zod";
 import { defaultExempt } from "../../signing/parameter-rules.ts";
 import { credentialSet } from "./credentials.ts";
-import { day, flag, keyIdentifier, listOf, mapping, parameterName, secretSource, siteIdentifier } from "./fields.ts";
+import {
+  day,
+  flag,
+  keyIdentifier,
+  listOf,
+  mapping,
+  optional,
+  parameterName,
+  secretSource,
+  siteIdentifier,
+  withDefault,
+} from "./fields.ts";
 
 /** Quotes matter: YAML reads 3.0 as the number 3. */
 const version = z
@@ -14,9 +25,9 @@ const version = z
 const signingKey = mapping("One HMAC key pair.", {
   identifier: keyIdentifier.describe("Key Identifier, K… (spec 5.3); unique in its environment."),
   secret: secretSource.describe("Where the API secret key is."),
-  version: version
-    .optional()
-    .describe("API version of the key; must be the site's (spec 5.2 rule 6). Default: the site's."),
+  version: optional(version).describe(
+    "API version of the key; must be the site's (spec 5.2 rule 6). Default: the site's.",
+  ),
   default: flag(false).describe("Whether it is the site's default key pair (spec 5.3); a sole key is it anyway."),
 });
 
@@ -26,50 +37,38 @@ const verifier = mapping("A key that verifies callbacks for a time.", {
 });
 
 const site = {
-  version: version
-    .optional()
-    .describe("API version of the site's calls, in quotes (spec 9). Default: \"3.0\"; a child has its parent's."),
-  auth: listOf(z.enum(["oauth", "hmac"]), 1)
-    .optional()
-    .describe(
-      "Methods it may use, the first is the default (spec 5.1). Default: oauth if it has credentials, else hmac. " +
-        "Keys of an oauth-only site are for callbacks.",
-    ),
-  bridge: z
-    .literal("hmac")
-    .optional()
-    .describe(
-      "Signs requests while no token can be had, in place of refusing them; needs `auth: [oauth, hmac]` (docs/tokens.md). Default: they are refused.",
-    ),
-  identifyBy: z
-    .enum(["site", "key"])
-    .optional()
-    .describe("What HMAC sends as site_identifier (spec 5.3): the site, or its default key. Default: site."),
-  characters: z
-    .enum(["reject", "warn", "off"])
-    .optional()
-    .describe("What happens to values that break spec 5.2 rule 3, with HMAC. Default: reject."),
-  exempt: listOf(parameterName)
-    .optional()
-    .describe("Names that are not signed (spec 5.2 step 1); signature never is. Default: format, signature, call."),
-  checkCallerSignature: z
-    .enum(["off", "report"])
-    .optional()
-    .describe(
-      "Whether the signature that a caller makes itself is checked with the site's keys before it is dropped, and counted (docs/moving-from-hmac.md). Default: off.",
-    ),
-  decimals: listOf(parameterName)
-    .optional()
-    .describe("Parameters with two decimal digits beside `*_amount` (spec 5.2 rule 2). Default: none."),
-  credentials: listOf(credentialSet, 1)
-    .optional()
-    .describe("OAuth credential sets, at most two; the second takes over when the first is refused (spec 5.4)."),
-  alsoVerifyWith: listOf(verifier, 1)
-    .optional()
-    .describe(
-      "Keys that verify callbacks naming the site, beside its default key, while the portal changes that one. Default: none.",
-    ),
-  keys: listOf(signingKey, 1).optional().describe("HMAC key pairs; of several exactly one is the default (spec 5.3)."),
+  version: optional(version).describe(
+    "API version of the site's calls, in quotes (spec 9). Default: \"3.0\"; a child has its parent's.",
+  ),
+  auth: optional(listOf(z.enum(["oauth", "hmac"]), 1)).describe(
+    "Methods it may use, the first is the default (spec 5.1). Default: oauth if it has credentials, else hmac. " +
+      "Keys of an oauth-only site are for callbacks.",
+  ),
+  bridge: optional(z.literal("hmac")).describe(
+    "Signs requests while no token can be had, in place of refusing them; needs `auth: [oauth, hmac]` (docs/tokens.md). Default: they are refused.",
+  ),
+  identifyBy: optional(z.enum(["site", "key"])).describe(
+    "What HMAC sends as site_identifier (spec 5.3): the site, or its default key. Default: site.",
+  ),
+  characters: optional(z.enum(["reject", "warn", "off"])).describe(
+    "What happens to values that break spec 5.2 rule 3, with HMAC. Default: reject.",
+  ),
+  exempt: optional(listOf(parameterName)).describe(
+    "Names that are not signed (spec 5.2 step 1); signature never is. Default: format, signature, call.",
+  ),
+  checkCallerSignature: optional(z.enum(["off", "report"])).describe(
+    "Whether the signature that a caller makes itself is checked with the site's keys before it is dropped, and counted (docs/moving-from-hmac.md). Default: off.",
+  ),
+  decimals: optional(listOf(parameterName)).describe(
+    "Parameters with two decimal digits beside `*_amount` (spec 5.2 rule 2). Default: none.",
+  ),
+  credentials: optional(listOf(credentialSet, 1)).describe(
+    "OAuth credential sets, at most two; the second takes over when the first is refused (spec 5.4).",
+  ),
+  alsoVerifyWith: optional(listOf(verifier, 1)).describe(
+    "Keys that verify callbacks naming the site, beside its default key, while the portal changes that one. Default: none.",
+  ),
+  keys: optional(listOf(signingKey, 1)).describe("HMAC key pairs; of several exactly one is the default (spec 5.3)."),
 };
 
 const childSite = mapping(
@@ -79,10 +78,9 @@ const childSite = mapping(
 
 const parentSite = mapping("A site: its identity, its credentials, its rules.", {
   ...site,
-  children: z
-    .record(siteIdentifier, childSite)
-    .default({})
-    .describe("Child sites by Site Identifier (S…), one level deep."),
+  children: withDefault(z.record(siteIdentifier, childSite), {}).describe(
+    "Child sites by Site Identifier (S…), one level deep.",
+  ),
 });
 
 /** What a site's calls follow where nothing else is written; a child follows its parent. */
