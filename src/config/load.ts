@@ -121,9 +121,10 @@ async function admitSites(
   environment: Environment,
   folder: SiteFolder,
   values: UniqueValues,
-  { state: { diagnostics, origins } }: LoadContext,
+  context: LoadContext,
 ): Promise<Environment> {
   const { name, defaultSite } = environment;
+  const { diagnostics, origins } = context.state;
   await takeTurns();
   const { files, refused } = await folder.admit(values);
   await takeTurns();
@@ -135,12 +136,8 @@ async function admitSites(
   }
   if (defaultSite !== undefined && !sites.has(defaultSite)) {
     const message = `no file that is served has ${defaultSite}, so requests that name no site fail`;
-    diagnostics.warn(
-      "default_site_absent",
-      ["environments", name, "defaultSite"],
-      message,
-      "add its file, or name another",
-    );
+    const at = context.in("environments", name, "defaultSite");
+    at.warn("default_site_absent", message, "add its file, or name another");
   }
   return { ...environment, sites, siteOfKey: siteOfKeyIn(sites), siteFolder: { path: folder.path, refused } };
 }

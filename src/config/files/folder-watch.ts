@@ -60,11 +60,9 @@ export class FolderWatch {
       this.#watched.delete(path);
     }
     for (const path of paths) {
-      if (!this.#watched.has(path))
-        this.#watched.set(
-          path,
-          this.#events.watch(path, (name) => this.#note(path, name)),
-        );
+      if (this.#watched.has(path)) continue;
+      const end = this.#events.watch(path, (name) => this.#note(path, name));
+      this.#watched.set(path, end);
     }
     this.#stamps = new Map(folders.flatMap(({ stamps }) => stamps));
     if (this.#isLooking || this.#stamps.size === 0) return;

@@ -12,10 +12,6 @@ import {
 } from "./fields.ts";
 import { tokenUrlForm } from "./values.ts";
 
-const printableText = (fix: string) => matching(/^[\x20-\x7e]+$/, fix);
-
-const tokenUrl = codec(tokenUrlForm, "https://login.example/oauth2/token");
-
 const assertion = mapping("What an assertion says beside the client id (RFC 7523); for clientAuth private_key_jwt.", {
   audience: optional(printable).describe("`aud` of the assertion. Default: the token endpoint's address."),
   keyId: optional(printable).describe(
@@ -38,7 +34,9 @@ export const tokenSettings = mapping(
   "How tokens are asked for, where that is not the service's own way (spec 4.2): see docs/authorization-servers.md. " +
     "A credential set's own `token` replaces these key by key.",
   {
-    url: optional(tokenUrl).describe("Address of the token endpoint, instead of authUrl. Never the baseUrl's origin."),
+    url: optional(codec(tokenUrlForm, "https://login.example/oauth2/token")).describe(
+      "Address of the token endpoint, instead of authUrl. Never the baseUrl's origin.",
+    ),
     clientAuth: optional(
       z.union([z.enum(["post", "basic", "private_key_jwt", "tls"]), z.strictObject({ assertion: fileAssertion })], {
         error: "write post or basic or private_key_jwt or tls, or { assertion: { file: /path } }",
@@ -62,7 +60,7 @@ export const tokenSettings = mapping(
     extra: optional(
       z.record(
         matching(/^[A-Za-z0-9._:-]{1,64}$/, "write the name of a field, of A-Z a-z 0-9 . _ : -"),
-        printableText("write one line of printable text"),
+        matching(/^[\x20-\x7e]+$/, "write one line of printable text"),
       ),
     ).describe("Further fields of the token request, by their names. No secret stands here: it would be shown."),
     lifetime: optional(durationWithin(60_000, 604_800_000, "1h")).describe(

@@ -60,16 +60,11 @@ async function loadCaller(
     const fix = hasTls ? "add certificate: spiffe://… or a DNS name" : "add token: { file: /path }";
     context.report("nothing proves this caller", fix);
   } else if (token !== undefined && hasTls) {
-    atToken.report(
-      "callers of a listener with mtls prove themselves with a certificate",
-      "write certificate: …",
-      "hidden",
-    );
+    const message = "callers of a listener with mtls prove themselves with a certificate";
+    atToken.report(message, "write certificate: …", "hidden");
   } else if (certificate !== undefined && !hasTls) {
-    atCertificate.report(
-      "nothing asks for certificates here",
-      "add mtls: { caFile, certFile, keyFile } to the listener",
-    );
+    const fix = "add mtls: { caFile, certFile, keyFile } to the listener";
+    atCertificate.report("nothing asks for certificates here", fix);
   }
   const certificates: string[] = [];
   for (const [value, at] of within(certificate, atCertificate)) {

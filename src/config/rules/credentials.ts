@@ -1,11 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import {
-  type CredentialSet,
-  type Credentials,
-  identityOf,
-  type Tls,
-  type TokenSettings,
-} from "../../model/environment.ts";
+import { type CredentialSet, type Credentials, identityOf, type TokenSettings } from "../../model/environment.ts";
 import type { RawCredentialSet, RawTokenSettings } from "../form/credentials.ts";
 import { fingerprint } from "../hash.ts";
 import type { LoadContext } from "./load-context.ts";
@@ -96,6 +90,7 @@ async function loadSet(
   locate("clientId").addUniqueValue("client id", clientId);
   if (clientSecret !== undefined) locate("clientSecret").addUniqueValue("secret", clientSecret);
   if (clientAuth.method === "private_key_jwt") locate("privateKey").addUniqueValue("secret", clientAuth.privateKey);
+  const { cert } = environment.tls;
   const isOwnWay = environment.token === undefined && raw.token === undefined;
   const token: TokenSettings | undefined = isOwnWay
     ? undefined
@@ -107,13 +102,9 @@ async function loadSet(
         resource: settings.resource,
         extra: settings.extra ?? {},
         lifetimeMs: settings.lifetime,
-        certificate: certificateFingerprint(environment.tls),
+        certificate: cert && new X509Certificate(cert).fingerprint256,
       };
   return { label: `${owner}/${name}`, name, clientId, clientSecret, audience, token };
-}
-
-function certificateFingerprint({ cert }: Tls): string | undefined {
-  return cert === undefined ? undefined : new X509Certificate(cert).fingerprint256;
 }
 
 /**

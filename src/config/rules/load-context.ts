@@ -80,14 +80,9 @@ export class LoadContext {
   }
 
   /** @param folder the configuration file's own */
-  static open(
-    dependencies: ConfigDependencies,
-    folder: string,
-    diagnostics: Diagnostics,
-    path: Path = [],
-  ): LoadContext {
+  static open(dependencies: ConfigDependencies, folder: string, diagnostics: Diagnostics): LoadContext {
     const nothingYet = { origins: new Map(), uniqueValues: [], clientLabels: new Map() };
-    return new LoadContext({ dependencies, folder, diagnostics, ...nothingYet }, path);
+    return new LoadContext({ dependencies, folder, diagnostics, ...nothingYet }, []);
   }
 
   /** A path below this one. */

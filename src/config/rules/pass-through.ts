@@ -100,11 +100,8 @@ function checkSite(
   if (site !== undefined && !sites.has(site)) {
     context.report("there is no such site", `name one that uses OAuth: ${shown || "none does"}`);
   } else if (chosen !== undefined && sites.has(chosen) && !withOauth.includes(chosen)) {
-    const fix = shown === "" ? "add credentials to a site" : `name one that does: ${shown}`;
-    context.report(
-      `site ${chosen} does not use OAuth, and HMAC signs parameters, which these requests have none of`,
-      fix,
-    );
+    const message = `site ${chosen} does not use OAuth, and HMAC signs parameters, which these requests have none of`;
+    context.report(message, shown === "" ? "add credentials to a site" : `name one that does: ${shown}`);
   } else if (chosen === undefined && withOauth.length === 0 && all.length > 0) {
     context.report("no site of this environment uses OAuth, and these requests carry a token", "add credentials");
   }

@@ -156,17 +156,14 @@ export class SiteFolder {
     const stamps = new Map<string, string>();
     const noted = noteFiles(dependencies, stamps, ({ stamp }) => stamp);
     const diagnostics = new Diagnostics(locateIn(source, base.length), path);
-    const context = LoadContext.open(noted, folder, diagnostics, base.slice(0, -1));
+    const context = LoadContext.open(noted, folder, diagnostics).in(...base.slice(0, -1));
     const { origins, uniqueValues: values } = context.state;
     const at = context.in(identifier);
     const readSites = async (): Promise<readonly Site[]> => {
       const content = await at.readFile(path);
       if (!name.endsWith(ending) || !siteIdentifier.safeParse(identifier).success) {
-        at.report(
-          "the file's name is no site's",
-          `name it S….yaml: the Site Identifier (spec 5.3), and ${ending}`,
-          name,
-        );
+        const fix = `name it S….yaml: the Site Identifier (spec 5.3), and ${ending}`;
+        at.report("the file's name is no site's", fix, name);
       }
       if (content === undefined || diagnostics.problems.length > 0) return [];
       const text = decodeText(content.bytes);
