@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Site } from "../../../src/model/environment.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
+import { blue, key } from "./refusal.ts";
 
-const blue = "          - { name: blue, dir: DIR/blue }\n";
-const key = "          - { identifier: K2000000001, secret: { file: DIR/k1 } }\n";
 const rules = "identifyBy: key, characters: warn, exempt: [call], decimals: [fee]";
 
 async function sitesOf(yaml: string): Promise<ReadonlyMap<string, Site> | undefined> {

@@ -11,12 +11,11 @@ import {
   serverKey,
 } from "../../../testkit/certificates.ts";
 import { ConfigFolder, canaries, edited, sound, tokenKey } from "../../../testkit/config-folder.ts";
+import { atTheEnd, inSandbox, inSite3, operations } from "./refusal.ts";
 
 // One hash for one configuration: a setting that does not change it would look, on every dashboard, as if it had not
 // been rolled out.
 
-const inSandbox = "    operations: [create_order]\n";
-const inSite3 = "      S1000000003:\n";
 const place = '"127.0.0.1:7411", environment: sandbox';
 const set = "{ name: blue, dir: DIR/blue }";
 const written = (secret: string) => `{ name: blue, clientId: a, clientSecret: { file: DIR/${secret} }, audience: b }`;
@@ -55,19 +54,19 @@ const variants: readonly string[] = [
     ...["forwardHeaders: [x-tenant]", "undecided: []", "undecided: [502]", "undecided: [502, 504]"],
     ...["via: false", "keepAlive: { requests: 1 }", "keepAlive: { requests: 2 }", "allowPlaintext: true"],
     ...["tls: { caFile: ca }", "tls: { caFile: other-ca }", "tls: { certFile: cert, keyFile: key }"],
-  ].map((setting) => edited([inSandbox, `${inSandbox}    ${setting}\n`])),
+  ].map(inSandbox),
   ...[
     ...["methods: [GET]", "methods: [GET, PUT]", "methods: [GET], upgrade: websocket"],
     ...["methods: [GET], site: S1000000001", "methods: [GET], upstreamPrefix: /store/"],
     ...["methods: [GET], idleTimeout: 5s"],
-  ].map((route) => edited([inSandbox, `${inSandbox}    passThrough: [ { prefix: /files/, ${route} } ]\n`])),
+  ].map((route) => inSandbox(`passThrough: [ { prefix: /files/, ${route} } ]`)),
   ...[
     ...["proxy: http://a:3128", "proxy: http://a:3129", "proxy: https://a:3128"],
     ...["proxy: http://a:3128, auth: { file: proxy-auth }", "proxy: http://a:3128, auth: { file: other-auth }"],
     ...["proxy: http://a:3128, noProxy: [a]", "proxy: http://a:3128, noProxy: [login.sandbox.example]"],
     ...["proxy: https://a:3128, tls: { caFile: ca }"],
     ...["proxy: https://a:3128, tls: { certFile: cert, keyFile: key }"],
-  ].map((egress) => edited([inSandbox, `${inSandbox}    egress: { ${egress} }\n`])),
+  ].map((egress) => inSandbox(`egress: { ${egress} }`)),
   ...[
     ...["{ clientAuth: basic }", "{ clientAuth: tls }", "{ body: json }", "{ audience: c }", "{ scope: a }"],
     ...["{ resource: a }", "{ extra: { a: b } }", "{ extra: { a: c } }", "{ lifetime: 1h }"],
@@ -77,7 +76,7 @@ const variants: readonly string[] = [
     const audience = token.includes("audience") ? "" : "audience: b, ";
     return edited(
       [set, `{ name: blue, clientId: a, ${proof}${audience}token: ${token} }`],
-      [inSandbox, `${inSandbox}    tls: { certFile: cert, keyFile: key }\n`],
+      [operations, `${operations}    tls: { certFile: cert, keyFile: key }\n`],
     );
   }),
   ...["a", "b"].map((file) => {
@@ -93,7 +92,7 @@ const variants: readonly string[] = [
   ...[
     ...["checkCallerSignature: report", 'version: "3.1"', "identifyBy: key", "characters: warn"],
     ...["exempt: [call]", "decimals: [fee]"],
-  ].map((setting) => edited([inSite3, `${inSite3}        ${setting}\n`])),
+  ].map(inSite3),
   edited(["K2000000001", "K2000000002"]),
   edited(["DIR/k1", "DIR/k2"]),
   edited([set, "{ name: other, dir: DIR/blue }"]),
@@ -107,7 +106,7 @@ const variants: readonly string[] = [
     ...["log: { upstreamHeaders: [] }", "readiness: token", "reload: { unreadyAfterRefusal: 60s }"],
     ...["reload: { unreadyAfterRefusal: 61s }", "drain: { min: 1s }"],
     ...["docs: { baseUrl: https://docs.example }"],
-  ].map((setting) => `${sound}${setting}\n`),
+  ].map(atTheEnd),
   ...[
     "otlp: { endpoint: https://a/v1/traces }",
     "otlp: { endpoint: https://b/v1/traces }",
@@ -120,7 +119,7 @@ const variants: readonly string[] = [
     "otlp: { endpoint: https://a/v1/traces }, resource: { a: b }",
     "otlp: { endpoint: https://a/v1/traces }, resource: { a: c }",
     "otlp: { endpoint: https://a/v1/traces }, propagate: never",
-  ].map((settings) => `${sound}tracing: { ${settings} }\n`),
+  ].map((settings) => atTheEnd(`tracing: { ${settings} }`)),
   ...[
     'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }',
     'bind: "127.0.0.1:7416", application: { url: "http://127.0.0.1:8080/a" }',
@@ -131,7 +130,7 @@ const variants: readonly string[] = [
     'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, remember: 24h',
     'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, replay: best_effort',
     'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, mtls: { caFile: ca, certFile: cert, keyFile: key }',
-  ].map((settings) => `${sound}callbacks: [ { environment: sandbox, ${settings} } ]\n`),
+  ].map((settings) => atTheEnd(`callbacks: [ { environment: sandbox, ${settings} } ]`)),
   ...[
     ...["url: redis://a", "url: redis://b", "url: redis://a:6380", "url: redis://a/1", "url: rediss://a"],
     ...["url: rediss://a, tls: { caFile: ca }", "url: rediss://a, tls: { caFile: other-ca }"],
@@ -165,18 +164,18 @@ const load = async (folder: ConfigFolder, yaml: string): Promise<Config> => (awa
 const hashOf = async (folder: ConfigFolder, yaml: string): Promise<string> => (await load(folder, yaml)).hash;
 
 function folderOfVariants(): ConfigFolder {
-  const folder = new ConfigFolder();
-  folder.write("other-key", tokenKey.replace("0", "1"));
-  folder.write("proxy-auth", "user:canary-proxy-one");
-  folder.write("other-auth", "user:canary-proxy-two");
-  folder.write("ca", authority);
-  folder.write("other-ca", serverCertificate);
-  folder.write("cert", clientCertificate);
-  folder.write("key", clientKey);
-  folder.write("server-cert", serverCertificate);
-  folder.write("reissued-cert", expiredCertificate);
-  folder.write("server-key", serverKey);
-  return folder;
+  return new ConfigFolder({
+    "other-key": tokenKey.replace("0", "1"),
+    "proxy-auth": "user:canary-proxy-one",
+    "other-auth": "user:canary-proxy-two",
+    ca: authority,
+    "other-ca": serverCertificate,
+    cert: clientCertificate,
+    key: clientKey,
+    "server-cert": serverCertificate,
+    "reissued-cert": expiredCertificate,
+    "server-key": serverKey,
+  });
 }
 
 test("every variant has a hash of its own, and the same one again", async () => {

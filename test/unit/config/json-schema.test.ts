@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { jsonSchema, nodesAt, type SchemaNode } from "../../../src/config/form/json-schema.ts";
 import { nearestName } from "../../../src/model/names.ts";
 
-const schema = jsonSchema() as SchemaNode;
-const [sandbox] = [["environments", "any"]] as const;
+const schema = jsonSchema();
+const sandbox = ["environments", "any"] as const;
 
 /** Every key with its node, however deep. */
 function keysOf(node: SchemaNode, at = ""): [path: string, node: SchemaNode][] {

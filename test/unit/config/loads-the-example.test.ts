@@ -34,12 +34,8 @@ log: { level: info, upstreamHeaders: [x-request-id] }
 `;
 
 async function load(yaml: string): Promise<Config> {
-  const folder = new ConfigFolder();
-  folder.write("own/client-id", "own-id");
-  folder.write("own/client-secret", "canary-client-secret-own");
-  folder.write("own/audience", "https://api.sandbox.example");
-  const loaded = await folder.loadSound(yaml);
-  return loaded.config;
+  const own = { "own/client-id": "own-id", "own/client-secret": "canary-client-secret-own", "own/audience": "own" };
+  return (await new ConfigFolder(own).loadSound(yaml)).config;
 }
 
 describe("the documented example", () => {

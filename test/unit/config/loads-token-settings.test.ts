@@ -4,9 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type CredentialSet, credentialSetsOf, tokenUrlOf } from "../../../src/model/environment.ts";
 import { clientCertificate, clientKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
-
-const authUrl = "    authUrl: https://login.sandbox.example\n";
-const blue = "          - { name: blue, dir: DIR/blue }\n";
+import { authUrl, blue } from "./refusal.ts";
 
 async function load(environment: string, sets: readonly string[], files: Readonly<Record<string, string>> = {}) {
   const folder = new ConfigFolder(files);

@@ -1,11 +1,9 @@
 import { expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";
+import { blue, listener } from "./refusal.ts";
 
 // The other side of the refusals: what stands next to them and is meant to work.
-
-const listener = '  - { bind: "127.0.0.1:7411", environment: sandbox }\n';
-const blue = "          - { name: blue, dir: DIR/blue }\n";
 
 async function load(yaml: string): Promise<Config> {
   const loaded = await new ConfigFolder().loadSound(yaml);

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { Readiness } from "../../../src/adapters/stats/readiness.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
 import { openTokensOf } from "../../../testkit/token-stage.ts";
+import { blue } from "./refusal.ts";
 
 const [first, second, child] = ["S1000000001", "S1000000002", "S1000000009"];
-const blue = "          - { name: blue, dir: DIR/blue }\n";
 
 /** The client of the first site, but for what is changed. */
 const azure = (change: Readonly<Record<string, string>> = {}) => {

@@ -12,9 +12,7 @@ const inVariable = `http://${userInfo}@proxy.example:3128`;
 type Sound = Extract<Loaded, { kind: "loaded" }>;
 
 async function load(yaml: string, env: Record<string, string> = {}): Promise<Sound> {
-  const folder = new ConfigFolder();
-  folder.write("auth", `${userInfo}\n`);
-  folder.write("ca", authority);
+  const folder = new ConfigFolder({ auth: `${userInfo}\n`, ca: authority });
   const loaded = await folder.loadSound(yaml, { env });
   expect(JSON.stringify([explain(loaded.config), loaded.warnings, routes(loaded.config)])).not.toContain("canary");
   return loaded;
