@@ -70,6 +70,11 @@ export function call(url: string, body: unknown = order, options: CallOptions = 
   });
 }
 
+/** Asks for a page, as of the admin or the status port. */
+export function get(url: string, path: string, options: CallOptions = {}): Promise<Called> {
+  return call(url, "", { method: "GET", path, ...options });
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,5 +1,9 @@
-import type { Environment, Site } from "../src/model/environment.ts";
+import type { Config } from "../src/config/config.ts";
+import type { Environment, Site, Tls } from "../src/model/environment.ts";
 import { addressOf } from "./address.ts";
+
+/** Trust as the machine has it, and no certificate to show. */
+export const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
 
 /** A site with the defaults of the configuration. */
 export function siteOf(identifier: string, more: Partial<Site> = {}): Site {
@@ -33,7 +37,24 @@ export function environmentOf(sites: readonly Site[] = [], more: Partial<Environ
     undecided: "5xx",
     forwardHeaders: [],
     via: true,
-    tls: { ca: undefined, cert: undefined, key: undefined },
+    tls: noTls,
     ...more,
   };
+}
+
+/** A configuration's environments, each with something changed. */
+export function changed(
+  { environments }: Config,
+  change: (before: Environment) => Partial<Environment>,
+): Pick<Config, "environments"> {
+  const after = Array.from(environments, ([name, before]) => [name, { ...before, ...change(before) }] as const);
+  return { environments: new Map(after) };
+}
+
+/** A configuration's environments with each site changed; without those that become nothing. */
+export function sitesChanged(config: Config, change: (before: Site) => Site | undefined): Pick<Config, "environments"> {
+  return changed(config, ({ sites }) => {
+    const after = Array.from(sites.values(), change).filter((site) => site !== undefined);
+    return { sites: new Map(after.map((site) => [site.identifier, site])) };
+  });
 }

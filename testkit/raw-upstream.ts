@@ -99,3 +99,6 @@ function takeRequest(text: string): { head: string; body: string; rest: string }
 export function rawAnswer(status: number, body = "", headers = ""): string {
   return `HTTP/1.1 ${status} Whatever\r\n${headers}Content-Length: ${Buffer.byteLength(body, "latin1")}\r\n\r\n${body}`;
 }
+
+/** An authorization server's answer: a token for an hour. */
+export const granted = rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}');

@@ -7,8 +7,10 @@ import type { Config } from "../src/config/config.ts";
 import type { CredentialSet, Environment, SigningKey, Site } from "../src/model/environment.ts";
 import { Secret } from "../src/model/secret.ts";
 import { addressOf } from "./address.ts";
+import { get } from "./call.ts";
 import { environmentOf, siteOf } from "./environment.ts";
 import { EventRecorder } from "./event-recorder.ts";
+import { type Exposition, scrape } from "./exposition.ts";
 import { freePort } from "./free-port.ts";
 import { RawConnection } from "./raw-caller.ts";
 import { ShiftedClock } from "./shifted-clock.ts";
@@ -80,6 +82,13 @@ export interface Stage {
   readonly adminUrl: string;
   readonly statusUrl: string;
   readonly port: number;
+  metrics(): Promise<Exposition>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever is shown
+  status(): Promise<any>;
+  /** The status page, as HTML. */
+  page(): Promise<string>;
+  /** Takes up a configuration, as after SIGHUP, that differs from the one in force in this. */
+  reload(change: Partial<Config>): Promise<void>;
 }
 
 /** The whole proxy in this process, over real sockets, with the simulator behind it. Ends with the test. */
@@ -97,6 +106,9 @@ export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
   });
   const [listener] = proxy.binds.listeners;
   const port = listener?.kind === "tcp" ? listener.port : 0;
+  const adminUrl = `http://127.0.0.1:${portOf(proxy.binds.admin)}`;
+  const statusUrl = `http://127.0.0.1:${portOf(proxy.binds.status)}`;
+  let reloads = 0;
   return {
     simulator,
     proxy,
@@ -105,8 +117,15 @@ export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
     clock,
     port,
     url: `http://127.0.0.1:${port}`,
-    adminUrl: `http://127.0.0.1:${portOf(proxy.binds.admin)}`,
-    statusUrl: `http://127.0.0.1:${portOf(proxy.binds.status)}`,
+    adminUrl,
+    statusUrl,
+    metrics: () => scrape(adminUrl),
+    status: async () => (await get(statusUrl, "/status")).json,
+    page: async () => (await get(statusUrl, "/")).text,
+    reload(change) {
+      reloads += 1;
+      return proxy.apply({ ...proxy.config, ...change, hash: `reload ${reloads}` }, "sighup");
+    },
   };
 }
 

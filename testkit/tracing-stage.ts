@@ -1,6 +1,7 @@
 import type { TracingConfig } from "../src/config/config.ts";
 import { readAddress } from "../src/config/form/values.ts";
 import { type Collector, startCollector } from "./collector.ts";
+import { noTls } from "./environment.ts";
 import { type Stage, type StageOptions, stageProxy } from "./stage.ts";
 
 /** What a configuration with `tracing: { otlp: { endpoint } }` becomes. */
@@ -10,7 +11,7 @@ export function tracingTo(endpoint: string, more: Partial<TracingConfig> = {}): 
   return {
     endpoint: read.value,
     headers: new Map(),
-    tls: { ca: undefined, cert: undefined, key: undefined },
+    tls: noTls,
     sampleRatio: 1,
     serviceName: "countersign",
     resource: {},

@@ -1,25 +1,20 @@
 /** Product section 5: `/status` shows what is configured, the state of each token, and the last 100 unknown outcomes. */
 import { expect, it } from "vitest";
 import { version } from "../../../src/version.ts";
-import { call, order } from "../../../testkit/call.ts";
+import { call, get, order } from "../../../testkit/call.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { childSite, hmacSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { canaries, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
 const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-async function statusOf({ statusUrl }: Pick<Stage, "statusUrl">) {
-  const { status, json } = await call(statusUrl, "", { method: "GET", path: "/status" });
-  expect(status).toBe(200);
-  return json;
-}
-
 it("shows what runs and what is configured, secrets masked", async () => {
   const { written } = (await new ConfigFolder().loadSound(sound)).config;
-  const stage = await stageProxy({ config: { written } });
-  await stage.recorder.nth("token_adopted", 1);
-  const shown = await statusOf(stage);
-  expect(shown).toMatchObject({ version, startedAt: isoTime, configHash: stage.config.hash });
+  const { config, recorder, statusUrl } = await stageProxy({ withBoth: true, config: { written } });
+  await recorder.nth("token_adopted", 1);
+  const { status, headers, json: shown, text } = await get(statusUrl, "/status");
+  expect({ status, type: headers["content-type"] }).toEqual({ status: 200, type: "application/json" });
+  expect(shown).toMatchObject({ version, startedAt: isoTime, configHash: config.hash });
   expect(shown.readiness).toMatchObject({ isReady: true, reason: "ok" });
   const { sandbox } = shown.configuration.environments;
   expect(sandbox).toMatchObject({
@@ -33,20 +28,21 @@ it("shows what runs and what is configured, secrets masked", async () => {
     { name: "blue", clientId: "blue-id", clientSecret: { file }, audience: "https://api.sandbox.example" },
   ]);
   expect(sandbox.sites.S1000000003.keys[0]).toMatchObject({ identifier: "K2000000001", secret: { file } });
+  for (const secret of Object.values(canaries)) expect(text).not.toContain(secret);
 });
 
 it("says where it listens, with the port that it was given for port 0", async () => {
   const stage = await stageProxy();
   const route = expect.stringMatching(new RegExp(`^${new URL(stage.url).host} leads to sandbox: `));
   expect(stage.recorder.of("started")[0]?.routes).toContainEqual(route);
-  expect((await statusOf(stage)).reload.routes).toContainEqual(route);
+  expect((await stage.status()).reload.routes).toContainEqual(route);
 });
 
 it("shows the state of each token: none, in use, lapsed", async () => {
   const stage = await stageProxy({ simulator: { tokenLifetimeSeconds: 3_600 } });
   await stage.recorder.nth("token_adopted", 1);
   await call(stage.url);
-  const { credentials } = await statusOf(stage);
+  const { credentials } = await stage.status();
   expect(credentials).toEqual([
     {
       environment: "sandbox",
@@ -70,7 +66,7 @@ it("shows the state of each token: none, in use, lapsed", async () => {
   expect(Date.parse(expiresAt) - Date.parse(issuedAt)).toBe(3_600_000);
   stage.clock.push(2 * 3_600_000);
   await stage.recorder.nth("token_lapsed", 1);
-  expect((await statusOf(stage)).credentials[0]).toMatchObject({ token: "none", lastUsedAt: isoTime });
+  expect((await stage.status()).credentials[0]).toMatchObject({ token: "none", lastUsedAt: isoTime });
 });
 
 it("shows when a set was refused, and when it is tried again", async () => {
@@ -86,7 +82,7 @@ it("shows when a set was refused, and when it is tried again", async () => {
     attempts: "2",
   });
   await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
-  const [blue] = (await statusOf(stage)).credentials;
+  const [blue] = (await stage.status()).credentials;
   expect(blue).toMatchObject({
     lastRequest: { at: isoTime, result: "refused", reason: "unauthorized", status: 401 },
     requests: { issued: { count: 1, lastAt: isoTime }, refused: { count: 1, lastAt: isoTime } },
@@ -107,7 +103,7 @@ it("lists requests whose outcome is unknown, newest first, with all it takes to 
   const cut = call(url, order, { path: "/get_order", headers: { "Countersign-Site": hmacSite } });
   await expect(cut).rejects.toThrow();
   const { requestId } = await recorder.nth("request_finished", 4);
-  const { unknownOutcomes, requests } = await statusOf(stage);
+  const { unknownOutcomes, requests } = await stage.status();
   expect(unknownOutcomes).toEqual([
     {
       at: isoTime,
@@ -145,7 +141,7 @@ it("keeps the last 100 of them", async () => {
     await call(url, order, { headers: { "Countersign-Reference": `A-${n}` } });
     await recorder.nth("request_finished", n);
   }
-  const { unknownOutcomes, requests } = await statusOf(stage);
+  const { unknownOutcomes, requests } = await stage.status();
   expect(requests.unknownOutcomes).toBe(103);
   expect(unknownOutcomes.map(({ reference }: { reference: string }) => reference)).toEqual(
     Array.from({ length: 100 }, (_, index) => `A-${103 - index}`),
@@ -166,7 +162,7 @@ it("counts requests by environment and site: who answered, what failed, what the
   const open = call(url);
   await hang.whenPlayed(1);
   await recorder.nth("request_finished", 5);
-  const { environments, requests } = await statusOf(stage);
+  const { environments, requests } = await stage.status();
   const [{ sites, withoutSite, ...sandbox }] = environments;
   const none = { answeredBy: { service: 0, countersign: 0 }, lastAt: isoTime, failures: {}, refusals: {} };
   const once = { count: 1, lastAt: isoTime };
@@ -190,20 +186,20 @@ it("counts requests by environment and site: who answered, what failed, what the
   hang.release();
   await open;
   await recorder.nth("request_finished", 6);
-  expect((await statusOf(stage)).requests.inFlight).toBe(0);
+  expect((await stage.status()).requests.inFlight).toBe(0);
 });
 
 it("shows since when no token is to be had, and why, until there is one; and how requests are answered", async () => {
   let isDown = true;
-  const granted = rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}');
   const login = await startRawUpstream({
     answer: (_, socket) => socket.write(isDown ? rawAnswer(503, "{}") : granted),
   });
-  const stage = await stageProxy({ authUrl: login.url, config: { timeouts: timeouts(300) } });
+  const timeouts = { requestMs: 5_000, connectMs: 1_000, tokenMs: 300 };
+  const stage = await stageProxy({ authUrl: login.url, config: { timeouts } });
   await stage.recorder.nth("token_requested", 1);
   expect((await call(stage.url)).status).toBe(503);
   await stage.recorder.nth("request_finished", 1);
-  const down = await statusOf(stage);
+  const down = await stage.status();
   const [outage] = down.environments;
   expect(outage.tokenOutage).toMatchObject({
     sites: [oauthSite, childSite],
@@ -212,15 +208,13 @@ it("shows since when no token is to be had, and why, until there is one; and how
   });
   expect(down.credentials[0].failingSince).toBe(outage.tokenOutage.since);
   expect(down.readiness.isReady).toBe(true);
-  expect((await call(stage.statusUrl, "", { method: "GET", path: "/" })).text).toContain("No token");
+  expect(await stage.page()).toContain("No token");
   isDown = false;
   const served = async () => (await call(stage.url)).status;
   await expect.poll(served, { timeout: 50_000 }).toBe(401);
-  const [healed] = (await statusOf(stage)).environments;
+  const [healed] = (await stage.status()).environments;
   expect(healed.tokenOutage).toBeUndefined();
   expect(healed.answers.service["4xx"]).toBe(1);
   expect(healed.recent.failures[0]).toMatchObject({ by: "countersign", what: "token_unavailable" });
-  expect((await call(stage.statusUrl, "", { method: "GET", path: "/" })).text).not.toContain("Orders fail");
+  expect(await stage.page()).not.toContain("Orders fail");
 });
-
-const timeouts = (tokenMs: number) => ({ requestMs: 5_000, connectMs: 1_000, tokenMs });
