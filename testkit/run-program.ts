@@ -15,6 +15,9 @@ export interface Program {
   /** The log's lines of this event so far. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
   events(kind: string): any[];
+  /** The n-th line of this event, be it there or still to come. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  nth(kind: string, n: number): Promise<any>;
   /** Its exit code once it has ended; the signal's name where one ended it. */
   readonly ended: Promise<number | string>;
   /** Sends a signal, SIGTERM by default. @returns `ended` */
@@ -63,27 +66,33 @@ export function startProgram(
     return ended;
   };
   onTestFinished(async () => void (await stop("SIGKILL")));
+  const written = () => stdout.split("\n").slice(0, -1);
+  const isOf = (kind: string) => (line: string) => line.includes(`"event":"${kind}"`);
+  const events: Program["events"] = (kind) =>
+    written()
+      .filter(isOf(kind))
+      .map((line) => JSON.parse(line));
+  const line: Program["line"] = (isMeant) => {
+    const before = written().find(isMeant);
+    if (before !== undefined) return Promise.resolve(before);
+    return new Promise((resolve, reject) => {
+      lines.on("line", (text) => {
+        if (isMeant(text)) resolve(text);
+      });
+      lines.once("close", () => reject(new Error(`it ended without that line:\n${stdout}${stderr}`)));
+    });
+  };
   return {
     child,
     stdout: () => stdout,
     stderr: () => stderr,
     ended,
     stop,
-    events: (kind) =>
-      stdout
-        .split("\n")
-        .slice(0, -1)
-        .filter((line) => line.includes(`"event":"${kind}"`))
-        .map((line) => JSON.parse(line)),
-    line(isMeant) {
-      const before = stdout.split("\n").slice(0, -1).find(isMeant);
-      if (before !== undefined) return Promise.resolve(before);
-      return new Promise((resolve, reject) => {
-        lines.on("line", (line) => {
-          if (isMeant(line)) resolve(line);
-        });
-        lines.once("close", () => reject(new Error(`it ended without that line:\n${stdout}${stderr}`)));
-      });
+    events,
+    line,
+    async nth(kind, n) {
+      await line((text) => isOf(kind)(text) && events(kind).length >= n);
+      return events(kind)[n - 1];
     },
   };
 }
@@ -119,7 +128,7 @@ export async function startServe(
   { main = "dist/main.js", options = [] as readonly string[], env = plainEnvironment() } = {},
 ): Promise<Program & { readonly adminUrl: string; readonly statusUrl: string }> {
   const program = startProgram(process.execPath, [...options, main, "serve", "--config", file], env);
-  const { adminBind, statusBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+  const { adminBind, statusBind } = await program.nth("started", 1);
   return { ...program, adminUrl: `http://${adminBind}`, statusUrl: `http://${statusBind}` };
 }
 

@@ -1,36 +1,49 @@
-/** Row 54: a reload closes what it has left some time later; by then nothing that stays may depend on it. */
+/**
+ * Row 54, decision 6: after a reload tokens are asked for as before it. What it closes some time later is nothing that they
+ * depend on, and it ends no pause, so that reloading cannot become a way to flood the authorization server.
+ */
 import { expect, it } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
-import type { Environment } from "../../../src/model/environment.ts";
 import { addressOf } from "../../../testkit/address.ts";
 import { call } from "../../../testkit/call.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { changed } from "../../../testkit/environment.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 
-const withEnvironment = (config: Config, change: (before: Environment) => Partial<Environment>): Config => {
-  const changed = [...config.environments.values()].map((before) => ({ ...before, ...change(before) }));
-  return { ...config, environments: new Map(changed.map((environment) => [environment.name, environment])) };
-};
+const changes: readonly (readonly [what: string, change: (config: Config) => Partial<Config>])[] = [
+  ["limits.inFlightPerEnvironment", ({ limits }) => ({ limits: { ...limits, inFlightPerEnvironment: 7 } })],
+  ["timeouts.request", ({ timeouts }) => ({ timeouts: { ...timeouts, requestMs: 4_000 } })],
+  [
+    "the origin of baseUrl",
+    (config) =>
+      changed(config, ({ baseUrl: { origin, path } }) => ({
+        baseUrl: addressOf(`${origin.replace("127.0.0.1", "localhost")}${path}`),
+      })),
+  ],
+  ["a trusted authority", (config) => changed(config, ({ tls }) => ({ tls: { ...tls, ca: "another" } }))],
+  ["operations", (config) => changed(config, () => ({ operations: new Set(["create_order"]) }))],
+];
 
-const changes: Readonly<Record<string, (config: Config) => Config>> = {
-  "limits.inFlightPerEnvironment": (config) => ({ ...config, limits: { ...config.limits, inFlightPerEnvironment: 7 } }),
-  "timeouts.request": (config) => ({ ...config, timeouts: { ...config.timeouts, requestMs: 4_000 } }),
-  "the origin of baseUrl": (config) =>
-    withEnvironment(config, ({ baseUrl: { origin, path } }) => ({
-      baseUrl: addressOf(`${origin.replace("127.0.0.1", "localhost")}${path}`),
-    })),
-  "another trusted authority": (config) => withEnvironment(config, ({ tls }) => ({ tls: { ...tls, ca: "another" } })),
-  operations: (config) => withEnvironment(config, () => ({ operations: new Set(["create_order"]) })),
-};
-
-it.each(Object.keys(changes))("a new token can be had long after a change of %s", async (name) => {
-  const clock = new ShiftedClock();
-  const { proxy, simulator, config, url } = await stageProxy({ oneSet: true, surroundings: { clock } });
+it.each(changes)("a new token can be had long after a change of %s", async (_, change) => {
+  const { clock, config, reload, simulator, url } = await stageProxy({ oneSet: true });
   expect((await call(url)).status).toBe(200);
-  const next = changes[name]?.(config) ?? config;
-  await proxy.apply({ ...next, hash: "ba9876543210" }, "sighup");
+  await reload(change(config));
   clock.push(60_000);
   simulator.revokeAllTokens();
   expect((await call(url)).status).toBe(200);
   expect(simulator.counts().tokensIssued).toBe(2);
+});
+
+it("a token that was refused is asked for no sooner", async () => {
+  const { config, recorder, reload, simulator, url } = await stageProxy({ oneSet: true });
+  await recorder.nth("token_adopted", 1);
+  simulator.deleteCredentials("blue-id");
+  simulator.revokeAllTokens();
+  expect((await call(url)).status).toBe(401);
+  const { tokenRequests } = simulator.counts();
+  for (let n = 1; n <= 3; n++) {
+    // Other timeouts make another source of tokens.
+    await reload({ timeouts: { ...config.timeouts, tokenMs: config.timeouts.tokenMs + n } });
+    expect((await call(url)).status).toBe(401);
+  }
+  expect(simulator.counts().tokenRequests).toBe(tokenRequests);
 });

@@ -37,11 +37,6 @@ it("connections that a reload was preparing when everything ended are ended at o
 /** Two that differ in the service's address. */
 async function bothConfigs(): Promise<readonly [Config, Config]> {
   const other = edited(["https://api.sandbox.example", "https://other.sandbox.example"]);
-  return [await loadSound(sound), await loadSound(other)];
-}
-
-async function loadSound(yaml: string): Promise<Config> {
-  const loaded = await new ConfigFolder().load(yaml);
-  if (loaded.kind === "refused") throw new Error("a sound configuration was refused");
-  return loaded.config;
+  const folder = new ConfigFolder();
+  return [(await folder.loadSound(sound)).config, (await folder.loadSound(other)).config];
 }

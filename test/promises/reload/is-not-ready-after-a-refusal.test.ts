@@ -1,12 +1,12 @@
 /** `/readyz` says no while the newest configuration stays refused, where `reload.unreadyAfterRefusal` asks for it. */
 import { expect, it } from "vitest";
 import { Readiness } from "../../../src/adapters/stats/readiness.ts";
-import { call } from "../../../testkit/call.ts";
+import { get } from "../../../testkit/call.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 import { type Pod, startPod } from "./pod.ts";
 
 const ready = async ({ adminUrl }: Pod) => {
-  const { status, text } = await call(adminUrl, "", { path: "/readyz", method: "GET" });
+  const { status, text } = await get(adminUrl, "/readyz");
   return [status, text];
 };
 const refused = [503, "the newest configuration is refused; the one before it stays active\n"];
@@ -15,7 +15,7 @@ it("says no after the time given, serves on, and is ready again with the next go
   const pod = await startPod({ settings: { more: "reload: { unreadyAfterRefusal: 1s }" } });
   await pod.apply(pod.yaml().replace("operations:", "operation:"), 1, "config_refused");
   await expect.poll(() => ready(pod), { timeout: 20_000 }).toEqual(refused);
-  expect((await call(pod.adminUrl, "", { path: "/livez", method: "GET" })).status).toBe(200);
+  expect((await get(pod.adminUrl, "/livez")).status).toBe(200);
   expect((await pod.order()).status).toBe(200);
 
   await pod.apply({}, 1, "config_unchanged");

@@ -1,20 +1,16 @@
 /** Row 54: a configuration that cannot even be read to its end leaves the old one active, and the next change is taken up. */
 import { expect, it, onTestFinished } from "vitest";
 import { Reloader } from "../../../src/app/reload.ts";
-import { type Loaded, loadConfig } from "../../../src/config/load.ts";
+import { loadConfig } from "../../../src/config/load.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { EventRecorder } from "../../../testkit/event-recorder.ts";
-
-type Sound = Extract<Loaded, { kind: "loaded" }>;
 
 /** A proxy that takes up every configuration, and whose reading fails as often as it is told to. */
 async function stage() {
   const folder = new ConfigFolder();
   const recorder = new EventRecorder();
-  const text = sound.replaceAll("DIR", folder.path);
-  const file = folder.write("countersign.yaml", text);
-  const first = (await loadConfig(file)) as Sound;
+  const first = await folder.loadSound(sound);
   let { config } = first;
   const running = {
     get config() {
@@ -27,7 +23,7 @@ async function stage() {
   const failures: Error[] = [];
   const load = () => {
     const failure = failures.shift();
-    return failure === undefined ? loadConfig(file) : Promise.reject(failure);
+    return failure === undefined ? loadConfig(`${folder.path}/countersign.yaml`) : Promise.reject(failure);
   };
   const applied: number[] = [];
   const onApplied = ({ timeouts }: typeof config) => void applied.push(timeouts.requestMs);
@@ -36,7 +32,7 @@ async function stage() {
     first,
   );
   onTestFinished(() => reloader.close());
-  const write = (more: string) => folder.write("countersign.yaml", `${text}${more}\n`);
+  const write = (more: string) => folder.write("countersign.yaml", `${sound.replaceAll("DIR", folder.path)}${more}\n`);
   return { recorder, reloader, failures, applied, write };
 }
 

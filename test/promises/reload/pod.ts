@@ -1,13 +1,13 @@
-import { Agent } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../simulator/src/service/simulator.ts";
 import { aclUser } from "../../../testkit/acl.ts";
-import { type Called, call, order } from "../../../testkit/call.ts";
+import { type Called, call, get, order } from "../../../testkit/call.ts";
 import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
 import { type Exposition, scrape } from "../../../testkit/exposition.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { keepAlive } from "../../../testkit/keep-alive.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
 import { type Program, startServe } from "../../../testkit/run-program.ts";
 import { Mount } from "./mount.ts";
@@ -27,15 +27,19 @@ export const listenerAt = (port: number) => `{ bind: "127.0.0.1:${port}", enviro
 export interface Settings {
   /** In YAML, one listener each; `PORT` stands for the pod's own. */
   readonly listeners: readonly string[];
-  readonly environmentKeys: string;
   readonly oauthKeys: string;
   readonly hmacKeys: string;
+  /** In place of the default site and both sites. */
+  readonly sites: string | undefined;
   readonly more: string;
 }
 
-/** A line of the log. */
+/** A line of the log, or what `/status` shows. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
-type Line = any;
+type Shown = any;
+
+/** Within which a changed file is taken up. */
+const takenUpMs = 10_000;
 
 /** The built command with its files mounted as in a pod, and the simulator behind it. */
 export interface Pod {
@@ -53,13 +57,15 @@ export interface Pod {
   /** The configuration file's text with these settings changed. */
   yaml(change?: Partial<Settings>): string;
   /** Writes the configuration anew, from settings or as a whole, and waits for the n-th line that says what came of it. */
-  apply(configuration: Partial<Settings> | string, n: number, event?: string): Promise<Line>;
+  apply(configuration: Partial<Settings> | string, n: number, event?: string): Promise<Shown>;
+  /** Changes something, and waits for the n-th line that says what came of it; it must come in time. */
+  told(event: string, n: number, change: () => void): Promise<Shown>;
   /** An order on a kept connection. */
   order(headers?: Readonly<Record<string, string>>): Promise<Called>;
   metrics(): Promise<Exposition>;
-  lines(event: string): Line[];
-  /** The n-th line of this event, be it there or still to come. */
-  nth(event: string, n: number): Promise<Line>;
+  status(): Promise<Shown>;
+  lines: Program["events"];
+  nth: Program["nth"];
 }
 
 export interface PodOptions {
@@ -77,8 +83,7 @@ export async function startPod({
 }: PodOptions = {}): Promise<Pod> {
   const simulator = await startSimulator({ sites: simulatedSites, ...simulated });
   onTestFinished(() => simulator.stop());
-  const folder = new ConfigFolder();
-  for (const [name, content] of Object.entries(files)) folder.write(name, content);
+  const folder = new ConfigFolder(files);
   const blue = new Mount(join(folder.path, "mounts/blue"), {
     "client-id": "blue-id\n",
     "client-secret": `${canaries.blue}\n`,
@@ -87,9 +92,9 @@ export async function startPod({
   const port = await freePort();
   const usual: Settings = {
     listeners: [ownListener],
-    environmentKeys: "",
-    oauthKeys: "credentials: [ { name: blue, dir: DIR/mounts/blue } ]",
+    oauthKeys: `credentials: [ ${blueSet} ]`,
     hmacKeys: "keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ]",
+    sites: undefined,
     more: "",
     ...settings,
   };
@@ -99,14 +104,9 @@ export async function startPod({
       .replaceAll("PORT", String(port));
   const config = new Mount(join(folder.path, "mounts/config"), { "countersign.yaml": yaml() });
   const program = await startServe(join(config.path, "countersign.yaml"));
-  const agent = new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
-  const { adminUrl, statusUrl, events: lines } = program;
+  const agent = keepAlive();
+  const { adminUrl, statusUrl, events: lines, nth } = program;
   const url = `http://127.0.0.1:${port}`;
-  const nth: Pod["nth"] = async (event, n) => {
-    await program.line((line) => line.includes(`"event":"${event}"`) && lines(event).length >= n);
-    return lines(event)[n - 1];
-  };
   return {
     simulator,
     program,
@@ -122,8 +122,16 @@ export async function startPod({
       config.update({ "countersign.yaml": typeof configuration === "string" ? configuration : yaml(configuration) });
       return nth(event, n);
     },
+    async told(event, n, change) {
+      const sinceMs = performance.now();
+      change();
+      const line = await nth(event, n);
+      expect(performance.now() - sinceMs).toBeLessThan(takenUpMs);
+      return line;
+    },
     order: (headers = {}) => call(url, order, { agent, headers }),
     metrics: () => scrape(adminUrl),
+    status: async () => (await get(statusUrl, "/status")).json,
     lines,
     nth,
   };
@@ -147,6 +155,10 @@ const simulatedSites: SimulatorOptions["sites"] = [
 ];
 
 function describe(settings: Settings, { apiUrl, loginUrl }: Simulator): string {
+  const usualSites = `defaultSite: ${oauthSite}
+    sites:
+      ${oauthSite}: { ${settings.oauthKeys} }
+      ${hmacSite}: { ${settings.hmacKeys} }`;
   return `listeners: [ ${settings.listeners.join(", ")} ]
 admin: { bind: "127.0.0.1:0" }
 status: { bind: "127.0.0.1:0" }
@@ -156,11 +168,7 @@ environments:
     authUrl: ${loginUrl}
     allowPlaintext: true
     operations: [create_order]
-    defaultSite: ${oauthSite}
-    ${settings.environmentKeys}
-    sites:
-      ${oauthSite}: { ${settings.oauthKeys} }
-      ${hmacSite}: { ${settings.hmacKeys} }
+    ${settings.sites ?? usualSites}
 ${settings.more}
 `;
 }

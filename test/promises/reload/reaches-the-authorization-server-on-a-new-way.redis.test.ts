@@ -4,38 +4,26 @@
  */
 import { expect, it } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
-import type { Environment } from "../../../src/model/environment.ts";
 import { call } from "../../../testkit/call.ts";
 import { authority, foreignCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { changed, noTls } from "../../../testkit/environment.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 
 /** Longer than a test or a caller waits. */
 const longMs = 6_000;
 
-const withTrust = (config: Config, ca: string): Config => {
-  const change = (environment: Environment) => ({ ...environment, tls: { ...environment.tls, ca } });
-  const changed = [...config.environments.values()].map(change);
-  return {
-    ...config,
-    environments: new Map(changed.map((environment) => [environment.name, environment])),
-    hash: `${ca.length}`.padStart(12, "a"),
-  };
-};
-
 /** A proxy that trusts the wrong authority, and has failed so often that it would wait for long. */
 async function stage(tokens: Config["tokens"]) {
-  const clock = new ShiftedClock();
   const staged = await stageProxy({
     oneSet: true,
     simulator: { tls: { cert: serverCertificate, key: serverKey } },
-    environment: { tls: { ca: foreignCertificate, cert: undefined, key: undefined } },
+    environment: { tls: { ...noTls, ca: foreignCertificate } },
     config: { tokens },
-    surroundings: { clock, random: () => 0.999 },
+    surroundings: { random: () => 0.999 },
   });
-  const { recorder, url } = staged;
+  const { clock, config, recorder, url } = staged;
   let pauseMs = 0;
   while (pauseMs < longMs) {
     expect((await call(url)).status).toBe(503);
@@ -45,23 +33,24 @@ async function stage(tokens: Config["tokens"]) {
     // The service compares orders' timestamps with its own clock.
     clock.jumpWall(-pauseMs - 1);
   }
-  return staged;
+  const trust = (ca: string) => staged.reload(changed(config, () => ({ tls: { ...noTls, ca } })));
+  return { ...staged, trust };
 }
 
 it.each(["memory", "redis"] as const)("with the right authority orders are served, tokens in %s", async (cache) => {
   const tokens = cache === "memory" ? { cache } : { cache, redis: accessTo(nodeAt((await startRedis()).port)) };
-  const { proxy, config, url, simulator } = await stage(tokens);
-  await proxy.apply(withTrust(config, authority), "sighup");
+  const { trust, url, simulator } = await stage(tokens);
+  await trust(authority);
   expect((await call(url)).status).toBe(200);
   expect(simulator.counts().tokenRequests).toBe(1);
 });
 
 it("a 429 with Retry-After is kept to, whatever changes", async () => {
-  const { proxy, config, url, simulator } = await stage({ cache: "memory" });
+  const { trust, url, simulator } = await stage({ cache: "memory" });
   simulator.faults.add({ host: "login", kind: "answer", status: 429, headers: { "retry-after": "600" } });
-  await proxy.apply(withTrust(config, authority), "sighup");
+  await trust(authority);
   expect((await call(url)).status).toBe(503);
-  await proxy.apply(withTrust(config, `${authority}\n`), "sighup");
+  await trust(`${authority}\n`);
   const { status, headers } = await call(url);
   expect(status).toBe(503);
   expect(Number(headers["retry-after"])).toBeGreaterThan(500);

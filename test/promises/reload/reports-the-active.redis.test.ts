@@ -1,6 +1,5 @@
 /** Row 54: what is shown of Redis follows the configuration; alerts read it. */
 import { expect, it } from "vitest";
-import { call } from "../../../testkit/call.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { type Pod, sharingAt, startPod } from "./pod.ts";
 
@@ -17,17 +16,17 @@ async function stage() {
 }
 
 /** What `/metrics` and `/status` say of the servers. */
-async function shown({ adminUrl, statusUrl }: Pod) {
-  const { text } = await call(adminUrl, "", { method: "GET", path: "/metrics" });
-  const { json } = await call(statusUrl, "", { method: "GET", path: "/status" });
+async function shown(pod: Pod) {
+  const { families } = await pod.metrics();
+  const { redis } = await pod.status();
   return {
-    metric: text.match(/^countersign_redis_up.*$/gm),
-    status: json.redis.map(({ isUp }: { isUp: boolean }) => isUp),
+    metric: families.get("countersign_redis_up")?.samples.map(({ value }) => value) ?? [],
+    status: redis.map(({ isUp }: { isUp: boolean }) => isUp),
   };
 }
 
-const up = { metric: ['countersign_redis_up{node="cache"} 1'], status: [true] };
-const down = { metric: ['countersign_redis_up{node="cache"} 0'], status: [false] };
+const up = { metric: [1], status: [true] };
+const down = { metric: [0], status: [false] };
 
 it("says nothing more of a server that was down when the configuration left it", async () => {
   const { one, pod, apply } = await stage();
@@ -36,7 +35,7 @@ it("says nothing more of a server that was down when the configuration left it",
   await one.kill();
   await expect.poll(() => shown(pod), { timeout: 10_000 }).toEqual(down);
   await apply();
-  expect(await shown(pod)).toEqual({ metric: null, status: [] });
+  expect(await shown(pod)).toEqual({ metric: [], status: [] });
 });
 
 it("does not report the end of the Redis that it has left as that of the one in use", async () => {

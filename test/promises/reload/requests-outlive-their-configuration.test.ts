@@ -2,42 +2,30 @@
  * Rows 12a and 54, decision 6: a request belongs to the configuration that accepted it. It has that one's deadline and its
  * secrets, and an answer, whatever has become of its listener, its site and the process meanwhile.
  */
-import { Agent } from "node:http";
-import { expect, it, onTestFinished } from "vitest";
-import type { Config } from "../../../src/config/config.ts";
+import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
+import { changed } from "../../../testkit/environment.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
+import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { settlesSoon } from "../../../testkit/settles-soon.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
 const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
 const listener = { bind: anyPort, environment: "sandbox", hosts: [] };
 const signed = { "Countersign-Site": hmacSite };
 
-/** A proxy with two listeners, whose clock the test pushes. */
+/** A proxy with two listeners. */
 async function stage(requestMs: number) {
-  const clock = new ShiftedClock();
   const timeouts = (requestMs: number) => ({ requestMs, connectMs: 1_000, tokenMs: 1_000 });
   const config = { listeners: [listener, listener], timeouts: timeouts(requestMs) };
-  const staged = await stageProxy({ config, surroundings: { clock }, oneSet: true });
+  const staged = await stageProxy({ config, oneSet: true });
   const second = staged.proxy.binds.listeners[1];
   if (second?.kind !== "tcp") throw new Error("the stage listens on TCP");
-  let hash = 0;
-  let inForce = staged.config;
-  /** Reloads with some of the configuration changed. */
-  const reload = (change: Partial<Config>) => {
-    hash += 1;
-    inForce = { ...inForce, ...change, hash: `b${hash}` };
-    return staged.proxy.apply(inForce, "sighup");
-  };
   return {
     ...staged,
-    clock,
-    reload,
-    withRequestMs: (ms: number) => reload({ timeouts: timeouts(ms) }),
-    removeSecond: () => reload({ listeners: [listener] }),
+    withRequestMs: (ms: number) => staged.reload({ timeouts: timeouts(ms) }),
+    removeSecond: () => staged.reload({ listeners: [listener] }),
     secondUrl: `http://127.0.0.1:${second.port}`,
     /** The next request to the service has no answer until it is released. */
     hangNext: () => staged.simulator.faults.add({ host: "api", kind: "hang" }),
@@ -59,8 +47,7 @@ it("has the deadline that it was accepted with, when its listener goes that was 
 
 it("has an answer at its deadline, when it came on a kept connection just after its listener went", async () => {
   const { clock, secondUrl, adminUrl, hangNext, removeSecond } = await stage(5_000);
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  onTestFinished(() => agent.destroy());
+  const agent = keepAlive(1);
   const refused = await call(secondUrl, "{", { headers: signed, agent });
   expect(refused.status).toBe(400);
   await removeSecond();
@@ -109,11 +96,11 @@ it("has its site's token, when the site goes while it is still being sent", asyn
   caller.write(`${head}${orderText.slice(0, 5)}`);
   await whenInFlight({ adminUrl }, 1);
   await withRequestMs(1_000);
-  const environments = [...config.environments.values()].map((before) => {
-    const sites = new Map([...before.sites].filter(([, { credentials }]) => credentials?.owner !== oauthSite));
-    return [before.name, { ...before, sites, defaultSite: hmacSite }] as const;
-  });
-  await reload({ environments: new Map(environments) });
+  const withoutOauth = changed(config, ({ sites }) => ({
+    sites: new Map([...sites].filter(([, { credentials }]) => credentials?.owner !== oauthSite)),
+    defaultSite: hmacSite,
+  }));
+  await reload(withoutOauth);
   clock.push(10_000);
   caller.write(orderText.slice(5));
   const [answer] = readAnswers(await caller.ended());

@@ -8,22 +8,19 @@ import { renameSync } from "node:fs";
 import { connect } from "node:tls";
 import { expect, it } from "vitest";
 import { authority, rsaCertificate, rsaKey, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
-import { ConfigFolder } from "../../../testkit/config-folder.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { Mount } from "./mount.ts";
-import { audience, type Pod, startPod } from "./pod.ts";
+import { audience, ownListener, type Pod, startPod } from "./pod.ts";
 
-const takenUpMs = 10_000;
 const rotated = "canary-client-secret-rotated";
 const first = { "tls.crt": serverCertificate, "tls.key": serverKey, "ca.crt": authority };
 const renewed = { "tls.crt": rsaCertificate, "tls.key": rsaKey };
 const tls = "mtls: { caFile: TLS/ca.crt, certFile: TLS/tls.crt, keyFile: TLS/tls.key }";
+const callers = "callers: { shop: { certificate: shop.example } }";
 const listeners = (folder: string, port: number) => [
-  '{ bind: "127.0.0.1:PORT", environment: sandbox }',
-  `{ bind: "127.0.0.1:${port}", environment: sandbox, callers: { shop: { certificate: shop.example } }, ${tls} }`.replaceAll(
-    "TLS",
-    folder,
-  ),
+  ownListener,
+  `{ bind: "127.0.0.1:${port}", environment: sandbox, ${callers}, ${tls.replaceAll("TLS", folder)} }`,
 ];
 
 /** Writes files one by one, each under another name first. */
@@ -31,15 +28,6 @@ function rename(pod: Pod, folder: string, files: Readonly<Record<string, string>
   for (const [name, text] of Object.entries(files)) {
     renameSync(pod.folder.write(`${folder}/.${name}.tmp`, text), `${pod.folder.path}/${folder}/${name}`);
   }
-}
-
-/** Makes a change, and waits for what the log says of it. */
-async function told({ nth }: Pod, event: string, n: number, make: () => void) {
-  const sinceMs = performance.now();
-  make();
-  const line = await nth(event, n);
-  expect(performance.now() - sinceMs).toBeLessThan(takenUpMs);
-  return line;
 }
 
 /** The certificate that the listener shows in a new handshake. */
@@ -56,17 +44,16 @@ const fingerprint = (pem: string) => new X509Certificate(pem).fingerprint256;
 
 it("by a swap of the folder: the secret, and a certificate together with its key", async () => {
   const port = await freePort();
-  const folder = new ConfigFolder();
-  const mount = new Mount(`${folder.path}/tls`, first);
+  const mount = new Mount(`${emptyFolder()}/tls`, first);
   const pod = await startPod({ settings: { listeners: listeners(mount.path, port) } });
   expect((await pod.order()).status).toBe(200);
   expect(await shown(port)).toBe(fingerprint(serverCertificate));
 
-  await told(pod, "config_applied", 1, () => mount.update(renewed));
+  await pod.told("config_applied", 1, () => mount.update(renewed));
   expect(await shown(port)).toBe(fingerprint(rsaCertificate));
 
   pod.simulator.changeClientSecret("blue-id", rotated);
-  await told(pod, "config_applied", 2, () => pod.blue.update({ "client-secret": rotated }));
+  await pod.told("config_applied", 2, () => pod.blue.update({ "client-secret": rotated }));
   await expect.poll(() => pod.simulator.counts().tokensIssued).toBe(2);
   expect((await pod.order()).status).toBe(200);
   expect(pod.lines("config_refused")).toEqual([]);
@@ -87,14 +74,14 @@ it("file by file: a certificate without its key is refused, and the one before i
   const pod = await startPod({ settings, files });
   expect((await pod.order()).status).toBe(200);
 
-  await told(pod, "config_refused", 1, () => rename(pod, "agent", { "tls.crt": rsaCertificate }));
+  await pod.told("config_refused", 1, () => rename(pod, "agent", { "tls.crt": rsaCertificate }));
   expect(await shown(port)).toBe(fingerprint(serverCertificate));
   expect((await pod.order()).status).toBe(200);
-  await told(pod, "config_applied", 1, () => rename(pod, "agent", { "tls.key": rsaKey }));
+  await pod.told("config_applied", 1, () => rename(pod, "agent", { "tls.key": rsaKey }));
   expect(await shown(port)).toBe(fingerprint(rsaCertificate));
 
   pod.simulator.changeClientSecret("blue-id", rotated);
-  await told(pod, "config_applied", 2, () => rename(pod, "agent", { "client-secret": rotated }));
+  await pod.told("config_applied", 2, () => rename(pod, "agent", { "client-secret": rotated }));
   await expect.poll(() => pod.simulator.counts().tokensIssued).toBe(2);
   expect((await pod.order()).status).toBe(200);
 });
@@ -102,12 +89,12 @@ it("file by file: a certificate without its key is refused, and the one before i
 it("behind a pipe in its place, which is refused and not waited for", async () => {
   const pod = await startPod();
   const key = `${pod.folder.path}/k1`;
-  const refused = await told(pod, "config_refused", 1, () => {
+  const refused = await pod.told("config_refused", 1, () => {
     execFileSync("mkfifo", [`${key}.tmp`]);
     renameSync(`${key}.tmp`, key);
   });
   expect(refused.problems).toEqual([expect.stringContaining("no regular file")]);
-  await told(pod, "config_applied", 1, () =>
+  await pod.told("config_applied", 1, () =>
     renameSync(pod.folder.write("k1.tmp", "canary-api-secret-key-rotated"), key),
   );
 });

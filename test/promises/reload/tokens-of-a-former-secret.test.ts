@@ -1,50 +1,87 @@
 /**
- * Row 67 for one client with a secret file at each of two sites: whichever file is mistaken, both sites are served with the
- * old token, though the sets share a label until then.
+ * Row 67: the token of a former secret serves on while the new secret has none; but never at another host than before, and
+ * not in place of one that is asked for with something else.
  */
 import { expect, it, vi } from "vitest";
+import type { Called } from "../../../testkit/call.ts";
 import { canaries } from "../../../testkit/config-folder.ts";
-import { scrape } from "../../../testkit/exposition.ts";
-import { audience, oauthSite, startPod } from "./pod.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { audience, blueSet, oauthSite, type PodOptions, startPod } from "./pod.ts";
+
+/** A pod that has served an order at each of these sites; then the secret of the mounted set can be mistyped. */
+async function startServed(options: PodOptions = {}, sites = [oauthSite]) {
+  const pod = await startPod(options);
+  const orderAt = (site: string): Promise<Called> => pod.order({ "countersign-site": site });
+  for (const site of sites) {
+    const isServed = async () => expect(await orderAt(site)).toMatchObject({ status: 200 });
+    await vi.waitFor(isServed, { timeout: 20_000, interval: 50 });
+  }
+  const mistype = () => {
+    pod.blue.update({ "client-secret": "mistyped-client-secret\n" });
+    return pod.nth("config_applied", 1);
+  };
+  return { ...pod, orderAt, mistype };
+}
 
 const second = "S1000000002";
 const credentials = [{ clientId: "blue-id", clientSecret: canaries.blue, audience }];
-const sites = [
+const sitesOfOneClient = [
   { identifier: oauthSite, credentials },
   { identifier: second, parent: oauthSite },
 ];
-const patience = { timeout: 20_000, interval: 50 };
-const kept = "DIR/blue";
-const changed = "DIR/mounts/blue";
+const kept = "{ name: blue, dir: DIR/blue }";
 
-/** Both sites have a token of one client; then the secret in `changed` is mistyped. */
-async function startMistaken(first: string, other: string) {
-  const sets = (dir: string) => `credentials: [ { name: blue, dir: ${dir} } ]`;
-  const oauthKeys = `${sets(first)}, children: { ${second}: { ${sets(other)} } }`;
-  const pod = await startPod({ settings: { oauthKeys }, simulator: { sites } });
-  const orderAt = (site: string) => pod.order({ "countersign-site": site });
-  for (const site of [oauthSite, second]) {
-    await vi.waitFor(async () => expect(await orderAt(site)).toMatchObject({ status: 200 }), patience);
-  }
-  expect(pod.simulator.counts().tokenRequests).toBe(1);
-  pod.blue.update({ "client-secret": "mistyped-client-secret\n" });
-  await pod.nth("config_applied", 1);
-  return { pod, orderAt };
-}
-
+// The sets share a label until one is mistaken.
 it.each([
-  ["first", changed, kept, `${oauthSite}/blue`],
-  ["second", kept, changed, `${second}/blue`],
-])("the %s site's secret is mistaken: both are served", async (_, first, other, mistaken) => {
-  const { pod, orderAt } = await startMistaken(first, other);
+  ["first", blueSet, kept, `${oauthSite}/blue`],
+  ["second", kept, blueSet, `${second}/blue`],
+])("of two sites of one client the %s one's secret is mistaken: both are served", async (_, first, other, mistaken) => {
+  const oauthKeys = `credentials: [ ${first} ], children: { ${second}: { credentials: [ ${other} ] } }`;
+  const options = { settings: { oauthKeys }, simulator: { sites: sitesOfOneClient } };
+  const { simulator, orderAt, mistype, lines, metrics } = await startServed(options, [oauthSite, second]);
+  expect(simulator.counts().tokenRequests).toBe(1);
+  await mistype();
   for (const site of [oauthSite, second, oauthSite, second]) {
     expect(await orderAt(site)).toMatchObject({ status: 200 });
-    expect(pod.simulator.seen.apiRequests.at(-1)?.token).toBe("token_1");
+    expect(simulator.seen.apiRequests.at(-1)?.token).toBe("token_1");
   }
-  expect(pod.lines("token_lapsed")).toEqual([]);
-  const { sum } = await scrape(pod.adminUrl);
+  expect(lines("token_lapsed")).toEqual([]);
+  const { sum } = await metrics();
   for (const credential of [`${oauthSite}/blue`, `${second}/blue`]) {
     expect(sum("countersign_token_expiry_timestamp_seconds", { credential })).toBeGreaterThan(Date.now() / 1_000);
   }
   expect(sum("countersign_token_requests_total", { credential: mistaken, result: "refused" })).toBe(1);
+});
+
+it.each([
+  ["with the way to the authorization server", "timeouts: { connect: 3s }"],
+  ["alone", ""],
+])("a baseUrl that changes %s gets no token of a former secret", async (_, more) => {
+  const { simulator, order, mistype, yaml, apply } = await startServed();
+  await mistype();
+  expect((await order()).status).toBe(200);
+  const elsewhere = yaml({ more }).replace("baseUrl: http://127.0.0.1", "baseUrl: http://localhost");
+  const { apiRequests } = simulator.counts();
+  await apply(elsewhere, 2);
+  const detail = /^The authorization server refused/;
+  expectFailure(await order(), { status: 502, code: "credentials_refused", detail });
+  expect(simulator.counts().apiRequests).toBe(apiRequests);
+});
+
+const set = (more: string) =>
+  `credentials: [ { name: blue, clientId: blue-id, clientSecret: { file: DIR/mounts/blue/client-secret }, ${more} } ]`;
+const asked = (more: string) => set(`audience: "${audience}", ${more}`);
+
+it.each([
+  ["scope", asked("token: { scope: orders }"), asked("token: { scope: refunds }")],
+  ["resource", asked("token: { resource: a }"), asked("token: { resource: b }")],
+  ["further fields", asked("token: { extra: { tenant: a } }"), asked("token: { extra: { tenant: b } }")],
+  ["audience", set(`audience: "${audience}"`), set('audience: "https://other.example"')],
+])("with another %s no token of the former serves, also while there is no new one", async (_, before, after) => {
+  const { simulator, order, apply } = await startServed({ settings: { oauthKeys: before } });
+  simulator.faults.add({ host: "login", clientId: "blue-id", kind: "answer", status: 500, times: "until_cleared" });
+  const orders = simulator.seen.apiRequests.length;
+  await apply({ oauthKeys: after }, 1);
+  expect(await order()).toMatchObject({ headers: { "countersign-outcome": "not_sent" } });
+  expect(simulator.seen.apiRequests).toHaveLength(orders);
 });
