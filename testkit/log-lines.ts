@@ -1,5 +1,6 @@
 import { createLogging } from "../src/adapters/log/logger.ts";
 import type { Event } from "../src/model/events.ts";
+import type { EventRecorder } from "./event-recorder.ts";
 
 /** A log in memory. */
 export interface LogLines {
@@ -23,6 +24,15 @@ export function logOf(events: Iterable<Event>, level: string): LogLines {
   for (const event of events) report(event);
   const lines = readLines(text);
   return { text, of: (event) => (event === undefined ? lines : lines.filter((line) => line.event === event)) };
+}
+
+/** The access lines of the first requests, as soon as so many have ended. Every event must have a line of its own. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export async function accessLines({ recorder }: { readonly recorder: EventRecorder }, count: number): Promise<any[]> {
+  await recorder.nth("request_finished", count);
+  const log = logOf(recorder.events, "trace");
+  if (log.of().length !== recorder.events.length) throw new Error("an event has no line, or more than one");
+  return log.of("request_finished");
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above

@@ -1,8 +1,7 @@
 /** Row 81: metrics, the status page and `/status` say what each caller may do and did; its proof is nowhere. */
 import { expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
-import { call } from "../../../testkit/call.ts";
-import { scrape } from "../../../testkit/exposition.ts";
+import { call, order } from "../../../testkit/call.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 import { older, stageWithCallers, stageWithTokens, token } from "../proxy/stage-with-callers.ts";
@@ -28,7 +27,7 @@ async function stageWithTwo() {
 it("counts what each did, from 0 on, and shows it without its token", async () => {
   const { stage, send } = await stageWithTwo();
   const refusals = async (caller: string, code: string) =>
-    (await scrape(stage.adminUrl)).value("countersign_caller_refusals_total", { listener, caller, code });
+    (await stage.metrics()).value("countersign_caller_refusals_total", { listener, caller, code });
   expect(await refusals("reports", "caller_rate_limited")).toBe(0);
   expect(await refusals("shop", "caller_not_allowed")).toBe(0);
   const answers = [await send(token, hmacSite), await send(token, oauthSite), await send(token, oauthSite)];
@@ -37,52 +36,58 @@ it("counts what each did, from 0 on, and shows it without its token", async () =
   expect(limited).toBeGreaterThan(0);
   expect(await refusals("shop", "caller_not_allowed")).toBe(2);
   expect(await refusals("shop", "caller_rate_limited")).toBe(limited);
-  const counted = await scrape(stage.adminUrl);
+  const counted = await stage.metrics();
   expect(counted.sum("countersign_caller_requests_total", { listener, caller: "shop" })).toBe(8);
   expect(counted.sum("countersign_caller_requests_total", { caller: "reports" })).toBe(0);
 
-  const { json } = await call(stage.statusUrl, "", { method: "GET", path: "/status" });
-  const [shop, reports] = json.callers;
-  expect(shop).toMatchObject({
-    name: "shop",
-    environment: "sandbox",
-    listener,
-    by: "token",
-    sites: [hmacSite],
-    requestsPerSecond: 3,
-  });
+  const status = await stage.status();
+  const [shop, reports] = status.callers;
+  const limits = { by: "token", sites: [hmacSite], requestsPerSecond: 3 };
+  expect(shop).toMatchObject({ name: "shop", environment: "sandbox", listener, ...limits });
   expect(shop.tally.answeredBy).toEqual({ service: 6 - limited, countersign: 2 + limited });
   expect(shop.tally.failures.caller_rate_limited.count).toBe(limited);
-  expect(reports).toMatchObject({
-    sites: ["*"],
-    operations: ["*"],
-    tally: { answeredBy: { service: 0, countersign: 0 } },
-  });
+  const nothing = { answeredBy: { service: 0, countersign: 0 } };
+  expect(reports).toMatchObject({ sites: ["*"], operations: ["*"], tally: nothing });
   expect(reports.tally.lastAt).toBeUndefined();
-  const page = (await call(stage.statusUrl, "", { method: "GET", path: "/" })).text;
+  const page = await stage.page();
   expect(page).toMatch(/<h2 id="callers">Callers<\/h2>/);
   expect(page).toContain(`${hmacSite}, every operation, 3 a second`);
-  expect(JSON.stringify(json) + page + counted.text).not.toContain("canary");
+  expect(JSON.stringify(status) + page + counted.text).not.toContain("canary");
 });
 
 it("forgets the counts of callers that are not configured any more", async () => {
   const { stage, send } = await stageWithTwo();
   expect((await send(older, hmacSite)).status).toBe(200);
-  const callersOf = async () => (await call(stage.statusUrl, "", { method: "GET", path: "/status" })).json.callers;
-  const usual = await callersOf();
-  expect(usual[1].tally.answeredBy.service).toBe(1);
-  const listeners = stage.config.listeners.map((each) => ({ ...each, callers: { kind: "anyone" } as const }));
-  await stage.proxy.apply({ ...stage.config, hash: "1", listeners }, "sighup");
+  const callersOf = async () => (await stage.status()).callers;
+  expect((await callersOf())[1].tally.answeredBy.service).toBe(1);
+  const { listeners } = stage.config;
+  await stage.reload({ listeners: listeners.map((each) => ({ ...each, callers: { kind: "anyone" } })) });
   expect(await callersOf()).toBeUndefined();
-  await stage.proxy.apply({ ...stage.config, hash: "2" }, "sighup");
+  await stage.reload({ listeners });
   expect((await callersOf())[1].tally.answeredBy.service).toBe(0);
 });
 
-it("shows the names in a list of tokens too, and nothing where callers have none", async () => {
-  const named = await stageWithTokens();
-  const shown = (await call(named.statusUrl, "", { method: "GET", path: "/status" })).json;
-  expect(shown.callers.map(({ name }: { readonly name: string }) => name)).toEqual(["orders", "orders-before"]);
-  const plain = await stageProxy();
-  expect((await call(plain.statusUrl, "", { method: "GET", path: "/status" })).json).not.toHaveProperty("callers");
-  expect((await call(plain.statusUrl, "", { method: "GET", path: "/" })).text).not.toContain('id="callers"');
+it("counts and shows each by the name of its token and what came of its requests", async () => {
+  const stage = await stageWithTokens();
+  const send = async (secret: string, body: unknown = order) =>
+    (await call(stage.url, body, { headers: { "proxy-authorization": `Bearer ${secret}` } })).status;
+  expect([await send(token), await send(token), await send(older)]).toEqual([200, 200, 200]);
+  expect([await send(token, "[]"), await send("of nobody")]).toEqual([400, 407]);
+  const { families, value } = await stage.metrics();
+  const counted = (caller: string, outcome: string) =>
+    value("countersign_caller_requests_total", { listener, caller, outcome });
+  expect(counted("orders", "answered")).toBe(2);
+  expect(counted("orders", "not_sent")).toBe(1);
+  expect(counted("orders-before", "answered")).toBe(1);
+  expect(families.get("countersign_caller_requests_total")?.samples).toHaveLength(3);
+  const { callers } = await stage.status();
+  expect(callers.map(({ name }: { readonly name: string }) => name)).toEqual(["orders", "orders-before"]);
+});
+
+it("counts and shows none at a listener that asks for no names", async () => {
+  const { url, metrics, status, page } = await stageProxy();
+  expect((await call(url, order)).status).toBe(200);
+  expect((await metrics()).families.get("countersign_caller_requests_total")?.samples ?? []).toEqual([]);
+  expect(await status()).not.toHaveProperty("callers");
+  expect(await page()).not.toContain('id="callers"');
 });

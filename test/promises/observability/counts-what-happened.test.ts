@@ -1,7 +1,7 @@
 /** Product section 5: what each way a request can go leaves in the metrics, counted exactly. */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import { type Exposition, scrape } from "../../../testkit/exposition.ts";
+import type { Exposition } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { exchange, orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
@@ -19,12 +19,12 @@ async function stageWarm(options: StageOptions = {}) {
   return { ...stage, metricsAfter: (requests: number) => metricsAfter(stage, requests) };
 }
 
-async function metricsAfter({ recorder, adminUrl }: Stage, requests: number): Promise<Exposition> {
+async function metricsAfter({ recorder, metrics }: Stage, requests: number): Promise<Exposition> {
   await recorder.nth("request_finished", requests);
-  const metrics = await scrape(adminUrl);
-  expect(metrics.sum("countersign_requests_total")).toBe(requests);
-  expect(metrics.sum("countersign_requests_in_flight")).toBe(0);
-  return metrics;
+  const { sum, ...others } = await metrics();
+  expect(sum("countersign_requests_total")).toBe(requests);
+  expect(sum("countersign_requests_in_flight")).toBe(0);
+  return { sum, ...others };
 }
 
 it("counts an order with OAuth: one request, one token, three durations", async () => {
@@ -135,11 +135,11 @@ it("counts an unknown outcome as a failure with that outcome", async () => {
 });
 
 it("knows how many requests are in flight, and that they have ended", async () => {
-  const { url, simulator, adminUrl, metricsAfter } = await stageWarm();
+  const { url, simulator, metrics, metricsAfter } = await stageWarm();
   const hang = simulator.faults.add({ host: "api", kind: "hang", times: 3 });
   const calls = [call(url), call(url), call(url)];
   await hang.whenPlayed(3);
-  expect((await scrape(adminUrl)).value("countersign_requests_in_flight", { environment })).toBe(3);
+  expect((await metrics()).value("countersign_requests_in_flight", { environment })).toBe(3);
   hang.release();
   await Promise.all(calls);
   expect((await metricsAfter(3)).value("countersign_requests_in_flight", { environment })).toBe(0);

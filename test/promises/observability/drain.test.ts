@@ -1,21 +1,15 @@
 /** Row 50: stopping lets every accepted request finish, tells callers to go, and cuts only who outstays all deadlines. */
 import { once } from "node:events";
-import { Agent } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { type CallOptions, call, order } from "../../../testkit/call.ts";
+import { call, get, order } from "../../../testkit/call.ts";
+import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { RawConnection, readAnswers } from "../../../testkit/raw-caller.ts";
 import { settlesSoon } from "../../../testkit/settles-soon.ts";
 import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 
 const signed = { "Countersign-Site": hmacSite };
 const head = "POST /create_order HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
-
-function keepAlive(): CallOptions {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  onTestFinished(() => agent.destroy());
-  return { agent, headers: signed };
-}
 
 async function open(port: number, bytes = ""): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1" });
@@ -29,7 +23,7 @@ async function open(port: number, bytes = ""): Promise<Socket> {
 it("lets an open request finish, with its connection, and takes no new ones", async () => {
   const { url, adminUrl, simulator, proxy, recorder } = await stageProxy();
   const hang = simulator.faults.add({ host: "api", kind: "hang" });
-  const answer = call(url, order, keepAlive());
+  const answer = call(url, order, { agent: keepAlive(1), headers: signed });
   await hang.whenPlayed(1);
   const stopped = proxy.stop("SIGTERM");
   expect(await settlesSoon(stopped, adminUrl)).toBe(false);
@@ -44,7 +38,7 @@ it("lets an open request finish, with its connection, and takes no new ones", as
 
 it("closes kept-alive connections that are idle", async () => {
   const { url, port, proxy } = await stageProxy();
-  await call(url, order, keepAlive());
+  await call(url, order, { agent: keepAlive(1), headers: signed });
   const unused = await open(port);
   const closed = once(unused.resume(), "close");
   const startedMs = performance.now();
@@ -58,7 +52,7 @@ it("fails no request of busy callers, and tells each of them to go", async () =>
   const timeouts = { requestMs: 60_000, connectMs: 20_000, tokenMs: 20_000 };
   const { url, proxy, recorder } = await stageProxy({ config: { timeouts } });
   const run = async () => {
-    const options = keepAlive();
+    const options = { agent: keepAlive(1), headers: signed };
     for (let served = 1; ; served++) {
       const { status, headers } = await call(url, order, options);
       expect(status).toBe(200);
@@ -79,7 +73,7 @@ it("cuts who outstays the deadline and two seconds, not before, and says so", as
   const stage = await stageProxy();
   // Every request ends by its deadline; half a head may go on for longer.
   const stalled = await open(stage.port, head);
-  await call(stage.adminUrl, "", { method: "GET", path: "/livez" });
+  await get(stage.adminUrl, "/livez");
   const stopped = stage.proxy.stop("SIGTERM");
   const { requestMs } = stage.config.timeouts;
   stage.clock.push(requestMs + 1_000);
@@ -94,7 +88,7 @@ it("cuts who outstays the deadline and two seconds, not before, and says so", as
 it("answers latecomers 503 draining once the time for open requests is up", async () => {
   const { clock, port, proxy, adminUrl, simulator, config } = await stageProxy();
   const late = (await RawConnection.open(port)).write(head);
-  await call(adminUrl, "", { method: "GET", path: "/livez" });
+  await get(adminUrl, "/livez");
   const stopped = proxy.stop("SIGTERM");
   clock.push(config.timeouts.requestMs + 500);
   expect(await settlesSoon(stopped, adminUrl)).toBe(false);
@@ -109,7 +103,7 @@ it("answers latecomers 503 draining once the time for open requests is up", asyn
 it("with drain.min goes on serving for that long, while it is no longer ready", async () => {
   const { clock, url, adminUrl, proxy } = await stageProxy({ config: { drain: { minMs: 60_000 } } });
   const stopped = proxy.stop("SIGTERM");
-  expect((await call(adminUrl, "", { method: "GET", path: "/readyz" })).status).toBe(503);
+  expect((await get(adminUrl, "/readyz")).status).toBe(503);
   expect((await call(url, order, { headers: signed })).status).toBe(200);
   clock.push(30_000);
   expect((await call(url, order, { headers: signed })).status).toBe(200);

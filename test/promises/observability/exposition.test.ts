@@ -1,15 +1,25 @@
-/** `/metrics` in both text formats of Prometheus, packed where that is asked for. */
+/** `/metrics` in both text formats of Prometheus, packed where that is asked for. Row 84: exemplars name recorded traces. */
 import { gunzipSync } from "node:zlib";
+import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { prefersGzip, prefersOpenMetrics } from "../../../src/adapters/http-server/read-only-server.ts";
+import { createCounting } from "../../../src/adapters/stats/counting.ts";
 import { writeExposition } from "../../../src/adapters/stats/exposition.ts";
 import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
+import { RecentRequests } from "../../../src/adapters/stats/recent-requests.ts";
+import { systemClock } from "../../../src/model/clock.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { type Exposition, readExposition } from "../../../testkit/exposition.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { finishedRequest } from "../../../testkit/finished-request.ts";
+import { type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { stageTracing } from "../../../testkit/tracing-stage.ts";
 import { withTools } from "../../platform/kubernetes/tools.ts";
 import { startPrometheus } from "../../platform/prometheus/running-prometheus.ts";
 import { promtool } from "../../platform/prometheus/tools.ts";
+
+const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
+const openMetrics = { accept: "application/openmetrics-text;version=1.0.0" };
 
 /** What Prometheus 2.42 and 3.5 send. */
 const prometheus2 =
@@ -17,26 +27,16 @@ const prometheus2 =
 const prometheus3 =
   "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
 
-async function stageServed() {
-  const stage = await stageProxy();
-  expect((await call(stage.url, order)).status).toBe(200);
-  await stage.recorder.nth("request_finished", 1);
-  const get = (headers: Record<string, string> = {}) => fetchRaw(`${stage.adminUrl}/metrics`, headers);
-  return { ...stage, get };
-}
-
-/** As it comes over the wire: `fetch` would unpack it. */
-async function fetchRaw(url: string, headers: Record<string, string>) {
-  const { request } = await import("node:http");
-  return new Promise<{ headers: NodeJS.Dict<string | string[]>; body: Buffer }>((resolve, reject) => {
-    request(url, { headers, agent: false }, async (response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of response) chunks.push(chunk);
-      resolve({ headers: response.headers, body: Buffer.concat(chunks) });
-    })
-      .on("error", reject)
-      .end();
-  });
+/** A stage that has served an order of this trace, and `/metrics` as it comes over the wire: `fetch` would unpack it. */
+async function stageServed<S extends Stage>(stage: S, headers: Record<string, string> = {}) {
+  expect((await call(stage.url, order, { headers })).status).toBe(200);
+  const { spanId, durationMs } = await stage.recorder.nth("request_finished", 1);
+  const get = async (headers: Record<string, string> = {}) => {
+    const response = await request(`${stage.adminUrl}/metrics`, { headers });
+    return { headers: response.headers, body: Buffer.from(await response.body.arrayBuffer()) };
+  };
+  const textOf = async (headers: Record<string, string> = {}) => (await get(headers)).body.toString();
+  return { ...stage, spanId, durationMs, get, textOf };
 }
 
 /** OpenMetrics 1.0.0 by its own rules, and the rest by those of the text format. */
@@ -54,7 +54,7 @@ function readOpenMetrics(text: string): Exposition {
 }
 
 it("answers in OpenMetrics where a scraper asks for it, and in the text format otherwise", async () => {
-  const { get } = await stageServed();
+  const { get } = await stageServed(await stageProxy());
   const plain = await get();
   expect(plain.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
   const open = await get({ accept: prometheus3 });
@@ -72,7 +72,7 @@ it("answers in OpenMetrics where a scraper asks for it, and in the text format o
 });
 
 it("packs what is long where gzip is asked for, to the same text", async () => {
-  const { get } = await stageServed();
+  const { get } = await stageServed(await stageProxy());
   const plain = await get({ "accept-encoding": "identity" });
   const packed = await get({ "accept-encoding": "gzip" });
   expect(plain.headers["content-encoding"]).toBeUndefined();
@@ -86,27 +86,54 @@ it("packs what is long where gzip is asked for, to the same text", async () => {
 
 it("writes what prom-client itself would write", async () => {
   const { registry, requests, requestDuration, clockSkew } = createMetrics();
-  const labels = {
-    environment: 'a "b"\\c\nd',
-    site: "S1",
-    auth: "oauth",
-    operation: "x",
-    status: "200",
-    by: "service",
-    outcome: "answered",
-  };
-  requests.inc(labels, 3);
+  const site = { environment: 'a "b"\\c\nd', site: "S1", auth: "oauth", operation: "x" };
+  requests.inc({ ...site, status: "200", by: "service", outcome: "answered" }, 3);
   requestDuration.series({ environment: "e", operation: "x" }).observe(0.7);
   clockSkew.set({ environment: "e" }, Number.NEGATIVE_INFINITY);
   const ours = (text: string) => text.split("\n").filter((line) => line.includes("countersign_"));
   expect(ours(await writeExposition(registry, "text"))).toEqual(ours(await registry.metrics()));
 });
 
-withTools("prometheus")("is read by a real Prometheus in both formats", async () => {
-  const { adminUrl, get } = await stageServed();
-  const { text } = await call(adminUrl, "", { method: "GET", path: "/metrics" });
-  expect(promtool(["check", "metrics"], text)).toEqual({ status: 0, said: "" });
-  expect((await get({ accept: prometheus2 })).headers["content-type"]).toContain("openmetrics");
+it("names the span and the value of a bucket's last recorded request, in OpenMetrics only", async () => {
+  const { spanId, durationMs, textOf } = await stageServed(await stageTracing(), { traceparent });
+  const lines = (await textOf(openMetrics)).split("\n").filter((line) => line.includes(" # "));
+  const names = lines.map((line) => /^\w+/.exec(line)?.[0]);
+  expect([...new Set(names)].sort()).toEqual([
+    "countersign_overhead_seconds_bucket",
+    "countersign_request_duration_seconds_bucket",
+    "countersign_token_wait_duration_seconds_bucket",
+    "countersign_upstream_duration_seconds_bucket",
+  ]);
+  const ofDuration = lines.filter((line) => line.startsWith("countersign_request_duration_seconds_bucket"));
+  expect(ofDuration).toHaveLength(1);
+  const form = / \d+ # \{trace_id="(\w+)",span_id="(\w+)"\} (\S+) (\d{10}(?:\.\d{1,3})?)$/;
+  const [, trace, span, value, atSeconds] = form.exec(ofDuration[0] ?? "") ?? [];
+  expect({ trace, span, value: Number(value) }).toEqual({ trace: traceId, span: spanId, value: durationMs / 1_000 });
+  expect(Math.abs(Number(atSeconds) - Date.now() / 1_000)).toBeLessThan(60);
+  expect(await textOf()).not.toContain(" # ");
+});
+
+it("names no request whose trace is not recorded, with tracing and without it", async () => {
+  const unsampled = await stageServed(await stageTracing({ sampleRatio: 0 }));
+  const untraced = await stageServed(await stageProxy(), { traceparent });
+  for (const { textOf } of [unsampled, untraced]) expect(await textOf(openMetrics)).not.toContain(" # ");
+});
+
+it("has the same bytes in the text format, whether a span was recorded or not", async () => {
+  const write = async (spanId: string | undefined) => {
+    const metrics = createMetrics();
+    createCounting(metrics, () => new RecentRequests(), systemClock)(finishedRequest({ traceId, spanId }));
+    const text = await writeExposition(metrics.registry, "text");
+    return text.split("\n").filter((line) => line.startsWith("countersign_"));
+  };
+  expect(await write("00f067aa0ba902b7")).toEqual(await write(undefined));
+});
+
+withTools("prometheus")("is read by a real Prometheus in both formats, exemplars too", async () => {
+  const { adminUrl, spanId, get, textOf } = await stageServed(await stageTracing(), { traceparent });
+  expect(promtool(["check", "metrics"], await textOf())).toEqual({ status: 0, said: "" });
+  const asked = await get({ accept: prometheus2 });
+  expect(asked.headers["content-type"]).toContain("openmetrics");
   const targets = [new URL(adminUrl).host];
   const prometheus = await startPrometheus([{ job_name: "countersign", static_configs: [{ targets }] }]);
   const found = (expr: string) => prometheus.query(expr).then(([series]) => Number(series?.value?.[1]));
@@ -116,9 +143,15 @@ withTools("prometheus")("is read by a real Prometheus in both formats", async ()
   await expect.poll(() => found('sum(countersign_requests_total{status="200"})'), patience).toBe(1);
   expect(await found("sum(countersign_request_duration_seconds_count)")).toBe(1);
   // What is no counter by name would be dropped from OpenMetrics.
-  const { body } = await get({ accept: prometheus2 });
-  const counters = body.toString().match(/^countersign_\w+_total\{/gm) ?? [];
+  const counters = asked.body.toString().match(/^countersign_\w+_total\{/gm) ?? [];
   expect(counters.length).toBeGreaterThan(50);
+  const findExemplar = async () => {
+    const end = Math.ceil(Date.now() / 1_000);
+    const query = "countersign_request_duration_seconds_bucket";
+    const [series] = await prometheus.ask("query_exemplars", { query, start: `${end - 120}`, end: `${end}` });
+    return series?.exemplars[0]?.labels;
+  };
+  await expect.poll(findExemplar, patience).toEqual({ trace_id: traceId, span_id: spanId });
 });
 
 describe("negotiation", () => {

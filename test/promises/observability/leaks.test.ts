@@ -1,12 +1,11 @@
-/** Rows 56, 72: secrets, tokens, assertions, signatures and parameter values come out nowhere but upstream. */
+/** Rows 56, 70, 72: secrets, tokens, assertions, signatures and parameter values come out nowhere but upstream. */
 import { inspect } from "node:util";
 import { afterEach, expect, it } from "vitest";
 import { describeDefect } from "../../../src/model/defect.ts";
 import type { FailureCode } from "../../../src/model/errors.ts";
-import { type Called, call, order } from "../../../testkit/call.ts";
+import { call, get, order } from "../../../testkit/call.ts";
 import { clientKey } from "../../../testkit/certificates.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
-import { scrape } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { tokenFor } from "../../../testkit/platform-token.ts";
 import { sendRaw } from "../../../testkit/raw-caller.ts";
@@ -38,9 +37,9 @@ async function stage(options: StageOptions = {}): Promise<Stage> {
 
 /** A call that Countersign itself answers; the answer is searched after the test. */
 async function failing(url: string, body: unknown, headers: Record<string, string> = {}, path = "/create_order") {
-  const answer: Called = await call(url, body, { headers, path });
+  const answer = await call(url, body, { headers, path });
   answers.push(answer.text, answer.rawHeaders.join("\n"));
-  return answer.headers["countersign-error"];
+  return { code: answer.headers["countersign-error"], requestId: answer.headers["countersign-request-id"] };
 }
 
 /** Everything that a test brought about is searched for everything that must not be there. */
@@ -48,7 +47,7 @@ afterEach(async () => {
   const secrets = [...Object.values(canaries), "canary-token", "canary_header", amount, person];
   const searched = answers;
   answers = [];
-  for (const { simulator, recorder, adminUrl, statusUrl, config } of stages.splice(0)) {
+  for (const { simulator, recorder, metrics, page, statusUrl, config } of stages.splice(0)) {
     for (const { body } of simulator.seen.apiRequests) {
       const signature = /"signature":"([0-9a-f]{64})"/.exec(body.toString())?.[1];
       if (signature !== undefined) secrets.push(signature);
@@ -57,9 +56,9 @@ afterEach(async () => {
       logOf(recorder.events, "trace").text,
       JSON.stringify(recorder.events),
       inspect(recorder.events, { depth: 9 }),
-      (await scrape(adminUrl)).text,
-      (await call(statusUrl, "", { method: "GET", path: "/status" })).text,
-      (await call(statusUrl, "", { method: "GET", path: "/" })).text,
+      (await metrics()).text,
+      (await get(statusUrl, "/status")).text,
+      await page(),
       inspect(config, { depth: 9, showHidden: true }),
       JSON.stringify(config.environments.get("sandbox")?.sites.get(oauthSite)),
     );
@@ -83,37 +82,45 @@ it("nothing comes out when all goes well, nor when a 401 is healed or stays", as
   expect(apiRequests.every(({ body }) => body.includes(amount) && body.includes(person))).toBe(true);
 });
 
-const refusals: [FailureCode, unknown, Record<string, string>?, string?][] = [
-  ["body_not_json", `{"order_amount":"${amount}","email":"${person}@example.com",}`],
-  ["body_not_json", `["${person}"]`],
-  ["body_not_json", `{"a":"${person}"} ${amount}`],
-  ["duplicate_parameter", `{"order_amount":"${amount}","order_amount":"${amount}"}`],
-  ["null_value", { ...values, order_type: null }],
-  ["nested_value", `{"order_type":["${person}"],"order_amount":"${amount}"}`],
-  ["decimal_invalid", { ...values, order_amount: `${amount}.429` }],
-  ["decimal_invalid", `{"order_amount":${amount}.429}`],
-  ["decimal_invalid", { ...values, order_amount: `${person}@example.com` }],
-  ["number_out_of_range", `{"order_type":${amount}e99}`],
-  ["character_not_allowed", { ...values, order_type: `${person}@example.com` }, signed],
-  ["name_not_allowed", `{"a b":"${person}"}`],
-  ["version_mismatch", { ...values, version: amount }],
-  ["site_not_configured", { ...values, site_identifier: person }],
-  ["site_not_configured", values, { "Countersign-Site": person }],
-  ["site_conflict", { ...values, site_identifier: oauthSite }, signed],
-  ["auth_not_configured", values, { "Countersign-Auth": "hmac" }],
-  ["malformed_request", values, { "Countersign-Reference": `${person}@example.com` }],
-  ["malformed_request", values, { "Countersign-Timeout-Ms": amount }],
-  ["query_not_allowed", values, {}, `/create_order?email=${person}&amount=${amount}`],
-  ["target_not_allowed", values, {}, `http://127.0.0.1/other?email=${person}`],
-  ["target_not_allowed", values, {}, `http://127.0.0.1/${person}/secret`],
-  ["target_not_allowed", values, { Host: `user:${person}@evil.example` }],
-  ["operation_not_allowed", values, {}, "/other"],
-  ["media_type_not_supported", values, { "Content-Type": `text/${person}` }],
-  ["expectation_not_supported", values, { Expect: person }],
-  ["body_too_large", { ...values, order_type: person.repeat(30_000) }],
+/** Requests that are refused, and what the access line names as wrong. */
+const refusals: [
+  FailureCode,
+  cause: string | undefined,
+  body: unknown,
+  headers?: Record<string, string>,
+  path?: string,
+][] = [
+  ["body_not_json", undefined, `{"order_amount":"${amount}","email":"${person}@example.com",}`],
+  ["body_not_json", undefined, `["${person}"]`],
+  ["body_not_json", undefined, `{"a":"${person}"} ${amount}`],
+  ["duplicate_parameter", "order_amount", `{"order_amount":"${amount}","order_amount":"${amount}"}`],
+  ["null_value", "order_type", { ...values, order_type: null }],
+  ["nested_value", "order_type", `{"order_type":["${person}"],"order_amount":"${amount}"}`],
+  ["decimal_invalid", "order_amount", { ...values, order_amount: `${amount}.429` }],
+  ["decimal_invalid", "order_amount", `{"order_amount":${amount}.429}`],
+  ["decimal_invalid", "order_amount", { ...values, order_amount: `${person}@example.com` }],
+  ["number_out_of_range", "order_type", `{"order_type":${amount}e99}`],
+  ["character_not_allowed", "order_type", { ...values, order_type: `${person}@example.com` }, signed],
+  ["name_not_allowed", '"a b"', `{"a b":"${person}"}`],
+  ["version_mismatch", "version", { ...values, version: amount }],
+  ["site_not_configured", "site_identifier", { ...values, site_identifier: person }],
+  ["site_not_configured", "Countersign-Site", values, { "Countersign-Site": person }],
+  ["site_conflict", "site_identifier", { ...values, site_identifier: oauthSite }, signed],
+  ["auth_not_configured", "hmac", values, { "Countersign-Auth": "hmac" }],
+  ["malformed_request", "Countersign-Reference", values, { "Countersign-Reference": `${person}@example.com` }],
+  ["malformed_request", "Countersign-Timeout-Ms", values, { "Countersign-Timeout-Ms": amount }],
+  ["query_not_allowed", undefined, values, {}, `/create_order?email=${person}&amount=${amount}`],
+  ["target_not_allowed", "127.0.0.1", values, {}, `http://127.0.0.1/other?email=${person}`],
+  ["target_not_allowed", "127.0.0.1", values, {}, `http://127.0.0.1/${person}/secret`],
+  ["target_not_allowed", "evil.example:8080", values, { Host: "evil.example:8080" }],
+  ["target_not_allowed", undefined, values, { Host: `user:${person}@evil.example` }],
+  ["operation_not_allowed", undefined, values, {}, "/other"],
+  ["media_type_not_supported", "Content-Type", values, { "Content-Type": `text/${person}` }],
+  ["expectation_not_supported", "Expect", values, { Expect: person }],
+  ["body_too_large", "limits.bodyBytes", { ...values, order_type: person.repeat(30_000) }],
 ];
 
-it("nothing comes out when a request is refused, whatever it held", async () => {
+it("nothing comes out when a request is refused, whatever it held; but the log names what is wrong with it", async () => {
   const { url, port, recorder, simulator } = await stage();
   const own = {
     Authorization: "Bearer canary_header",
@@ -121,8 +128,12 @@ it("nothing comes out when a request is refused, whatever it held", async () => 
     "Proxy-Authorization": "canary_header",
     "X-Request-Id": "canary_header one\ttwo",
   };
-  for (const [code, body, headers = {}, path] of refusals) {
-    expect(await failing(url, body, { ...own, ...headers }, path), `${JSON.stringify(body).slice(0, 80)}`).toBe(code);
+  const told: object[] = [];
+  for (const [code, cause, body, headers = {}, path] of refusals) {
+    const answer = await failing(url, body, { ...own, ...headers }, path);
+    expect(answer.code, `${JSON.stringify(body).slice(0, 80)}`).toBe(code);
+    const message = expect.stringContaining(` ${code}${cause === undefined ? "" : ` (${cause})`}, not_sent`);
+    told.push({ ...answer, level: "warn", cause, outcome: "not_sent", message });
   }
   for (const bytes of [
     `POST ${new URL("/other", simulator.apiUrl)}?email=${person} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${json}\r\n{}`,
@@ -137,6 +148,11 @@ it("nothing comes out when a request is refused, whatever it held", async () => 
     answers.push(answer);
   }
   await recorder.nth("request_finished", refusals.length + 6);
+  const lines = logOf(recorder.events, "info").of("request_finished").slice(0, refusals.length);
+  const shown = lines.map(({ requestId, code, level, cause, outcome, message }) => {
+    return { requestId, code, level, cause, outcome, message };
+  });
+  expect(shown).toEqual(told);
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
@@ -145,18 +161,20 @@ it("nothing comes out when the service breaks off, answers junk or is late", asy
   const echo = `canary_header ${person} ${amount}`;
   for (const auth of [{}, signed]) {
     simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
-    expect(await failing(url, values, auth)).toBe("upstream_reset");
+    expect(await failing(url, values, auth)).toMatchObject({ code: "upstream_reset" });
     simulator.faults.add({ host: "api", kind: "raw", bytes: `${echo} canary-token_1\r\n\r\n` });
-    expect(await failing(url, values, auth)).toBe("upstream_bad_response");
+    expect(await failing(url, values, auth)).toMatchObject({ code: "upstream_bad_response" });
     simulator.faults.add({ host: "api", kind: "raw", bytes: `HTTP/1.1 200 OK\r\n${echo}\r\n\r\n` });
-    expect(await failing(url, values, auth)).toBe("upstream_bad_response");
+    expect(await failing(url, values, auth)).toMatchObject({ code: "upstream_bad_response" });
     simulator.faults.add({ host: "api", kind: "hang" });
-    expect(await failing(url, values, { ...auth, "Countersign-Timeout-Ms": "200" })).toBe("upstream_timeout");
+    expect(await failing(url, values, { ...auth, "Countersign-Timeout-Ms": "200" })).toMatchObject({
+      code: "upstream_timeout",
+    });
     simulator.faults.add({ host: "api", kind: "truncate" });
     await expect(call(url, values, { headers: auth })).rejects.toThrow();
   }
   await simulator.stopApi();
-  expect(await failing(url, values)).toBe("upstream_unreachable");
+  expect(await failing(url, values)).toMatchObject({ code: "upstream_unreachable" });
   await recorder.nth("request_finished", 11);
 });
 
@@ -187,7 +205,7 @@ it.each([
       },
     });
     const { url, recorder, simulator } = await stage({ authUrl: login.url });
-    expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toBe(code);
+    expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toMatchObject({ code });
     await recorder.nth("request_finished", 1);
     expect(await recorder.nth("token_requested", 1)).toMatchObject({ result, status });
     expect(login.requests[0]?.body).toContain("canary-client-secret");
@@ -203,7 +221,9 @@ it.each([
   const body = JSON.stringify({ error, error_description: `${canaries.blue} ${person}` });
   const login = await startRawUpstream({ answer: rawAnswer(401, body) });
   const { url, recorder } = await stage({ authUrl: login.url, oneSet: true });
-  expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toBe("credentials_refused");
+  expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toMatchObject({
+    code: "credentials_refused",
+  });
   await recorder.nth("request_finished", 1);
   expect(logOf(recorder.events, "trace").text).not.toContain(error);
 });
@@ -258,7 +278,9 @@ it.each(proofs)(
       },
       { secret: "canary client-secret&-basic", "key.pem": clientKey, "platform-token": platformAssertion },
     );
-    expect(await failing(url, values, { "Countersign-Timeout-Ms": "2000" })).toBe("credentials_refused");
+    expect(await failing(url, values, { "Countersign-Timeout-Ms": "2000" })).toMatchObject({
+      code: "credentials_refused",
+    });
     await recorder.nth("request_finished", 1);
     const everything = [JSON.stringify(recorder.events), logOf(recorder.events, "trace").text, ...answers].join("\n");
     expect(seen).toHaveLength(2);
@@ -273,7 +295,7 @@ it.each(proofs)(
 it("nothing comes out when the connection to the authorization server breaks", async () => {
   const login = await startRawUpstream({ answer: (_request, socket) => void socket.resetAndDestroy() });
   const { url, recorder } = await stage({ authUrl: login.url });
-  expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toBe("token_unavailable");
+  expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toMatchObject({ code: "token_unavailable" });
   await recorder.nth("request_finished", 1);
   expect(await recorder.nth("token_requested", 1)).toMatchObject({ result: "failed", status: undefined });
 });

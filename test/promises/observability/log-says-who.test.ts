@@ -5,9 +5,9 @@ import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { authority, hostileCertificate, hostileKey } from "../../../testkit/certificates.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { logOf } from "../../../testkit/log-lines.ts";
+import { accessLines } from "../../../testkit/log-lines.ts";
 import { rawPost, sendRaw } from "../../../testkit/raw-caller.ts";
-import { bothSite, hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { bothSite, hmacSite, stageProxy } from "../../../testkit/stage.ts";
 import { callSecurely, known, listenerTls } from "../proxy/caller-over-tls.ts";
 import {
   older,
@@ -17,14 +17,6 @@ import {
   stageWithTokens,
   token,
 } from "../proxy/stage-with-callers.ts";
-
-/** The access lines of the first n requests. */
-async function accessLines({ recorder }: Pick<Stage, "recorder">, n: number) {
-  await recorder.nth("request_finished", n);
-  const log = logOf(recorder.events, "trace");
-  expect(log.of().length).toBe(recorder.events.length);
-  return log.of("request_finished");
-}
 
 describe("who called", () => {
   it("is the name of its token, never the token", async () => {
@@ -71,8 +63,7 @@ describe("who called", () => {
   });
 
   it("has no address on a Unix socket", async () => {
-    const folder = emptyFolder();
-    const socketPath = join(folder, "app.sock");
+    const socketPath = join(emptyFolder(), "app.sock");
     const bind = { kind: "unix", path: socketPath } as const;
     const stage = await stageProxy({ config: { listeners: [{ bind, environment: "sandbox", hosts: [] }] } });
     expect((await call("http://localhost", order, { socketPath })).status).toBe(200);

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { Event } from "../../../src/model/events.ts";
 import { call, order } from "../../../testkit/call.ts";
-import { logOf } from "../../../testkit/log-lines.ts";
+import { accessLines, logOf } from "../../../testkit/log-lines.ts";
 import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -10,18 +10,12 @@ const blue = `${oauthSite}/blue`;
 
 it("writes an access line that says who asked for what, what came of it, and where the time went", async () => {
   const { url, recorder, simulator } = await stageProxy();
-  simulator.faults.add({
-    host: "api",
-    kind: "answer",
-    status: 200,
-    headers: { "x-request-id": "theirs-7" },
-    body: '{"id":7}',
-  });
+  const theirs = { headers: { "x-request-id": "theirs-7" }, body: '{"id":7}' };
+  simulator.faults.add({ host: "api", kind: "answer", status: 200, ...theirs });
   const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
   const headers = { "Countersign-Reference": "A-1042", traceparent, "X-Request-Id": "gateway-7" };
   const answer = await call(url, order, { headers });
-  await recorder.nth("request_finished", 1);
-  const [line, ...more] = logOf(recorder.events, "info").of("request_finished");
+  const [line, ...more] = await accessLines({ recorder }, 1);
   expect(more).toEqual([]);
   expect(line).toEqual({
     level: "info",
@@ -63,9 +57,8 @@ it("writes an access line that says who asked for what, what came of it, and whe
 it("writes the operation as it was called, where metrics say other", async () => {
   const { url, recorder } = await stageProxy();
   await call(url, order, { path: "/refund_order" });
-  const { operationLabel } = await recorder.nth("request_finished", 1);
-  expect(operationLabel).toBe("other");
-  const [line] = logOf(recorder.events, "info").of("request_finished");
+  const [line] = await accessLines({ recorder }, 1);
+  expect(recorder.of("request_finished")[0]?.operationLabel).toBe("other");
   expect(line).toMatchObject({ operation: "refund_order", status: 403, code: "operation_not_allowed", attempts: 0 });
   expect(line).not.toHaveProperty("site");
   expect(line).not.toHaveProperty("upstreamMs");
@@ -77,8 +70,7 @@ it("grades access lines by what an operator has to do: nothing, fix the call, lo
   await call(url, "{");
   simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
   await call(url);
-  await recorder.nth("request_finished", 3);
-  const lines = logOf(recorder.events, "info").of("request_finished");
+  const lines = await accessLines({ recorder }, 3);
   expect(lines.map(({ level, outcome, code }) => [level, outcome, code])).toEqual([
     ["info", "answered", undefined],
     ["warn", "not_sent", "body_not_json"],
@@ -86,24 +78,17 @@ it("grades access lines by what an operator has to do: nothing, fix the call, lo
   ]);
 });
 
-it.each([
-  [200, "info"],
-  [302, "info"],
-  [400, "warn"],
-  [403, "warn"],
-  [404, "warn"],
-  [422, "warn"],
-  [429, "warn"],
-  [500, "error"],
-  [502, "error"],
-  [503, "error"],
-  [504, "error"],
-])("grades the service's own %i as %s: an order that did not succeed is seen", async (status, level) => {
+const grades = [
+  ...[200, 302].map((status) => [status, "info"] as const),
+  ...[400, 403, 404, 422, 429].map((status) => [status, "warn"] as const),
+  ...[500, 502, 503, 504].map((status) => [status, "error"] as const),
+];
+
+it.each(grades)("grades the service's own %i as %s: an order that did not succeed is seen", async (status, level) => {
   const { url, recorder, simulator } = await stageProxy();
   simulator.faults.add({ host: "api", kind: "answer", status });
   expect((await call(url)).status).toBe(status);
-  await recorder.nth("request_finished", 1);
-  const [line] = logOf(recorder.events, "trace").of("request_finished");
+  const [line] = await accessLines({ recorder }, 1);
   expect(line).toMatchObject({ level, status, by: "service", outcome: status >= 500 ? "unknown" : "answered" });
   // What docs/operations.md greps for.
   const shown = logOf(recorder.events, "info")
@@ -151,23 +136,14 @@ it("logs both 401s with all that the service's support asks for", async () => {
   expect(answer.headers["countersign-attempts"]).toBe("2");
   await recorder.nth("request_finished", 1);
   const log = logOf(recorder.events, "info");
-  const told = {
-    level: "info",
-    environment: "sandbox",
-    requestId: answer.headers["countersign-request-id"],
-    reference: "A-1042",
-    site: oauthSite,
-    auth: "oauth",
-    credential: blue,
-  };
+  const requestId = answer.headers["countersign-request-id"];
+  const ofSite = { environment: "sandbox", site: oauthSite, auth: "oauth", credential: blue };
+  const told = { level: "info", requestId, reference: "A-1042", ...ofSite };
   const [first, second, ...more] = log.of("upstream_unauthorized");
   expect(more).toEqual([]);
   expect(first).toMatchObject({ ...told, attempt: 1, upstreamHeaders: { "x-request-id": "theirs-1" } });
   expect(second).toMatchObject({ ...told, attempt: 2, upstreamHeaders: { "x-request-id": "theirs-2" } });
-  expect([first, second].map(({ upstreamHeaders }) => Object.keys(upstreamHeaders))).toEqual([
-    ["x-request-id"],
-    ["x-request-id"],
-  ]);
+  for (const { upstreamHeaders } of [first, second]) expect(Object.keys(upstreamHeaders)).toEqual(["x-request-id"]);
   expect(second.message).toContain("again");
   expect(log.of("request_finished")).toMatchObject([{ site: oauthSite, retry: "refused" }]);
 });
@@ -195,14 +171,9 @@ it("writes a line for every token event, at a higher level the rarer it is", asy
   expect(log.of()).toHaveLength(recorder.events.length);
 });
 
-it.each([
-  ["trace", ["trace", "debug", "info", "warn", "error"]],
-  ["debug", ["debug", "info", "warn", "error"]],
-  ["info", ["info", "warn", "error"]],
-  ["warn", ["warn", "error"]],
-  ["error", ["error"]],
-  ["fatal", []],
-])("writes with level %s only what is at least that severe", (level, expected) => {
+const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
+
+it.each(levels)("writes with level %s only what is at least that severe", (level) => {
   const facts: Event[] = [
     { kind: "token_cache_read", tier: "memory", result: "hit" },
     { kind: "refresh_lock_tried", result: "held" },
@@ -210,24 +181,19 @@ it.each([
     { kind: "configuration_warned", code: "secret_short", path: "a.b", message: "short" },
     { kind: "defect", where: "send", error: "TypeError at x" },
   ];
-  expect(
-    logOf(facts, level)
-      .of()
-      .map((line) => line.level),
-  ).toEqual(expected);
+  const written = logOf(facts, level).of();
+  expect(written.map((line) => line.level)).toEqual(levels.slice(levels.indexOf(level), -1));
 });
 
 it("logs a start, a warning, a drain and a defect", () => {
-  const log = logOf(
-    [
-      { kind: "configuration_warned", code: "secret_short", path: "environments.a", message: "a secret is short" },
-      { kind: "started", version: "1.2.3", configHash: "abc", routes: ["a", "b"], admin: ":1", status: ":2" },
-      { kind: "draining", signal: "SIGTERM", inFlight: 3 },
-      { kind: "stopped", drained: false },
-      { kind: "defect", where: "send", error: "TypeError at x" },
-    ],
-    "info",
-  );
+  const facts: Event[] = [
+    { kind: "configuration_warned", code: "secret_short", path: "environments.a", message: "a secret is short" },
+    { kind: "started", version: "1.2.3", configHash: "abc", routes: ["a", "b"], admin: ":1", status: ":2" },
+    { kind: "draining", signal: "SIGTERM", inFlight: 3 },
+    { kind: "stopped", drained: false },
+    { kind: "defect", where: "send", error: "TypeError at x" },
+  ];
+  const log = logOf(facts, "info");
   const started = { version: "1.2.3", configHash: "abc", routes: ["a", "b"], adminBind: ":1", statusBind: ":2" };
   expect(log.of()).toMatchObject([
     { level: "warn", code: "secret_short", path: "environments.a", message: "a secret is short" },

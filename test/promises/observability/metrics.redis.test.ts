@@ -6,16 +6,14 @@ import type { Config } from "../../../src/config/config.ts";
 import { failures, requestFailureCodes } from "../../../src/model/errors.ts";
 import { cacheResults, lockResults } from "../../../src/model/events.ts";
 import { redisFailures } from "../../../src/model/redis-access.ts";
-import { readExposition, scrape } from "../../../testkit/exposition.ts";
+import { version } from "../../../src/version.ts";
+import { call } from "../../../testkit/call.ts";
+import { readExposition } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
 import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
 const environment = "sandbox";
-
-import { version } from "../../../src/version.ts";
-
-const sets = [`${oauthSite}/blue`, `${oauthSite}/green`, `${bothSite}/both`];
 
 /** Each metric with its labels in order, as docs/reference/metrics.md has them. */
 const page = readFileSync("docs/reference/metrics.md", "utf8");
@@ -35,16 +33,15 @@ async function stageQuiet(config: Partial<Config> = {}) {
 
 it("has every metric of the list, with exactly its labels, and no other of ours", async () => {
   const redis = accessTo(nodeAt((await startRedis()).port));
-  const { url, adminUrl, recorder } = await stageQuiet({ tokens: { cache: "redis", redis } });
-  await fetch(`${url}/create_order`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+  const { url, metrics, recorder } = await stageQuiet({ tokens: { cache: "redis", redis } });
+  await call(url, "{}");
   await recorder.nth("request_finished", 1);
-  const { families } = await scrape(adminUrl);
+  const { families } = await metrics();
   const ours = [...families.values()].filter(({ name }) => name.startsWith("countersign_"));
-  for (const { name, samples } of ours.filter(({ samples }) => samples.length > 0)) {
-    for (const {
-      labels: { le: _, ...labels },
-    } of samples) {
-      expect({ [name]: Object.keys(labels).sort() }).toEqual({ [name]: wanted[name] });
+  const withoutBounds = (names: readonly string[]) => names.filter((name) => name !== "le").sort();
+  for (const { name, samples } of ours) {
+    for (const { labels } of samples) {
+      expect({ [name]: withoutBounds(Object.keys(labels)) }).toEqual({ [name]: wanted[name] });
     }
   }
   // Of some there is no series before something happens.
@@ -53,14 +50,14 @@ it("has every metric of the list, with exactly its labels, and no other of ours"
   const described = createMetrics().registry.getMetricsAsArray() as any[];
   const declared = described
     .filter(({ name }) => name.startsWith("countersign_"))
-    .map(({ name, labelNames }) => [name, labelNames.filter((label: string) => label !== "le").sort()]);
+    .map(({ name, labelNames }) => [name, withoutBounds(labelNames)]);
   expect(Object.fromEntries(declared)).toEqual(wanted);
   expect(families.has("process_resident_memory_bytes")).toBe(true);
 });
 
 it("has Redis's series where it is in use, one for each failure, and none elsewhere", async () => {
   const redis = accessTo(nodeAt((await startRedis()).port));
-  const used = await scrape((await stageQuiet({ tokens: { cache: "redis", redis } })).adminUrl);
+  const used = await (await stageQuiet({ tokens: { cache: "redis", redis } })).metrics();
   expect(used.value("countersign_redis_up", { node: "cache" })).toBe(1);
   for (const kind of redisFailures) {
     expect(used.value("countersign_redis_errors_total", { node: "cache", kind })).toBe(0);
@@ -68,13 +65,13 @@ it("has Redis's series where it is in use, one for each failure, and none elsewh
   for (const result of cacheResults) {
     expect(used.value("countersign_token_cache_total", { tier: "redis", result })).toBeDefined();
   }
-  const unused = await scrape((await stageQuiet()).adminUrl);
+  const unused = await (await stageQuiet()).metrics();
   expect([...unused.series].filter((series) => series.includes("redis"))).toEqual([]);
 });
 
 /** docs/reference/metrics.md lists them too. */
 it("starts at 0 whatever alerts count", async () => {
-  const { value } = await scrape((await stageQuiet()).adminUrl);
+  const { value } = await (await stageQuiet()).metrics();
   const zero = (name: string, labels: Record<string, string>) =>
     expect({ name, labels, value: value(name, labels) }).toEqual({ name, labels, value: 0 });
 
@@ -102,9 +99,8 @@ it("starts at 0 whatever alerts count", async () => {
       zero("countersign_failures_total", { environment, site: "none", code, outcome });
     }
   }
-  const spare = sets.filter((credential) => credential.endsWith("green"));
-  for (const credential of spare)
-    zero("countersign_token_requests_total", { environment, credential, result: "issued" });
+  const spare = { environment, credential: `${oauthSite}/green` };
+  zero("countersign_token_requests_total", { ...spare, result: "issued" });
   for (const result of cacheResults) zero("countersign_token_cache_total", { tier: "memory", result });
   for (const result of lockResults.filter((result) => result !== "acquired")) {
     zero("countersign_refresh_lock_total", { result });
@@ -113,7 +109,7 @@ it("starts at 0 whatever alerts count", async () => {
 });
 
 it("starts durations at 0 too, and leaves what is counted by site and status until it happens", async () => {
-  const { families, value } = await scrape((await stageQuiet()).adminUrl);
+  const { families, value } = await (await stageQuiet()).metrics();
   for (const operation of ["create_order", "get_order", "other", "none"]) {
     for (const name of ["countersign_request_duration_seconds", "countersign_overhead_seconds"]) {
       expect(value(`${name}_count`, { environment, operation })).toBe(0);
@@ -133,8 +129,8 @@ it("starts durations at 0 too, and leaves what is counted by site and status unt
 });
 
 it("says what is running", async () => {
-  const { adminUrl, config } = await stageQuiet();
-  const { families, value } = await scrape(adminUrl);
+  const { config, metrics } = await stageQuiet();
+  const { families, value } = await metrics();
   expect(value("countersign_config_info", { hash: config.hash })).toBe(1);
   const [build] = families.get("countersign_build_info")?.samples ?? [];
   expect(build).toMatchObject({ value: 1, labels: { version, node: process.version } });

@@ -4,15 +4,12 @@
  */
 import { describe, expect, it } from "vitest";
 import { isOwnHost } from "../../../src/adapters/http-server/read-only-server.ts";
-import { call } from "../../../testkit/call.ts";
+import { get } from "../../../testkit/call.ts";
 import { readAnswer, sendRaw } from "../../../testkit/raw-caller.ts";
-import { type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
 
 const advice = "Use localhost or an IP address";
-
-function get({ statusUrl }: Pick<Stage, "statusUrl">, path: string, host?: string, method = "GET") {
-  return call(statusUrl, "", { method, path, ...(host === undefined ? {} : { headers: { host } }) });
-}
+const from = (host: string) => ({ headers: { host } });
 
 describe("row 60: the status port", () => {
   it.each(["localhost", "LOCALHOST:9000", "127.0.0.1", "127.8.8.8:1", "10.0.0.5:7413", "[::1]", "[fd00::7]:80"])(
@@ -26,15 +23,15 @@ describe("row 60: the status port", () => {
   ])("does not know %j as its own", (host) => expect(isOwnHost(host)).toBe(false));
 
   it("shows itself to its own names, and nothing to others, whatever they ask for", async () => {
-    const stage = await stageProxy();
-    expect((await get(stage, "/", "localhost:9000")).status).toBe(200);
-    expect((await get(stage, "/status", "10.0.0.5:7413")).status).toBe(200);
+    const { statusUrl } = await stageProxy();
+    expect((await get(statusUrl, "/", from("localhost:9000"))).status).toBe(200);
+    expect((await get(statusUrl, "/status", from("10.0.0.5:7413"))).status).toBe(200);
     for (const path of ["/", "/live", "/status", "/nothing"]) {
-      const { status, text } = await get(stage, path, "evil.example:7413");
+      const { status, text } = await get(statusUrl, path, from("evil.example:7413"));
       expect([path, status]).toEqual([path, 403]);
       expect(text).toContain(advice);
     }
-    expect((await get(stage, "/status", "evil.example", "POST")).status).toBe(403);
+    expect((await get(statusUrl, "/status", { ...from("evil.example"), method: "POST" })).status).toBe(403);
   });
 
   it("shows nothing to who names no host at all", async () => {
@@ -44,9 +41,9 @@ describe("row 60: the status port", () => {
   });
 
   it("tells browsers to run, frame, keep and pass on nothing", async () => {
-    const stage = await stageProxy();
+    const { statusUrl } = await stageProxy();
     for (const path of ["/", "/live", "/status", "/nothing"]) {
-      const { headers } = await get(stage, path);
+      const { headers } = await get(statusUrl, path);
       expect(headers).toMatchObject({
         "cache-control": "no-store",
         "x-frame-options": "DENY",
@@ -55,23 +52,17 @@ describe("row 60: the status port", () => {
         "cross-origin-resource-policy": "same-origin",
       });
       const policy = String(headers["content-security-policy"]).split("; ");
-      expect(policy).toEqual(
-        expect.arrayContaining([
-          "default-src 'none'",
-          "base-uri 'none'",
-          "form-action 'none'",
-          "frame-ancestors 'none'",
-        ]),
-      );
+      const none = ["default-src", "base-uri", "form-action", "frame-ancestors"].map((what) => `${what} 'none'`);
+      expect(policy).toEqual(expect.arrayContaining(none));
       expect(policy.join()).not.toMatch(/unsafe|script-src|\*/);
       expect(headers).not.toHaveProperty("access-control-allow-origin");
     }
   });
 
   it("does not reload itself at /, and does at /live", async () => {
-    const stage = await stageProxy();
+    const { statusUrl } = await stageProxy();
     const refresh = '<meta http-equiv="refresh" content="5">';
-    const [still, live] = await Promise.all([get(stage, "/?refresh=5"), get(stage, "/live")]);
+    const [still, live] = await Promise.all([get(statusUrl, "/?refresh=5"), get(statusUrl, "/live")]);
     expect(still.headers["content-type"]).toBe("text/html; charset=utf-8");
     expect(still.text).not.toContain("http-equiv");
     expect(still.text).toContain('<a href="/live">');

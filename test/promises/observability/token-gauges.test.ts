@@ -1,8 +1,6 @@
 /** Product sections 4 and 5: the gauges of a token appear with it, move with its successor, and lapse with it. */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
-import { scrape } from "../../../testkit/exposition.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
 const hourSeconds = 3_600;
@@ -10,12 +8,11 @@ const blue = { environment: "sandbox", credential: `${oauthSite}/blue` };
 const green = { environment: "sandbox", credential: `${oauthSite}/green` };
 
 async function stageHour() {
-  const clock = new ShiftedClock();
   const simulator = { tokenLifetimeSeconds: hourSeconds, timestampToleranceSeconds: 100 * hourSeconds };
-  const stage = await stageProxy({ simulator, surroundings: { clock } });
+  const stage = await stageProxy({ simulator });
   await stage.recorder.nth("token_adopted", 1);
   const gauges = async (credential: Record<string, string>) => {
-    const { value } = await scrape(stage.adminUrl);
+    const { value } = await stage.metrics();
     return {
       expiry: value("countersign_token_expiry_timestamp_seconds", credential),
       issued: value("countersign_token_issued_timestamp_seconds", credential),
@@ -23,7 +20,7 @@ async function stageHour() {
       active: value("countersign_credential_active", credential),
     };
   };
-  return { ...stage, clock, gauges, nowSeconds: () => clock.wallMs() / 1_000 };
+  return { ...stage, gauges, nowSeconds: () => stage.clock.wallMs() / 1_000 };
 }
 
 /** Within a minute, on a busy machine. */

@@ -10,9 +10,14 @@ import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 
-async function socketPath(): Promise<string> {
-  const folder = emptyFolder();
-  return join(folder, "app.sock");
+const socketPath = () => join(emptyFolder(), "app.sock");
+
+/** What the proxy answers to these bytes. */
+function ask(path: string, bytes: string): Promise<string> {
+  const socket = connect({ path });
+  onTestFinished(() => void socket.destroy());
+  socket.write(bytes);
+  return text(socket);
 }
 
 function stageAt(path: string) {
@@ -20,7 +25,7 @@ function stageAt(path: string) {
 }
 
 it("removes a file that nothing listens on any more, and its own when it stops", async () => {
-  const path = await socketPath();
+  const path = socketPath();
   const dead = createServer().listen(`${path}.before`);
   await once(dead, "listening");
   // Renamed, the file survives its owner, as it does when a process is killed.
@@ -36,29 +41,24 @@ it("removes a file that nothing listens on any more, and its own when it stops",
 });
 
 it("takes any Host value, since a socket has no host name, but exactly one", async () => {
-  const path = await socketPath();
+  const path = socketPath();
   await stageAt(path);
   for (const host of ["evil.example", "", "app.sock", "%2Frun%2Fapp.sock:0"]) {
     expect((await call("http://localhost", order, { socketPath: path, headers: { host } })).status).toBe(200);
   }
-  const socket = connect({ path });
-  onTestFinished(() => void socket.destroy());
-  socket.write(rawPost({ host: ["Host: a", "Host: b"] }));
-  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request"/);
+  const twoHosts = rawPost({ host: ["Host: a", "Host: b"] });
+  expect(await ask(path, twoHosts)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request"/);
 });
 
 it("takes no HTTP/1.0, whose caller could not tell a cut answer from a whole one", async () => {
-  const path = await socketPath();
+  const path = socketPath();
   const { simulator } = await stageAt(path);
-  const socket = connect({ path });
-  onTestFinished(() => void socket.destroy());
-  socket.write(rawPost({ version: "HTTP/1.0" }));
-  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*proxy_http_version 1\.1/);
+  expect(await ask(path, rawPost({ version: "HTTP/1.0" }))).toMatch(/^HTTP\/1\.1 400 [\s\S]*proxy_http_version 1\.1/);
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
 it("leaves a socket in use to who uses it", async () => {
-  const path = await socketPath();
+  const path = socketPath();
   const { proxy } = await stageAt(path);
   await expect(stageAt(path)).rejects.toMatchObject({ code: "EADDRINUSE" });
   expect((await call("http://localhost", order, { socketPath: path })).status).toBe(200);
@@ -66,7 +66,7 @@ it("leaves a socket in use to who uses it", async () => {
 });
 
 it.each(["a file", "a link to a file"])("deletes no %s that is not a socket", async (what) => {
-  const path = await socketPath();
+  const path = socketPath();
   const file = what === "a file" ? path : `${path}.target`;
   await writeFile(file, "precious");
   if (file !== path) await symlink(file, path);
