@@ -1,7 +1,17 @@
 /** Row 75: an application that fails gets a callback again, and its sender a true answer. */
 import { once } from "node:events";
 import { expect, it } from "vitest";
-import { accepts, expectProblem, forms, freshCallback, send, sendJson, stageCallbacks, stageRaw } from "./stage.ts";
+import {
+  accepts,
+  expectProblem,
+  forms,
+  freshCallback,
+  send,
+  sendJson,
+  stageAnswering,
+  stageCallbacks,
+  stageRaw,
+} from "./stage.ts";
 
 it.each([
   ["its own timeout", { timeoutMs: 300 }],
@@ -36,15 +46,9 @@ it.each([
   ["HTTP/2", "HTTP/2.0 200 OK\r\ncontent-length: 0\r\n\r\n"],
   ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"],
   ["half a head", "HTTP/1.1 200 OK\r\ncontent-le"],
+  ["a head that cannot be written again", "HTTP/1.1 200 OK\r\nx-own: a\x01b\r\ncontent-length: 2\r\n\r\nOK"],
 ])("one that answers with %s is 502, unknown", async (_, bytes) => {
-  const { callbackPort } = await stageRaw((socket) => socket.once("data", () => socket.end(bytes)));
-  expectProblem(await sendJson(callbackPort, freshCallback()), "application_failed", "unknown");
-});
-
-it("an answer whose head cannot be written again is 502, and the callback is taken", async () => {
-  const { callbackPort } = await stageRaw((socket) =>
-    socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nx-own: a\x01b\r\ncontent-length: 2\r\n\r\nOK")),
-  );
+  const { callbackPort } = await stageAnswering(bytes);
   expectProblem(await sendJson(callbackPort, freshCallback()), "application_failed", "unknown");
 });
 
@@ -82,11 +86,8 @@ it.each(forms)("each callback has a connection of its own, which ends with it (%
 });
 
 it("interim answers are left out", async () => {
-  const { callbackPort } = await stageRaw((socket) =>
-    socket.once("data", () =>
-      socket.end("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK"),
-    ),
-  );
+  const bytes = "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK";
+  const { callbackPort } = await stageAnswering(bytes);
   expect(await sendJson(callbackPort, freshCallback())).toMatchObject({ status: 200, text: "OK" });
 });
 

@@ -1,7 +1,7 @@
 /** Row 73: TLS on both sides of a listener for callbacks; what does not verify gets nothing. */
 import { createServer } from "node:https";
-import { type ConnectionOptions, connect, type PeerCertificate } from "node:tls";
-import { expect, it, onTestFinished } from "vitest";
+import type { ConnectionOptions, PeerCertificate } from "node:tls";
+import { expect, it } from "vitest";
 import type { CallbackListenerConfig } from "../../../src/config/config.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { addressOf } from "../../../testkit/address.ts";
@@ -14,28 +14,20 @@ import {
   serverKey,
 } from "../../../testkit/certificates.ts";
 import { listen } from "../../../testkit/listen.ts";
-import { rawPost } from "../../../testkit/raw-caller.ts";
+import { orderToTheEnd } from "../../../testkit/raw-caller.ts";
 import { freshCallback, sendJson, stageCallbacks } from "./stage.ts";
 
 const tls = { ca: authority, cert: serverCertificate, key: new Secret(serverKey) };
 
-/** The status line of the answer, or nothing. */
+/** All bytes of the answer. */
 async function ask(port: number, options: ConnectionOptions): Promise<string> {
-  const socket = connect({ port, host: "127.0.0.1", ca: authority, checkServerIdentity: () => undefined, ...options });
-  onTestFinished(() => void socket.destroy());
-  let text = "";
-  socket.setEncoding("latin1").on("data", (chunk: string) => {
-    text += chunk;
-  });
-  socket.on("error", () => {});
-  socket.write(rawPost({ target: "/", body: JSON.stringify(freshCallback()) }));
-  await new Promise((resolve) => socket.once("close", resolve));
-  return text.split("\r\n")[0] ?? "";
+  const to = { port, host: "127.0.0.1", ca: authority, checkServerIdentity: () => undefined, ...options };
+  return (await orderToTheEnd(to, { target: "/", body: JSON.stringify(freshCallback()) })).text;
 }
 
 it("with mtls whatever calls shows a certificate, and the log has its name", async () => {
   const { application, callbackPort, recorder } = await stageCallbacks({ listener: { tls } });
-  expect(await ask(callbackPort, { cert: clientCertificate, key: clientKey })).toBe("HTTP/1.1 200 OK");
+  expect(await ask(callbackPort, { cert: clientCertificate, key: clientKey })).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   expect((await recorder.nth("callback_finished", 1)).caller).toMatch(/CN=/);
   expect(await ask(callbackPort, {})).toBe("");
   expect(await recorder.nth("handshake_failed", 1)).toMatchObject({ listener: "127.0.0.1:0" });

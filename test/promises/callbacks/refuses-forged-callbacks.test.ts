@@ -2,12 +2,19 @@
 import { expect, it } from "vitest";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { CallbackResult } from "../../../src/model/events.ts";
-import { scrape } from "../../../testkit/exposition.ts";
+import { sitesChanged } from "../../../testkit/environment.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { callbackOf, formOf, type Given, secret } from "./sender.ts";
 import { form, freshCallback, json, type Sent, send, sendJson, stageCallbacks } from "./stage.ts";
 
-const inJson = (parameters: object): Sent => ({ type: json, body: JSON.stringify(parameters) });
+const inJson = (parameters: object, more: Sent = {}): Sent => ({
+  type: json,
+  body: JSON.stringify(parameters),
+  ...more,
+});
+const gzipped = { more: ["Content-Encoding: gzip"] };
+const alsoInQuery = { target: "/hook?event=order_paid" };
+const inForm = (behind: string): Sent => ({ type: form, body: `${formOf(freshCallback())}${behind}` });
 const without = (name: string) => {
   const { [name]: _, ...rest } = freshCallback();
   return rest;
@@ -30,46 +37,31 @@ const cases: readonly (readonly [what: string, status: number, result: CallbackR
   ["a timestamp to come", 503, "callback_too_early", () => inJson(freshCallback({ timestamp: inPast(-700) }))],
   ["a list", 422, "nested_value", () => inJson({ ...freshCallback(), items: ["1", "2"] })],
   ["an object", 422, "nested_value", () => inJson({ ...freshCallback(), item: { id: "1" } })],
-  ["a list in a form", 422, "nested_value", () => ({ type: form, body: `${formOf(freshCallback())}&items[]=1` })],
+  ["a list in a form", 422, "nested_value", () => inForm("&items[]=1")],
   ["null", 422, "null_value", () => inJson({ ...freshCallback(), item: null })],
-  ["a repeated name", 400, "duplicate_parameter", () => ({ type: form, body: `${formOf(freshCallback())}&event=x` })],
-  [
-    "a name in query and body",
-    400,
-    "duplicate_parameter",
-    () => ({ ...inJson(freshCallback()), target: "/hook?event=order_paid" }),
-  ],
-  ["half an escape", 400, "malformed_request", () => ({ type: form, body: `${formOf(freshCallback())}&a=%4` })],
+  ["a repeated name", 400, "duplicate_parameter", () => inForm("&event=x")],
+  ["a name in query and body", 400, "duplicate_parameter", () => inJson(freshCallback(), alsoInQuery)],
+  ["half an escape", 400, "malformed_request", () => inForm("&a=%4")],
   ["no JSON", 400, "body_not_json", () => ({ type: json, body: "event=order_paid" })],
   ["another media type", 415, "media_type_not_supported", () => ({ type: "text/xml", body: "<a/>" })],
-  [
-    "a compressed body",
-    415,
-    "media_type_not_supported",
-    () => ({ ...inJson(freshCallback()), more: ["Content-Encoding: gzip"] }),
-  ],
+  ["a compressed body", 415, "media_type_not_supported", () => inJson(freshCallback(), gzipped)],
   ["another method", 405, "method_not_allowed", () => ({ method: "PUT", type: json, body: "{}" })],
-  [
-    "a URL for a target",
-    400,
-    "target_not_allowed",
-    () => ({ ...inJson(freshCallback()), target: "http://app.example/" }),
-  ],
-  ["two hosts", 400, "malformed_request", () => ({ ...inJson(freshCallback()), more: ["Host: other"] })],
+  ["a URL for a target", 400, "target_not_allowed", () => inJson(freshCallback(), { target: "http://app.example/" })],
+  ["two hosts", 400, "malformed_request", () => inJson(freshCallback(), { more: ["Host: other"] })],
   ["too many parameters", 400, "malformed_request", () => ({ type: form, body: huge(1_001) })],
   ["too long a body", 413, "body_too_large", () => ({ type: form, body: `a=${"x".repeat(262_144)}` })],
   ["a form that is announced as JSON", 400, "body_not_json", () => ({ type: json, body: formOf(freshCallback()) })],
 ];
 
 it.each(cases)("a callback with %s is answered %i and counted as %s", async (_, status, result, write) => {
-  const { adminUrl, application, callbackPort, recorder } = await stageCallbacks();
+  const { application, callbackPort, metrics, recorder } = await stageCallbacks();
   const answer = await send(callbackPort, write());
   expect(answer.status).toBe(status);
   expect(answer.headers["countersign-outcome"]).toBe("not_sent");
   expect(JSON.parse(answer.text)).toMatchObject({ status, outcome: "not_sent", detail: /Nothing reached/ });
   const event = await recorder.nth("callback_finished", 1);
   expect(event).toMatchObject({ result, status, outcome: "not_sent" });
-  const { sum } = await scrape(adminUrl);
+  const { sum } = await metrics();
   expect(sum("countersign_callbacks_total", { result })).toBe(1);
   expect(application.received).toEqual([]);
 });
@@ -78,12 +70,8 @@ it("what is no HTTP is counted, without a method and a target", async () => {
   const { application, callbackPort, recorder } = await stageCallbacks();
   expect((await ask(callbackPort, "nonsense\r\n\r\n")).status).toBe(400);
   const event = await recorder.nth("callback_finished", 1);
-  expect(event).toMatchObject({
-    result: "malformed_request",
-    outcome: "not_sent",
-    method: undefined,
-    target: undefined,
-  });
+  expect(event).toMatchObject({ result: "malformed_request", outcome: "not_sent" });
+  expect([event.method, event.target]).toEqual([undefined, undefined]);
   expect(application.received).toEqual([]);
 });
 
@@ -108,11 +96,9 @@ it("the age is counted by this machine's clock, and what is too early may come a
     [-595_000, 200],
     [-605_000, 503],
   ] as const) {
-    const stage = await stageCallbacks({
-      surroundings: { clock: skewedBy(ms) },
-      listener: { rememberMs: hourMs, replay: "best_effort" },
-    });
-    const { status: given, headers } = await sendJson(stage.callbackPort, freshCallback());
+    const listener = { rememberMs: hourMs, replay: "best_effort" } as const;
+    const { callbackPort } = await stageCallbacks({ surroundings: { clock: skewedBy(ms) }, listener });
+    const { status: given, headers } = await sendJson(callbackPort, freshCallback());
     expect({ ms, given }).toEqual({ ms, given: status });
     if (status === 503) expect(Number(headers["retry-after"])).toBeLessThanOrEqual(6);
   }
@@ -130,21 +116,12 @@ it("a leaked key that is not the default one forges nothing that names the site,
 });
 
 it("both keys of a site are taken while one replaces the other, as long as the site says so", async () => {
-  const { application, callbackPort, config, proxy } = await stageCallbacks();
-  const rotateUntil = (untilMs: number) => {
-    const environments = new Map(
-      Array.from(config.environments, ([name, environment]) => {
-        const sites = Array.from(environment.sites, ([id, each]) => {
-          const [, further] = each.keys;
-          const alsoVerifyWith = further === undefined ? [] : [{ key: further, untilMs }];
-          return [id, { ...each, alsoVerifyWith }] as const;
-        });
-        return [name, { ...environment, sites: new Map(sites) }] as const;
-      }),
+  const { application, callbackPort, config, reload } = await stageCallbacks();
+  const alsoVerify = (untilMs: number) =>
+    reload(
+      sitesChanged(config, (one) => ({ ...one, alsoVerifyWith: one.keys.slice(1).map((key) => ({ key, untilMs })) })),
     );
-    return proxy.apply({ ...config, environments, hash: `until ${untilMs}` }, "sighup");
-  };
-  await rotateUntil(Date.now() + 60_000);
+  await alsoVerify(Date.now() + 60_000);
   const sign = (by: string, more: Given) => callbackOf(more, by);
   expect((await sendJson(callbackPort, sign(secret, { a: "1" }))).status).toBe(200);
   expect((await sendJson(callbackPort, sign("canary-api-secret-key-two", { a: "2" }))).status).toBe(200);
@@ -152,7 +129,7 @@ it("both keys of a site are taken while one replaces the other, as long as the s
     "K2000000001",
     "K2000000002",
   ]);
-  await rotateUntil(Date.now() - 1);
+  await alsoVerify(Date.now() - 1);
   expect((await sendJson(callbackPort, sign("canary-api-secret-key-two", { a: "3" }))).status).toBe(401);
 });
 

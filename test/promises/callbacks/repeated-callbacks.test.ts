@@ -2,7 +2,6 @@
 import { expect, it } from "vitest";
 import type { CallbackResult } from "../../../src/model/events.ts";
 import { addressOf } from "../../../testkit/address.ts";
-import { scrape } from "../../../testkit/exposition.ts";
 import { type Given, signatureOf } from "./sender.ts";
 import {
   accepts,
@@ -144,23 +143,21 @@ it("the caller going away does not let the callback come again", async () => {
 });
 
 it("a reload forgets no callback", async () => {
-  const stage = await stageCallbacks();
-  const { application, callbackPort, config, proxy } = stage;
+  const { application, callbackPort, config, reload } = await stageCallbacks();
   const callback = freshCallback();
   expect((await sendJson(callbackPort, callback)).status).toBe(200);
-  await proxy.apply({ ...config, hash: "another", limits: { ...config.limits, bodyBytes: 100_000 } }, "sighup");
+  await reload({ limits: { ...config.limits, bodyBytes: 100_000 } });
   expect((await sendJson(callbackPort, callback)).status).toBe(200);
   expect(application.received).toHaveLength(1);
   expect(await send(callbackPort, { type: json, body: "x".repeat(100_001) })).toMatchObject({ status: 413 });
 });
 
 it("two applications each get a callback that is sent to both, once", async () => {
-  const { application, callbackPort, config, proxy } = await stageCallbacks();
+  const { application, callbackPort, config, proxy, reload } = await stageCallbacks();
   const other = await startApplication("/other");
-  const [listener = expect.unreachable()] = config.callbacks ?? [];
-  const url = addressOf(other.url);
-  const second = { ...listener, application: { ...listener.application, url } };
-  await proxy.apply({ ...config, hash: "two", callbacks: [listener, second] }, "sighup");
+  const [listener = expect.unreachable()] = config.callbacks;
+  const second = { ...listener, application: { ...listener.application, url: addressOf(other.url) } };
+  await reload({ callbacks: [listener, second] });
   const [, bind] = proxy.binds.callbacks;
   const ports = [callbackPort, bind?.kind === "tcp" ? bind.port : 0];
   const callback = freshCallback();
@@ -169,12 +166,12 @@ it("two applications each get a callback that is sent to both, once", async () =
 });
 
 it("a GET is repeated like a POST, and the counts say what came of each", async () => {
-  const { adminUrl, application, callbackPort } = await stageCallbacks();
+  const { application, callbackPort, metrics } = await stageCallbacks();
   const target = `/hook?${new URLSearchParams(freshCallback())}`;
   for (let time = 0; time < 2; time += 1) {
     expect((await send(callbackPort, { method: "GET", target })).status).toBe(200);
   }
   expect(application.received).toHaveLength(1);
-  const { sum } = await scrape(adminUrl);
+  const { sum } = await metrics();
   expect(sum("countersign_callbacks_total", { result: "repeated" })).toBe(1);
 });

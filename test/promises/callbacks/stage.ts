@@ -6,6 +6,7 @@ import type { Dependencies } from "../../../src/app/dependencies.ts";
 import type { CallbackListenerConfig, Config } from "../../../src/config/config.ts";
 import { type FailureCode, failures, type Outcome } from "../../../src/model/errors.ts";
 import { addressOf } from "../../../testkit/address.ts";
+import { noTls } from "../../../testkit/environment.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { ask, type RawAnswered } from "../../../testkit/raw-caller.ts";
 import { type Stage, stageProxy } from "../../../testkit/stage.ts";
@@ -93,7 +94,6 @@ export interface CallbackOptions {
 /** The whole proxy in this process with a listener for callbacks, and the application behind it. */
 export async function stageCallbacks(options: CallbackOptions = {}): Promise<CallbackStage> {
   const application = await startApplication(options.path);
-  const noTls = { ca: undefined, cert: undefined, key: undefined };
   const listener: CallbackListenerConfig = {
     bind: { kind: "tcp", host: "127.0.0.1", port: 0 },
     environment: "sandbox",
@@ -161,10 +161,13 @@ export async function stageRaw(
   { scheme = "http", timeoutMs = 5_000 }: { readonly scheme?: string; readonly timeoutMs?: number } = {},
 ): Promise<CallbackStage> {
   const port = await listen(createTcpServer((socket) => serve(socket.on("error", () => {}))));
-  const tls = { ca: undefined, cert: undefined, key: undefined };
-  const application = { url: addressOf(`${scheme}://127.0.0.1:${port}/callbacks`), timeoutMs, tls };
+  const application = { url: addressOf(`${scheme}://127.0.0.1:${port}/callbacks`), timeoutMs, tls: noTls };
   return stageCallbacks({ listener: { application } });
 }
+
+/** A stage whose application answers each connection with these bytes, and ends it. */
+export const stageAnswering = (bytes: string) =>
+  stageRaw((socket) => void socket.once("data", () => socket.end(bytes)));
 
 /** That it is this failure; returns what it says. */
 export function expectProblem({ status, text }: RawAnswered, code: FailureCode, outcome: Outcome = "not_sent") {
