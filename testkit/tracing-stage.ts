@@ -20,11 +20,15 @@ export function tracingTo(endpoint: string, more: Partial<TracingConfig> = {}): 
   };
 }
 
+export interface TracingStage extends Stage {
+  readonly collector: Collector;
+}
+
 /** The whole proxy with a collector behind it. */
 export async function stageTracing(
   more: Partial<TracingConfig> = {},
   options: StageOptions = {},
-): Promise<Stage & { readonly collector: Collector }> {
+): Promise<TracingStage> {
   const collector = await startCollector();
   const tracing = tracingTo(collector.url, more);
   const stage = await stageProxy({ ...options, config: { ...options.config, tracing } });

@@ -7,6 +7,7 @@ import type { CallbackListenerConfig, Config } from "../../../src/config/config.
 import { type FailureCode, failures, type Outcome } from "../../../src/model/errors.ts";
 import { addressOf } from "../../../testkit/address.ts";
 import { noTls } from "../../../testkit/environment.ts";
+import { headerPairs } from "../../../testkit/header-pairs.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { ask, type RawAnswered } from "../../../testkit/raw-caller.ts";
 import { type Stage, stageProxy } from "../../../testkit/stage.ts";
@@ -44,10 +45,7 @@ export async function startApplication(path = "/callbacks"): Promise<Application
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const { method = "", url = "", rawHeaders } = request;
-    const headers = rawHeaders.flatMap((name, index) =>
-      index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ""] as const] : [],
-    );
-    const one = { method, target: url, headers, body: Buffer.concat(chunks) };
+    const one = { method, target: url, headers: headerPairs(rawHeaders), body: Buffer.concat(chunks) };
     received.push(one);
     answer(response, one);
   };

@@ -1,6 +1,7 @@
 /** Proves rows 3, 5, 6 and 10 on a corpus: what a caller says in its head never reaches the service unasked. */
 import { expect, it } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
+import { headerPairs } from "../../../testkit/header-pairs.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 import { headValueCases } from "./head-values.ts";
@@ -9,8 +10,8 @@ import { describeRequest, play } from "./play.ts";
 
 /** Every line of a request, sorted: name in lower case and value. */
 function linesOf({ rawHeaders }: ApiRequest): string[] {
-  return rawHeaders
-    .flatMap((name, index) => (index % 2 === 0 ? [`${name.toLowerCase()}: ${rawHeaders[index + 1]}`] : []))
+  return headerPairs(rawHeaders)
+    .map(([name, value]) => `${name}: ${value}`)
     .sort();
 }
 

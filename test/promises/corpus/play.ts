@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
+import { headerPairs } from "../../../testkit/header-pairs.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { ask, type RawAnswered, RawConnection, readAnswers } from "../../../testkit/raw-caller.ts";
 import type { ShiftedClock } from "../../../testkit/shifted-clock.ts";
@@ -72,11 +73,9 @@ export async function playAll(cases: (ownAuthority: string) => readonly Case[]):
 
 /** How the service was asked: nothing but a POST of ours, framed by its length. */
 export function describeRequest({ method, target, rawHeaders, body }: ApiRequest): string {
-  const framing = rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 && /^(content-length|transfer-encoding|expect|upgrade|te|trailer)$/i.test(name)
-      ? [`${name.toLowerCase()}: ${rawHeaders[index + 1]}`]
-      : [],
-  );
+  const framing = headerPairs(rawHeaders)
+    .filter(([name]) => /^(content-length|transfer-encoding|expect|upgrade|te|trailer)$/.test(name))
+    .map(([name, value]) => `${name}: ${value}`);
   const isOurs = framing.join() === `content-length: ${body.length}` && !String(body).includes("smuggled");
   return `${method} ${target} ${isOurs ? "framed by us" : framing.join(", ")}`;
 }

@@ -11,12 +11,6 @@ import { hmacSite, startPod } from "../reload/pod.ts";
 const signed = { "Countersign-Site": hmacSite };
 const tracing = (endpoint: string) => ({ settings: { more: `tracing: { otlp: { endpoint: "${endpoint}" } }` } });
 
-/** Takes connections and bytes, and never answers. */
-async function startHung() {
-  const server = createServer((socket) => void socket.resume().on("error", () => {}));
-  return { port: await listen(server), server };
-}
-
 it("flushes on SIGTERM, before a second has gathered more", async () => {
   const collector = await startCollector();
   const pod = await startPod(tracing(collector.url));
@@ -31,7 +25,7 @@ it("flushes on SIGTERM, before a second has gathered more", async () => {
 });
 
 it("serves while the collector hangs, and ends within its bound of 2 s, saying what it lost", async () => {
-  const { port } = await startHung();
+  const port = await listen(createServer((socket) => void socket.resume().on("error", () => {})));
   const pod = await startPod(tracing(`http://127.0.0.1:${port}/v1/traces`));
   for (let n = 0; n < 5; n++) expect((await pod.order(signed)).status).toBe(200);
   const askedMs = performance.now();
@@ -60,10 +54,10 @@ it("serves while there is no collector, and sends the spans once there is one", 
 });
 
 it("moves to another collector with a reload, and gives the first one what belongs there", async () => {
-  const { url, proxy, config, collector, recorder } = await stageTracing();
+  const { url, proxy, reload, collector, recorder } = await stageTracing();
   await call(url, order, { headers: signed });
   const second = await startCollector();
-  await proxy.apply({ ...config, tracing: tracingTo(second.url), hash: "another" }, "sighup");
+  await reload({ tracing: tracingTo(second.url) });
   await call(url, order, { headers: signed });
   const [before, after] = await Promise.all([1, 2].map((n) => recorder.nth("request_finished", n)));
   await proxy.stop("test");
@@ -74,9 +68,8 @@ it("moves to another collector with a reload, and gives the first one what belon
 });
 
 it("stops with a reload, and requests have no spans any more", async () => {
-  const { url, proxy, config, recorder } = await stageTracing();
-  const { tracing: _, ...without } = config;
-  await proxy.apply({ ...without, hash: "another" }, "sighup");
+  const { url, reload, recorder } = await stageTracing();
+  await reload({ tracing: undefined });
   await call(url, order, { headers: signed });
   expect(await recorder.nth("request_finished", 1)).not.toHaveProperty("spanId");
 });

@@ -7,13 +7,22 @@ import { attributesOfRequest } from "../../../src/tracing/tracer.ts";
 import { call, order } from "../../../testkit/call.ts";
 import type { CollectedSpan } from "../../../testkit/collector.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { headerPairs } from "../../../testkit/header-pairs.ts";
 import { hmacSite, oauthSite } from "../../../testkit/stage.ts";
-import { stageTracing } from "../../../testkit/tracing-stage.ts";
+import { stageTracing, type TracingStage } from "../../../testkit/tracing-stage.ts";
 
 const callersTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
 const callersSpan = "00f067aa0ba902b7";
 const traceparent = `00-${callersTrace}-${callersSpan}-01`;
-const patientTimeouts = { requestMs: 60_000, connectMs: 30_000, tokenMs: 30_000 };
+const patient = { config: { timeouts: { requestMs: 60_000, connectMs: 30_000, tokenMs: 30_000 } } };
+const signed = { headers: { "Countersign-Site": hmacSite } };
+
+/** The events of so many requests, and all spans once they have ended. */
+async function ended({ recorder, proxy, collector }: TracingStage, count: number) {
+  await recorder.nth("request_finished", count);
+  await proxy.stop("test");
+  return { events: recorder.of("request_finished"), spans: collector.spans() };
+}
 
 /** The spans of one trace, oldest first. */
 function inTrace(spans: readonly CollectedSpan[], traceId: string): CollectedSpan[] {
@@ -22,11 +31,7 @@ function inTrace(spans: readonly CollectedSpan[], traceId: string): CollectedSpa
 
 /** The headers of each request that the service got, names in lower case. */
 function headersOf({ seen }: Simulator): Readonly<Record<string, string>>[] {
-  return seen.apiRequests.map(({ rawHeaders }) =>
-    Object.fromEntries(
-      rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] ?? ""]] : [])),
-    ),
-  );
+  return seen.apiRequests.map(({ rawHeaders }) => Object.fromEntries(headerPairs(rawHeaders)));
 }
 
 function expectInside(inner: CollectedSpan | undefined, outer: CollectedSpan | undefined): void {
@@ -38,18 +43,16 @@ function expectInside(inner: CollectedSpan | undefined, outer: CollectedSpan | u
 }
 
 it("puts a refused attempt, the wait for a new token, the token request and the retry below the request, and the request below its caller", async () => {
-  const { url, simulator, collector, recorder, proxy } = await stageTracing(
-    { resource: { "cloud.region": "x" } },
-    { config: { timeouts: patientTimeouts } },
-  );
+  const stage = await stageTracing({ resource: { "cloud.region": "x" } }, patient);
+  const { url, simulator, collector } = stage;
   expect((await call(url, order)).status).toBe(200);
   simulator.revokeAllTokens();
   const answer = await call(url, order, { headers: { traceparent, tracestate: "a=1,b=2" } });
   expect(answer.headers["countersign-attempts"]).toBe("2");
-  const event = await recorder.nth("request_finished", 2);
+  const { events, spans: all } = await ended(stage, 2);
+  const [, event] = events;
   expect(event).toMatchObject({ traceId: callersTrace, spanId: expect.stringMatching(/^[0-9a-f]{16}$/) });
-  await proxy.stop("test");
-  const spans = inTrace(collector.spans(), callersTrace);
+  const spans = inTrace(all, callersTrace);
   expect(spans.map(({ name, kind }) => `${kind} ${name}`)).toEqual([
     "server POST /create_order",
     "client POST /json-api/create_order",
@@ -58,7 +61,12 @@ it("puts a refused attempt, the wait for a new token, the token request and the 
     "client POST /json-api/create_order",
   ]);
   const [own, first, wait, token, second] = spans;
-  expect(own).toMatchObject({ spanId: event.spanId, parentSpanId: callersSpan, traceState: "a=1,b=2", isError: false });
+  expect(own).toMatchObject({
+    spanId: event?.spanId,
+    parentSpanId: callersSpan,
+    traceState: "a=1,b=2",
+    isError: false,
+  });
   for (const span of [first, wait, second]) expectInside(span, own);
   expect(token?.parentSpanId).toBe(wait?.spanId);
   expect(second?.startMs).toBeGreaterThanOrEqual(wait?.endMs ?? Number.NaN);
@@ -117,24 +125,16 @@ it("puts a refused attempt, the wait for a new token, the token request and the 
 });
 
 it("gives requests that wait for one token request one span of it, and the others a link", async () => {
-  const { url, simulator, collector, recorder, proxy } = await stageTracing(
-    {},
-    { config: { timeouts: patientTimeouts } },
-  );
+  const stage = await stageTracing({}, patient);
+  const { url, simulator } = stage;
   expect((await call(url)).status).toBe(200);
   simulator.revokeAllTokens();
   const answers = await Promise.all([1, 2, 3].map(() => call(url)));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-  await recorder.nth("request_finished", 4);
-  await proxy.stop("test");
-  const traces = recorder
-    .of("request_finished")
-    .slice(1)
-    .map(({ traceId }) => traceId);
-  const waits = collector.spans().filter(({ name, traceId }) => name === "await token" && traces.includes(traceId));
-  const tokens = collector
-    .spans()
-    .filter(({ attributes }) => attributes["countersign.token_reason"] === "unauthorized");
+  const { events, spans } = await ended(stage, 4);
+  const traces = events.slice(1).map(({ traceId }) => traceId);
+  const waits = spans.filter(({ name, traceId }) => name === "await token" && traces.includes(traceId));
+  const tokens = spans.filter(({ attributes }) => attributes["countersign.token_reason"] === "unauthorized");
   expect(tokens).toHaveLength(1);
   expect(waits.length).toBeGreaterThan(1);
   const [token] = tokens;
@@ -144,14 +144,11 @@ it("gives requests that wait for one token request one span of it, and the other
 });
 
 it("gives the path of a URL that came through HTTP_PROXY, and none of a foreign one", async () => {
-  const { url, simulator, collector, recorder, proxy } = await stageTracing();
-  await call(url, order, { path: `${simulator.apiUrl}/create_order` });
-  await call(url, order, { path: "http://evil.example/hidden" });
-  await recorder.nth("request_finished", 2);
-  await proxy.stop("test");
-  const paths = collector
-    .spans()
-    .flatMap(({ kind, attributes }) => (kind === "server" ? [attributes["url.path"]] : []));
+  const stage = await stageTracing();
+  await call(stage.url, order, { path: `${stage.simulator.apiUrl}/create_order` });
+  await call(stage.url, order, { path: "http://evil.example/hidden" });
+  const { spans } = await ended(stage, 2);
+  const paths = spans.flatMap(({ kind, attributes }) => (kind === "server" ? [attributes["url.path"]] : []));
   expect(paths).toEqual(["/json-api/create_order", "/…"]);
 });
 
@@ -166,25 +163,19 @@ it.each([
 });
 
 it("begins a trace where the caller has none or sends a malformed one", async () => {
-  const { url, collector, simulator, recorder, proxy } = await stageTracing();
-  for (const bad of [
-    "",
-    "00-a-b-01",
-    `00-${"0".repeat(32)}-${callersSpan}-01`,
-    `ff-${callersTrace}-${callersSpan}-01`,
-  ]) {
-    await call(url, order, { headers: bad === "" ? {} : { traceparent: bad, tracestate: "a=1" } });
-  }
-  await recorder.nth("request_finished", 4);
-  await proxy.stop("test");
-  const own = collector.spans().filter(({ kind }) => kind === "server");
+  const stage = await stageTracing();
+  const malformed = ["00-a-b-01", `00-${"0".repeat(32)}-${callersSpan}-01`, `ff-${callersTrace}-${callersSpan}-01`];
+  await call(stage.url);
+  for (const bad of malformed) await call(stage.url, order, { headers: { traceparent: bad, tracestate: "a=1" } });
+  const { spans } = await ended(stage, 4);
+  const own = spans.filter(({ kind }) => kind === "server");
   expect(new Set(own.map(({ traceId }) => traceId)).size).toBe(4);
   for (const span of own) {
     expect(span.traceId).not.toBe(callersTrace);
     expect(span).toMatchObject({ parentSpanId: undefined, traceState: undefined });
   }
   // As without tracing, a request without `traceparent` is sent without it.
-  const [none, ...replaced] = headersOf(simulator);
+  const [none, ...replaced] = headersOf(stage.simulator);
   expect(none).not.toHaveProperty("traceparent");
   for (const headers of replaced) {
     expect(own.some(({ traceId }) => String(headers["traceparent"]).startsWith(`00-${traceId}-`))).toBe(true);
@@ -193,36 +184,33 @@ it("begins a trace where the caller has none or sends a malformed one", async ()
 });
 
 it("exports nothing of a trace that its caller does not record, and goes on with it", async () => {
-  const { url, collector, simulator, recorder, proxy } = await stageTracing();
-  await call(url, order, { headers: { traceparent: `00-${callersTrace}-${callersSpan}-00`, tracestate: "a=1" } });
-  const event = await recorder.nth("request_finished", 1);
-  expect(event).toMatchObject({ traceId: callersTrace });
-  expect(event).not.toHaveProperty("spanId");
-  const [headers] = headersOf(simulator);
+  const stage = await stageTracing();
+  const given = { traceparent: `00-${callersTrace}-${callersSpan}-00`, tracestate: "a=1" };
+  await call(stage.url, order, { headers: given });
+  const { events, spans } = await ended(stage, 1);
+  expect(events).toMatchObject([{ traceId: callersTrace }]);
+  expect(events[0]).not.toHaveProperty("spanId");
+  const [headers] = headersOf(stage.simulator);
   expect(headers?.["traceparent"]).toMatch(new RegExp(`^00-${callersTrace}-(?!${callersSpan})[0-9a-f]{16}-00$`));
   expect(headers?.["tracestate"]).toBe("a=1");
-  await proxy.stop("test");
-  expect(inTrace(collector.spans(), callersTrace)).toEqual([]);
+  expect(inTrace(spans, callersTrace)).toEqual([]);
 });
 
 it("records of the traces that begin here as many as sampleRatio says", async () => {
-  const { url, collector, recorder, proxy } = await stageTracing({ sampleRatio: 0 });
-  await call(url);
-  await call(url, order, { headers: { traceparent } });
-  await recorder.nth("request_finished", 2);
-  await proxy.stop("test");
-  expect(new Set(collector.spans().map(({ traceId }) => traceId))).toEqual(new Set([callersTrace]));
+  const stage = await stageTracing({ sampleRatio: 0 });
+  await call(stage.url);
+  await call(stage.url, order, { headers: { traceparent } });
+  const { spans } = await ended(stage, 2);
+  expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([callersTrace]));
 });
 
 it("shows what was not sent without an attempt, and what failed as an error with its code", async () => {
   const port = await freePort();
-  const { url, collector, recorder, proxy } = await stageTracing({}, { baseUrl: `http://127.0.0.1:${port}` });
-  const site = { headers: { "Countersign-Site": hmacSite } };
-  expect((await call(url, order, site)).json).toMatchObject({ code: "upstream_unreachable" });
-  expect((await call(url, "{", site)).status).toBe(400);
-  await recorder.nth("request_finished", 2);
-  await proxy.stop("test");
-  const ofRequests = collector.spans().filter(({ attributes }) => !("countersign.token_result" in attributes));
+  const stage = await stageTracing({}, { baseUrl: `http://127.0.0.1:${port}` });
+  expect((await call(stage.url, order, signed)).json).toMatchObject({ code: "upstream_unreachable" });
+  expect((await call(stage.url, "{", signed)).status).toBe(400);
+  const { spans } = await ended(stage, 2);
+  const ofRequests = spans.filter(({ attributes }) => !("countersign.token_result" in attributes));
   expect(ofRequests.map(({ kind }) => kind)).toEqual(["server", "server"]);
   expect(ofRequests[0]).toMatchObject({
     isError: true,
@@ -238,14 +226,12 @@ it("shows what was not sent without an attempt, and what failed as an error with
 });
 
 it("ends an attempt with the last byte of its answer", async () => {
-  const { url, collector, recorder, simulator, proxy } = await stageTracing();
-  simulator.faults.add({ host: "api", kind: "answer", status: 200, body: "x".repeat(3_000_000) });
-  const site = { headers: { "Countersign-Site": hmacSite } };
-  expect((await call(url, order, site)).text).toHaveLength(3_000_000);
-  const { spanId } = await recorder.nth("request_finished", 1);
-  await proxy.stop("test");
-  const own = collector.spans().find((span) => span.spanId === spanId);
-  const attempt = collector.spans().find(({ parentSpanId }) => parentSpanId === spanId);
+  const stage = await stageTracing();
+  stage.simulator.faults.add({ host: "api", kind: "answer", status: 200, body: "x".repeat(3_000_000) });
+  expect((await call(stage.url, order, signed)).text).toHaveLength(3_000_000);
+  const { events, spans } = await ended(stage, 1);
+  const own = spans.find(({ spanId }) => spanId === events[0]?.spanId);
+  const attempt = spans.find(({ parentSpanId }) => parentSpanId === own?.spanId);
   expectInside(attempt, own);
   expect(own?.attributes["http.response.body.size"]).toBe(3_000_000);
 });
