@@ -137,6 +137,11 @@ export function isInstalled(command: string, ...args: readonly string[]): boolea
   return isCertain(command) || spawnSync(command, args, { stdio: "ignore" }).status === 0;
 }
 
+/** The name of a test with a program that a machine may lack. */
+export function nameFor(isThere: boolean, program: string, promise: string): string {
+  return isThere ? promise : `NOT TRIED, ${program} is not installed: ${promise}`;
+}
+
 /** What a program says of its version, as the pattern captures it, on either output; undefined where it cannot run. */
 export function versionOf(pattern: RegExp, command: string, ...args: readonly string[]): string | undefined {
   const { exitCode, stdout, stderr } = runSync(command, args);

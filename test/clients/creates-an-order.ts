@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from "vitest";
-import { type Demo, openDemo } from "../../simulator/src/demo/env.ts";
-import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { openDemo } from "../../simulator/src/demo/env.ts";
+import { headerPairs } from "../../testkit/header-pairs.ts";
+import { plainEnvironment, runToEnd } from "../../testkit/run-program.ts";
 
 /** What every client is told to send: numbers as numbers, as an application has them. */
 export const body = '{"order_amount":10,"order_currency":"EUR","site_customer_identifier":"customer_1"}';
@@ -23,20 +24,15 @@ export interface Places {
 
 /** Runs the client against the demo's proxy: it has created one order, of "10.00", and was told so. */
 export async function expectOrder(describe: (places: Places) => ClientCall): Promise<void> {
-  const demo: Demo = await openDemo({ listener: 0, admin: 0, status: 0, api: 0, login: 0 });
+  const demo = await openDemo({ listener: 0, admin: 0, status: 0, api: 0, login: 0 });
   onTestFinished(() => demo.close("test"));
   const { simulator, url, ports } = demo;
   const serviceUrl = `${simulator.apiUrl}/create_order`;
-  const { command, args, env } = describe({
-    url: `${url}/create_order`,
-    serviceUrl,
-    proxy: url,
-    proxyPort: ports.listener,
-  });
-  const client = startProgram(command, args, plainEnvironment(env));
-  const ended = await client.ended;
-  expect(ended, client.stderr()).toBe(0);
-  expect(client.stdout()).toContain('"order_amount":"10.00"');
+  const places = { url: `${url}/create_order`, serviceUrl, proxy: url, proxyPort: ports.listener };
+  const { command, args, env } = describe(places);
+  const { exitCode, stdout, stderr } = await runToEnd(command, args, plainEnvironment(env));
+  expect(exitCode, stderr).toBe(0);
+  expect(stdout).toContain('"order_amount":"10.00"');
   const [request, ...more] = simulator.seen.apiRequests;
   expect(more).toEqual([]);
   expect(request?.orderId).toBe("order_1");
@@ -44,11 +40,6 @@ export async function expectOrder(describe: (places: Places) => ClientCall): Pro
     order_amount: "10.00",
     site_identifier: "S1000000001",
   });
-  const names = request?.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-  expect(names?.filter((name) => /^(upgrade|http2-settings|proxy-)/.test(name))).toEqual([]);
-}
-
-/** The name of a test with a program that a machine may lack. */
-export function nameFor(isThere: boolean, program: string, promise: string): string {
-  return isThere ? promise : `NOT TRIED, ${program} is not installed: ${promise}`;
+  const lines = headerPairs(request?.rawHeaders ?? []);
+  expect(lines.filter(([name]) => /^(upgrade|http2-settings|proxy-)/.test(name))).toEqual([]);
 }

@@ -1,18 +1,13 @@
 /** Row 60: curl proves itself to a listener that asks for tokens, in the ways that it has for proxies. */
 import { expect, it } from "vitest";
 import { orderText } from "../../testkit/raw-caller.ts";
-import { isInstalled, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { isInstalled, nameFor, runToEnd } from "../../testkit/run-program.ts";
 import { stageWithTokens, token } from "../promises/proxy/stage-with-callers.ts";
-import { nameFor } from "./creates-an-order.ts";
 
 const isThere = isInstalled("curl", "--version");
 
-/** A call of the service's own name through the proxy, and one of the proxy's own address. */
-interface Addresses {
-  readonly service: string;
-  readonly proxy: string;
-  readonly withToken: string;
-}
+/** A URL with the service's own name, which the proxy serves, and the proxy's own, without and with a token. */
+type Addresses = Readonly<Record<"service" | "proxy" | "withToken", string>>;
 
 it.runIf(isThere).each<[string, (at: Addresses) => string[]]>([
   ["by the proxy's URL", ({ service, withToken }) => ["-x", withToken, service]],
@@ -31,7 +26,7 @@ it.runIf(isThere).each<[string, (at: Addresses) => string[]]>([
     withToken: `http://app:${token}@${place}`,
   });
   const args = ["-sS", "-f", "-H", "Content-Type: application/json", "-d", orderText, ...own];
-  const curl = startProgram("curl", args, plainEnvironment());
-  expect(await curl.ended, curl.stderr()).toBe(0);
+  const { exitCode, stderr } = await runToEnd("curl", args);
+  expect(exitCode, stderr).toBe(0);
   expect(simulator.counts()).toMatchObject({ accepted: 1, apiRequests: 1 });
 });

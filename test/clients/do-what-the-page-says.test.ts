@@ -3,13 +3,13 @@ import { afterAll, describe, expect, it } from "vitest";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { nameFor } from "../../testkit/run-program.ts";
 import { stageProxy } from "../../testkit/stage.ts";
 import { type Client, clients } from "./clients.ts";
 import { findRepeats, runClient, runWithProxy } from "./measures.ts";
 import { comparisonColumns, exampleColumns, type Row, readRows, type Table, writeRows } from "./table.ts";
 
 const calls = 100;
-const slowlyMs = 120_000;
 const isWriting = process.env["COUNTERSIGN_CLIENTS"] === "write";
 const namesOf = (isExample: boolean) =>
   clients.filter((client) => client.isExample === isExample).map(({ name }) => name);
@@ -42,85 +42,71 @@ it("has no example that sends an order twice; but for a 421, which says that the
   expect(again.filter((when) => when !== "never" && when !== "after 421")).toEqual([]);
 });
 
-describe.each(clients)("$name", (client) => {
+/** The programs that this machine lacks say so; scripts/client-programs.sh fetches what it can. */
+for (const client of clients) {
   const isThere = client.version !== undefined;
-  const promise = (text: string) =>
-    isThere ? text : `NOT TRIED, it is not installed (scripts/client-programs.sh fetches what it can): ${text}`;
+  const name = nameFor(isThere, "it", client.name);
+  describe.runIf(isThere)(name, { timeout: 120_000 }, () => measure(client));
+}
 
-  it.runIf(isThere)(
-    promise("creates 100 orders by the base URL, over as many connections as the page says"),
-    async () => {
-      const { url, simulator } = await stageProxy();
-      const front = await startFaultProxy(url);
-      const { code, lines, stderr } = await runClient(client, {
-        BASE_URL: `http://127.0.0.1:${front.port}`,
-        COUNT: String(calls),
-      });
-      expect(stderr).toBe("");
-      expect(code).toBe(0);
-      expect(lines).toEqual(Array.from({ length: calls }, () => "200 answered"));
-      expect(simulator.counts()).toMatchObject({ apiRequests: calls, accepted: calls });
-      const amounts = simulator.seen.apiRequests.map(({ body }) => JSON.parse(body.toString("utf8")).order_amount);
-      expect(new Set(amounts)).toEqual(new Set(["10.00"]));
-      // A pool may open its second connection or reuse the first, by a hair.
-      const connections = isWriting ? front.connections : Number(onPage.get(client.name)?.connections);
-      expect(front.connections).toBeLessThanOrEqual(connections);
-      expect(front.connections).toBeGreaterThanOrEqual(connections / 2);
-      expectOnPage(client, { connections: String(connections) });
-    },
-    slowlyMs,
-  );
+function measure(client: Client): void {
+  const ofExample = it.runIf(client.isExample);
 
-  it.runIf(isThere)(
-    promise("sends an order that was read again only where the page says"),
-    async () => expectOnPage(client, { sendsAgain: await findRepeats(client) }),
-    slowlyMs,
-  );
+  it("creates 100 orders by the base URL, over as many connections as the page says", async () => {
+    const { url, simulator } = await stageProxy();
+    const front = await startFaultProxy(url);
+    const { code, lines, stderr } = await runClient(client, {
+      BASE_URL: `http://127.0.0.1:${front.port}`,
+      COUNT: String(calls),
+    });
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    expect(lines).toEqual(Array.from({ length: calls }, () => "200 answered"));
+    expect(simulator.counts()).toMatchObject({ apiRequests: calls, accepted: calls });
+    const amounts = simulator.seen.apiRequests.map(({ body }) => JSON.parse(body.toString("utf8")).order_amount);
+    expect(new Set(amounts)).toEqual(new Set(["10.00"]));
+    // A pool may open its second connection or reuse the first, by a hair.
+    const connections = isWriting ? front.connections : Number(onPage.get(client.name)?.connections);
+    expect(front.connections).toBeLessThanOrEqual(connections);
+    expect(front.connections).toBeGreaterThanOrEqual(connections / 2);
+    expectOnPage(client, { connections: String(connections) });
+  });
 
-  it.runIf(isThere && client.isExample)(
-    promise("takes a refused connection for no answer"),
-    async () => {
-      const { code, lines, stderr } = await runClient(client, { BASE_URL: `http://127.0.0.1:${await freePort()}` });
-      expect({ code, lines }).toEqual({ code: 1, lines: [] });
-      expect(stderr).toMatch(/order-1: no answer/);
-      expect(stderr).toMatch(/order-1 may exist: look for it before you send it again\n$/);
-    },
-    slowlyMs,
-  );
+  it("sends an order that was read again only where the page says", async () =>
+    expectOnPage(client, { sendsAgain: await findRepeats(client) }));
 
-  it.runIf(isThere && client.isExample)(
-    promise("says after a 504 that the order may exist, and goes no further"),
-    async () => {
-      const service = await startRawUpstream();
-      const timeouts = { requestMs: 400, connectMs: 300, tokenMs: 300 };
-      const { url } = await stageProxy({ baseUrl: `${service.url}/json-api`, config: { timeouts } });
-      const { code, lines, stderr } = await runClient(client, { BASE_URL: url, COUNT: "2" });
-      expect({ code, lines }).toEqual({ code: 1, lines: ["504 unknown"] });
-      expect(stderr).toBe("order-1 may exist: look for it before you send it again\n");
-      expect(service.requests).toHaveLength(1);
-    },
-    slowlyMs,
-  );
+  ofExample("takes a refused connection for no answer", async () => {
+    const { code, lines, stderr } = await runClient(client, { BASE_URL: `http://127.0.0.1:${await freePort()}` });
+    expect({ code, lines }).toEqual({ code: 1, lines: [] });
+    expect(stderr).toMatch(/order-1: no answer/);
+    expect(stderr).toMatch(/order-1 may exist: look for it before you send it again\n$/);
+  });
 
-  it.runIf(isThere && client.isExample)(
-    promise("goes, with a proxy set, to an http:// URL the way that the page says"),
-    async () => {
-      // The name leads nowhere, so only Countersign can answer: that it cannot reach the service.
-      const { url } = await stageProxy({ baseUrl: "https://api.invalid/json-api" });
-      const { connections, code, lines, stderr } = await runWithProxy(client, "http://api.invalid/json-api", url);
-      const isThrough = lines.includes("502 not_sent");
-      if (isThrough) {
-        expect(stderr).toBe("order-1 was not sent: it may be sent again\n");
-        expect(code).toBe(75);
-      }
-      const tunnelled = connections > 0 ? "tunnels (405)" : "ignores it";
-      expectOnPage(client, { withProxy: isThrough ? "goes through it" : tunnelled });
-    },
-    slowlyMs,
-  );
+  ofExample("says after a 504 that the order may exist, and goes no further", async () => {
+    const service = await startRawUpstream();
+    const timeouts = { requestMs: 400, connectMs: 300, tokenMs: 300 };
+    const { url } = await stageProxy({ baseUrl: `${service.url}/json-api`, config: { timeouts } });
+    const { code, lines, stderr } = await runClient(client, { BASE_URL: url, COUNT: "2" });
+    expect({ code, lines }).toEqual({ code: 1, lines: ["504 unknown"] });
+    expect(stderr).toBe("order-1 may exist: look for it before you send it again\n");
+    expect(service.requests).toHaveLength(1);
+  });
 
-  it.runIf(isThere && client.isExample)(
-    promise("goes, with a proxy set, to a loopback URL the way that the page says; NO_PROXY keeps it away"),
+  ofExample("goes, with a proxy set, to an http:// URL the way that the page says", async () => {
+    // The name leads nowhere, so only Countersign can answer: that it cannot reach the service.
+    const { url } = await stageProxy({ baseUrl: "https://api.invalid/json-api" });
+    const { connections, code, lines, stderr } = await runWithProxy(client, "http://api.invalid/json-api", url);
+    const isThrough = lines.includes("502 not_sent");
+    if (isThrough) {
+      expect(stderr).toBe("order-1 was not sent: it may be sent again\n");
+      expect(code).toBe(75);
+    }
+    const tunnelled = connections > 0 ? "tunnels (405)" : "ignores it";
+    expectOnPage(client, { withProxy: isThrough ? "goes through it" : tunnelled });
+  });
+
+  ofExample(
+    "goes, with a proxy set, to a loopback URL the way that the page says; NO_PROXY keeps it away",
     async () => {
       const { url } = await stageProxy();
       const { connections, lines } = await runWithProxy(client, url, url);
@@ -134,6 +120,5 @@ describe.each(clients)("$name", (client) => {
       const kept = await runWithProxy(client, url, url, "localhost,127.0.0.1");
       expect(kept).toMatchObject({ connections: 0, lines: ["200 answered"] });
     },
-    slowlyMs,
   );
-});
+}

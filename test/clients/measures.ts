@@ -3,16 +3,14 @@ import type { Socket } from "node:net";
 import { expect } from "vitest";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
-import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { plainEnvironment, runToEnd } from "../../testkit/run-program.ts";
 import type { Client } from "./clients.ts";
 
 /** Runs the program; what it has printed, a line for each answer. */
 export async function runClient(client: Client, env: Record<string, string>, args: readonly string[] = []) {
   const [program, ...own] = client.command();
-  const started = startProgram(program, [...args, ...own], plainEnvironment(env));
-  const code = await started.ended;
-  const lines = started.stdout().split("\n").slice(0, -1);
-  return { code, lines, stderr: started.stderr() };
+  const { exitCode: code, stdout, stderr } = await runToEnd(program, [...args, ...own], plainEnvironment(env));
+  return { code, lines: stdout.split("\n").slice(0, -1), stderr };
 }
 
 /** Calls the URL with a proxy set, and tells which way the call went. */

@@ -26,13 +26,8 @@ it(
         });
         const { code, stderr } = await runClient(client, { BASE_URL: silent.url });
         const { length: requests } = silent.requests;
-        return {
-          name: client.name,
-          code,
-          requests,
-          advised: stderr.includes(advice),
-          seconds: Math.floor(waitedMs / 1_000),
-        };
+        const advised = stderr.includes(advice);
+        return { name: client.name, code, requests, advised, seconds: Math.floor(waitedMs / 1_000) };
       }),
     );
     // 25 where the machine is idle. On a busy one the order is read late, or the end is seen late.

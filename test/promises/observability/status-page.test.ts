@@ -11,9 +11,9 @@ import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
 import { version } from "../../../src/version.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { hasChromium, launchChromium, type Visit, visit } from "../../../testkit/chromium.ts";
+import { nameFor } from "../../../testkit/run-program.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { canaries, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
-import { nameFor } from "../../clients/creates-an-order.ts";
 import { badNight, darkNight, quietNight } from "../../unit/status-snapshot.ts";
 import { contrasts } from "./contrast.ts";
 
