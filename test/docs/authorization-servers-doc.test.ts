@@ -1,13 +1,14 @@
 /** Each recipe of docs/authorization-servers.md loads, asks and reads answers as its vendor documents. */
-import { readFileSync } from "node:fs";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { basename } from "node:path";
+import { describe, expect, it } from "vitest";
 import { signAssertion } from "../../src/adapters/jose/sign-assertion.ts";
+import { readRegularFile } from "../../src/config/files/file-system.ts";
 import { readDocument, toYaml } from "../../src/config/files/yaml.ts";
-import { loadConfig } from "../../src/config/load.ts";
 import { credentialSetsOf, tokenUrlOf } from "../../src/model/environment.ts";
 import { requestToken, type TokenRequest } from "../../src/oauth/token-endpoint.ts";
 import { clientCertificate, clientKey, rsaCertificate, rsaKey } from "../../testkit/certificates.ts";
-import { ConfigWriter } from "../../testkit/config-writer.ts";
+import { ConfigFolder } from "../../testkit/config-folder.ts";
+import { sandboxConfig } from "../../testkit/config-writer.ts";
 import { type Recipe, recipeOf, recipes } from "../../testkit/recipes.ts";
 
 const secret = "canary client-secret:of+a/vendor";
@@ -17,34 +18,16 @@ const set = { name: "blue", clientId: "abc:def", clientSecret: { file: "secret" 
 
 /** The recipe within a whole configuration, loaded; the files that it names are the test's. */
 async function load({ yaml, title }: Recipe) {
-  const folder = new ConfigWriter("recipes");
-  onTestFinished(() => folder.remove());
   const [cert, key] = title.startsWith("Microsoft") ? [rsaCertificate, rsaKey] : [clientCertificate, clientKey];
-  const contents = { "cert.pem": cert, "key.pem": key, secret };
+  const folder = new ConfigFolder({ "cert.pem": cert, "key.pem": key, secret });
+  const inFolder = (path: string) => `${folder.path}/${basename(path)}`;
   const recipe = readDocument(yaml).value as object;
-  const environment = {
-    baseUrl: "https://api.sandbox.example",
-    operations: ["create_order"],
-    sites: { S1000000001: { credentials: [set] } },
-    ...recipe,
-  };
-  const file = folder.config("countersign.yaml", {
-    listeners: [{ bind: "127.0.0.1:7411", environment: "sandbox" }],
-    admin: { bind: ":7412" },
-    status: { bind: "127.0.0.1:7413" },
-    environments: { sandbox: environment },
+  const environment = { baseUrl: "https://api.sandbox.example", sites: { S1: { credentials: [set] } }, ...recipe };
+  const { config } = await folder.loadSound(toYaml(sandboxConfig(["127.0.0.1:7411"], environment)), {
+    readFile: (path) => readRegularFile(inFolder(path)),
   });
-  const yamlText = readFileSync(file);
-  const loaded = await loadConfig(file, {
-    async readFile(path) {
-      const content = Object.entries(contents).find(([name]) => path.endsWith(`/${name}`))?.[1];
-      return { bytes: content === undefined ? yamlText : Buffer.from(content), mode: 0o600, stamp: "" };
-    },
-  });
-  if (loaded.kind === "refused") throw new Error(`${toYaml(environment)}\n${JSON.stringify(loaded.problems)}`);
-  const sandbox = loaded.config.environments.get("sandbox");
-  const [configured] = sandbox === undefined ? [] : credentialSetsOf(sandbox);
-  if (sandbox === undefined || configured === undefined) throw new Error("the recipe has a credential set");
+  const sandbox = config.environments.get("sandbox") ?? expect.unreachable();
+  const [configured = expect.unreachable()] = credentialSetsOf(sandbox);
   return { sandbox, set: configured.set };
 }
 
@@ -77,102 +60,88 @@ const byKey = (clientId: string) => ({
   client_assertion: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
 });
 const byPlatform = (clientId: string) => ({ ...byKey(clientId), client_assertion: jwt });
-const keycloak = {
-  access_token: jwt,
-  expires_in: 300,
-  refresh_expires_in: 0,
-  token_type: "Bearer",
-  "not-before-policy": 0,
-  scope: "orders",
-};
-const entra = { token_type: "Bearer", expires_in: 3599, ext_expires_in: 3599, access_token: jwt };
+const bearer = { access_token: jwt, token_type: "Bearer" };
+const keycloak = { ...bearer, expires_in: 300, refresh_expires_in: 0, "not-before-policy": 0, scope: "orders" };
+const entra = { ...bearer, expires_in: 3599, ext_expires_in: 3599 };
+
+interface Shape {
+  readonly url: RegExp;
+  readonly fields: object;
+  readonly authorization?: string;
+  readonly answer: { readonly expires_in?: number; readonly [field: string]: unknown };
+}
 
 /** Shapes of requests and answers, as each vendor documents them. */
-const shapes: Readonly<
-  Record<string, { url: RegExp; fields: object; authorization?: string; answer: object; seconds: number }>
-> = {
+const shapes: Readonly<Record<string, Shape>> = {
   Keycloak: {
     url: /\/realms\/payments\/protocol\/openid-connect\/token$/,
     fields: { ...inBody, scope: "orders" },
     answer: keycloak,
-    seconds: 300,
   },
   "Keycloak, by key": {
     url: /\/realms\/payments\/protocol\/openid-connect\/token$/,
     fields: byKey("countersign"),
     answer: keycloak,
-    seconds: 300,
   },
   "Keycloak, by a token of the platform": {
     url: /\/realms\/payments\/protocol\/openid-connect\/token$/,
     fields: { ...byPlatform("system:serviceaccount:payments:countersign"), scope: "orders" },
     answer: keycloak,
-    seconds: 300,
   },
   "Microsoft Entra ID": {
     url: /^https:\/\/login\.microsoftonline\.com\/[\d-]+\/oauth2\/v2\.0\/token$/,
     fields: { ...inBody, scope: "api://orders/.default" },
     answer: entra,
-    seconds: 3_599,
   },
   "Microsoft Entra ID, by key": {
     url: /\/oauth2\/v2\.0\/token$/,
     fields: { ...byKey("66666666-7777-8888-9999-000000000000"), scope: "api://orders/.default" },
     answer: entra,
-    seconds: 3_599,
   },
   "Microsoft Entra ID, by a token of the platform": {
     url: /\/oauth2\/v2\.0\/token$/,
     fields: { ...byPlatform("66666666-7777-8888-9999-000000000000"), scope: "api://orders/.default" },
     answer: entra,
-    seconds: 3_599,
   },
   Okta: {
     url: /\/oauth2\/default\/v1\/token$/,
     fields: { scope: "orders" },
     authorization: basic,
-    answer: { access_token: jwt, token_type: "Bearer", expires_in: 3600, scope: "orders" },
-    seconds: 3_600,
+    answer: { ...bearer, expires_in: 3600, scope: "orders" },
   },
   Auth0: {
     url: /\.auth0\.example\/oauth\/token$/,
     fields: { ...inBody, audience: "https://api.sandbox.example" },
-    answer: { access_token: jwt, token_type: "Bearer", expires_in: 86400, scope: "read:orders" },
-    seconds: 86_400,
+    answer: { ...bearer, expires_in: 86400, scope: "read:orders" },
   },
   "Auth0, by key": {
     url: /\.auth0\.example\/oauth\/token$/,
     fields: { ...byKey("abc"), audience: "https://api.sandbox.example" },
-    answer: { access_token: jwt, token_type: "Bearer", expires_in: 86400 },
-    seconds: 86_400,
+    answer: { ...bearer, expires_in: 86400 },
   },
   "Amazon Cognito": {
     url: /\.amazoncognito\.example\/oauth2\/token$/,
     fields: { scope: "orders/write" },
     authorization: basic,
-    answer: { access_token: jwt, expires_in: 3600, token_type: "Bearer" },
-    seconds: 3_600,
+    answer: { ...bearer, expires_in: 3600 },
   },
   "PingOne and PingFederate": {
     url: /\/as\/token$/,
     fields: { scope: "orders" },
     authorization: basic,
-    answer: { access_token: jwt, token_type: "Bearer", expires_in: 3600, scope: "orders" },
-    seconds: 3_600,
+    answer: { ...bearer, expires_in: 3600, scope: "orders" },
   },
   "ORY Hydra": {
     url: /\/oauth2\/token$/,
     fields: { scope: "orders", audience: "https://api.sandbox.example" },
     authorization: basic,
     answer: { access_token: "ory_at_GVG1Ah-yk_94.Szlm-xyz", expires_in: 3599, scope: "orders", token_type: "bearer" },
-    seconds: 3_599,
   },
   "Client certificate (RFC 8705)": {
     url: /^https:\/\/mtls\./,
     fields: { client_id: "countersign" },
-    // RFC 8705 section 3.1 shows no expires_in.
-    answer: { access_token: jwt, token_type: "Bearer" },
-    seconds: 300,
+    // RFC 8705 section 3.1 shows no expires_in; such a token lives for 300 s.
+    answer: bearer,
   },
 };
 
@@ -193,7 +162,7 @@ describe("a recipe", () => {
         body: request.body,
         ...(shape.authorization === undefined ? {} : { authorization: shape.authorization }),
       });
-      expect(result).toMatchObject({ kind: "issued", grant: { lifetimeMs: shape.seconds * 1_000 } });
+      expect(result).toMatchObject({ kind: "issued", grant: { lifetimeMs: (shape.answer.expires_in ?? 300) * 1_000 } });
     },
   );
 });

@@ -1,10 +1,14 @@
-/** Pages show what the code takes; test/docs/try-it.test.ts types their commands. */
+/** Pages show what the code takes and has; row 59 for what to grant in Redis. test/docs/try-it.test.ts types their commands. */
 import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { redisKey } from "../../src/adapters/redis/scripts.ts";
+import { exitCodes } from "../../src/cli/command.ts";
 import { readDocument, toYaml } from "../../src/config/files/yaml.ts";
 import { environmentSchema } from "../../src/config/form/environment.ts";
 import { configSchema } from "../../src/config/form/schema.ts";
+import { failures } from "../../src/model/errors.ts";
 import { passedUpstream } from "../../src/proxy/enrich.ts";
+import { aclRules, clusterRules } from "../../testkit/acl.ts";
 
 type Written = Record<string, object> & { readonly environments: { readonly sandbox: object } };
 
@@ -48,4 +52,41 @@ it("docs/tracing.md lists the headers that pass to the service, all of them", ()
   const [, section = ""] = /## Headers that pass\n([\s\S]*?)\n## /.exec(readFileSync("docs/tracing.md", "utf8")) ?? [];
   const listed = [...section.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
   expect(listed.sort()).toEqual([...passedUpstream].sort());
+});
+
+it("docs/redis.md tells operators to grant what the tests run with, to the word", () => {
+  const page = readFileSync("docs/redis.md", "utf8");
+  const [, rules = ""] = /^ACL SETUSER countersign on >PASSWORD resetkeys (.*)$/m.exec(page) ?? [];
+  expect(rules.split(" ")).toEqual(aclRules);
+  expect(page).toContain(`\`${clusterRules.join(" ")}\``);
+});
+
+describe("docs/compatibility.md names", () => {
+  const page = readFileSync("docs/compatibility.md", "utf8");
+
+  it("the form of the keys in Redis", () => {
+    const [prefix] = redisKey("x", "token").split("{");
+    expect(page).toContain(`Keys begin with \`${prefix}\``);
+  });
+
+  it("the versions of Node.js that package.json takes, and those that the tests run on", () => {
+    const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
+    const newer = readFileSync(".ci/run", "utf8").matchAll(/run_tests_on (\d+)/g);
+    const tested = ["20", ...[...newer].map(([, line]) => line)];
+    const lines = `${tested.slice(0, -1).join(", ")} and ${tested.at(-1)}`;
+    expect(page).toContain(`\`engines\` says \`${engines.node}\`; ${lines} are tested.`);
+  });
+
+  it("every exit code and every outcome", () => {
+    const codes = Object.values(exitCodes).join(", ");
+    expect(page).toContain(`exit codes ${codes.replace(/, (\d+)$/, " and $1")}`);
+    const outcomes = new Set(["answered", ...Object.values(failures).flatMap(({ outcomes }) => outcomes)]);
+    expect([...outcomes].sort()).toEqual(["answered", "not_sent", "unknown"]);
+    expect(page).toContain("`answered`, `not_sent` and `unknown`");
+  });
+
+  it("the user of the image", () => {
+    const [, user = ""] = /^USER (\d+):/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
+    expect(page).toContain(`image: user ${user},`);
+  });
 });
