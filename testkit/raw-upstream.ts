@@ -101,4 +101,4 @@ export function rawAnswer(status: number, body = "", headers = ""): string {
 }
 
 /** An authorization server's answer: a token for an hour. */
-export const granted = rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}');
+export const granted = rawAnswer(200, '{"access_token":"canary-token","token_type":"Bearer","expires_in":3600}');

@@ -14,7 +14,7 @@ async function startServe(snapshots: string) {
   const node = `"${process.execPath}" --heapsnapshot-signal=SIGUSR2`;
   const command = `cd "${snapshots}" && exec ${node} "${resolve("dist/main.js")}" serve --config "${file}"`;
   const program = startProgram("/bin/sh", ["-c", command], plainEnvironment());
-  await program.line((line) => line.includes('"event":"started"'));
+  await program.nth("started", 1);
   return { program, redis, orderAt };
 }
 

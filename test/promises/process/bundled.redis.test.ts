@@ -6,7 +6,14 @@ import { expect, it } from "vitest";
 import { stageBothWays } from "../../../testkit/both-ways.ts";
 import { bundle } from "../../../testkit/bundle.ts";
 import { sites } from "../../../testkit/faults-configuration.ts";
-import { plainEnvironment, startProgram, startServe } from "../../../testkit/run-program.ts";
+import { runToEnd, startServe } from "../../../testkit/run-program.ts";
+
+/** The files of a folder that have code, by their names. */
+function textsIn(folder: string): ReadonlyMap<string, string> {
+  const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const names = all.filter((name) => /\.(ts|c?js)$/.test(name));
+  return new Map(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+}
 
 it("signs and authorises orders, with a shared token, and ends as it should", { timeout: 60_000 }, async () => {
   const { redis, file, orderAt } = await stageBothWays();
@@ -14,20 +21,16 @@ it("signs and authorises orders, with a shared token, and ends as it should", { 
   const program = await startServe(file, { main });
   for (const site of Object.values(sites)) expect(await orderAt(site)).toBe(200);
   await expect.poll(() => redis.command("KEYS", "countersign:*:token")).toHaveLength(1);
-  const doctor = startProgram(process.execPath, [main, "doctor", "--config", file], plainEnvironment());
-  await doctor.ended;
-  expect(doctor.stdout()).toMatch(/^ok +redis /m);
+  const doctor = await runToEnd(process.execPath, [main, "doctor", "--config", file]);
+  expect(doctor.stdout).toMatch(/^ok +redis /m);
   expect(await program.stop()).toBe(0);
   expect(program.stderr()).toBe("");
 });
 
 it.each(["simulate", "demo"])("says where to get %s, which is left out of it", async (command) => {
-  const program = startProgram(process.execPath, [bundle(), command, "--once", "more"], plainEnvironment());
-  expect(await program.ended).toBe(2);
-  expect(program.stderr()).toBe(
-    `countersign ${command} is left out here: the npm package countersign and the image countersign-simulator have it.\n`,
-  );
-  expect(program.stdout()).toBe("");
+  const stderr = `countersign ${command} is left out here: the npm package countersign and the image countersign-simulator have it.\n`;
+  const ended = await runToEnd(process.execPath, [bundle(), command, "--once", "more"]);
+  expect(ended).toEqual({ exitCode: 2, stdout: "", stderr });
 });
 
 it("has the simulator beside it in the npm package, as a program of its own", () => {
@@ -46,22 +49,17 @@ it("has the simulator beside it in the npm package, as a program of its own", ()
   );
 });
 
-/** Those with code. */
-function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.(ts|c?js)$/.test(name));
-}
-
 it.each([
   ["class that extends String, which would make every look at a character slow", /\bextends String\b/],
   ["character beyond ASCII, with which a file takes twice its memory", /[^\p{ASCII}]/u],
 ])("has no %s", (_, slow) => {
-  const folder = dirname(bundle());
-  expect(filesIn(folder).filter((name) => slow.test(readFileSync(join(folder, name), "utf8")))).toEqual([]);
+  const scripts = textsIn(dirname(bundle()));
+  expect([...scripts].filter(([, text]) => slow.test(text)).map(([name]) => name)).toEqual([]);
 });
 
 it("holds no simulator, and the licence of every package in it", () => {
   const folder = dirname(bundle());
-  const texts = filesIn(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+  const texts = [...textsIn(folder).values()];
   expect(texts.filter((text) => /^\/\/ simulator\//m.test(text))).toEqual([]);
   const packages = new Set(
     texts.flatMap((text) => [...text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(([, name]) => name)),
@@ -77,9 +75,7 @@ it("holds no simulator, and the licence of every package in it", () => {
 
 it("keeps the names of classes, by which a defect is told", () => {
   const classesIn = (folder: string) => {
-    const text = filesIn(folder)
-      .map((name) => readFileSync(join(folder, name), "utf8"))
-      .join("\n");
+    const text = [...textsIn(folder).values()].join("\n");
     const written = text.matchAll(/^\s*(?:export )?(?:abstract )?(?:var (\w+) = )?class(?: (?!extends )(\w+))?/gm);
     return [...written].map(([, variable, name]) => name ?? variable);
   };

@@ -60,7 +60,7 @@ it.runIf(canUnshare)("ends on SIGTERM as PID 1 of its namespace", async () => {
   await pod.program.stop("SIGKILL");
   const serve = [process.execPath, "dist/main.js", "serve", "--config", join(pod.config.path, "countersign.yaml")];
   const program = startProgram("unshare", ["--pid", "--fork", "--kill-child", ...serve], plainEnvironment());
-  await program.line((line) => line.includes('"event":"started"'));
+  await program.nth("started", 1);
   const children = spawnSync("ps", ["-o", "pid=", "--ppid", String(program.child.pid)], { encoding: "utf8" });
   const pid = Number(children.stdout.trim());
   onTestFinished(() => void spawnSync("kill", ["-9", String(pid)]));

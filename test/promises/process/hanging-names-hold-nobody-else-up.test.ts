@@ -1,7 +1,7 @@
 /** Row 96: a name whose servers do not answer costs no other environment an order, though libuv looks two names up at a time. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { ConfigFolder } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
@@ -9,17 +9,12 @@ import { canServeNames, startNameServer } from "../../../testkit/name-server.ts"
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 
-const reason = canServeNames ? "" : "NOT TRIED, port 53 and mounts are for root: ";
-const named = (text: string) => `${reason}${text}`;
-
 const connectMs = 500;
 const site = "S1000000003";
 
-interface Proxy {
-  readonly program: Program;
+interface Proxy extends Program {
   /** An order to an environment. Each needs a new connection, since the service closes it behind its answer. */
   order(environment: string): Promise<{ readonly status: number; readonly text: string; readonly tookMs: number }>;
-  lines(event: string): Record<string, unknown>[];
 }
 
 /** A process that looks names up at one name server; the service of each environment is `api.NAME.test`. */
@@ -57,15 +52,14 @@ ${more}
   );
   const [command = "", ...args] = [...startAsking, process.execPath, "dist/main.js", "serve", "--config", file];
   const program = startProgram(command, args, plainEnvironment(variables));
-  await program.line((line) => line.includes('"event":"started"'));
+  await program.nth("started", 1);
   return {
-    program,
+    ...program,
     async order(environment) {
       const sinceMs = performance.now();
       const { status, text } = await call(`http://127.0.0.1:${ports.get(environment)}`);
       return { status, text, tookMs: performance.now() - sinceMs };
     },
-    lines: program.events,
   };
 }
 
@@ -78,9 +72,10 @@ async function orders({ order }: Proxy, environment: string, count: number): Pro
 
 const allServed = (count: number) => new Array(count).fill(200);
 
-it.runIf(canServeNames)(
-  named("a name that never was found hangs: its own orders fail in time, no other does"),
-  async () => {
+const reason = canServeNames ? "" : "NOT TRIED, port 53 and mounts are for root: ";
+
+describe.runIf(canServeNames)(`${reason}a hanging name`, () => {
+  it("a name that never was found hangs: its own orders fail in time, no other does", async () => {
     const names = await startNameServer();
     names.swallow(["api.a.test"]);
     const proxy = await startProxy(["a", "b"], names.startAsking);
@@ -93,20 +88,17 @@ it.runIf(canServeNames)(
       // One reconnect is allowed, and each has its own time.
       expect(tookMs).toBeLessThan(10 * connectMs);
     }
-    const failures = () => proxy.lines("request_finished").filter(({ environment }) => environment === "a");
+    const failures = () => proxy.events("request_finished").filter(({ environment }) => environment === "a");
     // Lines are written a little later than answers.
-    await proxy.program.line((line) => line.includes('"request_finished"') && failures().length === 50);
+    await proxy.line((line) => line.includes('"request_finished"') && failures().length === 50);
     const failed = failures();
     expect(new Set(failed.map(({ cause }) => cause))).toEqual(new Set(["DNS_TIMEOUT"]));
     // The resolver repeats its question after 5 s, and again for its next look-up after 10 s.
     expect(names.asked("api.a.test")).toBeLessThanOrEqual(3);
     expect(names.asked("api.b.test")).toBe(100);
-  },
-);
+  });
 
-it.runIf(canServeNames)(
-  named("names that were found before hang, more than there are threads: no order fails"),
-  async () => {
+  it("names that were found before hang, more than there are threads: no order fails", async () => {
     const names = await startNameServer();
     const environments = ["a", "b", "c", "d"];
     const proxy = await startProxy(environments, names.startAsking);
@@ -114,32 +106,29 @@ it.runIf(canServeNames)(
     names.swallow(["api.a.test", "api.c.test", "api.d.test"]);
     const all = await Promise.all(environments.map((name) => orders(proxy, name, 50)));
     expect(all).toEqual(environments.map(() => allServed(50)));
-    const warnings = () => proxy.lines("old_address_used").filter(({ level }) => level === "warn");
-    await proxy.program.line((line) => line.includes('"old_address_used"') && warnings().length >= 3);
+    const warnings = () => proxy.events("old_address_used").filter(({ level }) => level === "warn");
+    await proxy.line((line) => line.includes('"old_address_used"') && warnings().length >= 3);
     const warned = warnings();
     for (const name of ["a", "c", "d"]) {
       const ofHost = warned.filter(({ host }) => host === `api.${name}.test`);
       expect(ofHost).toMatchObject([{ cause: "DNS_TIMEOUT", isFirst: true }]);
     }
-  },
-);
+  });
 
-it.runIf(canServeNames)(named("the name of Redis hangs: no order fails"), async () => {
-  const names = await startNameServer();
-  names.swallow(["redis.test"]);
-  const redis = "tokens: { cache: redis }\nredis: { url: redis://redis.test:6379, encryptionKeys: [ { env: KEY } ] }";
-  const variables = { KEY: randomBytes(32).toString("hex") };
-  const proxy = await startProxy(["b"], names.startAsking, redis, variables);
-  await proxy.program.line((line) => line.includes('"event":"redis_down"'));
-  // By then it has tried to connect again, more often than there are threads.
-  const untilMs = performance.now() + 4_000;
-  while (performance.now() < untilMs) expect(await orders(proxy, "b", 1)).toEqual([200]);
-  expect(names.asked("redis.test")).toBe(1);
-});
+  it("the name of Redis hangs: no order fails", async () => {
+    const names = await startNameServer();
+    names.swallow(["redis.test"]);
+    const redis = "tokens: { cache: redis }\nredis: { url: redis://redis.test:6379, encryptionKeys: [ { env: KEY } ] }";
+    const variables = { KEY: randomBytes(32).toString("hex") };
+    const proxy = await startProxy(["b"], names.startAsking, redis, variables);
+    await proxy.nth("redis_down", 1);
+    // By then it has tried to connect again, more often than there are threads.
+    const untilMs = performance.now() + 4_000;
+    while (performance.now() < untilMs) expect(await orders(proxy, "b", 1)).toEqual([200]);
+    expect(names.asked("redis.test")).toBe(1);
+  });
 
-it.runIf(canServeNames)(
-  named("seven names hang that never were found, with the image's threads: no other order fails"),
-  async () => {
+  it("seven names hang that never were found, with the image's threads: no other order fails", async () => {
     const names = await startNameServer();
     const hanging = ["a", "c", "d", "e", "f", "g", "h"];
     names.swallow(hanging.map((name) => `api.${name}.test`));
@@ -149,5 +138,5 @@ it.runIf(canServeNames)(
     const own = Promise.all([...hanging, ...hanging, ...hanging].map((name) => orders(proxy, name, 1)));
     expect(await orders(proxy, "b", 50)).toEqual(allServed(50));
     expect((await own).flat()).toEqual(new Array(3 * hanging.length).fill(502));
-  },
-);
+  });
+});

@@ -1,26 +1,22 @@
 /** Row 84: a process loads no package that its configuration does not use, and none of tracing. */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { bundle } from "../../../testkit/bundle.ts";
 import { clientKey } from "../../../testkit/certificates.ts";
 import { startCollector } from "../../../testkit/collector.ts";
-import { ConfigWriter, sandboxConfig } from "../../../testkit/config-writer.ts";
+import { ConfigFolder } from "../../../testkit/config-folder.ts";
+import { sandboxConfig } from "../../../testkit/config-writer.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { watchScripts } from "../../../testkit/loaded-scripts.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { plainEnvironment, startProgram, startServe } from "../../../testkit/run-program.ts";
+import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { plainEnvironment, runToEnd, startServe } from "../../../testkit/run-program.ts";
 import { rawRequest } from "../pass-through/stage.ts";
-
-const granted = JSON.stringify({ access_token: "canary-token", token_type: "Bearer", expires_in: 3600 });
 
 /** A site with OAuth, an authorization server and a service; the listener's port, and what the process loads. */
 async function stage(set: object, environment: object, more: object = {}) {
-  const login = await startRawUpstream({ answer: rawAnswer(200, granted) });
+  const login = await startRawUpstream({ answer: granted });
   const service = await startRawUpstream({ answer: rawAnswer(200, "a") });
-  const folder = new ConfigWriter("loads");
-  onTestFinished(() => folder.remove());
-  folder.write("secret", "canary-client-secret");
-  folder.write("key", clientKey);
+  const folder = new ConfigFolder({ secret: "canary-client-secret", key: clientKey });
   const port = await freePort();
   const sites = { S1: { credentials: [{ name: "one", clientId: "one-id", audience: "a", ...set }] } };
   const sandbox = { baseUrl: service.url, authUrl: login.url, sites, ...environment };
@@ -49,8 +45,7 @@ process.on("exit", () => process.moduleLoadList.includes("NativeModule http") &&
 it("serves, and shows its state, without node:http", async () => {
   const { file } = await stage(secret, {});
   const program = await startServe(file, { main: bundle(), options: ["--import", watchHttp] });
-  program.child.kill("SIGTERM");
-  expect(await program.ended).toBe(0);
+  expect(await program.stop()).toBe(0);
   expect(program.stderr()).toBe("");
 });
 
@@ -70,26 +65,21 @@ it.each([
 });
 
 it.each([
-  { what: "does not load jose for a secret", set: secret, clientAuth: "basic", isLoaded: false },
-  {
-    what: "loads jose for an assertion",
-    set: { privateKey: { file: "key" } },
-    clientAuth: "private_key_jwt",
-    isLoaded: true,
-  },
-])("$what", async ({ set, clientAuth, isLoaded }) => {
+  ["does not load jose for a secret", secret, "basic", false],
+  ["loads jose for an assertion", { privateKey: { file: "key" } }, "private_key_jwt", true],
+])("%s", async (_, set, clientAuth, isLoaded) => {
   const { file, scripts } = await stage(set, { token: { clientAuth } });
   const args = ["dist/unbundled.js", "token", "--config", file];
-  const program = startProgram(process.execPath, args, plainEnvironment(scripts.env));
-  expect(await program.ended).toBe(0);
-  expect(program.stdout()).toContain("a token [12 characters], valid for 3600 s");
+  const { exitCode, stdout } = await runToEnd(process.execPath, args, plainEnvironment(scripts.env));
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain("a token [12 characters], valid for 3600 s");
   expect(scripts.loaded().some((url) => url.includes("/node_modules/jose/"))).toBe(isLoaded);
 });
 
 it.each([
-  { what: "loads nothing of tracing where it is not configured", isTraced: false },
-  { what: "loads it where it is configured, and connects to no collector before there is a span", isTraced: true },
-])("$what", async ({ isTraced }) => {
+  ["loads nothing of tracing where it is not configured", false],
+  ["loads it where it is configured, and connects to no collector before there is a span", true],
+])("%s", async (_, isTraced) => {
   const collector = await startCollector();
   // A token request would be a span.
   const keys = { S1: { keys: [{ identifier: "K1", secret: { file: "secret" } }] } };

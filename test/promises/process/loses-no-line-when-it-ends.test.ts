@@ -14,17 +14,14 @@ const breaks = `process.on("SIGUSR2", () => { throw new Error("on demand"); });`
 
 /** The built command, served orders, and the events of its log once it has ended. */
 async function startServing() {
-  const upstream = await startRawUpstream({
-    answer: rawAnswer(200, '{"order_id":"order_1"}'),
-  });
+  const upstream = await startRawUpstream({ answer: rawAnswer(200, '{"order_id":"order_1"}') });
   const port = await freePort();
   const file = writeServed(upstream.url, `127.0.0.1:${port}`, "");
   const preload = new ConfigFolder().write("breaks.mjs", breaks);
   const program = await startServe(file, { options: ["--import", preload] });
   for (let n = 0; n < 5; n++) expect((await call(`http://127.0.0.1:${port}`)).status).toBe(200);
   const end = async (signal: NodeJS.Signals) => {
-    program.child.kill(signal);
-    const how = await program.ended;
+    const how = await program.stop(signal);
     const lines = program.stdout().split("\n").slice(0, -1);
     const events = lines.map((line) => JSON.parse(line).event);
     return { how, events: events.slice(events.indexOf("started") + 1) };

@@ -6,16 +6,15 @@ import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { stageBothWays } from "../../../testkit/both-ways.ts";
 import { sites } from "../../../testkit/faults-configuration.ts";
-import { isInstalled, startServe } from "../../../testkit/run-program.ts";
+import { isInstalled, nameFor, startServe } from "../../../testkit/run-program.ts";
 
 /** As many connections as there is room for, and as many as there are. */
 const room = 5;
 const connections = 20;
 
 const hasLimits = isInstalled("prlimit", "--version");
-const named = (name: string) => (hasLimits ? name : `NOT TRIED, prlimit is not installed: ${name}`);
 
-it.runIf(hasLimits)(named("outlives a time without descriptors"), async () => {
+it.runIf(hasLimits)(nameFor(hasLimits, "prlimit", "outlives a time without descriptors"), async () => {
   const { socketPath, file, orderAt } = await stageBothWays();
   const program = await startServe(file);
   const { pid } = program.child;

@@ -5,7 +5,7 @@ import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs"
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { call } from "../../../testkit/call.ts";
+import { call, get } from "../../../testkit/call.ts";
 import { ConfigFolder } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { searchStream } from "../../../testkit/leaks/outflow.ts";
@@ -41,17 +41,9 @@ async function startServe(stdout: number) {
     child.kill("SIGKILL");
     await ended;
   });
-  const admin = (path: string) => call(`http://127.0.0.1:${adminPort}`, "", { method: "GET", path });
-  await expect
-    .poll(
-      () =>
-        admin("/livez").then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      { timeout: 20_000 },
-    )
-    .toBe(200);
+  const admin = (path: string) => get(`http://127.0.0.1:${adminPort}`, path);
+  const live = () => admin("/livez").then(({ status }) => status, String);
+  await expect.poll(live, { timeout: 20_000 }).toBe(200);
   return {
     order: async (count: number) => {
       const statuses = new Map<number, number>();
@@ -105,10 +97,8 @@ function openPipe() {
     async until(isMeant: (line: Record<string, unknown>) => boolean) {
       for (;;) {
         read();
-        const lines = text
-          .split("\n")
-          .slice(0, -1)
-          .map((line) => JSON.parse(line));
+        const written = text.split("\n").slice(0, -1);
+        const lines = written.map((line) => JSON.parse(line));
         if (lines.some(isMeant)) return lines;
         await wait(20);
       }

@@ -6,13 +6,13 @@ import { describe, expect, it } from "vitest";
 import { readDocument } from "../../../src/config/files/yaml.ts";
 import { configSchema } from "../../../src/config/form/schema.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { isInstalled } from "../../../testkit/run-program.ts";
+import { isInstalled, nameFor } from "../../../testkit/run-program.ts";
 
 const unit = readFileSync("deploy/systemd/countersign.service", "utf8");
 const dropIn = readFileSync("deploy/systemd/credentials.conf", "utf8");
 const hasSystemd = isInstalled("systemd-analyze", "--version");
 
-describe.runIf(hasSystemd)(hasSystemd ? "systemd" : "NOT TRIED, systemd-analyze is not installed: systemd", () => {
+describe.runIf(hasSystemd)(nameFor(hasSystemd, "systemd-analyze", "systemd"), () => {
   it.each([
     ["as it is", {}],
     ["with the drop-in for credentials", { "credentials.conf": dropIn }],
