@@ -6,6 +6,10 @@ const more = (...lines: string[]): RawPost => ({ more: lines });
 const host = (...values: string[]): RawPost => ({ host: values.map((value) => `Host: ${value}`) });
 const type = (...values: string[]): RawPost => ({ type: values.map((value) => `Content-Type: ${value}`) });
 
+/** A case for each of these values of a header. */
+const each = (what: string, status: number, given: (value: string) => RawPost, values: readonly string[]) =>
+  values.map((value): HeaderCase => [`${what} ${JSON.stringify(value.slice(0, 80))}`, given(value), status]);
+
 /** Header lines that mean something to us: Host, the content's, the caller's wishes (RFC 9110 7.2, 8.3, 8.4; product section 2). */
 export const headValueCases: readonly HeaderCase[] = [
   // Host (RFC 9112 3.2).
@@ -13,86 +17,51 @@ export const headValueCases: readonly HeaderCase[] = [
   ["three Hosts", host("127.0.0.1", "127.0.0.1", "127.0.0.1"), 400],
   ["two Hosts with others between", { ...host("127.0.0.1"), more: ["X-Line: 1", "HOST: 127.0.0.1"] }, 400],
   ["a second Host in odd casing", { ...host("127.0.0.1"), more: ["hOsT: evil.example"] }, 400],
-  ...[
+  ...each("the foreign Host", 403, host, [
     ...["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "localhost.", "127.0.0.1:x", "127.0.0.2"],
     ...["127.0.0.1:7411:7411", "127.0.0.1, evil.example", "user@127.0.0.1", "evil.example\\127.0.0.1", "[::2]", ""],
-  ].map((foreign): HeaderCase => [`the foreign Host ${foreign}`, host(foreign), 403]),
-  ...["localhost", "LocalHost:9", "127.0.0.1", "127.0.0.1:65535", "[::1]", "[::1]:7411"].map(
-    (own): HeaderCase => [`the Host ${own}`, host(own), 200],
-  ),
-  ["a Host with a path", host("127.0.0.1/create_order"), 403],
-  ["a Host with a scheme", host("http://127.0.0.1"), 403],
-  ["a Host with a backslash", host("127.0.0.1\\evil.example"), 403],
-  ["a Host with a port that is none", host("127.0.0.1:80a"), 403],
-  ["a Host with a fragment", host("127.0.0.1#evil.example"), 403],
-  ["a Host of a wildcard", host("*"), 403],
-  ["a Host as a number", host("2130706433"), 403],
-  ["a Host of all addresses", host("0.0.0.0"), 403],
-  ["a Host within blanks", host("  127.0.0.1:1  "), 200],
+    ...["127.0.0.1/create_order", "http://127.0.0.1", "127.0.0.1\\evil.example", "127.0.0.1:80a", "*", "2130706433"],
+    ...["127.0.0.1#evil.example", "0.0.0.0"],
+  ]),
+  ...each("the Host", 200, host, ["localhost", "LocalHost:9", "127.0.0.1", "127.0.0.1:65535", "[::1]", "[::1]:7411"]),
+  ...each("within blanks the Host", 200, host, ["  127.0.0.1:1  "]),
 
   // Content-Type and Content-Encoding.
   ["no Content-Type", { type: [] }, 415],
-  ["an empty Content-Type", type(""), 415],
   ["two Content-Types", type("application/json", "application/json"), 415],
-  ["two types in one line", type("application/json, text/plain"), 415],
-  ["a type that begins alike", type("application/jsonp"), 415],
-  ["a type that ends alike", type("application/problem+json"), 415],
-  ["a type in quotes", type('"application/json"'), 415],
-  ["a form", type("application/x-www-form-urlencoded"), 415],
-  ["a form of parts", type("multipart/form-data; boundary=b"), 415],
-  ["another charset", type("application/json; charset=utf-16"), 415],
-  ["an older charset", type("application/json; charset=utf-7"), 415],
-  ["two charsets", type("application/json; charset=utf-8; charset=utf-16"), 415],
-  ...[
-    ...["json", "text/json", "application/json+x", "application/vnd.api+json", "application/json; charset='utf-8'"],
+  ["two Content-Types in odd casing", { ...type("application/json"), more: ["content-type: application/json"] }, 415],
+  ...each("the type", 415, type, [
+    ...["json", "text/json", "application/json+x", "application/vnd.api+json", "application/json; charset='utf-8'", ""],
     ...["application/json; charset=latin1", "application/json; charset=utf-8; x=y", "application/json; profile=x"],
-  ].map((other): HeaderCase => [`the type ${other}`, type(other), 415]),
-  ...[
+    ...["application/json, text/plain", "application/jsonp", "application/problem+json", '"application/json"'],
+    ...["application/x-www-form-urlencoded", "multipart/form-data; boundary=b", "application/json; charset=utf-16"],
+    ...["application/json; charset=utf-7", "application/json; charset=utf-8; charset=utf-16"],
+  ]),
+  ...each("the type", 200, type, [
     ...["APPLICATION/JSON", 'application/json ;\tcharset="UTF-8"', 'application/json ; charset="utf-8"'],
     ...["application/json; charset=utf-8 ;", "application/json ", "application/json;charset=utf-8"],
-  ].map((own): HeaderCase => [`the type ${own}`, type(own), 200]),
-  ["two Content-Types in odd casing", { ...type("application/json"), more: ["content-type: application/json"] }, 415],
-  ["a charset in quotes, in capitals", type('APPLICATION/JSON;CHARSET="UTF-8"'), 200],
-  ["a semicolon with nothing behind", type("application/json;"), 200],
-  ...["GZIP", "zstd", "br", ""].map(
-    (coding): HeaderCase => [`the coding ${coding}`, more(`CONTENT-ENCODING: ${coding}`), 415],
-  ),
-  ["a gzipped body", more("Content-Encoding: gzip"), 415],
+    ...['APPLICATION/JSON;CHARSET="UTF-8"', "application/json;"],
+  ]),
+  ...each("the coding", 415, (coding) => more(`CONTENT-ENCODING: ${coding}`), ["GZIP", "gzip", "zstd", "br", ""]),
   ["a body in two codings", more("Content-Encoding: gzip", "Content-Encoding: br"), 415],
   ["identity and another coding", more("Content-Encoding: identity, gzip"), 415],
   ["identity is no coding", more("Content-Encoding: Identity"), 200],
 
   // Wishes.
-  ["a site that is not configured", more("Countersign-Site: S9999999999"), 403],
-  ["an empty site", more("Countersign-Site:"), 403],
-  ["a site in lower case", more(`Countersign-Site: ${oauthSite.toLowerCase()}`), 403],
-  ["two sites in one line", more(`Countersign-Site: ${oauthSite}, ${hmacSite}`), 403],
+  ...each("the site", 403, (site) => more(`Countersign-Site: ${site}`), [
+    ...["S9999999999", "", oauthSite.toLowerCase(), `${oauthSite}, ${hmacSite}`],
+  ]),
   ["two sites", more(`Countersign-Site: ${oauthSite}`, `Countersign-Site: ${hmacSite}`), 400],
   ["a method that the site does not have", more("Countersign-Auth: hmac"), 403],
-  ["a method that does not exist", more("Countersign-Auth: none"), 400],
-  ["a method in capitals", more("Countersign-Auth: OAuth"), 400],
-  ["a timeout of zero", more("Countersign-Timeout-Ms: 0"), 400],
-  ["a timeout just too short", more("Countersign-Timeout-Ms: 99"), 400],
-  ["a timeout just too long", more("Countersign-Timeout-Ms: 5001"), 400],
-  ["a timeout with a unit", more("Countersign-Timeout-Ms: 1s"), 400],
-  ["a timeout with an exponent", more("Countersign-Timeout-Ms: 1e3"), 400],
-  ["a timeout with a sign", more("Countersign-Timeout-Ms: +1000"), 400],
-  ["a timeout in hexadecimal", more("Countersign-Timeout-Ms: 0x3e8"), 400],
-  ["an empty timeout", more("Countersign-Timeout-Ms:"), 400],
-  ...["-100", "100.0", "100 ms", "1000000000", "NaN"].map(
-    (odd): HeaderCase => [`a timeout of ${odd}`, more(`Countersign-Timeout-Ms: ${odd}`), 400],
-  ),
-  ["two timeouts", more("Countersign-Timeout-Ms: 5000", "COUNTERSIGN-Timeout-Ms: 5000"), 400],
+  ...each("the method", 400, (method) => more(`Countersign-Auth: ${method}`), ["none", "OAuth", "oauth,hmac", ""]),
   ["two methods", more("Countersign-Auth: oauth", "COUNTERSIGN-Auth: oauth"), 400],
-  ["a list of methods", more("Countersign-Auth: oauth,hmac"), 400],
-  ["an empty method", more("Countersign-Auth:"), 400],
-  ...["a/b", "a,b", "<a>", "a%20", "\xe9"].map(
-    (odd): HeaderCase => [`the reference ${odd}`, more(`Countersign-Reference: ${odd}`), 400],
-  ),
-  ["an empty reference", more("Countersign-Reference:"), 400],
-  ["a reference of 65 characters", more(`Countersign-Reference: ${"r".repeat(65)}`), 400],
-  ["a reference with a blank", more("Countersign-Reference: A 1"), 400],
-  ["a reference with a high byte", more("Countersign-Reference: A\xe4"), 400],
+  ...each("a timeout of", 400, (ms) => more(`Countersign-Timeout-Ms: ${ms}`), [
+    ...["-100", "100.0", "100 ms", "1000000000", "NaN", "0", "99", "5001", "1s", "1e3", "+1000", "0x3e8", ""],
+  ]),
+  ["two timeouts", more("Countersign-Timeout-Ms: 5000", "COUNTERSIGN-Timeout-Ms: 5000"), 400],
+  ...each("the reference", 400, (reference) => more(`Countersign-Reference: ${reference}`), [
+    ...["a/b", "a,b", "<a>", "a%20", "\xe9", "", "r".repeat(65), "A 1", "A\xe4"],
+  ]),
   ["two references", more("Countersign-Reference: A", "countersign-reference: A"), 400],
   ["a wish that does not exist", more("Countersign-Outcome: answered", "Countersign-Error: none"), 400],
   [

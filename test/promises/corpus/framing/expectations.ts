@@ -1,14 +1,11 @@
 import { orderText, rawPost } from "../../../../testkit/raw-caller.ts";
-import { type Case, chunks, fallsSilent, hangsUp, hidden, last, lengthOfOrder, readsAnswer } from "../case.ts";
+import { type Case, chunks, fallsSilent, framed, hangsUp, hidden, last, lengthOfOrder, readsAnswer } from "../case.ts";
 
-const expecting = (value: string) => rawPost({ connection: [], more: [`Expect: ${value}`] });
+const saying = (...more: string[]) => rawPost({ connection: [], more });
+const expecting = (value: string) => saying(`Expect: ${value}`);
+const continues = ["Expect: 100-continue"];
 /** The head alone. */
-const head = rawPost({
-  connection: [],
-  more: ["Expect: 100-continue"],
-  framing: [`Content-Length: ${lengthOfOrder}`],
-  body: "",
-});
+const head = framed([`Content-Length: ${lengthOfOrder}`], "", continues);
 
 /** Expect, which is answered here and never forwarded (RFC 9110 10.1.1). */
 export const expectations: readonly Case[] = [
@@ -17,16 +14,7 @@ export const expectations: readonly Case[] = [
   ["Expect, its body after the head", [head, readsAnswer, orderText], [100, 200]],
   ["Expect and a caller that hangs up", [head, hangsUp], [100, 400]],
   ["Expect and a caller that falls silent", [head, fallsSilent], [100, 408]],
-  [
-    "Expect with chunks",
-    rawPost({
-      connection: [],
-      more: ["Expect: 100-continue"],
-      framing: ["Transfer-Encoding: chunked"],
-      body: `${chunks}${last}`,
-    }),
-    [100, 200, 200],
-  ],
+  ["Expect with chunks", framed(["Transfer-Encoding: chunked"], `${chunks}${last}`, continues), [100, 200, 200]],
   ["an unknown expectation before a hidden request", `${expecting("y 100-continue")}${hidden}`, [417]],
   ["a prefix of the expectation", expecting("100-contin"), [417]],
   ["the expectation and more", expecting("100-continue-now"), [417]],
@@ -34,17 +22,9 @@ export const expectations: readonly Case[] = [
   ["the expectation with a weight", expecting("100-continue;q=1"), [417]],
   ["the expectation with a comma", expecting("100-continue,"), [417]],
   ["the expectation in a list", expecting("x, 100-continue"), [417]],
-  ["the expectation beside another", rawPost({ connection: [], more: ["Expect: 100-continue", "Expect: x"] }), [417]],
+  ["the expectation beside another", saying(...continues, "Expect: x"), [417]],
   ["the expectation with a high byte", expecting("100-continue\xa0"), [417]],
-  [
-    "the expectation with a blank before the colon",
-    rawPost({ connection: [], more: ["Expect : 100-continue"] }),
-    [400],
-  ],
+  ["the expectation with a blank before the colon", saying("Expect : 100-continue"), [400]],
   ["the expectation with a NUL", expecting("100-continue\0"), [400]],
-  [
-    "the expectation twice is the expectation",
-    rawPost({ connection: [], more: ["Expect: 100-continue", "Expect: 100-continue"] }),
-    [100, 200],
-  ],
+  ["the expectation twice is the expectation", saying(...continues, ...continues), [100, 200]],
 ];

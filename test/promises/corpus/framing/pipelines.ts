@@ -2,9 +2,12 @@ import { chunked, orderText, rawPost } from "../../../../testkit/raw-caller.ts";
 import { type Case, chunks, framed, hidden, last } from "../case.ts";
 
 const plain = rawPost({ connection: [] });
-const inChunks = framed(["Transfer-Encoding: chunked"], chunks);
+const chunkedFraming = ["Transfer-Encoding: chunked"];
+const inChunks = framed(chunkedFraming, chunks);
 const closing = rawPost();
 const refused = (given: Parameters<typeof rawPost>[0]) => rawPost({ connection: [], ...given });
+const inItsChunks = { framing: chunkedFraming, body: chunked(hidden) };
+const foreign = refused({ host: ["Host: evil.example"], body: "{}" });
 const foreignHidden = hidden.replace("Host: 127.0.0.1", "Host: evil.example");
 
 /** Several requests on one connection (RFC 9112 9.3.2), and what looks like one within another. */
@@ -17,35 +20,18 @@ export const pipelines: readonly Case[] = [
   ["the second cut within its request line", [`${inChunks}POS`, last.slice(3)], [200, 200]],
   ["the third cut within its line ends", [`${plain}${plain}${last.slice(0, 28)}`, last.slice(28)], [200, 200, 200]],
   ["a refused order between two", `${plain}${refused({ body: '{"order_amount":"1.005"}' })}${last}`, [200, 422, 200]],
-  [
-    "a hidden request behind an unread body",
-    `${plain}${refused({ host: ["Host: evil.example"], body: "{}" })}${hidden}`,
-    [200, 403],
-  ],
+  ["a hidden request behind an unread body", `${plain}${foreign}${hidden}`, [200, 403]],
 
   // A request within a body is a body.
   ["a hidden request in a string of the order", refused({ body: `{"note":"${hidden.replaceAll('"', "'")}"}` }), [400]],
   ["a hidden request, escaped, in a string", refused({ body: JSON.stringify({ note: orderText }) }), [200]],
   ["a hidden request behind the order, in its length", refused({ body: `${orderText}${hidden}` }), [400]],
-  [
-    "a hidden request behind the order, in its chunk",
-    framed(["Transfer-Encoding: chunked"], chunked(`${orderText}${hidden}`)),
-    [400],
-  ],
-  [
-    "a hidden request in a chunk of its own",
-    framed(["Transfer-Encoding: chunked"], `${chunks.slice(0, -5)}${chunked(hidden)}`),
-    [400],
-  ],
-  ["a hidden request as the body of a GET", rawPost({ method: "GET", connection: [], body: hidden }), [405]],
-  ["a hidden request as the body of a PATCH", rawPost({ method: "PATCH", connection: [], body: hidden }), [405]],
-  [
-    "a hidden request as the chunks of a DELETE",
-    rawPost({ method: "DELETE", connection: [], framing: ["Transfer-Encoding: chunked"], body: chunked(hidden) }),
-    [405],
-  ],
-  ["a hidden request as the body of a TRACE", rawPost({ method: "TRACE", connection: [], body: hidden }), [405]],
-  ["a hidden request as the body of an OPTIONS", rawPost({ method: "OPTIONS", connection: [], body: hidden }), [405]],
+  ["a hidden request behind the order, in its chunk", framed(chunkedFraming, chunked(`${orderText}${hidden}`)), [400]],
+  ["a hidden request in its own chunk", framed(chunkedFraming, `${chunks.slice(0, -5)}${chunked(hidden)}`), [400]],
+  ...["GET", "PATCH", "TRACE", "OPTIONS"].map((method): Case => {
+    return [`a hidden request as the body of ${method}`, refused({ method, body: hidden }), [405]];
+  }),
+  ["a hidden request as the chunks of DELETE", refused({ method: "DELETE", ...inItsChunks }), [405]],
 
   // After an answer that closes the connection nothing more is served (RFC 9112 9.6).
   ["a hidden request behind a closing order", `${closing}${hidden}`, [200]],
@@ -53,12 +39,8 @@ export const pipelines: readonly Case[] = [
   ["a hidden request behind Connection: Close", `${rawPost({ connection: ["Connection: Close"] })}${hidden}`, [200]],
   ["a hidden request behind close in a list", `${rawPost({ connection: ["Connection: x, close"] })}${hidden}`, [200]],
   ["a hidden request behind a malformed one", `${plain.replace("Host:", "Host :")}${hidden}`, [400]],
-  [
-    "a hidden request behind two lengths",
-    `${framed(["Content-Length: 2", "Content-Length: 2"], "{}")}${hidden}`,
-    [400],
-  ],
-  ["a hidden request behind a broken chunk", `${framed(["Transfer-Encoding: chunked"], "g\r\n")}${hidden}`, [400]],
+  ["a hidden request behind two lengths", framed(["Content-Length: 2", "Content-Length: 2"], `{}${hidden}`), [400]],
+  ["a hidden request behind a broken chunk", `${framed(chunkedFraming, "g\r\n")}${hidden}`, [400]],
   ["a hidden request behind a body that is too large", `${framed(["Content-Length: 300000"], hidden)}`, [413]],
 
   // Bytes behind a sound request.

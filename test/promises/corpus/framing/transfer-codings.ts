@@ -15,11 +15,7 @@ export const transferCodings: readonly Case[] = [
   ["a made-up coding below chunked", coded("x, chunked"), [415]],
 
   // The line itself.
-  [
-    "a fold that hides the line",
-    both("X-Fold: 1\r\n Transfer-Encoding: chunked").replace("X-Fold: 1\r\n", "X-Fold:\r\n"),
-    [400],
-  ],
+  ["a fold that hides the line", both("X-Fold:\r\n Transfer-Encoding: chunked"), [400]],
   ["an indented first line", under(" Transfer-Encoding: chunked").replace("Host: 127.0.0.1\r\n", ""), [400]],
   ["a line by a bare CR", both("X-Cr: 1\rTransfer-Encoding: chunked"), [400]],
   ["a line by a bare LF", both("X-Lf: 1\nTransfer-Encoding: chunked"), [400]],

@@ -1,7 +1,10 @@
-import { rawPost } from "../../../../testkit/raw-caller.ts";
+import { type RawPost, rawPost } from "../../../../testkit/raw-caller.ts";
 import { type Case, chunks, hidden, last } from "../case.ts";
 
-const ofVersion = (version: string, more: readonly string[] = []) => rawPost({ version, more, connection: [] });
+const ofVersion = (version: string, given: RawPost = {}) => rawPost({ version, connection: [], ...given });
+const inChunks = { framing: ["Transfer-Encoding: chunked"], body: chunks };
+const settings = `${"\0".repeat(4)}\x04${"\0".repeat(4)}`;
+
 /** Other versions and other protocols (RFC 9112 2.3; RFC 9110 2.5). */
 export const versions: readonly Case[] = [
   // Versions that are not HTTP/1.x.
@@ -13,34 +16,13 @@ export const versions: readonly Case[] = [
 
   // HTTP/1.0.
   // A coding is faulty framing there: the connection must close (RFC 9112 6.1), so nothing behind it is served.
-  [
-    "HTTP/1.0 and a Transfer-Encoding",
-    rawPost({
-      version: "HTTP/1.0",
-      connection: [],
-      framing: ["Transfer-Encoding: chunked"],
-      body: `${chunks}${hidden}`,
-    }),
-    [200],
-  ],
+  ["HTTP/1.0 and a Transfer-Encoding", `${ofVersion("HTTP/1.0", inChunks)}${hidden}`, [200]],
   ["HTTP/1.0 keeps no connection", `${ofVersion("HTTP/1.0")}${hidden}`, [200]],
-  ["HTTP/1.0 and keep-alive", `${ofVersion("HTTP/1.0", ["Connection: keep-alive"])}${last}`, [200, 200]],
-  [
-    "HTTP/1.0 cannot be told to continue",
-    rawPost({ version: "HTTP/1.0", connection: [], more: ["Expect: 100-continue"] }),
-    [200],
-  ],
+  ["HTTP/1.0 and keep-alive", `${ofVersion("HTTP/1.0", { more: ["Connection: keep-alive"] })}${last}`, [200, 200]],
+  ["HTTP/1.0 cannot be told to continue", ofVersion("HTTP/1.0", { more: ["Expect: 100-continue"] }), [200]],
 
   // HTTP/2 without a word.
-  [
-    "the preface of HTTP/2 with settings",
-    `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${"\0".repeat(4)}\x04${"\0".repeat(4)}`,
-    [400],
-  ],
+  ["the preface of HTTP/2 with settings", `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${settings}`, [400]],
   ["the preface as HTTP/1.1", "PRI * HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nSM\r\n\r\n", [400]],
-  [
-    "the preface behind an order",
-    `${last.replace("Connection: close\r\n", "")}PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n`,
-    [200],
-  ],
+  ["the preface behind an order", `${rawPost({ connection: [] })}PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n`, [200]],
 ];
