@@ -2,21 +2,17 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { startSimulator } from "../simulator/src/service/simulator.ts";
 import { call, order } from "./call.ts";
-import { ConfigFolder, canaries } from "./config-folder.ts";
-import { audience, configuration, sites } from "./faults-configuration.ts";
+import { ConfigFolder } from "./config-folder.ts";
+import { configuration } from "./faults-configuration.ts";
 import { startRedis } from "./redis.ts";
+import { simulatedSites } from "./simulated-sites.ts";
 
 /** No busy machine reaches them. */
 const patient = { requestSeconds: 50, waitSeconds: 20 };
 
 /** A configuration with both ways of authentication, and all that a `serve` of it needs; for tests that start it in their own way. */
 export async function stageBothWays() {
-  const simulator = await startSimulator({
-    sites: [
-      { identifier: sites.oauth, credentials: [{ clientId: "blue-id", clientSecret: canaries.blue, audience }] },
-      { identifier: sites.hmac, keys: [{ identifier: "K2000000001", secret: canaries.key, isDefault: true }] },
-    ],
-  });
+  const simulator = await startSimulator({ sites: simulatedSites });
   onTestFinished(() => simulator.stop());
   const redis = await startRedis();
   const folder = new ConfigFolder();

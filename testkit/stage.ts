@@ -14,46 +14,9 @@ import { type Exposition, scrape } from "./exposition.ts";
 import { freePort } from "./free-port.ts";
 import { RawConnection } from "./raw-caller.ts";
 import { ShiftedClock } from "./shifted-clock.ts";
+import { audience, bothSite, canaries, childSite, hmacSite, oauthSite, simulatedSites } from "./simulated-sites.ts";
 
-export const audience = "https://api.example";
-/** Parent with two sets, its child, and a site that signs. */
-export const oauthSite = "S1000000001";
-export const childSite = "S1000000002";
-export const hmacSite = "S1000000003";
-/** Has both: OAuth first. */
-export const bothSite = "S1000000005";
-
-/** Every secret of the stage: none of them may ever come out. */
-export const canaries = {
-  blue: "canary-client-secret-blue",
-  green: "canary-client-secret-green",
-  both: "canary-client-secret-both",
-  keyOne: "canary-api-secret-key-one",
-  keyTwo: "canary-api-secret-key-two",
-} as const;
-
-const simulatedSites: SimulatorOptions["sites"] = [
-  {
-    identifier: oauthSite,
-    credentials: [
-      { clientId: "blue-id", clientSecret: canaries.blue, audience },
-      { clientId: "green-id", clientSecret: canaries.green, audience },
-    ],
-  },
-  { identifier: childSite, parent: oauthSite },
-  {
-    identifier: hmacSite,
-    keys: [
-      { identifier: "K2000000001", secret: canaries.keyOne, isDefault: true },
-      { identifier: "K2000000002", secret: canaries.keyTwo },
-    ],
-  },
-  {
-    identifier: bothSite,
-    credentials: [{ clientId: "both-id", clientSecret: canaries.both, audience }],
-    keys: [{ identifier: "K2000000005", secret: canaries.keyOne }],
-  },
-];
+export { audience, bothSite, canaries, childSite, hmacSite, oauthSite } from "./simulated-sites.ts";
 
 export interface StageOptions {
   readonly simulator?: Partial<SimulatorOptions>;

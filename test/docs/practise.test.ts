@@ -5,7 +5,7 @@ import { rehearse } from "../../scripts/practise/rehearse.ts";
 import { slugOf } from "../../scripts/site/documents.ts";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { secrets } from "../../testkit/demo-run.ts";
-import { isInstalled } from "../../testkit/run-program.ts";
+import { isInstalled, nameFor } from "../../testkit/run-program.ts";
 
 // docs/practise.md is true: whoever follows it step by step sees what it says. Its outputs are written by
 // `npm run practise`, which follows it in the same way.
@@ -20,7 +20,7 @@ const practised = ["docs/operations.md", ...readdirSync("docs/alerts").map((name
 
 const canFollow = isInstalled("curl", "--version");
 it.runIf(canFollow)(
-  `${canFollow ? "" : "NOT TRIED, curl is not installed: "}every step prints, on a running demo, what the page says`,
+  nameFor(canFollow, "curl", "every step prints, on a running demo, what the page says"),
   async () => {
     const steps = stepsOf(parts);
     const said = steps.map((step) => show(step, step.output));

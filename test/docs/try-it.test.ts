@@ -1,7 +1,7 @@
 /** Each page's "Try it", typed from its first command to its last: it prints what the page says, warns of nothing, and ends its jobs. */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { isInstalled } from "../../testkit/run-program.ts";
+import { isInstalled, nameFor } from "../../testkit/run-program.ts";
 import { follow, type TryIt } from "../../testkit/try-it.ts";
 
 const created = /\{"status":"ok","order":\{"order_id":"order_\d/;
@@ -85,4 +85,4 @@ it("has each page with something to try", () => {
 const canFollow = ["curl", "openssl", "bash"].every((program) =>
   isInstalled(program, program === "openssl" ? "version" : "--version"),
 );
-it.runIf(canFollow).each(pages)(`$page${canFollow ? "" : ": NOT TRIED, curl, openssl or bash is missing"}`, follow);
+it.runIf(canFollow).each(pages)(nameFor(canFollow, "curl, openssl or bash", "$page"), follow);

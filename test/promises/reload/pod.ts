@@ -4,17 +4,16 @@ import { expect, onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../simulator/src/service/simulator.ts";
 import { aclUser } from "../../../testkit/acl.ts";
 import { type Called, call, get, order } from "../../../testkit/call.ts";
-import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
+import { ConfigFolder, tokenKey } from "../../../testkit/config-folder.ts";
 import { type Exposition, scrape } from "../../../testkit/exposition.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { keepAlive } from "../../../testkit/keep-alive.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
 import { type Program, startServe } from "../../../testkit/run-program.ts";
+import { audience, canaries, hmacSite, oauthSite, simulatedSites } from "../../../testkit/simulated-sites.ts";
 import { Mount } from "./mount.ts";
 
-export const oauthSite = "S1000000001";
-export const hmacSite = "S1000000003";
-export const audience = "https://api.sandbox.example";
+export { audience, hmacSite, oauthSite } from "../../../testkit/simulated-sites.ts";
 
 /** Sets of credentials, as a site lists them. */
 export const blueSet = "{ name: blue, dir: DIR/mounts/blue }";
@@ -136,23 +135,6 @@ export async function startPod({
     nth,
   };
 }
-
-const simulatedSites: SimulatorOptions["sites"] = [
-  {
-    identifier: oauthSite,
-    credentials: [
-      { clientId: "blue-id", clientSecret: canaries.blue, audience },
-      { clientId: "green-id", clientSecret: canaries.green, audience },
-    ],
-  },
-  {
-    identifier: hmacSite,
-    keys: [
-      { identifier: "K2000000001", secret: canaries.key, isDefault: true },
-      { identifier: "K2000000002", secret: "canary-api-secret-key-two" },
-    ],
-  },
-];
 
 function describe(settings: Settings, { apiUrl, loginUrl }: Simulator): string {
   const usualSites = `defaultSite: ${oauthSite}
