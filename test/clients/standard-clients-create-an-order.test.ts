@@ -1,11 +1,35 @@
 /** Row 4: an unchanged client of a system or a language creates an order, by the base URL and by HTTP_PROXY. */
-import { describe, it } from "vitest";
-import { isInstalled, nameFor } from "../../testkit/run-program.ts";
-import { body, expectOrder } from "./creates-an-order.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openDemo } from "../../simulator/src/demo/env.ts";
+import { headerPairs } from "../../testkit/header-pairs.ts";
+import { isInstalled, nameFor, plainEnvironment, runToEnd } from "../../testkit/run-program.ts";
 
+/** What every client is told to send: numbers as numbers, as an application has them. */
+const body = '{"order_amount":10,"order_currency":"EUR","site_customer_identifier":"customer_1"}';
 const withJson = ["-sS", "-H", "Content-Type: application/json", "-d", body];
 const python = "test/clients/programs/order.py";
 const java = "test/clients/programs/Order.java";
+
+/** Runs the client against the demo's proxy: it has created one order, of "10.00", and was told so. */
+async function expectOrder(program: string, args: (to: string) => readonly string[], isByProxy: boolean) {
+  const demo = await openDemo({ listener: 0, admin: 0, status: 0, api: 0, login: 0 });
+  onTestFinished(() => demo.close("test"));
+  const { simulator, url, ports } = demo;
+  // With Countersign as its proxy, the client calls the service by the service's own http:// name.
+  const own = args(`${isByProxy ? simulator.apiUrl : url}/create_order`);
+  const port = isByProxy && program === "java" ? [String(ports.listener)] : [];
+  const env = plainEnvironment(isByProxy ? { http_proxy: url } : {});
+  const { exitCode, stdout, stderr } = await runToEnd(program, [...own, ...port], env);
+  expect(exitCode, stderr).toBe(0);
+  expect(stdout).toContain('"order_amount":"10.00"');
+  const [request, ...more] = simulator.seen.apiRequests;
+  expect(more).toEqual([]);
+  expect(request?.orderId).toBe("order_1");
+  const sent = JSON.parse(request?.body.toString("utf8") ?? "");
+  expect(sent).toMatchObject({ order_amount: "10.00", site_identifier: "S1000000001" });
+  const lines = headerPairs(request?.rawHeaders ?? []);
+  expect(lines.filter(([name]) => /^(upgrade|http2-settings|proxy-)/.test(name))).toEqual([]);
+}
 
 // From 11 on, java runs a single source file.
 describe.each([
@@ -21,15 +45,11 @@ describe.each([
   const isThere = isInstalled(program, ...asks);
 
   it.runIf(isThere)(nameFor(isThere, program, "creates an order by the base URL"), () =>
-    expectOrder(({ url }) => ({ command: program, args: args(url) })),
+    expectOrder(program, args, false),
   );
 
   if (client === "Java's HttpURLConnection") return;
   it.runIf(isThere)(nameFor(isThere, program, "creates an order by its proxy and the service's http:// name"), () =>
-    expectOrder(({ serviceUrl, proxy, proxyPort }) => ({
-      command: program,
-      args: [...args(serviceUrl), ...(program === "java" ? [String(proxyPort)] : [])],
-      env: { http_proxy: proxy },
-    })),
+    expectOrder(program, args, true),
   );
 });
