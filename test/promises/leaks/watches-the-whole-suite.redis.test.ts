@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { call, order } from "../../../testkit/call.ts";
+import { call, get, order } from "../../../testkit/call.ts";
 import { startCollector } from "../../../testkit/collector.ts";
 import { canaries, tokenKey } from "../../../testkit/config-folder.ts";
 import { EventRecorder } from "../../../testkit/event-recorder.ts";
@@ -124,7 +124,7 @@ describe("the watch hears", () => {
 
   it("what is scraped", async () => {
     const upstream = await startRawUpstream({ answer: (_, socket) => void socket.end(rawAnswer(200, secret)) });
-    await call(upstream.url, "", { method: "GET", path: "/status" });
+    await get(upstream.url, "/status");
     expectSighting("admin or status page");
   });
 

@@ -1,10 +1,10 @@
 /** Row 61: 10,000 random paths, methods and ids add no metric series, and each log line stays one JSON object. */
-import { Agent, METHODS } from "node:http";
+import { METHODS } from "node:http";
 import { expect, it } from "vitest";
 import { failureCodes, failures } from "../../../src/model/errors.ts";
 import { retryResults } from "../../../src/model/events.ts";
 import { call, order } from "../../../testkit/call.ts";
-import { scrape } from "../../../testkit/exposition.ts";
+import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { sendRaw } from "../../../testkit/raw-caller.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
@@ -106,24 +106,21 @@ it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" 
   { timeout: 120_000 },
   async (_, operations) => {
     const random = seededRandom(drawSeed("series"));
-    const { url, port, adminUrl, statusUrl, recorder } = await stageProxy({
-      withBoth: true,
-      environment: { operations },
-    });
+    const stage = await stageProxy({ withBoth: true, environment: { operations } });
+    const { url, port, adminUrl, statusUrl, metrics, recorder } = stage;
     await recorder.nth("token_adopted", 2);
     // The gauges of tokens in use, and the clock's, come with the first orders.
     for (const site of [oauthSite, bothSite]) await call(url, order, { headers: { "Countersign-Site": site } });
     await recorder.nth("request_finished", 2);
-    const before = await scrape(adminUrl);
+    const before = await metrics();
 
-    const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+    const agent = keepAlive(atOnce);
     const statuses = new Map<number, number>();
     await repeat(requests / 2, async () => {
       const { body, ...options } = makeUp(random);
       const { status } = await call(url, body, { ...options, agent });
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     });
-    agent.destroy();
     await recorder.nth("request_finished", requests / 2 + 2);
     await repeat(heads / 2, async () =>
       expect(await sendRaw(port, makeUpHead(random).toString("latin1"))).toMatch(/^HTTP\/1\.1 4\d\d /),
@@ -138,7 +135,7 @@ it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" 
       expect([200, 400, 404, 405]).toContain(status);
     });
 
-    const after = await scrape(adminUrl);
+    const after = await metrics();
     const added = [...after.families.values()]
       .filter(({ name }) => name.startsWith("countersign_"))
       .flatMap(({ name, samples }) => samples.map((sample) => ({ ...sample, family: name })))

@@ -158,9 +158,9 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
   });
 
   it("draws a token's life as a bar from issue to expiry, as /status has it", async () => {
-    const { statusUrl } = await stageNight();
+    const { status, statusUrl } = await stageNight();
     const { page } = await visit(browser, `${statusUrl}/`);
-    const { credentials } = (await call(statusUrl, "", { method: "GET", path: "/status" })).json;
+    const { credentials } = await status();
     for (const [index, name, passed] of [
       [0, `${oauthSite}/blue`, 24 / 60],
       [1, `${oauthSite}/green`, 9 / 60],

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { freePort } from "../../../testkit/free-port.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { runCommand } from "../../../testkit/run-program.ts";
 import { greenSet, knock, listenerAt, ownListener, type Pod, startPod } from "./pod.ts";
 
 const adminPort = (pod: Pod) => Number(new URL(pod.adminUrl).port);
@@ -10,18 +10,15 @@ const adminPort = (pod: Pod) => Number(new URL(pod.adminUrl).port);
 it.each(["listener", "admin"])("a second process ends without a token request: its %s port is taken", async (which) => {
   const pod = await startPod();
   await expect.poll(() => pod.simulator.counts().tokensIssued).toBe(1);
-  const yaml =
-    which === "listener"
-      ? pod.yaml()
-      : pod
-          .yaml({ listeners: [listenerAt(await freePort())] })
-          .replace('admin: { bind: "127.0.0.1:0" }', `admin: { bind: "127.0.0.1:${adminPort(pod)}" }`);
+  const ownAdmin = `admin: { bind: "127.0.0.1:${adminPort(pod)}" }`;
+  const elsewhere = pod.yaml({ listeners: [listenerAt(await freePort())] });
+  const yaml = which === "listener" ? pod.yaml() : elsewhere.replace('admin: { bind: "127.0.0.1:0" }', ownAdmin);
   const file = pod.folder.write("second/countersign.yaml", yaml);
-  const second = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
-  expect(await second.ended).toBe(2);
+  const { exitCode, stderr } = await runCommand(["serve", "--config", file]);
+  expect(exitCode).toBe(2);
   const place =
     which === "listener" ? `listeners[0].bind is 127.0.0.1:${pod.port}` : `admin.bind is 127.0.0.1:${adminPort(pod)}`;
-  expect(second.stderr()).toBe(
+  expect(stderr).toBe(
     `Countersign cannot listen: ${place}, which is taken (EADDRINUSE); end the process that listens there, ` +
       "or name another place. Nothing was started.\n",
   );
