@@ -1,11 +1,12 @@
 /** Row 19: a verifier in another language finds each of 100,000 generated bodies signed as sent, and unchanged. */
+import { Agent } from "node:http";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { call } from "../../../testkit/call.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { canaries, hmacSite, stageProxy } from "../../../testkit/stage.ts";
 import { bodies } from "./verified/bodies.ts";
-import { KeptConnection } from "./verified/kept-connection.ts";
 import { type Captured, isPythonThere, type Rules, startVerifier } from "./verified/verifier.ts";
 
 const total = 100_000;
@@ -32,23 +33,28 @@ async function openRig(): Promise<Rig> {
     answer: ({ number }, socket) => socket.write(rawAnswer(200, String(number))),
   });
   // E-mail addresses are signed by clients in use; any character is the harder case.
-  const { port } = await stageProxy({ baseUrl: service.url, site: { characters: "off" } });
-  const connections = await Promise.all(Array.from({ length: atOnce }, () => KeptConnection.open(port)));
+  const { url } = await stageProxy({ baseUrl: service.url, site: { characters: "off" } });
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
   return {
     service,
     async send(texts, receive) {
       const left = texts.entries();
-      const work = async (connection: KeptConnection) => {
+      const work = async () => {
         for (const [index, text] of left) {
           const identifier = identifiers[index % identifiers.length] ?? hmacSite;
           const given = Buffer.from(text);
-          const answer = await connection.post(rules.path, `Countersign-Site: ${identifier}\r\n`, given);
+          const answer = await call(url, given, {
+            agent,
+            path: rules.path,
+            headers: { "Countersign-Site": identifier },
+          });
           if (answer.status !== 200) throw new Error(`${answer.text}\n${JSON.stringify(text)}`);
           const { head = "", body = "" } = service.requests[Number(answer.text) - 1] ?? {};
           await receive({ identifier, given, wire: Buffer.from(`${head}\r\n\r\n${body}`, "latin1") });
         }
       };
-      await Promise.all(connections.map(work));
+      await Promise.all(Array.from({ length: atOnce }, work));
     },
   };
 }
