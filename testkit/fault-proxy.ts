@@ -26,6 +26,8 @@ export interface FaultProxy {
   heal(): void;
   /** Resets every open connection now, on both sides. */
   reset(): void;
+  /** On connections that are open nothing passes any more, whatever is healed: who kept their state has forgotten it. */
+  lose(): void;
   /** New connections are refused; open ones stay. */
   refuse(): void;
   /** They are accepted again, on the same port. */
@@ -55,6 +57,7 @@ interface WayState {
 }
 
 interface Link {
+  isLost: boolean;
   breakOff(how: BreakKind): void;
   end(): void;
 }
@@ -104,6 +107,9 @@ export async function startFaultProxy(targetUrl: string, ownFaults: OwnFaults = 
     reset() {
       for (const link of network.links) link.breakOff("reset");
     },
+    lose() {
+      for (const link of network.links) link.isLost = true;
+    },
     refuse: () => void server.close(),
     accept: () => listen(server, port),
     async until(holds) {
@@ -137,6 +143,7 @@ function openLink(caller: Socket, target: Socket, network: Network, own: ReturnT
   const over = new AbortController();
   const sockets = [caller, target];
   const link: Link = {
+    isLost: false,
     breakOff(how) {
       over.abort();
       // A truncated side is still read to its end: closing a socket with unread bytes would reset it.
@@ -165,7 +172,7 @@ function openLink(caller: Socket, target: Socket, network: Network, own: ReturnT
     void travelOneWay({
       from,
       to,
-      faults: () => ({ ...state.faults, ...faults }),
+      faults: () => ({ ...state.faults, ...faults, ...(link.isLost && { blackHole: true }) }),
       changes: network.changes,
       signal: over.signal,
       breakOff: link.breakOff,

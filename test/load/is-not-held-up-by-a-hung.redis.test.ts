@@ -1,11 +1,11 @@
 /** Row 26: a Redis that hangs, or a lost network to it, holds up one command for 100 ms; sharing goes on afterwards. */
 import { describe, expect, it } from "vitest";
+import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { type Fleet, type Replica, startFleet } from "../../testkit/fleet.ts";
 import { startRedis } from "../../testkit/redis.ts";
 import { countRound } from "../../testkit/replays.ts";
 import { tokensInUse, whenShared } from "../fleet/redis/fleet-over-redis.ts";
 import { print, startLoad } from "../fleet/redis/load.ts";
-import { startLossyWire } from "../fleet/redis/lossy-wire.ts";
 
 /** Each ten times what is promised. */
 const firstCommandMs = 1_000;
@@ -71,7 +71,7 @@ it("while Redis is stopped requests under load wait for nothing, and each proces
 describe("while the network to Redis swallows everything", () => {
   it("one command waits; afterwards the connection is replaced, and the token is shared again", async () => {
     const redis = await startRedis();
-    const wire = await startLossyWire(() => redis.url);
+    const wire = await startFaultProxy(redis.url);
     const fleet = await startFleet({ redis: `{ url: "redis://127.0.0.1:${wire.port}" }`, replicas: 2 });
     await Promise.all(fleet.replicas.map((replica) => replica.event("redis_up")));
     const load = startLoad(fleet.replicas, 20);
@@ -83,6 +83,7 @@ describe("while the network to Redis swallows everything", () => {
     const timeoutsBefore = await timeouts(fleet);
 
     wire.lose();
+    wire.toTarget.become({ blackHole: true });
     fleet.simulator.revokeAllTokens();
     const [one = expect.unreachable(), other = expect.unreachable()] = fleet.replicas;
     const firstMs = await timed(one);
@@ -91,7 +92,7 @@ describe("while the network to Redis swallows everything", () => {
     expect(await tokensInUse(fleet)).toEqual(["token_2", "token_3"]);
     expect(Math.max(firstMs, otherMs)).toBeLessThan(firstCommandMs);
 
-    wire.restore();
+    wire.heal();
     const sharedMs = await whenShared(fleet, redis, backMs);
     expect(wire.connections).toBeGreaterThanOrEqual(4);
     print("swallowed, in ms", {

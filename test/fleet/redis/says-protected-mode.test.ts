@@ -2,11 +2,11 @@
 import { networkInterfaces } from "node:os";
 import { expect, it, vi } from "vitest";
 import { aclUser } from "../../../testkit/acl.ts";
+import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 import { diagnose } from "../../promises/cli/doctor-run.ts";
 import { environmentOf, openFolder, startService } from "../../promises/cli/doctor-setup.ts";
-import { startLossyWire } from "./lossy-wire.ts";
 
 /** An address of this machine that Redis takes for another host's. */
 const own = Object.values(networkInterfaces())
@@ -51,7 +51,7 @@ it.skipIf(own === undefined)(
       args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes", "--cluster-enabled", "yes"],
     });
     // On one machine the end of the connection may overtake what Redis said.
-    const wire = await startLossyWire(() => `redis://${own}:${redis.port}`);
+    const wire = await startFaultProxy(`redis://${own}:${redis.port}`);
     const file = await configure(`cluster: { nodes: [ "127.0.0.1:${wire.port}" ] }`);
     const warn = vi.spyOn(console, "warn");
     expect((await diagnose(file)).of("redis")[0]).toMatch(/^fail cache .*: it is in protected mode/);

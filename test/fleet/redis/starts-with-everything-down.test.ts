@@ -1,10 +1,11 @@
 /** Row 30: without Redis and authorization server a process starts, says 503 in time, and recovers by itself. */
 import { describe, expect, it } from "vitest";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { type Fleet, type FleetOptions, type Replica, site, startFleet } from "../../../testkit/fleet.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { print } from "./load.ts";
-import { startLossyWire, startVanishingPort } from "./lossy-wire.ts";
+import { startVanishingPort } from "./vanishing-port.ts";
 
 /** Ten times what is promised; node itself takes half a second to start. */
 const upMs = 10_000;
@@ -88,17 +89,20 @@ describe("a process that starts while everything vanishes", () => {
   }, 30_000);
 
   it("is up, says 503 within timeouts.token, and recovers, where connections are accepted and never answered", async () => {
-    let loginUrl = "";
-    const [redis, login] = [await startLossyWire(() => ""), await startLossyWire(() => loginUrl)];
-    redis.lose();
-    login.lose();
-    const options = { redis: `{ url: "redis://127.0.0.1:${redis.port}" }`, authUrl: `http://127.0.0.1:${login.port}` };
-    const { simulator, replica, startMs } = await startAlone(options, async ({ simulator }) => {
-      ({ loginUrl } = simulator);
+    const loginPort = await freePort();
+    const login = await startFaultProxy(`http://127.0.0.1:${loginPort}`);
+    // Whatever accepts connections.
+    const redis = await startFaultProxy(`http://127.0.0.1:${loginPort}`);
+    for (const { toTarget } of [redis, login]) toTarget.become({ blackHole: true });
+    const { simulator, replica, startMs } = await startAlone({
+      redis: `{ url: "redis://127.0.0.1:${redis.port}" }`,
+      authUrl: login.url,
+      simulator: { loginPort },
     });
     const first = await orderInVain(replica, vanishedMs + slackMs);
     expect(simulator.counts()).toMatchObject({ tokenRequests: 0, apiRequests: 0 });
-    login.restore();
+    login.lose();
+    login.heal();
     const { recoveredMs } = await orderUntilServed(replica);
     expect(simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1, apiRequests: 1 });
     expect(redis.connections).toBeGreaterThan(0);

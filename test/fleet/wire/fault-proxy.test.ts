@@ -224,6 +224,19 @@ describe("connections", () => {
     expect(ends.map(({ error }) => error)).toEqual(Array(4).fill("ECONNRESET"));
   });
 
+  it("are lost for good, without a word, while new ones pass", async () => {
+    const { proxy, open } = await stageEnds();
+    const { caller, target } = await open();
+    proxy.lose();
+    proxy.heal();
+    caller.socket.end("lost");
+    target.socket.end("lost too");
+    await proxy.until(() => proxy.toTarget.received === 4 && proxy.toCaller.received === 8);
+    const next = await open();
+    await expectSound(next.caller, next.target);
+    expect([target.text, caller.text, proxy.open]).toEqual(["", "", 2]);
+  });
+
   it("pass a reset of either side on", async () => {
     const { open } = await stageEnds();
     const [first, second] = [await open(), await open()];

@@ -5,7 +5,7 @@ import { authority, serverCertificate, serverKey } from "../../../testkit/certif
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
-import { startVanishingPort } from "../redis/lossy-wire.ts";
+import { startVanishingPort } from "../redis/vanishing-port.ts";
 import { expectOrder, ordersAt, signed, stageBadNetwork } from "./bad-network.ts";
 
 const unreachable = { status: 502, code: "upstream_unreachable", outcome: "not_sent" } as const;
