@@ -1,10 +1,11 @@
 /** Rows 37 to 39: with one 401 in a hundred orders a revoked token is replaced, for three useless ones a minute. */
 import { Agent, createServer, request } from "node:http";
+import { setTimeout as pass } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import type { Fleet } from "../../../testkit/fleet.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { playFleet } from "./fleet-over-redis.ts";
-import { print } from "./load.ts";
+import { print, startLoad } from "./load.ts";
 
 const replicas = 4;
 const perSecond = 100;
@@ -46,33 +47,21 @@ interface Answered {
   readonly atMs: number;
 }
 
-/** Orders in turn through all replicas, open loop; one in a hundred is bad. */
+/** Orders in turn through all replicas; one in a hundred is bad. */
 function startOrders({ replicas: all }: Fleet) {
   const answers: Answered[] = [];
-  const inFlight = new Set<Promise<void>>();
-  const startedMs = performance.now();
   let sent = 0;
-  const send = async (n: number) => {
-    const isBad = n % badShare === badShare - 1;
-    const { status } = (await all[n % all.length]?.order(isBad ? { "user-agent": badAgent } : {})) ?? { status: 0 };
-    answers.push({ isBad, status, atMs: performance.now() });
-  };
-  const timer = setInterval(() => {
-    while (sent < ((performance.now() - startedMs) * perSecond) / 1_000) {
-      const answered = send(sent++).finally(() => inFlight.delete(answered));
-      inFlight.add(answered);
-    }
-  }, 5);
-  return {
-    answers,
-    async stop() {
-      clearInterval(timer);
-      await Promise.all(inFlight);
+  const orders = all.map((replica) => ({
+    async order() {
+      sent += 1;
+      const isBad = sent % badShare === 0;
+      const answer = await replica.order(isBad ? { "user-agent": badAgent } : {});
+      answers.push({ isBad, status: answer.status, atMs: performance.now() });
+      return answer;
     },
-  };
+  }));
+  return { answers, stop: startLoad(orders, perSecond).stop };
 }
-
-const pass = (forMs: number) => new Promise((resolve) => setTimeout(resolve, forMs));
 
 it("is replaced within ten seconds, twice in a row, and useless tokens stay few", async () => {
   await playFleet({ replicas, front: standBefore }, async (fleet) => {
@@ -101,7 +90,8 @@ it("is replaced within ten seconds, twice in a row, and useless tokens stay few"
     const useless = simulator.counts().tokenRequests - tokenRequests;
     print("with 401 for ever", { useless });
     expect(useless).toBeLessThanOrEqual(3);
-    await orders.stop();
+    const { sent } = await orders.stop();
+    expect(orders.answers).toHaveLength(sent);
     const others = orders.answers.filter(({ isBad, status }) => !isBad && status !== 200 && status !== 401);
     expect(others.map(({ status }) => status)).toEqual([]);
   });
