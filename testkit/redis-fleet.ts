@@ -77,7 +77,7 @@ async function untilEach(nodes: readonly RealRedis[], command: string, wanted: R
   }, patience);
 }
 
-/** Independent masters, for the lock. */
-export function startMasters(count: number, start: Starter = startRedis): Promise<readonly RealRedis[]> {
-  return Promise.all(Array.from({ length: count }, () => start()));
+/** Three independent masters, for the lock. */
+export function startMasters(start: Starter = startRedis): Promise<readonly [RealRedis, RealRedis, RealRedis]> {
+  return Promise.all([start(), start(), start()]);
 }

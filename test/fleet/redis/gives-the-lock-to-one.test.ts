@@ -10,6 +10,13 @@ import { accessTo, nodeAt, openReplica } from "../../../testkit/redis-replica.ts
 const key = "key";
 const name = redisKeys(key).lock;
 
+/** Three masters of the lock, the first of which has the tokens. */
+async function stageMasters() {
+  const masters = await startMasters();
+  const [cache, ...others] = masters;
+  return [masters, accessTo(nodeAt(cache.port), { lockNodes: others.map(({ port }) => nodeAt(port)) })] as const;
+}
+
 async function acquire(lock: RefreshLock): Promise<Lease> {
   const lease = await lock.tryAcquire(key);
   if (typeof lease === "string") throw new Error(`not acquired: ${lease}`);
@@ -101,9 +108,7 @@ it("cannot be had from a server that is away, and says so at once", async () => 
 });
 
 it("is had from two of three masters, and without a majority from the server of the tokens alone", async () => {
-  const [first, second, third] = await startMasters(3);
-  if (first === undefined || second === undefined || third === undefined) throw new Error("three masters");
-  const access = accessTo(nodeAt(first.port), { lockNodes: [nodeAt(second.port), nodeAt(third.port)] });
+  const [[, second, third], access] = await stageMasters();
   const [one, other] = [openReplica(access), openReplica(access)];
   await third.kill();
   const lease = await acquire(one.lock);
@@ -125,9 +130,7 @@ it("is had from two of three masters, and without a majority from the server of 
 });
 
 it("cannot be had when the server of the tokens and one more of three masters are away", async () => {
-  const [first, second, third] = await startMasters(3);
-  if (first === undefined || second === undefined || third === undefined) throw new Error("three masters");
-  const access = accessTo(nodeAt(first.port), { lockNodes: [nodeAt(second.port), nodeAt(third.port)] });
+  const [[first, second], access] = await stageMasters();
   const { lock, recorder } = openReplica(access);
   await recorder.nth("redis_up", 3);
   await first.kill();
@@ -136,9 +139,7 @@ it("cannot be had when the server of the tokens and one more of three masters ar
 });
 
 it("of several contenders for three masters has one winner at most, and one in the end", async () => {
-  const [first, ...others] = await startMasters(3);
-  if (first === undefined) throw new Error("three masters");
-  const access = accessTo(nodeAt(first.port), { lockNodes: others.map(({ port }) => nodeAt(port)) });
+  const [, access] = await stageMasters();
   const replicas = Array.from({ length: 5 }, () => openReplica(access));
   let winners = 0;
   for (let round = 0; round < 20; round++) {

@@ -20,7 +20,7 @@ withTools("prometheus")(
   "every query of the dashboards and the alerts finds data in a real Prometheus",
   { timeout: 240_000 },
   async () => {
-    const masters = await startMasters(3);
+    const masters = await startMasters();
     const service = await startService(masters);
     const targets = service.processes.map(({ admin }) => admin);
     const prometheus = await startPrometheus([{ job_name: "countersign", static_configs: [{ targets }] }]);
