@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { within } from "../model/clock.ts";
-import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
+import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
 import {
   type Address,
   type CredentialSet,
@@ -79,7 +79,7 @@ function listOwners(environment: Environment, config: Config): [key: string, Tok
   });
 }
 
-export function ownerKey(environment: string, site: string): string {
+function ownerKey(environment: string, site: string): string {
   return `${environment} ${site}`;
 }
 
@@ -158,6 +158,8 @@ export function openTokens(
   let committed: Config | undefined;
   /** The active configuration's owners of tokens. */
   let owners: ReadonlyMap<string, TokenOwner> = new Map();
+  /** The `credentialKey` of each of their sets, made when one retires. */
+  let labels: ReadonlySet<string> | undefined;
   /** By slot, the `tokenCacheKey` in the active configuration. */
   let activeKeys = new Map<string, string>();
   let isClosed = false;
@@ -219,9 +221,8 @@ export function openTokens(
     const { environment, set, slot } = configured;
     const about = { environment, credential: set.label };
     if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) report({ kind: "token_lapsed", ...about });
-    const present = [...owners.values()].filter((owner) => owner.environment.name === environment);
-    const isPresent = present.some(({ credentials }) => credentials.sets.some(({ label }) => label === set.label));
-    if (!isPresent) report({ kind: "credential_removed", ...about });
+    labels ??= new Set([...owners.values()].flatMap(labelsOf));
+    if (!labels.has(credentialKey(about))) report({ kind: "credential_removed", ...about });
     void closeSet(retired);
   }
 
@@ -271,6 +272,7 @@ export function openTokens(
     commit(config: Config): void {
       const former = owners;
       owners = ownersOf(config);
+      labels = undefined;
       // A request that is under way may still ask for the tokens of a site that goes.
       for (const [key, owner] of former)
         if (committed !== undefined && !owners.has(key) && failovers.get(key) === undefined)
@@ -336,6 +338,10 @@ function succeed(successor: OpenSet, former: OpenSet): void {
 function purposeOf({ configured: { tokenUrl, baseUrl, set } }: OpenSet): string {
   const { audience, token: { scope, resource, extra = {} } = {} } = set;
   return fingerprint([tokenUrl, baseUrl, audience, scope, resource, extra]);
+}
+
+function labelsOf({ environment: { name: environment }, credentials }: TokenOwner): string[] {
+  return credentials.sets.map(({ label: credential }) => credentialKey({ environment, credential }));
 }
 
 function describeUnopened({ environment: { name: environment }, credentials }: TokenOwner): CredentialSnapshot[] {

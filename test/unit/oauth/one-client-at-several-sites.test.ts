@@ -15,13 +15,17 @@ async function stage() {
 }
 
 it("asks an authorization server that answered 429 once, and shares the token afterwards", async () => {
-  const { clock, login, tokens } = await stage();
+  const { clock, login, tokens, events, config, apply } = await stage();
   login.next(answered(429, "", "60"));
   const ask = (site: string) => tokens.tokensOf("sandbox", site).get(clock.nowMs() + 20_000);
   for (const site of sites) await expect(ask(site)).rejects.toMatchObject({ code: "token_unavailable" });
   expect(login.requests).toBe(1);
   await clock.advance(60_000);
   for (const site of sites) expect((await ask(site)).secret.reveal()).toBe("token_2");
+  // All caches are replaced; their sets stay.
+  await apply({ ...config, timeouts: { ...config.timeouts, connectMs: 1 } });
+  for (const site of sites) expect((await ask(site)).secret.reveal()).toBe("token_2");
+  expect(events.map(({ kind }) => kind)).not.toContain("credential_removed");
   expect(login.requests).toBe(2);
 });
 
