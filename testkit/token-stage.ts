@@ -96,9 +96,29 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   };
   const openSource = () => openReplica().source;
   const source = openSource();
-  /** A token within the usual deadline, by its text. */
-  const get = async (from = source) => (await from.get(clock.nowMs() + 20_000)).secret.reveal();
-  return { clock, login, recorder, store, lock, source, openSource, openReplica, get };
+  /** The usual one. */
+  const deadline = () => clock.nowMs() + 20_000;
+  /** A token, by its text. */
+  const get = async (from = source) => show(await from.get(deadline()));
+  /** What comes in place of a token that got a 401; a refresh takes a second. */
+  const replace = async (token: Token, site = "S1", from = source) => {
+    const replacing = from.replace(token, site, deadline());
+    await clock.advance(1_000);
+    return replacing;
+  };
+  /** An order at a service that takes such tokens; its status. */
+  const order = async (takes: (token: string) => boolean, site = "S1", from = source) => {
+    const first = await from.get(deadline());
+    if (takes(show(first))) {
+      from.accepted(first, site);
+      return 200;
+    }
+    const second = await from.replace(first, site, deadline());
+    if (typeof second === "string" || !takes(show(second))) return 401;
+    from.cured(second, site);
+    return 200;
+  };
+  return { clock, login, recorder, store, lock, source, openSource, openReplica, deadline, get, replace, order };
 }
 
 /** The tokens of a process by its configuration, on a clock and an authorization server that the test owns. */

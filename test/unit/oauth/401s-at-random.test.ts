@@ -8,32 +8,17 @@ const minuteMs = 60_000;
 /** Replicas over one store, at a service that refuses a share of all attempts, whatever their token. */
 function stageService(replicas: number, sites: readonly string[], share: number, seed: number) {
   const stage = stageTokens();
-  const { clock, login, openSource } = stage;
+  const { clock, login, openSource, order } = stage;
   const sources = Array.from({ length: replicas }, openSource);
   const random = seededRandom(seed);
   let oldest = 1;
   const takes = (token: string) => Number(token.split("_")[1]) >= oldest && random() >= share;
-  const order = async (n: number) => {
-    const source = sources[n % sources.length];
-    const site = sites[Math.floor(random() * sites.length)];
-    if (source === undefined || site === undefined) throw new Error("no source");
-    const untilMs = clock.nowMs() + 20_000;
-    const first = await source.get(untilMs);
-    if (takes(first.secret.reveal())) {
-      source.accepted(first, site);
-      return 200;
-    }
-    const second = await source.replace(first, site, untilMs);
-    if (typeof second === "string") return 401;
-    const isTaken = takes(second.secret.reveal());
-    if (isTaken) source.cured(second, site);
-    return isTaken ? 200 : 401;
-  };
   /** Orders at a steady pace; their statuses. */
   const play = async (forMs: number, everyMs: number) => {
     const answers: Promise<number>[] = [];
     for (let n = 0; n * everyMs < forMs; n++) {
-      answers.push(order(n));
+      const site = sites[Math.floor(random() * sites.length)];
+      answers.push(order(takes, site, sources[n % sources.length]));
       await clock.advance(everyMs);
     }
     await clock.advance(2_000);
@@ -87,23 +72,19 @@ describe("a service that answers 401 at random", () => {
 describe("a site where one order in a hundred is answered 401 whatever its token", () => {
   /** Orders in turn through four replicas, ten a second; how many of the others were lost, and until when. */
   function stageBadOrders() {
-    const { clock, login, openSource } = stageTokens();
+    const { clock, login, openSource, order } = stageTokens();
     const sources = Array.from({ length: 4 }, openSource);
     let oldest = 1;
     let n = 0;
     let lostUntilMs = 0;
-    const order = async (isBad: boolean) => {
-      const source = sources[n % sources.length] ?? expect.unreachable();
+    const orderOnce = async (isBad: boolean) => {
       const takes = (token: string) => !isBad && Number(token.split("_")[1]) >= oldest;
-      const first = await source.get(clock.nowMs() + 20_000);
-      if (takes(first.secret.reveal())) return source.accepted(first, "S1");
-      const second = await source.replace(first, "S1", clock.nowMs() + 20_000);
-      if (typeof second === "object" && takes(second.secret.reveal())) source.cured(second, "S1");
-      else if (!isBad) lostUntilMs = clock.nowMs();
+      const status = await order(takes, "S1", sources[n % sources.length]);
+      if (status !== 200 && !isBad) lostUntilMs = clock.nowMs();
     };
     const play = async (forMs: number, everyMs: number) => {
       for (const untilMs = clock.nowMs() + forMs; clock.nowMs() < untilMs; n++) {
-        void order(n % 100 === 99);
+        void orderOnce(n % 100 === 99);
         await clock.advance(everyMs);
       }
     };

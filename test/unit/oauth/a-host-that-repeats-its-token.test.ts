@@ -8,21 +8,16 @@ const mostRequests = 5_000;
 
 function stage() {
   const tokens = stageTokens();
-  const { clock, login, source } = tokens;
+  const { clock, login, source, deadline, replace } = tokens;
   const endsMs = clock.nowMs() + hourMs;
   const repeat = () => {
     const expiresIn = Math.max(1, Math.floor((endsMs - clock.nowMs()) / 1_000));
     return answered(200, JSON.stringify({ access_token: "same", token_type: "Bearer", expires_in: expiresIn }));
   };
   for (let n = 0; n < mostRequests; n++) login.next(repeat);
-  const deadline = () => clock.nowMs() + 20_000;
-  /** Each call gets 401, whatever it does. */
-  const callInVain = async (site: string) => {
-    const replacing = source.replace(await source.get(deadline()), site, deadline());
-    await clock.advance(1_100);
-    await replacing;
-  };
-  return { ...tokens, endsMs, deadline, callInVain };
+  /** A call that gets 401, whatever it does. */
+  const callInVain = async (site: string) => replace(await source.get(deadline()), site);
+  return { ...tokens, endsMs, callInVain };
 }
 
 describe("an authorization server that repeats its token", () => {

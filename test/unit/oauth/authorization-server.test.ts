@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
 import { sleep } from "../../../src/model/clock.ts";
-import type { Token } from "../../../src/oauth/token.ts";
 import { notSigned } from "../../../src/oauth/token-endpoint.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, show, stageTokens } from "../../../testkit/token-stage.ts";
@@ -238,11 +237,11 @@ describe("refused credentials", () => {
   });
 
   it("and by the service too, switch sets within the one retry, and its token is not attached again", async () => {
-    const { clock, login, source, get } = stageTokens(["blue", "green"]);
-    const refused = await source.get(clock.nowMs() + 20_000);
+    const { clock, login, source, deadline, get } = stageTokens(["blue", "green"]);
+    const refused = await source.get(deadline());
     login.next(answered(401));
     const release = login.hold();
-    const replacing = source.replace(refused, "S1", clock.nowMs() + 20_000);
+    const replacing = source.replace(refused, "S1", deadline());
     await clock.advance(1_000);
     const waiting = get();
     await clock.advance(0);
@@ -254,14 +253,11 @@ describe("refused credentials", () => {
   });
 
   it("and by the service too, leave later 401s with the second set's token, without delay or another request", async () => {
-    const { clock, login, source } = stageTokens(["blue", "green"]);
-    const replace = (token: Token) => source.replace(token, "S1", clock.nowMs() + 20_000);
-    const refused = await source.get(clock.nowMs() + 20_000);
+    const { clock, login, source, deadline, replace } = stageTokens(["blue", "green"]);
+    const refused = await source.get(deadline());
     login.next(answered(401));
-    const first = replace(refused);
-    await clock.advance(2_000);
-    expect(show(await first)).toBe("token_3");
-    const later = [replace(refused), replace(refused)];
+    expect(show(await replace(refused))).toBe("token_3");
+    const later = [1, 2].map(() => source.replace(refused, "S1", deadline()));
     await clock.advance(0);
     for (const found of await Promise.all(later)) expect(show(found)).toBe("token_3");
     await clock.advance(2_000);

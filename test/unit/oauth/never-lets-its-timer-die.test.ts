@@ -18,16 +18,13 @@ it("fires again though it fired while a refresh after a 401 was suppressed", asy
     },
   };
   const { source } = stage.openReplica({ store: slowStore });
-  const deadline = () => clock.nowMs() + 20_000;
-  const replacing = source.replace(await source.get(deadline()), "S1", deadline());
-  await clock.advance(1_100);
-  const second = await replacing;
+  const second = await stage.replace(await source.get(stage.deadline()), "S1", source);
   if (typeof second === "string") throw new Error("a second token");
   // Its retry is not accepted, so the site pauses.
   const dueMs = second.issuedAtMs + 0.84 * second.lifetimeMs;
   await clock.advance(dueMs - clock.nowMs() - 5);
   delayMs = 100;
-  const again = source.replace(second, "S1", deadline());
+  const again = source.replace(second, "S1", stage.deadline());
   await clock.advance(200);
   expect(await again).toBe("limited");
   const adopted = recorder.count("token_adopted");

@@ -43,26 +43,20 @@ describe("when the shared store is back", () => {
   });
 
   it("a token that the service has refused is not published", async () => {
-    const { one, clock, get, login, store } = await stageDiverged();
-    await get(one.source);
-    const token = await one.source.get(clock.nowMs() + 1_000);
+    const { one, clock, deadline, login, replace, store } = await stageDiverged();
+    const token = await one.source.get(deadline());
     login.next(answered(429, "", "60"));
-    const replacing = one.source.replace(token, "S1", clock.nowMs() + 5_000);
-    await clock.advance(5_000);
-    expect(await replacing).toBe("no_token");
+    expect(await replace(token, "S1", one.source)).toBe("no_token");
     one.resync();
     await clock.advance(1_000);
     expect((await store.read(keyOfBlue)).token).toBeUndefined();
   });
 
   it("a token that others use well is published, though one site gets nothing but 401", async () => {
-    const { one, clock, get, store } = await stageDiverged();
-    const deadline = () => clock.nowMs() + 20_000;
+    const { one, clock, deadline, get, replace, store } = await stageDiverged();
     const first = await one.source.get(deadline());
     one.source.accepted(first, "good");
-    const replacing = one.source.replace(first, "bad", deadline());
-    await clock.advance(1_100);
-    const second = await replacing;
+    const second = await replace(first, "bad", one.source);
     if (typeof second === "string") throw new Error("a second token");
     one.source.accepted(await one.source.get(deadline()), "good");
     expect(await one.source.replace(second, "bad", deadline())).toBe("paused");
