@@ -9,14 +9,15 @@ export interface LockUnderTest {
   readonly key: string;
 }
 
+/** @throws where it cannot be had */
+export async function acquire(lock: RefreshLock, key: string): Promise<Lease> {
+  const lease = await lock.tryAcquire(key);
+  if (typeof lease === "string") throw new Error(`not acquired: ${lease}`);
+  return lease;
+}
+
 /** What every refresh lock promises; the same suite runs on each of them. */
 export function describeRefreshLock(name: string, open: () => Promise<LockUnderTest>): void {
-  const acquire = async (lock: RefreshLock, key: string): Promise<Lease> => {
-    const lease = await lock.tryAcquire(key);
-    if (typeof lease === "string") throw new Error(`not acquired: ${lease}`);
-    return lease;
-  };
-
   describe(`a refresh lock (${name})`, () => {
     it("is held by one at a time, and says so without waiting", async () => {
       const { one, other, key } = await open();

@@ -2,7 +2,8 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
-import type { Lease, RefreshLock } from "../../../src/oauth/token-store.ts";
+import type { RefreshLock } from "../../../src/oauth/token-store.ts";
+import { acquire } from "../../../testkit/contract/refresh-lock.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { startMasters } from "../../../testkit/redis-fleet.ts";
 import { accessTo, nodeAt, openReplica } from "../../../testkit/redis-replica.ts";
@@ -17,12 +18,6 @@ async function stageMasters() {
   return [masters, accessTo(nodeAt(cache.port), { lockNodes: others.map(({ port }) => nodeAt(port)) })] as const;
 }
 
-async function acquire(lock: RefreshLock): Promise<Lease> {
-  const lease = await lock.tryAcquire(key);
-  if (typeof lease === "string") throw new Error(`not acquired: ${lease}`);
-  return lease;
-}
-
 /** Tries until it is free; how long that took. */
 async function awaitFree(lock: RefreshLock): Promise<number> {
   const sinceMs = systemClock.nowMs();
@@ -33,7 +28,7 @@ async function awaitFree(lock: RefreshLock): Promise<number> {
 it("is free again 1.5 s after its holder died", async () => {
   const redis = await startRedis();
   const [dying, other] = [openReplica(redis), openReplica(redis)];
-  await acquire(dying.lock);
+  await acquire(dying.lock, key);
   dying.connection.close();
   const tookMs = await awaitFree(other.lock);
   expect(tookMs).toBeGreaterThan(1_000);
@@ -43,21 +38,21 @@ it("is free again 1.5 s after its holder died", async () => {
 it("is renewed for as long as the refresh takes", async () => {
   const redis = await startRedis();
   const [holder, other] = [openReplica(redis), openReplica(redis)];
-  const lease = await acquire(holder.lock);
+  const lease = await acquire(holder.lock, key);
   for (let second = 0; second < 6; second++) {
     await sleep(systemClock, 1_000);
     expect(await other.lock.tryAcquire(key)).toBe("held");
   }
   await lease.release();
-  await acquire(other.lock);
+  await acquire(other.lock, key);
 });
 
 it("is not renewed and not given back by one who has lost it", async () => {
   const redis = await startRedis();
   const [late, other] = [openReplica(redis), openReplica(redis)];
-  const lost = await acquire(late.lock);
+  const lost = await acquire(late.lock, key);
   await redis.command("DEL", name);
-  await acquire(other.lock);
+  await acquire(other.lock, key);
   const value = await redis.command("GET", name);
   // Longer than a renewal takes to come round.
   await sleep(systemClock, 1_600);
@@ -67,7 +62,7 @@ it("is not renewed and not given back by one who has lost it", async () => {
 
 it("is renewed though the wall clock is set forward", async () => {
   const redis = await startRedis();
-  const lease = await acquire(openReplica(redis).lock);
+  const lease = await acquire(openReplica(redis).lock, key);
   const realNow = Date.now.bind(Date);
   const setForward = vi.spyOn(Date, "now").mockImplementation(() => realNow() + 3_600_000);
   onTestFinished(() => setForward.mockRestore());
@@ -79,7 +74,7 @@ it("is renewed though the wall clock is set forward", async () => {
 
 it("outlives no holder: it always has an end", async () => {
   const redis = await startRedis();
-  await acquire(openReplica(redis).lock);
+  await acquire(openReplica(redis).lock, key);
   const leftMs = Number(await redis.command("PTTL", name));
   expect(leftMs).toBeGreaterThan(0);
   expect(leftMs).toBeLessThanOrEqual(1_500);
@@ -92,7 +87,7 @@ it.each([
   const redis = await startRedis();
   await redis.command("SET", name, "left by nobody who lives", ...end);
   const [one, other] = [openReplica(redis), openReplica(redis)];
-  const lease = await acquire(one.lock);
+  const lease = await acquire(one.lock, key);
   expect(Number(await redis.command("PTTL", name))).toBeLessThanOrEqual(1_500);
   expect(await other.lock.tryAcquire(key)).toBe("held");
   await lease.release();
@@ -111,18 +106,18 @@ it("is had from two of three masters, and without a majority from the server of 
   const [[, second, third], access] = await stageMasters();
   const [one, other] = [openReplica(access), openReplica(access)];
   await third.kill();
-  const lease = await acquire(one.lock);
+  const lease = await acquire(one.lock, key);
   expect(await other.lock.tryAcquire(key)).toBe("held");
   await lease.release();
 
   // A hung one costs a few commands' time.
   second.stop();
   const sinceMs = systemClock.nowMs();
-  const alone = await acquire(other.lock);
+  const alone = await acquire(other.lock, key);
   expect(systemClock.nowMs() - sinceMs).toBeLessThan(3_000);
   expect(await one.lock.tryAcquire(key)).toBe("held");
   await alone.release();
-  await (await acquire(one.lock)).release();
+  await (await acquire(one.lock, key)).release();
   second.cont();
   await other.recorder.nth("redis_up", 2, ({ node }) => node === "lock-2");
   // What timed out there was carried out when it woke up; that ends by itself.

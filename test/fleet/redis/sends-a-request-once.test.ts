@@ -1,5 +1,5 @@
 /** Rows 82 and 98: a key of Countersign-Once is used by one request; its repetitions get its answer, or what is known of it. */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { type Clock, sleep, systemClock } from "../../../src/model/clock.ts";
 import { type Called, call, order } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
@@ -320,14 +320,10 @@ it("a client that leaves while its key is claimed frees it", async () => {
     surroundings: { clock: systemClock },
   });
   redis.stop();
-  const { connect } = await import("node:net");
-  const socket = connect(port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  const body = JSON.stringify(order);
-  const head = `POST /create_order HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nCountersign-Once: k\r\nContent-Length: ${body.length}\r\n\r\n`;
-  socket.write(head + body);
+  const leaving = await RawConnection.open(port);
+  leaving.write(rawPost({ more: ["Countersign-Once: order-1"] }));
   await whenInFlight({ adminUrl }, 1);
-  socket.destroy();
+  leaving.socket.destroy();
   redis.cont();
   const { once } = await recorder.nth("request_finished", 1);
   expect(["freed", "recorded", "unavailable"]).toContain(once);

@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
 import { aclUser } from "../../../testkit/acl.ts";
+import { acquire } from "../../../testkit/contract/refresh-lock.ts";
 import { startFleet } from "../../../testkit/fleet.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
 import { startCluster } from "../../../testkit/redis-fleet.ts";
@@ -76,9 +77,7 @@ it("a node that hangs while its slot arrives is a miss, and so is what the clien
   const unhandled = hearUnhandled();
   const { target } = await beginMoving(nodes, redisKeys(key).token);
   // All is well, and the client is connected to the new owner.
-  const lease = await lock.tryAcquire(key);
-  if (typeof lease === "string") throw new Error(`not acquired: ${lease}`);
-  await lease.release();
+  await (await acquire(lock, key)).release();
   target.stop();
   expect(await lock.tryAcquire(key)).toBe("unavailable");
   expect((await store.read(key)).token).toBeUndefined();
