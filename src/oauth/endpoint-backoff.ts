@@ -1,6 +1,6 @@
 import type { Clock } from "../model/clock.ts";
 import type { TokenAnswer } from "./token-endpoint.ts";
-import type { EndpointPause, LimitEvent } from "./token-store.ts";
+import type { EndpointPause } from "./token-store.ts";
 
 /**
  * Why no token request may be made for a while. `refused`: the credentials were refused. `throttled`: 429. `failing`:
@@ -149,12 +149,11 @@ export class EndpointBackoff {
   }
 
   /** The present pause for the other replicas; undefined where it concerns this process only. */
-  toShared(): LimitEvent | undefined {
+  toShared(): EndpointPause | undefined {
     const pause = this.openPause();
     if (pause?.status === undefined || pause.kind === "spacing") return undefined;
     const { kind, status, untilMs } = pause;
-    const remainingMs = untilMs - this.#clock.nowMs();
-    return { kind: "endpoint_paused", pause: { kind, status, failures: this.#failures, remainingMs } };
+    return { kind, status, failures: this.#failures, remainingMs: untilMs - this.#clock.nowMs() };
   }
 
   /** The longer pause counts: this process's or that of another replica. */

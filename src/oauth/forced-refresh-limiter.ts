@@ -5,8 +5,8 @@ import {
   everySite,
   type ForcedRefreshes,
   forcedRefreshMemoryMs,
-  type LimitEvent,
   type LimitsSnapshot,
+  type UselessCounts,
 } from "./token-store.ts";
 
 /**
@@ -97,7 +97,7 @@ interface SiteState {
  * Decides, for one credential set, whether a 401 may cost a token. A permission problem of one site must not become a
  * flood of token requests, and must not keep a revoked token from being replaced.
  *
- * All replicas share the counts: the methods return events for the others, and `mergeShared` takes theirs. What a site
+ * All replicas share the counts: the methods return them for the others, and `mergeShared` takes theirs. What a site
  * accepts and refuses, each replica sees for itself.
  */
 export class ForcedRefreshLimiter {
@@ -134,7 +134,7 @@ export class ForcedRefreshLimiter {
   }
 
   /** A refresh was forced for this site's 401 to the former token, and brought this one. */
-  forced(site: string, { id }: Token, former: Token): LimitEvent {
+  forced(site: string, { id }: Token, former: Token): UselessCounts {
     const state = this.#stateOf(site);
     const { useless, ageMs } = this.#count(site);
     const run = state.accepted?.id === former.id ? state.run : 1;
@@ -145,8 +145,8 @@ export class ForcedRefreshLimiter {
     return this.#record(site, uselessWith(state.forced), this.#count(everySite).useless + 1);
   }
 
-  /** The service took the retry of a request that it had refused. An event where it changes what the replicas know. */
-  cured(site: string, token: Token): LimitEvent | undefined {
+  /** The service took the retry of a request that it had refused. Counts where it changes what the replicas know. */
+  cured(site: string, token: Token): UselessCounts | undefined {
     this.accepted(site, token);
     const state = this.#stateOf(site);
     const { forced } = state;
@@ -169,14 +169,14 @@ export class ForcedRefreshLimiter {
     }
   }
 
-  #record(site: string, ofSite: number, ofAnySite: number): LimitEvent {
+  #record(site: string, ofSite: number, ofAnySite: number): UselessCounts {
     const useless = new Map([
       [site, ofSite],
       [everySite, ofAnySite],
     ]);
     const atMs = this.#clock.nowMs();
     for (const [name, count] of useless) this.#counts.set(name, { useless: count, atMs, isOwn: true });
-    return { kind: "refresh_forced", useless };
+    return useless;
   }
 
   #count(name: string): ForcedRefreshes {

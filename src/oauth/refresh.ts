@@ -197,8 +197,8 @@ async function fetch(parts: RefreshParts, need: Need, lease: Lease | undefined):
   if (answer.kind === "issued") return await publish(parts, need, answer.grant, startedMs);
   // Each replica has a file of its own: a stale one must not stop the others.
   const isOwn = answer.kind === "refused" && set.token?.clientAuth.method === "assertion";
-  const event = isOwn ? undefined : backoff.toShared();
-  if (event !== undefined) await store.record(parts.key, event);
+  const shared = isOwn ? undefined : backoff.toShared();
+  if (shared !== undefined) await store.pause(parts.key, shared);
   return { kind: "paused", pause };
 }
 
@@ -224,7 +224,7 @@ async function publish(
   const issuedHere = theirs.id === own.id || !isNewer(theirs, need.newerThan);
   const token = issuedHere ? own : theirs;
   if (need.site === undefined || need.newerThan === undefined) return { kind: "token", token, issuedHere };
-  await store.record(key, forcedRefreshes.forced(need.site, token, need.newerThan));
+  await store.countForced(key, forcedRefreshes.forced(need.site, token, need.newerThan));
   return token.id !== need.newerThan.id
     ? { kind: "token", token, issuedHere }
     : { kind: "suppressed", reason: "paused" };

@@ -173,8 +173,8 @@ export class TokenCache {
   /** The service took a retry with this token. The other replicas hear of it where it changes the limits. */
   cured(token: Token, site: string): void {
     const { forcedRefreshes, store, key } = this.#parts;
-    const event = forcedRefreshes.cured(site, token);
-    if (event !== undefined) void store.record(key, event);
+    const useless = forcedRefreshes.cured(site, token);
+    if (useless !== undefined) void store.countForced(key, useless);
   }
 
   /** Takes over the token of a cache with the same secret, and publishes it: the store may be another. */

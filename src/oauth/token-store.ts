@@ -20,7 +20,8 @@ export interface Shared {
 }
 
 /**
- * Where replicas share tokens, and the limits that they keep together. Keys come from `cacheKey`.
+ * Where replicas share tokens, and the limits that the replicas of a credential set keep together, so that eight of them ask
+ * the authorization server no more than one would. Keys come from `cacheKey`.
  *
  * A store never fails and is never slow: what it cannot read is absent, and what it cannot save is still returned to
  * the caller that issued it. Of two tokens under one key the later issued one stays. Neither the order of saving nor the
@@ -37,23 +38,13 @@ export interface TokenStore {
    * @param ageMs time since its token request began, on the saver's monotonic clock
    */
   save(key: string, token: IssuedToken, ageMs: number): Promise<StoredToken>;
-  /** Changes the limits. Does not promise that the event survives. */
-  record(key: string, event: LimitEvent): Promise<void>;
+  /** Of two pauses the one that ends later stays. A token whose request began after a pause removes it. */
+  pause(key: string, pause: EndpointPause): Promise<void>;
+  /** Of the counts under one name the last stays. It is known for half an hour. */
+  countForced(key: string, useless: UselessCounts): Promise<void>;
   /** This process uses the key no more: what it keeps for it here is released. What replicas share stays. */
   forget(key: string): void;
 }
-
-/**
- * What changes the limits that the replicas of a credential set keep together, so that eight of them ask the authorization
- * server no more than one would. `TokenStore` records it, and reads the limits together with the token.
- *
- * - Of two endpoint pauses the one that ends later stays. A token whose request began after a pause removes it.
- * - Of the counts under one name the last stays. It is known for half an hour.
- */
-export type LimitEvent =
-  | { readonly kind: "endpoint_paused"; readonly pause: EndpointPause }
-  /** What 401s forced, by name; see `ForcedRefreshes`. */
-  | { readonly kind: "refresh_forced"; readonly useless: ReadonlyMap<string, number> };
 
 /** What the replicas know together. Durations only: every reader places them on its own clock. */
 export interface LimitsSnapshot {
@@ -70,6 +61,9 @@ export interface ForcedRefreshes {
   /** Since the last one. */
   readonly ageMs: number;
 }
+
+/** How many refreshes in a row were useless, by site and under `everySite`. */
+export type UselessCounts = ReadonlyMap<string, number>;
 
 /** A name that no site has. */
 export const everySite = "*";

@@ -37,10 +37,7 @@ test(
     const { store, lock, pass } = await openStage();
     await store.save("fleet", { secret: new Secret("token_1"), lifetimeMs: 3_600_000 }, 300);
     await pass(100_000);
-    await store.record("fleet", {
-      kind: "endpoint_paused",
-      pause: { kind: "throttled", status: 429, failures: 1, remainingMs: 60_000 },
-    });
+    await store.pause("fleet", { kind: "throttled", status: 429, failures: 1, remainingMs: 60_000 });
     expect(await lock.tryAcquire("fleet")).not.toBe("held");
     await pass(50_000);
     const { token, limits } = await store.read("fleet");

@@ -1,12 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
-import {
-  type EndpointPause,
-  everySite,
-  type LimitEvent,
-  type StoredToken,
-  type TokenStore,
-} from "../../src/oauth/token-store.ts";
+import { type EndpointPause, everySite, type StoredToken, type TokenStore } from "../../src/oauth/token-store.ts";
 
 /** A store under test, seen by two holders, a key that nobody has used, and a way to let its time pass. */
 export interface StoreUnderTest {
@@ -66,7 +60,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       const { one, other, key } = await open();
       await one.save(`${key}1`, token("t1"), 0);
       await one.save(`${key}2`, token("t2"), 0);
-      await one.record(`${key}1`, { kind: "refresh_forced", useless: new Map([["S1", 4]]) });
+      await one.countForced(`${key}1`, new Map([["S1", 4]]));
       expect(textOf((await other.read(`${key}1`)).token)).toBe("t1");
       expect(textOf((await other.read(`${key}2`)).token)).toBe("t2");
       expect((await other.read(`${key}2`, ["S1"])).limits?.forced.size).toBe(0);
@@ -81,13 +75,8 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
   });
 
   describe(`the limits that replicas share (${name})`, () => {
-    const paused = (more: Partial<EndpointPause> = {}): LimitEvent => ({
-      kind: "endpoint_paused",
-      pause: { kind: "throttled", status: 429, failures: 3, remainingMs: 60_000, ...more },
-    });
-    const forced = (counts: Readonly<Record<string, number>>): LimitEvent => {
-      return { kind: "refresh_forced", useless: new Map(Object.entries(counts)) };
-    };
+    const throttled: EndpointPause = { kind: "throttled", status: 429, failures: 3, remainingMs: 60_000 };
+    const useless = (counts: Readonly<Record<string, number>>) => new Map(Object.entries(counts));
 
     const limitsOf = async (store: TokenStore, key: string) => {
       const { limits } = await store.read(key, ["S1", "S2", everySite]);
@@ -97,7 +86,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
 
     it("say how long the authorization server is to be left alone", async () => {
       const { one, other, key, pass } = await open();
-      await one.record(key, paused());
+      await one.pause(key, throttled);
       await pass(100);
       const { endpoint } = await limitsOf(other, key);
       expect(endpoint).toMatchObject({ kind: "throttled", status: 429, failures: 3 });
@@ -107,19 +96,19 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
 
     it("keep the longer of two pauses", async () => {
       const { one, other, key } = await open();
-      await one.record(key, paused());
-      await other.record(key, paused({ kind: "failing", status: 503, remainingMs: 1_000 }));
+      await one.pause(key, throttled);
+      await other.pause(key, { ...throttled, kind: "failing", status: 503, remainingMs: 1_000 });
       expect((await limitsOf(other, key)).endpoint?.kind).toBe("throttled");
-      await other.record(key, paused({ kind: "refused", status: 401, remainingMs: 90_000 }));
+      await other.pause(key, { ...throttled, kind: "refused", status: 401, remainingMs: 90_000 });
       expect((await limitsOf(one, key)).endpoint?.kind).toBe("refused");
     });
 
     it("end the pause when it is over, but for its failures, and when a token is issued later", async () => {
       const { one, other, key, pass } = await open();
-      await one.record(key, paused({ remainingMs: 200 }));
+      await one.pause(key, { ...throttled, remainingMs: 200 });
       await pass(220);
       expect((await limitsOf(other, key)).endpoint).toMatchObject({ remainingMs: 0, failures: 3 });
-      await one.record(key, paused());
+      await one.pause(key, throttled);
       await pass(5);
       await other.save(key, token("t1"), 0);
       expect((await limitsOf(one, key)).endpoint).toBeUndefined();
@@ -127,14 +116,14 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
 
     it("do not end a pause for a token that was asked for before it", async () => {
       const { one, other, key } = await open();
-      await one.record(key, paused());
+      await one.pause(key, throttled);
       await other.save(key, token("t1"), 30_000);
       expect((await limitsOf(one, key)).endpoint?.kind).toBe("throttled");
     });
 
     it("count forced refreshes by name, and say how long ago the last was", async () => {
       const { one, other, key, pass } = await open();
-      await one.record(key, forced({ S1: 5, [everySite]: 1 }));
+      await one.countForced(key, useless({ S1: 5, [everySite]: 1 }));
       await pass(100);
       const { forced: known } = await limitsOf(other, key);
       expect([...known].map(([name, { useless }]) => [name, useless])).toEqual([
@@ -147,9 +136,9 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
 
     it("use the last count, also where it says that there was none", async () => {
       const { one, other, key, pass } = await open();
-      await one.record(key, forced({ S1: 5, S2: 4 }));
+      await one.countForced(key, useless({ S1: 5, S2: 4 }));
       await pass(100);
-      await other.record(key, forced({ S1: 0 }));
+      await other.countForced(key, useless({ S1: 0 }));
       const { forced: known } = await limitsOf(one, key);
       expect(known.get("S1")?.useless).toBe(0);
       expect(known.get("S2")?.ageMs).toBeGreaterThan(known.get("S1")?.ageMs ?? 0);
@@ -158,7 +147,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
 
     it("are read for the names that are asked for", async () => {
       const { one, other, key } = await open();
-      await one.record(key, forced({ S1: 5, S2: 4 }));
+      await one.countForced(key, useless({ S1: 5, S2: 4 }));
       expect([...((await other.read(key, ["S2"])).limits?.forced.keys() ?? [])]).toEqual(["S2"]);
       expect((await other.read(key)).limits?.forced.size).toBe(0);
     });

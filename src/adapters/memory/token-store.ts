@@ -5,12 +5,12 @@ import {
   type ForcedRefreshes,
   forcedRefreshMemoryMs,
   type IssuedToken,
-  type LimitEvent,
   type LimitsSnapshot,
   type RefreshLock,
   type Shared,
   type StoredToken,
   type TokenStore,
+  type UselessCounts,
 } from "../../oauth/token-store.ts";
 
 /**
@@ -30,7 +30,8 @@ export function createMemoryTokenStore(clock: Clock): TokenStore {
   return {
     read: async (key, names = []) => setOf(key).read(names),
     save: async (key, token, ageMs) => setOf(key).save(token, ageMs),
-    record: async (key, event) => setOf(key).record(event),
+    pause: async (key, pause) => setOf(key).pause(pause),
+    countForced: async (key, useless) => setOf(key).countForced(useless),
     forget: (key) => void sets.delete(key),
   };
 }
@@ -67,15 +68,15 @@ export class MemorySet {
     return { secret, lifetimeMs, remainingMs: lifetimeMs - ageMs };
   }
 
-  record(event: LimitEvent): void {
+  pause(pause: EndpointPause): void {
     const nowMs = this.#clock.nowMs();
-    if (event.kind === "endpoint_paused") {
-      const { pause } = event;
-      const untilMs = nowMs + pause.remainingMs;
-      if ((this.#endpoint?.untilMs ?? nowMs) < untilMs) this.#endpoint = { pause, atMs: nowMs, untilMs };
-      return;
-    }
-    for (const [name, useless] of event.useless) this.#forced.set(name, { useless, atMs: nowMs });
+    const untilMs = nowMs + pause.remainingMs;
+    if ((this.#endpoint?.untilMs ?? nowMs) < untilMs) this.#endpoint = { pause, atMs: nowMs, untilMs };
+  }
+
+  countForced(counts: UselessCounts): void {
+    const atMs = this.#clock.nowMs();
+    for (const [name, useless] of counts) this.#forced.set(name, { useless, atMs });
   }
 
   #readToken(): StoredToken | undefined {

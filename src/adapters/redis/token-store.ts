@@ -1,7 +1,7 @@
 import type { Clock } from "../../model/clock.ts";
 import type { Report } from "../../model/events.ts";
 import { Secret } from "../../model/secret.ts";
-import type { IssuedToken, LimitEvent, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
+import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
 import {
@@ -72,15 +72,6 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
     return saveOver(key, token, ageMs, value);
   };
 
-  const writeEvent = (key: string, event: LimitEvent): Promise<unknown> => {
-    const names = redisKeys(key);
-    if (event.kind === "endpoint_paused") {
-      const ms = Math.max(1, Math.ceil(event.pause.remainingMs));
-      return write(key, pauseScript, [names.endpoint], [formatEndpointPause(event.pause, ms), ms]);
-    }
-    return write(key, forcedScript, [...event.useless.keys()].map(names.forced), [...event.useless.values()]);
-  };
-
   return {
     async read(key, sites = []): Promise<Shared> {
       const names = redisKeys(key);
@@ -116,8 +107,15 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
       return saveOver(key, { secret, lifetimeMs }, ageMs, "").catch(() => own);
     },
 
-    async record(key, event) {
-      await writeEvent(key, event).catch(() => {});
+    async pause(key, pause) {
+      const ms = Math.max(1, Math.ceil(pause.remainingMs));
+      const args = [formatEndpointPause(pause, ms), ms];
+      await write(key, pauseScript, [redisKeys(key).endpoint], args).catch(() => {});
+    },
+
+    async countForced(key, useless) {
+      const names = [...useless.keys()].map(redisKeys(key).forced);
+      await write(key, forcedScript, names, [...useless.values()]).catch(() => {});
     },
 
     forget(key) {

@@ -6,7 +6,7 @@ import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
 
 const key = "ef".repeat(32);
-const forced = (useless: number) => ({ kind: "refresh_forced", useless: new Map([["S1", useless]]) }) as const;
+const counts = (useless: number) => new Map([["S1", useless]]);
 const refused = { kind: "refused", status: 401, failures: 0, remainingMs: 2_000 } as const;
 
 /** Two replicas, and a Redis that hangs when the first one sends, and for so long after that. */
@@ -16,8 +16,8 @@ async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Prom
   await Promise.all([late.store.read(key), other.store.read(key)]);
   // Redis now knows the scripts, so that each command is sent once.
   await late.store.save(key, { secret: new Secret("warm-up"), lifetimeMs: 1_000 }, 0);
-  await late.store.record(key, forced(0));
-  await late.store.record(key, { kind: "endpoint_paused", pause: { ...refused, remainingMs: 1 } });
+  await late.store.countForced(key, counts(0));
+  await late.store.pause(key, { ...refused, remainingMs: 1 });
   await sleep(systemClock, 1_100);
   redis.stop();
   await send(late);
@@ -39,14 +39,11 @@ it("a token that arrives after its end is not there, and keeps no newer one away
 }, 30_000);
 
 it("a pause that arrives after its end does not pause", async () => {
-  const { store } = await stageHung(
-    ({ store }) => store.record(key, { kind: "endpoint_paused", pause: refused }),
-    2_500,
-  );
+  const { store } = await stageHung(({ store }) => store.pause(key, refused), 2_500);
   expect((await store.read(key)).limits?.endpoint?.remainingMs ?? 0).toBe(0);
 }, 30_000);
 
 it("a count of useless refreshes that arrives late is not counted", async () => {
-  const { store } = await stageHung(({ store }) => store.record(key, forced(4)), 2_500);
+  const { store } = await stageHung(({ store }) => store.countForced(key, counts(4)), 2_500);
   expect((await store.read(key, ["S1"])).limits?.forced.get("S1")?.useless).toBe(0);
 }, 30_000);

@@ -5,7 +5,6 @@ import { sealToken } from "../../../src/adapters/redis/token-store.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
-import type { LimitEvent } from "../../../src/oauth/token-store.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { openReplica, sealKey } from "../../../testkit/redis-replica.ts";
 
@@ -22,10 +21,8 @@ async function stage(planted: readonly (readonly string[])[] = []) {
   return { redis, ...replica, limitsNow };
 }
 
-const forced = (useless: number): LimitEvent => ({ kind: "refresh_forced", useless: new Map([["S1", useless]]) });
-const throttled = (remainingMs: number): LimitEvent => {
-  return { kind: "endpoint_paused", pause: { kind: "throttled", status: 429, failures: 1, remainingMs } };
-};
+const counts = (useless: number) => new Map([["S1", useless]]);
+const throttled = (remainingMs: number) => ({ kind: "throttled", status: 429, failures: 1, remainingMs }) as const;
 /** As a server wrote it whose clock was an hour ahead. */
 const refusedThen = () => [["SET", names.endpoint, "refused 401 0 10000", "PX", String(hourMs + 70_000)]];
 const forcedThen = () => [["SET", names.forced("S1"), "9", "PX", String(hourMs + 1_800_000)]];
@@ -46,13 +43,13 @@ describe("what was written by a clock that was ahead", () => {
   it("useless refreshes do not count, and new ones take their place", async () => {
     const { store, limitsNow } = await stage(forcedThen());
     expect((await limitsNow())?.forced.size).toBe(0);
-    await store.record(key, forced(4));
+    await store.countForced(key, counts(4));
     expect((await limitsNow())?.forced.get("S1")?.useless).toBe(4);
   });
 
   it("a new 429 takes the place of an old pause", async () => {
     const { store, limitsNow } = await stage(refusedThen());
-    await store.record(key, throttled(60_000));
+    await store.pause(key, throttled(60_000));
     expect((await limitsNow())?.endpoint?.kind).toBe("throttled");
   });
 
@@ -62,8 +59,8 @@ describe("what was written by a clock that was ahead", () => {
       ["SET", names.forced("S1"), "9".repeat(400), "PX", "10000"],
     ]);
     expect(await limitsNow()).toEqual({ endpoint: undefined, forced: new Map() });
-    await store.record(key, forced(4));
-    await store.record(key, throttled(60_000));
+    await store.countForced(key, counts(4));
+    await store.pause(key, throttled(60_000));
     expect(recorder.of("redis_failed")).toEqual([]);
     expect((await limitsNow())?.forced.get("S1")?.useless).toBe(4);
   });
@@ -74,8 +71,8 @@ describe("what another client may have written", () => {
     const planted = [names.endpoint, names.forced("S1")].map((name) => ["RPUSH", name, "planted"]);
     const { store, limitsNow } = await stage(planted);
     expect(await limitsNow()).toEqual({ endpoint: undefined, forced: new Map() });
-    await store.record(key, throttled(60_000));
-    await store.record(key, forced(4));
+    await store.pause(key, throttled(60_000));
+    await store.countForced(key, counts(4));
     const limits = await limitsNow();
     expect(limits?.endpoint?.kind).toBe("throttled");
     expect(limits?.forced.get("S1")?.useless).toBe(4);
@@ -89,8 +86,8 @@ describe("what another client may have written", () => {
 
   it("every key ends by itself", async () => {
     const { redis, store } = await stage();
-    await store.record(key, throttled(60_000));
-    await store.record(key, forced(4));
+    await store.pause(key, throttled(60_000));
+    await store.countForced(key, counts(4));
     const longestMs = { [names.endpoint]: 120_000, [names.forced("S1")]: 1_800_000 };
     for (const [name, ms] of Object.entries(longestMs)) {
       const leftMs = Number(await redis.command("PTTL", name));
@@ -105,17 +102,15 @@ describe("what is written now", () => {
     const { store, recorder, limitsNow } = await stage();
     const backoff = new EndpointBackoff(systemClock, Math.random);
     backoff.onAnswer({ kind: "refused", status: 401 });
-    const event = backoff.toShared() ?? expect.unreachable();
-    await store.record(key, event);
+    await store.pause(key, backoff.toShared() ?? expect.unreachable());
     expect(recorder.of("redis_failed")).toEqual([]);
     expect((await limitsNow())?.endpoint?.kind).toBe("refused");
   });
 
   it("a shorter pause does not take the place of a longer one", async () => {
     const { store, limitsNow } = await stage();
-    await store.record(key, throttled(hourMs));
-    const failing = { kind: "failing", status: 503, failures: 1, remainingMs: 50 } as const;
-    await store.record(key, { kind: "endpoint_paused", pause: failing });
+    await store.pause(key, throttled(hourMs));
+    await store.pause(key, { kind: "failing", status: 503, failures: 1, remainingMs: 50 });
     expect((await limitsNow())?.endpoint?.kind).toBe("throttled");
   });
 });
@@ -127,7 +122,7 @@ describe("a failure that lasts", () => {
     await redis.config("maxmemory", "1");
     for (let n = 0; n < 10; n++) {
       await store.read(key);
-      await store.record(key, forced(n));
+      await store.countForced(key, counts(n));
     }
     expect(recorder.of("redis_failed").filter(({ isFirst }) => isFirst)).toMatchObject([{ failure: "oom" }]);
   });

@@ -15,7 +15,8 @@ describe("when the shared store is back", () => {
       const store = {
         read: (key: string) => there().read(key),
         save: (...given: Parameters<typeof own.save>) => there().save(...given),
-        record: (...given: Parameters<typeof own.record>) => there().record(...given),
+        pause: (...given: Parameters<typeof own.pause>) => there().pause(...given),
+        countForced: (...given: Parameters<typeof own.countForced>) => there().countForced(...given),
         forget: (key: string) => there().forget(key),
       };
       const { source, members } = stage.openReplica({ store, lock: createMemoryRefreshLock() });
