@@ -160,7 +160,7 @@ export class ForcedRefreshLimiter {
   }
 
   /** What was read last holds, unless this replica has counted since. A slow read makes a count seem younger than it is. */
-  mergeShared({ forced }: LimitsSnapshot): void {
+  mergeShared(forced: LimitsSnapshot["forced"]): void {
     const nowMs = this.#clock.nowMs();
     for (const [name, { useless, ageMs }] of forced) {
       const atMs = nowMs - ageMs;

@@ -122,7 +122,7 @@ async function readShared(parts: RefreshParts, need: Need): Promise<RefreshResul
   if (isWanted) backoff.onTokenSeen(token.issuedAtMs);
   if (shared.limits !== undefined) {
     backoff.mergeShared(shared.limits.endpoint);
-    forcedRefreshes.mergeShared(shared.limits);
+    forcedRefreshes.mergeShared(shared.limits.forced);
   }
   return isWanted ? { kind: "token", token, issuedHere: false } : obstacleTo(parts, need);
 }

@@ -148,17 +148,17 @@ describe("one site", () => {
     const { clock, limiter } = stage();
     limiter.forced("S1", token(2), token(1));
     await clock.advance(5_000);
-    limiter.mergeShared({ endpoint: undefined, forced: new Map([["S1", { useless: 0, ageMs: 6_000 }]]) });
+    limiter.mergeShared(new Map([["S1", { useless: 0, ageMs: 6_000 }]]));
     expect(limiter.suppression("S1", token(2))).toBe("paused");
-    limiter.mergeShared({ endpoint: undefined, forced: new Map([["S1", { useless: 0, ageMs: 1_000 }]]) });
-    limiter.mergeShared({ endpoint: undefined, forced: new Map([[everySite, { useless: 0, ageMs: 1_000 }]]) });
+    limiter.mergeShared(new Map([["S1", { useless: 0, ageMs: 1_000 }]]));
+    limiter.mergeShared(new Map([[everySite, { useless: 0, ageMs: 1_000 }]]));
     expect(limiter.suppression("S1", token(2))).toBeUndefined();
   });
 
   it("holds another replica's count no longer than until a retry here was accepted, though Redis has gone", () => {
     const { limiter } = stage();
     // Read before the other replica's own retry was answered.
-    limiter.mergeShared({ endpoint: undefined, forced: new Map([["S1", { useless: 4, ageMs: 0 }]]) });
+    limiter.mergeShared(new Map([["S1", { useless: 4, ageMs: 0 }]]));
     expect(limiter.suppression("S1", token(2))).toBe("paused");
     expect(limiter.cured("S1", token(2))).toBeUndefined();
     limiter.refused("S1", token(2));
@@ -167,14 +167,10 @@ describe("one site", () => {
 
   it("takes what it reads last, though the read before was slow and seemed younger", async () => {
     const { clock, limiter } = stage();
-    const shared = (useless: number, ageMs: number) => ({
-      endpoint: undefined,
-      forced: new Map([["S1", { useless, ageMs }]]),
-    });
-    limiter.mergeShared(shared(4, 0));
+    limiter.mergeShared(new Map([["S1", { useless: 4, ageMs: 0 }]]));
     expect(limiter.suppression("S1", token(2))).toBe("paused");
     await clock.advance(10);
-    limiter.mergeShared(shared(1, 20));
+    limiter.mergeShared(new Map([["S1", { useless: 1, ageMs: 20 }]]));
     expect(limiter.suppression("S1", token(2))).toBeUndefined();
   });
 });
