@@ -121,16 +121,11 @@ function configureSet(environment: Environment, site: string, set: CredentialSet
   };
 }
 
-/** A set with its token cache. */
+/** A set with its token cache, and what limits its token requests, at whichever sites it is configured. */
 interface OpenSet {
   readonly configured: ConfiguredSet;
   readonly source: TokenCache;
   readonly store: TokenStore;
-}
-
-/** What limits the token requests of a set, at whichever sites it is configured. */
-interface RequestLimits {
-  readonly tokenKey: string;
   readonly backoff: EndpointBackoff;
   readonly forcedRefreshes: ForcedRefreshLimiter;
 }
@@ -148,7 +143,6 @@ export function openTokens(
   const backends = openTokenBackends(report, dependencies, () => {
     for (const { source } of sets.values()) source.resync();
   });
-  const limits = new KeyedResources<RequestLimits>(clock, { close() {} }, ({ tokenKey }) => tokenKey);
   // A fetch that is running ends by itself.
   const endings = { close: (set: OpenSet) => void closeSet(set), retire: retireSet };
   const sets = new KeyedResources<OpenSet>(clock, endings, ({ configured }) => configured.tokenKey);
@@ -165,22 +159,18 @@ export function openTokens(
   let isClosed = false;
   const activeIn = (slot: string) => sets.get(activeKeys.get(slot) ?? "");
 
-  /** A reload ends no pause that the authorization server has asked for. Otherwise reloads could flood it. */
-  function limitsOf({ tokenKey, authPoolKey }: ConfiguredSet, config: Config): RequestLimits {
-    return limits.prepare(config, `${tokenKey} ${authPoolKey}`, () => {
-      const before = limits.inGroup(tokenKey).at(-1);
-      return {
-        tokenKey,
-        backoff: before?.backoff.withOtherTransport() ?? new EndpointBackoff(clock, random),
-        forcedRefreshes: before?.forcedRefreshes ?? new ForcedRefreshLimiter(clock),
-      };
-    });
-  }
-
-  /** A new cache takes the token of another one with the same secret. */
-  function createSet(configured: ConfiguredSet, { backoff, forcedRefreshes }: RequestLimits, config: Config): OpenSet {
+  /**
+   * A new cache takes the token and the limits of another one with the same secret. A reload ends no pause that the
+   * authorization server has asked for: otherwise reloads could flood it.
+   */
+  function createSet(configured: ConfiguredSet, config: Config): OpenSet {
     const { store, lock } = backends.of(config);
-    const { environment, set, tokenKey } = configured;
+    const { environment, set, tokenKey, authPoolKey } = configured;
+    const others = sets.inGroup(tokenKey);
+    const onSameWay = others.find((other) => other.configured.authPoolKey === authPoolKey);
+    const last = others.at(-1);
+    const backoff = onSameWay?.backoff ?? last?.backoff.withOtherTransport() ?? new EndpointBackoff(clock, random);
+    const forcedRefreshes = last?.forcedRefreshes ?? new ForcedRefreshLimiter(clock);
     // One literal: with spreads each of thousands of objects would have a hidden class of its own.
     const source = new TokenCache({
       environment,
@@ -197,14 +187,13 @@ export function openTokens(
       thresholds,
       tokenTimeoutMs: config.timeouts.tokenMs,
     });
-    const same = sets.inGroup(tokenKey).find((other) => other.source.hasToken);
+    const same = others.find((other) => other.source.hasToken);
     if (same !== undefined) source.adoptFrom(same.source);
-    return { source, configured, store };
+    return { configured, source, store, backoff, forcedRefreshes };
   }
 
   function openSet(configured: ConfiguredSet, config: Config): TokenCache {
-    const own = limitsOf(configured, config);
-    const opened = sets.prepare(config, configured.tokenCacheKey, () => createSet(configured, own, config));
+    const opened = sets.prepare(config, configured.tokenCacheKey, () => createSet(configured, config));
     const active = activeIn(configured.slot);
     if (active !== undefined && active !== opened) succeed(opened, active);
     return opened.source;
@@ -281,7 +270,7 @@ export function openTokens(
       for (const [key, owner] of wanted) open(key, owner, config);
       activeKeys = new Map(wanted.flatMap(([, owner]) => keysOf(owner, config)));
       committed = config;
-      for (const resources of [failovers, sets, limits, backends]) resources.commit(config);
+      for (const resources of [failovers, sets, backends]) resources.commit(config);
     },
 
     /** The tokens of the sets that are configured at a site. */
