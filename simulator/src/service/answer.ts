@@ -40,16 +40,9 @@ export async function finishAnswer(response: ServerResponse, status: number, res
 
 /** Resolves true after the delay, or false as soon as the client has gone. */
 export function pause(response: ServerResponse, delayMs: number): Promise<boolean> {
-  if (response.destroyed) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const end = (isStillThere: boolean) => {
-      clearTimeout(timer);
-      response.off("close", leave);
-      resolve(isStillThere);
-    };
-    const leave = () => end(false);
-    const timer = setTimeout(end, delayMs, true);
-    response.once("close", leave);
+  return untilWoken(response, (wake) => {
+    const timer = setTimeout(wake, delayMs);
+    return () => clearTimeout(timer);
   });
 }
 
@@ -59,16 +52,23 @@ export function untilReleased(
   owner: number,
   waiting: Map<() => void, number>,
 ): Promise<boolean> {
+  return untilWoken(response, (wake) => {
+    waiting.set(wake, owner);
+    return () => waiting.delete(wake);
+  });
+}
+
+/** @param begin the wait, with what wakes; it returns what ends it */
+function untilWoken(response: ServerResponse, begin: (wake: () => void) => () => void): Promise<boolean> {
   if (response.destroyed) return Promise.resolve(false);
   return new Promise((resolve) => {
     const end = (isStillThere: boolean) => {
-      waiting.delete(wake);
+      stop();
       response.off("close", leave);
       resolve(isStillThere);
     };
-    const wake = () => end(true);
     const leave = () => end(false);
-    waiting.set(wake, owner);
+    const stop = begin(() => end(true));
     response.once("close", leave);
   });
 }

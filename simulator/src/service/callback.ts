@@ -4,9 +4,10 @@ import { signatureOf, stringToSign } from "./verify-signature.ts";
 /** In which form a callback is sent. */
 const forms = ["json", "form", "query"] as const;
 /** How a callback is no longer what the service would send. */
+const forgeries = ["signature", "value", "key", "timestamp", "nested", "repeated"] as const;
+
 /** Nobody remembers callbacks for so long: 60 days. */
 const tooOldSeconds = 5_184_000;
-const forgeries = ["signature", "value", "key", "timestamp", "nested", "repeated"] as const;
 
 type Form = (typeof forms)[number];
 type Forgery = (typeof forgeries)[number];

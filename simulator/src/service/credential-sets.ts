@@ -15,6 +15,8 @@ export type CredentialRefusal = "client_unknown" | "credentials_deleted" | "secr
 /** The credential sets of all sites. */
 export interface CredentialSets {
   find(clientId: string): CredentialSet | undefined;
+  /** @throws Error when no set has this client id; so do the last three */
+  known(clientId: string): CredentialSet;
   check(presented: SimulatedCredentials): CredentialRefusal | CredentialSet;
   /** A deleted set obtains no more tokens; those it has stay valid (spec 3). */
   delete(clientId: string): void;
@@ -41,6 +43,7 @@ export function createCredentialSets(sites: readonly SimulatedSite[]): Credentia
   };
   return {
     find: (clientId) => sets.get(clientId),
+    known,
     check(presented) {
       const set = sets.get(presented.clientId);
       if (set === undefined) return "client_unknown";

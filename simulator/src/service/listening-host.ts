@@ -35,7 +35,6 @@ export interface HostOptions {
 export interface ListeningHost {
   /** Scheme, host and port. */
   readonly origin: string;
-  readonly isListening: boolean;
   /** Connections accepted so far. */
   readonly connections: number;
   /** Connections that sent something other than HTTP/1.1. */
@@ -86,9 +85,6 @@ export async function startHost(options: HostOptions): Promise<ListeningHost> {
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
   return {
     origin: `${options.tls ? "https" : "http"}://${host}:${port}`,
-    get isListening() {
-      return server.listening;
-    },
     get connections() {
       return connections;
     },

@@ -69,17 +69,20 @@ export interface HostLog<T extends LoggedRequest> {
 const rememberedRequests = 10_000;
 
 export function createHostLog<T extends LoggedRequest>(): HostLog<T> {
-  const buffer = createRingBuffer<T>(rememberedRequests);
+  let requests: T[] = [];
+  const list = () => requests.slice(-rememberedRequests);
   const arrived = createCounter();
   const answered = createCounter();
   return {
     get arrived() {
       return arrived.count;
     },
-    list: buffer.list,
+    list,
     add(request) {
       const record = { ...request, number: arrived.count + 1, answer: undefined } as unknown as T;
-      buffer.add(record);
+      requests.push(record);
+      // Cutting only at twice the limit keeps the cost of each constant.
+      if (requests.length >= rememberedRequests * 2) requests = list();
       arrived.add();
       return record;
     },
@@ -87,8 +90,8 @@ export function createHostLog<T extends LoggedRequest>(): HostLog<T> {
       (request as { answer: Delivery }).answer = answer;
       answered.add();
     },
-    whenArrived: (count) => arrived.whenReached(count).then(buffer.list),
-    whenAnswered: (count) => answered.whenReached(count).then(buffer.list),
+    whenArrived: (count) => arrived.whenReached(count).then(list),
+    whenAnswered: (count) => answered.whenReached(count).then(list),
   };
 }
 
@@ -105,25 +108,6 @@ export function createRequestLog(api: HostLog<ApiRequest>, login: HostLog<TokenR
     whenTokenRequests: login.whenArrived,
     whenApiAnswers: api.whenAnswered,
     whenTokenAnswers: login.whenAnswered,
-  };
-}
-
-/** The last few of a long series. */
-export interface RingBuffer<T> {
-  add(item: T): void;
-  /** Oldest first. */
-  list(): readonly T[];
-}
-
-function createRingBuffer<T>(limit: number): RingBuffer<T> {
-  let items: T[] = [];
-  return {
-    add(item) {
-      items.push(item);
-      // Cutting only at twice the limit keeps the cost per item constant.
-      if (items.length >= limit * 2) items = items.slice(-limit);
-    },
-    list: () => items.slice(-limit),
   };
 }
 

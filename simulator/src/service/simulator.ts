@@ -1,13 +1,47 @@
-import { serveApi } from "./api-host.ts";
-import { serveTokenRequest } from "./authorization-server.ts";
+import { type ApiHost, serveApi } from "./api-host.ts";
+import { type AuthorizationServer, serveTokenRequest } from "./authorization-server.ts";
 import { sendCallback } from "./callback.ts";
 import { type Controlled, controlPath, isControl, serveControl } from "./control.ts";
-import { type ListeningHost, startHost } from "./listening-host.ts";
-import { createRequestLog, type RequestLog } from "./request-log.ts";
-import { countAll, createService, type Service, type SimulatorOptions } from "./service.ts";
-import type { Forgery } from "./token-issuer.ts";
+import { type Counts, createTotals } from "./counts.ts";
+import { createCredentialSets } from "./credential-sets.ts";
+import { createFaultPlan } from "./faults.ts";
+import { type ListeningHost, type SimulatorTls, startHost } from "./listening-host.ts";
+import { type ApiRequest, createHostLog, createRequestLog, type RequestLog, type TokenRequest } from "./request-log.ts";
+import { createSiteDirectory, type SimulatedSite } from "./sites.ts";
+import { createTokenIssuer, type Forgery } from "./token-issuer.ts";
+import { exemptNames } from "./verify-signature.ts";
 
-export type { SimulatorOptions } from "./service.ts";
+/** How the service is to be. Only `sites` is needed. */
+export interface SimulatorOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free one. */
+  readonly apiPort?: number;
+  readonly loginPort?: number;
+  /** Default `/json-api`. */
+  readonly basePath?: string;
+  /** Default `sandbox`. A token of another environment is refused (spec 7). */
+  readonly environment?: string;
+  readonly sites: readonly SimulatedSite[];
+  /** Default 86400. */
+  readonly tokenLifetimeSeconds?: number;
+  /** Put before `token_1`, `token_2`, …, so that the tokens of two environments differ. Default none. */
+  readonly tokenPrefix?: string;
+  /** Default 600. */
+  readonly timestampToleranceSeconds?: number;
+  /** Names that are not signed beside signature itself; default format and call (spec 5.2). */
+  readonly exempt?: readonly string[];
+  /** `any` lifts spec 5.2 rule 3; default `strict`. */
+  readonly characters?: "strict" | "any";
+  /** How long an idle connection is kept; default 60000. */
+  readonly keepAliveTimeoutMs?: number;
+  /** Wall clock; default the machine's. */
+  readonly nowMs?: () => number;
+  /** Both hosts speak TLS when given. */
+  readonly tls?: SimulatorTls;
+  /** Receives one line per request, once it is answered; never a secret. */
+  readonly log?: (line: string) => void;
+}
 
 /** The payment service as the specification describes it: JSON API and authorization server, on a port each. */
 export interface Simulator extends Controlled {
@@ -30,52 +64,33 @@ export interface Simulator extends Controlled {
  * @throws Error when the sites contradict each other or a port is taken
  */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const { host = "127.0.0.1", apiPort = 0, loginPort = 0, tls, keepAliveTimeoutMs = 60_000 } = options;
   const basePath = checkedBasePath(options.basePath ?? "/json-api");
-  const service = createService(options, basePath);
-  const { api, login } = service;
-  const at = {
-    host: options.host ?? "127.0.0.1",
-    tls: options.tls,
-    keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? 60_000,
-  };
+  const { api, login } = createService(options, basePath);
+  const { issuer, sets, plan } = login;
+  const at = { host, tls, keepAliveTimeoutMs };
   const authorizationServer = await startHost({
     ...at,
-    port: options.loginPort ?? 0,
+    port: loginPort,
     serve: (exchange) => serveTokenRequest(exchange, login),
   });
   const apiHost = await startHost({
     ...at,
-    port: options.apiPort ?? 0,
+    port: apiPort,
     serve: (exchange) =>
       isControl(exchange.request.url) ? serveControl(exchange, simulator) : serveApi(exchange, api),
   }).catch(async (error: unknown) => {
     await authorizationServer.stop();
     throw error;
   });
-  const simulator = assemble(service, apiHost, authorizationServer, basePath);
-  return simulator;
-}
-
-function assemble(
-  service: Service,
-  apiHost: ListeningHost,
-  authorizationServer: ListeningHost,
-  basePath: string,
-): Simulator {
-  const { api, login } = service;
-  const { issuer, sets, plan } = login;
-  return {
+  const simulator: Simulator = {
     apiUrl: apiHost.origin + basePath,
     loginUrl: authorizationServer.origin,
     controlUrl: apiHost.origin + controlPath,
     seen: createRequestLog(api.requests, login.requests),
     faults: plan,
-    counts: () => countAll(service, apiHost, authorizationServer),
-    plantToken(clientId, forgery = {}) {
-      const set = sets.find(clientId);
-      if (set === undefined) throw new Error(`no credential set has the client id ${JSON.stringify(clientId)}`);
-      return issuer.plant(set, forgery).token;
-    },
+    counts: () => countAll(api, login, apiHost, authorizationServer),
+    plantToken: (clientId, forgery = {}) => issuer.plant(sets.known(clientId), forgery).token,
     revokeAllTokens: issuer.revokeAll,
     setTokenLifetimeSeconds: issuer.setLifetimeSeconds,
     deleteCredentials: sets.delete,
@@ -89,6 +104,59 @@ function assemble(
     async stop() {
       await Promise.all([apiHost.stop(), authorizationServer.stop()]);
     },
+  };
+  return simulator;
+}
+
+/** Both hosts, before they listen; they share sites, tokens and the plan of faults. */
+function createService(
+  options: SimulatorOptions,
+  basePath: string,
+): { readonly api: ApiHost; readonly login: AuthorizationServer } {
+  const { sites, environment = "sandbox", nowMs = Date.now, log = () => undefined } = options;
+  const directory = createSiteDirectory(sites);
+  const sets = createCredentialSets(sites);
+  const { tokenPrefix: prefix = "", tokenLifetimeSeconds: lifetimeSeconds = 86_400 } = options;
+  const issuer = createTokenIssuer({ environment, prefix, lifetimeSeconds, nowMs });
+  const plan = createFaultPlan();
+  const { exempt = exemptNames, characters = "strict", timestampToleranceSeconds = 600 } = options;
+  const rules = {
+    basePath,
+    directory,
+    parameters: { timestampToleranceSeconds, nowMs },
+    signature: { exempt: [...exempt, "signature"], characters, keys: directory.keys },
+    token: { issuer, sets, environment },
+  };
+  return {
+    api: { rules, plan, requests: createHostLog<ApiRequest>(), totals: createTotals(), log },
+    login: { sets, issuer, plan, requests: createHostLog<TokenRequest>(), totals: createTotals(), nowMs, log },
+  };
+}
+
+/** Puts the totals of both hosts together. */
+function countAll(
+  api: ApiHost,
+  login: AuthorizationServer,
+  apiHost: ListeningHost,
+  authorizationServer: ListeningHost,
+): Counts {
+  const { accepted, unauthorized, refused, replaced, cut, abandoned, answers } = api.totals;
+  return {
+    apiRequests: api.requests.arrived,
+    accepted,
+    unauthorized,
+    refused,
+    replaced,
+    cut,
+    abandoned,
+    apiAnswers: Object.fromEntries(answers),
+    tokenRequests: login.requests.arrived,
+    tokensIssued: login.issuer.issuedCount,
+    loginAnswers: Object.fromEntries(login.totals.answers),
+    incomplete: api.totals.incomplete + login.totals.incomplete,
+    malformed: apiHost.malformed + authorizationServer.malformed,
+    apiConnections: apiHost.connections,
+    loginConnections: authorizationServer.connections,
   };
 }
 

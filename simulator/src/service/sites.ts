@@ -45,7 +45,6 @@ export interface Identified {
 
 /** Looks up sites and keys by identifier. */
 export interface SiteDirectory {
-  readonly sites: readonly SimulatedSite[];
   readonly keys: readonly KeyOfSite[];
   /** Resolves a Site Identifier to the site's default key, a Key Identifier to that key (spec 5.3). */
   identify(siteIdentifier: string): Identified | undefined;
@@ -65,7 +64,7 @@ export function createSiteDirectory(sites: readonly SimulatedSite[]): SiteDirect
     allKeys.push(...keys);
   }
   refuseImpossibleFamilies(sites);
-  return { sites, keys: allKeys, identify: (identifier) => byIdentifier.get(identifier) };
+  return { keys: allKeys, identify: (identifier) => byIdentifier.get(identifier) };
 }
 
 function defaultKeyOf(site: SimulatedSite, keys: readonly KeyOfSite[]): KeyOfSite | undefined {

@@ -28,9 +28,8 @@ export function verifySignature(parameters: Parameters, who: Identified, rules: 
   const character = rules.characters === "strict" ? refuseCharacters(parameters, rules.exempt) : undefined;
   if (character !== undefined) return character;
   if (!/^[0-9a-f]{64}$/.test(signature)) return refuse("signature_malformed", "not 64 lowercase hex digits");
-  const signed = stringToSign(parameters, rules.exempt);
-  if (isSignatureOf(signed, key.key.secret, signature)) return undefined;
-  return refuse("signature_mismatch", explainMismatch({ signature, parameters, key, signed, ...rules, isSignatureOf }));
+  if (isSignatureOf(stringToSign(parameters, rules.exempt), key, signature)) return undefined;
+  return refuse("signature_mismatch", explainMismatch(signature, parameters, key, rules));
 }
 
 /** Name and value, name and value, sorted by the bytes of the names, nothing in between (spec 5.2 steps 3 and 4). */
@@ -47,8 +46,8 @@ export function signatureOf(text: string, secret: string): string {
   return createHmac("sha256", secret).update(text, "utf8").digest("hex");
 }
 
-function isSignatureOf(text: string, secret: string, signature: string): boolean {
-  return timingSafeEqual(Buffer.from(signatureOf(text, secret)), Buffer.from(signature));
+function isSignatureOf(text: string, { key }: KeyOfSite, signature: string): boolean {
+  return timingSafeEqual(Buffer.from(signatureOf(text, key.secret)), Buffer.from(signature));
 }
 
 /** Spec 5.2 rule 3. */
@@ -62,33 +61,22 @@ function refuseCharacters(parameters: Parameters, exempt: readonly string[]): Re
   return undefined;
 }
 
-/** A signature that does not fit, and what it was compared with. */
-export interface Mismatch {
-  readonly signature: string;
-  readonly parameters: ReadonlyMap<string, string>;
-  readonly exempt: readonly string[];
-  /** The key it should have been made with. */
-  readonly key: KeyOfSite;
-  readonly keys: readonly KeyOfSite[];
-  /** The right string to sign. */
-  readonly signed: string;
-  readonly isSignatureOf: (text: string, secret: string, signature: string) => boolean;
-}
-
 /** Tries the mistakes that people make (spec 5.2, 7), so that the answer names the one that was made. */
-function explainMismatch(mismatch: Mismatch): string {
-  const { signature, key, keys, signed, isSignatureOf } = mismatch;
-  const other = keys.find((one) => one !== key && isSignatureOf(signed, one.key.secret, signature));
-  if (other !== undefined) {
-    return `signed with key ${other.key.identifier} instead of ${key.key.identifier} (wrong key)`;
-  }
-  for (const [mistake, text] of wrongTexts(mismatch)) {
-    if (isSignatureOf(text, key.key.secret, signature)) return mistake;
-  }
-  return `not the signature of these parameters by key ${key.key.identifier}`;
+function explainMismatch(
+  signature: string,
+  parameters: Parameters,
+  key: KeyOfSite,
+  { exempt, keys }: SignatureRules,
+): string {
+  const { identifier } = key.key;
+  const signed = stringToSign(parameters, exempt);
+  const other = keys.find((one) => one !== key && isSignatureOf(signed, one, signature));
+  if (other !== undefined) return `signed with key ${other.key.identifier} instead of ${identifier} (wrong key)`;
+  const mistake = wrongTexts(parameters, exempt).find(([, text]) => isSignatureOf(text, key, signature));
+  return mistake?.[0] ?? `not the signature of these parameters by key ${identifier}`;
 }
 
-function wrongTexts({ parameters, exempt }: Mismatch): readonly (readonly [mistake: string, text: string])[] {
+function wrongTexts(parameters: Parameters, exempt: readonly string[]): [mistake: string, text: string][] {
   const all = [...parameters].filter(([name]) => name !== "signature");
   const signed = all.filter(([name]) => !exempt.includes(name));
   const nameFirst = ([name, value]: readonly [string, string]) => name + value;
