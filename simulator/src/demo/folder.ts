@@ -101,14 +101,12 @@ async function describeSites(
   wanted: readonly SimulatedSite[],
   all: readonly SimulatedSite[],
 ): Promise<object> {
-  const described = wanted.map(async ({ identifier, credentials = [], keys = [] }) => {
+  const described = wanted.map(async ({ identifier, credentials, keys }) => {
     const children = all.filter(({ parent }) => parent === identifier);
     const site = {
-      ...(credentials.length === 0
-        ? {}
-        : { credentials: await Promise.all(credentials.map((set) => writeSet(folder, set))) }),
-      ...(keys.length === 0 ? {} : { keys: await Promise.all(keys.map((key) => writeKey(folder, key))) }),
-      ...(children.length === 0 ? {} : { children: await describeSites(folder, children, all) }),
+      credentials: credentials && (await Promise.all(credentials.map((set) => writeSet(folder, set)))),
+      keys: keys && (await Promise.all(keys.map((key) => writeKey(folder, key)))),
+      children: children.length === 0 ? undefined : await describeSites(folder, children, all),
     };
     return [identifier, site] as const;
   });

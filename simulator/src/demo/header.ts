@@ -1,7 +1,7 @@
+import { countOf } from "countersign/cli/command";
 import { paint } from "countersign/cli/terminal";
 import { version } from "countersign/version";
 import type { Demo } from "./env.ts";
-import { formatCount } from "./layout.ts";
 import { scenes } from "./scenes.ts";
 
 /** What the service has counted since the start. */
@@ -41,7 +41,7 @@ export function formatOpening({ url, statusUrl, metricsUrl, simulator, configFil
     entry("configured in", configFile),
     ...(taken.length === 0 ? [] : [entry("taken", `${taken.join(", ")}; free ports stand in`)]),
     "",
-    `   It has fetched ${formatCount(simulator.counts().tokensIssued, "token")} so far, one for each site that has credentials.`,
+    `   It has fetched ${countOf(simulator.counts().tokensIssued, "token")} so far, one for each site that has credentials.`,
     `   ${paint("green", "+ added by Countersign")}   ${paint("yellow", "~ rewritten by it")}   •••• a token, not shown`,
     "",
     ...scenes.map(({ title }, index) => `   ${index + 1}  ${title}`),
@@ -65,16 +65,16 @@ export function formatPrompt(number: number): string {
 export function formatSum(sum: Sum): string[] {
   const { seen, created, cut, refused, tokensIssued, tokenRequests, unauthorized } = sum;
   const saw = [
-    formatCount(seen, "request"),
-    `${formatCount(created, "order")} created`,
+    countOf(seen, "request"),
+    `${countOf(created, "order")} created`,
     ...(refused === 0 ? [] : [`${refused} refused`]),
-    ...(cut === 0 ? [] : [`${formatCount(cut, "answer")} lost on the way`]),
+    ...(cut === 0 ? [] : [`${countOf(cut, "answer")} lost on the way`]),
   ];
   return [
     paint("bold", "In all"),
     "",
     entry("the service saw", saw.join(", ")),
-    entry("tokens issued", `${tokensIssued}, for ${formatCount(tokenRequests, "token request")}`),
+    entry("tokens issued", `${tokensIssued}, for ${countOf(tokenRequests, "token request")}`),
     entry("401 answers", `${unauthorized}`),
   ];
 }

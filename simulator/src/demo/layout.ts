@@ -62,8 +62,3 @@ function shorten(text: string, width: number): string {
 export function formatMs(ms: number): string {
   return ms < 0.05 ? "under 0.1 ms" : `${ms.toFixed(1)} ms`;
 }
-
-/** `1 request`, `2 requests`. */
-export function formatCount(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? "" : "s"}`;
-}

@@ -1,6 +1,7 @@
+import { countOf } from "countersign/cli/command";
 import { paint } from "countersign/cli/terminal";
 import type { DemoAnswer } from "./call.ts";
-import { formatCount, formatLabelled, formatLines, formatMs } from "./layout.ts";
+import { formatLabelled, formatLines, formatMs } from "./layout.ts";
 import type { SceneResult } from "./run.ts";
 import type { Line, UpstreamRequest } from "./upstream-request.ts";
 
@@ -79,17 +80,13 @@ function describeBody({ body }: DemoAnswer): Line[] {
   const whole = parse(body);
   if (!isObject(whole)) return [keep("", body)];
   return Object.entries(whole).flatMap(([name, value]) => {
-    if (!isObject(value)) return [keep(name, showValue(value))];
-    return Object.entries(value).map(([inner, each]) => keep(`${name}.${inner}`, showValue(each)));
+    if (!isObject(value)) return [keep(name, JSON.stringify(value))];
+    return Object.entries(value).map(([inner, each]) => keep(`${name}.${inner}`, JSON.stringify(each)));
   });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function showValue(value: unknown): string {
-  return JSON.stringify(value);
 }
 
 function parse(text: string): unknown {
@@ -107,10 +104,10 @@ function keep(name: string, value: string): Line {
 function describeCounts({ facts }: SceneResult): string {
   const { seen, unauthorized, created, tokenRequests } = facts;
   const parts = [
-    `saw ${formatCount(seen, "request")}`,
+    `saw ${countOf(seen, "request")}`,
     ...(unauthorized === 0 ? [] : [`${unauthorized} answered 401`]),
-    ...(created === 0 ? [] : [`${formatCount(created, "order")} created`]),
-    formatCount(tokenRequests, "token request"),
+    ...(created === 0 ? [] : [`${countOf(created, "order")} created`]),
+    countOf(tokenRequests, "token request"),
   ];
   return parts.join(", ");
 }

@@ -3,10 +3,9 @@ import { finished } from "node:stream/promises";
 import { createLogging } from "countersign/adapters/log/logger";
 import { start } from "countersign/app/app";
 import { createWarner, Reloader } from "countersign/app/reload";
-import { usageFailure } from "countersign/cli/command";
+import { loadOrRefuse } from "countersign/cli/load-or-refuse";
 import type { Config } from "countersign/config/config";
-import { formatProblems } from "countersign/config/diagnostics";
-import { type Loaded, loadConfig } from "countersign/config/load";
+import { loadConfig } from "countersign/config/load";
 import { systemClock } from "countersign/model/clock";
 import type { Event, RequestFinished } from "countersign/model/events";
 import type { DemoFolder } from "./folder.ts";
@@ -22,7 +21,7 @@ export interface DemoProxy {
 
 export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "logFile">): Promise<DemoProxy> {
   const load = () => loadConfig(file);
-  const first = orRefuse(file, await load());
+  const first = await loadOrRefuse(file);
   const { config, warnings } = first;
   const log = createWriteStream(logFile, { mode: 0o600 });
   // A full disk is no reason to end the demo.
@@ -52,11 +51,6 @@ export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "l
       await closeLog();
     },
   };
-}
-
-function orRefuse(file: string, loaded: Loaded): Extract<Loaded, { kind: "loaded" }> {
-  if (loaded.kind === "loaded") return loaded;
-  throw usageFailure(formatProblems(file, loaded.problems));
 }
 
 /** The last requests that ended. The fact comes a moment after the answer, so it may have to be waited for. */
