@@ -8,6 +8,16 @@ export function startDemo(args: readonly string[], env: Readonly<Record<string, 
   return startProgram(process.execPath, ["simulator/dist/main.js", "demo", ...args], plainEnvironment(env));
 }
 
+/** Node's options for a program that runs this module first. */
+export function preload(code: string): string {
+  return `--import "data:text/javascript,${encodeURIComponent(code)}"`;
+}
+
+/** The rest before the fifth scene takes a minute, so that it is no race to interrupt the demo there. */
+export const slowly = preload(
+  "const { setTimeout: real } = globalThis; globalThis.setTimeout = (task, ms) => real(task, ms === 1000 ? 60000 : ms)",
+);
+
 /** Where the demo keeps its configuration, by its own words. */
 export function folderOf(output: string): string {
   const [, file] = /^ {3}configured in +(\S+)$/m.exec(output) ?? [];

@@ -122,6 +122,13 @@ export function runCommand(args: readonly string[], env = plainEnvironment()): P
   return runToEnd(process.execPath, ["dist/main.js", ...args], env);
 }
 
+/** Runs the built command to its end, with this on its standard input. What it prints is not searched: it may be a signature. */
+export function runWithInput(input: string, args: readonly string[], env = plainEnvironment()): Ended {
+  const options = { input, encoding: "utf8", maxBuffer: 1e8, env } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["dist/main.js", ...args], options);
+  return { exitCode: status ?? "a signal", stdout, stderr };
+}
+
 /** The command serving by this configuration, once it listens, with the addresses of its admin and status servers. */
 export async function startServe(
   file: string,

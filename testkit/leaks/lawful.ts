@@ -15,6 +15,12 @@ export const lawful: readonly Lawful[] = [
   },
   {
     outlet: "stdout",
+    canary: "a signature or a key",
+    file: "test/promises/cli/waits-for-standard-input.test.ts",
+    why: "sign prints a signature: that is what it is for",
+  },
+  {
+    outlet: "stdout",
     file: "test/clients/curl-proves-itself.test.ts",
     why: "curl prints what the service answered to its own order",
   },

@@ -17,18 +17,13 @@ import { listen } from "../../../testkit/listen.ts";
 
 const anyPorts = { listener: 0, admin: 0, status: 0, api: 0, login: 0 };
 
-async function newFolder(): Promise<string> {
-  const folder = emptyFolder();
-  return folder;
-}
-
 it.each([
   { given: "one that is not there yet", prepare: async () => {} },
   { given: "an empty one", prepare: (folder: string) => mkdir(folder, { mode: 0o755 }) },
 ])(
   "keeps everything in the folder that it is given, closed to others, and removes it at the end: $given",
   async ({ prepare }) => {
-    const folder = join(await newFolder(), "demo");
+    const folder = join(emptyFolder(), "demo");
     await prepare(folder);
     const demo = await openDemo(anyPorts, folder);
     onTestFinished(() => demo.close("test"));
@@ -42,7 +37,7 @@ it.each([
 );
 
 it("starts nothing in a folder that holds something, and leaves that alone", async () => {
-  const folder = await newFolder();
+  const folder = emptyFolder();
   await writeFile(join(folder, "mine"), "mine");
   for (const taken of [folder, join(folder, "mine")]) {
     const demo = startDemo(["--folder", taken, "--once"]);
@@ -67,7 +62,7 @@ it.runIf(process.platform === "linux")("has closed its log when its start fails"
 });
 
 it("takes up what is changed there, by itself and on SIGHUP, and logs as serve does", async () => {
-  const folder = join(await newFolder(), "demo");
+  const folder = join(emptyFolder(), "demo");
   const demo = startDemo(["--folder", folder]);
   await demo.line((line) => line.includes("Ctrl-C ends it"));
   const [, url = ""] = /^ {3}you call +(\S+)/m.exec(demo.stdout()) ?? [];

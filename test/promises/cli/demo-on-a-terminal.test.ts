@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { scenes } from "../../../simulator/src/demo/scenes.ts";
-import { folderOf, secrets } from "../../../testkit/demo-run.ts";
+import { folderOf, secrets, slowly } from "../../../testkit/demo-run.ts";
 import { hasTerminals, startOnTerminal } from "../../../testkit/terminal.ts";
 
 // A person at a real terminal: first what runs where, then a scene for each Enter, and an end whenever it is wanted. The first
@@ -9,10 +9,6 @@ import { hasTerminals, startOnTerminal } from "../../../testkit/terminal.ts";
 
 const demo = [process.execPath, "simulator/dist/main.js", "demo"];
 const lastPrompt = "Enter: what you can try";
-
-/** Keeps the fifth scene from beginning, so that it is interrupted and not over. */
-const slow =
-  "const { setTimeout: real } = globalThis; globalThis.setTimeout = (task, ms) => real(task, ms === 1000 ? 60000 : ms)";
 
 /** Titles of the scenes that were shown. */
 function titles(text: string): string[] {
@@ -90,8 +86,7 @@ describe.runIf(hasTerminals)(hasTerminals ? "on a terminal" : "NOT TRIED, python
     { key: "Ctrl-D", keys: "\x04" },
     { key: "Ctrl-C", keys: "\x03" },
   ])("ends at once, in the middle of a scene too, on $key", async ({ keys }) => {
-    const preload = `--import "data:text/javascript,${encodeURIComponent(slow)}"`;
-    const terminal = startOnTerminal(demo, { NO_COLOR: "1", NODE_OPTIONS: preload });
+    const terminal = startOnTerminal(demo, { NO_COLOR: "1", NODE_OPTIONS: slowly });
     await terminal.awaitText("Enter: scene 1 of 7");
     terminal.press("\r\r\r\r\r");
     await terminal.awaitText("Enter: scene 5 of 7");

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 import { scenes } from "../../../simulator/src/demo/scenes.ts";
 import { call } from "../../../testkit/call.ts";
-import { folderOf, isOpen, secrets, startDemo } from "../../../testkit/demo-run.ts";
+import { folderOf, isOpen, preload, secrets, slowly, startDemo } from "../../../testkit/demo-run.ts";
 import { isInstalled, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 
 // The acceptance of `npm run demo`: it shows what it says, by itself, counted exactly; it ends without a trace and its
@@ -120,10 +120,7 @@ it.runIf(isInstalled("curl", "--version"))(
 );
 
 it("ends in the middle of a scene when asked to, without a trace", async () => {
-  // The rest before the fifth scene takes a minute, so that this is not a race.
-  const slow =
-    "const { setTimeout: real } = globalThis; globalThis.setTimeout = (task, ms) => real(task, ms === 1000 ? 60000 : ms)";
-  const demo = startDemo(["--once"], { NODE_OPTIONS: preload(slow) });
+  const demo = startDemo(["--once"], { NODE_OPTIONS: slowly });
   await demo.line((line) => line.startsWith("4  "));
   expect(await demo.stop("SIGINT")).toBe(1);
   expect(demo.stdout()).toContain("scenes            4 of 7 ok, 3 not shown\n");
@@ -158,10 +155,6 @@ it.runIf(hasTerminal).each([
     expect(demo.stdout().includes("\u001b[")).toBe(isColoured);
   },
 );
-
-function preload(code: string): string {
-  return `--import "data:text/javascript,${encodeURIComponent(code)}"`;
-}
 
 function literally(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

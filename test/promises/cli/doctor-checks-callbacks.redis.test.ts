@@ -10,10 +10,10 @@ import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
 
 const keys = "keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ]";
 
-async function diagnoseCallbacks(applicationPort: number, moreSites = "", redis?: string) {
+async function diagnoseCallbacks(applicationPort: number, redis?: string) {
   const { write } = await openFolder();
   const service = await startService();
-  const sandbox = environmentOf(service).replace(/sites: \{/, `sites: { S1000000003: { ${keys} }${moreSites},`);
+  const sandbox = environmentOf(service).replace(/sites: \{/, `sites: { S1000000003: { ${keys} },`);
   const url = `http://127.0.0.1:${applicationPort}/callbacks`;
   const listener = `{ bind: "127.0.0.1:${await freePort()}", environment: sandbox, application: { url: "${url}" } }`;
   const file = write({ environments: { sandbox }, more: `callbacks: [ ${listener} ]`, ...(redis && { redis }) });
@@ -39,7 +39,7 @@ it("fails where the application refuses connections", async () => {
 
 it("warns of a Redis that forgets what was delivered", async () => {
   const { port } = await startRedis({ args: ["--maxmemory-policy", "volatile-lru"] });
-  const { of } = await diagnoseCallbacks(await freePort(), "", `url: "redis://127.0.0.1:${port}"`);
+  const { of } = await diagnoseCallbacks(await freePort(), `url: "redis://127.0.0.1:${port}"`);
   expect(of("redis")).toContainEqual(
     expect.stringMatching(/^warn callbacks: maxmemory-policy volatile-lru: .* noeviction/),
   );

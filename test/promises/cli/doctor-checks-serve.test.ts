@@ -2,15 +2,16 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { startServe } from "../../../testkit/run-program.ts";
 import { diagnose } from "./doctor-run.ts";
-import { environmentOf, openFolder, serve, startService } from "./doctor-setup.ts";
+import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
 
 // What the doctor reports about the server at the admin address.
 
 it("warns of a serve that runs with another configuration", async () => {
   const { write, folder, adminPort } = await openFolder();
   const file = write({ environments: { sandbox: environmentOf(await startService()) } });
-  await serve(folder.write("active.yaml", `${readFileSync(file, "utf8")}log: { level: warn }\n`), "started");
+  await startServe(folder.write("active.yaml", `${readFileSync(file, "utf8")}log: { level: warn }\n`));
   const { hasFailed, of } = await diagnose(file, { withToken: false });
   expect(hasFailed).toBe(false);
   const { text } = await call(`http://127.0.0.1:${adminPort}`, "", { method: "GET", path: "/metrics" });

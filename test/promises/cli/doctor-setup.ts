@@ -3,7 +3,6 @@ import { type Simulator, type SimulatorOptions, startSimulator } from "../../../
 import { aclUser } from "../../../testkit/acl.ts";
 import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 
 /** What a configuration for the doctor is made of; YAML throughout, `DIR` stands for the folder. */
 export interface Parts {
@@ -63,10 +62,4 @@ export const blueSites = "sites: { S1: { credentials: [ { name: blue, dir: DIR/b
 /** An environment whose hosts are the simulator's. */
 export function environmentOf({ apiUrl, loginUrl }: Simulator, sites = blueSites): string {
   return `baseUrl: "${apiUrl}", authUrl: "${loginUrl}", allowPlaintext: true, ${sites}`;
-}
-
-/** A proxy that serves by this file; resolves at the first event of this kind in its log. */
-export async function serve(file: string, event: string): Promise<void> {
-  const proxy = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
-  await proxy.line((line) => line.includes(`"event":"${event}"`));
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { authority, expiredCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { plainEnvironment } from "../../../testkit/run-program.ts";
+import { plainEnvironment, startServe } from "../../../testkit/run-program.ts";
 import { diagnose, runDoctor } from "./doctor-run.ts";
-import { blueSites, environmentOf, openFolder, serve, startService } from "./doctor-setup.ts";
+import { blueSites, environmentOf, openFolder, startService } from "./doctor-setup.ts";
 
 // `countersign doctor` as people, programs and `kubectl exec` use it. That no run prints a secret is part of row 56.
 
@@ -24,7 +24,8 @@ it("says line by line that all is well, asks for nothing that is there, and ends
   );
   const sandbox = `baseUrl: "${base}", authUrl: "${auth}", tls: { caFile: DIR/ca }, ${blueSites}`;
   const file = write({ environments: { sandbox }, redis: `url: "${redis.url}"`, more: "log: { level: debug }" });
-  await serve(file, "token_adopted");
+  const proxy = await startServe(file);
+  await proxy.line((line) => line.includes('"event":"token_adopted"'));
 
   const { exitCode, stdout, stderr } = await runDoctor(["--config", file]);
   const [api, login] = [base, auth].map((url) => new URL(url).host);

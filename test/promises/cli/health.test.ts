@@ -1,25 +1,25 @@
 /** `countersign health`: what a container's health check asks, every 30 s. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readAdmin } from "../../../src/cli/health.ts";
-import { emptyFolder } from "../../../testkit/empty-folder.ts";
+import { watchScripts } from "../../../testkit/loaded-scripts.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { plainEnvironment, runCommand, startProgram } from "../../../testkit/run-program.ts";
-import { environmentOf, openFolder, serve, startService } from "./doctor-setup.ts";
+import { plainEnvironment, runCommand, startServe } from "../../../testkit/run-program.ts";
+import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
 
 const health = (file: string, ...args: readonly string[]) =>
   runCommand(["health", ...args], plainEnvironment({ COUNTERSIGN_CONFIG: file }));
 
-async function startServe(more = "") {
+async function stage() {
   const { write, folder, adminPort } = await openFolder();
-  const file = write({ environments: { sandbox: environmentOf(await startService()) }, more });
-  await serve(file, "started");
+  const file = write({ environments: { sandbox: environmentOf(await startService()) } });
+  await startServe(file);
   return { file, folder, place: `127.0.0.1:${adminPort}` };
 }
 
 it("says yes where serve is alive and ready, even when its configuration has become wrong since", async () => {
-  const { file, folder, place } = await startServe();
+  const { file, folder, place } = await stage();
   expect(await health(file)).toEqual({ exitCode: 0, stdout: `/livez at ${place}: 200 ok\n`, stderr: "" });
   expect(await health(file, "--ready")).toEqual({ exitCode: 0, stdout: `/readyz at ${place}: 200 ok\n`, stderr: "" });
   folder.write("countersign.yaml", readFileSync(file, "utf8").replace("operations", "operation"));
@@ -31,7 +31,7 @@ it("says no where serve is not ready, and why", async () => {
   const simulator = await startService();
   await simulator.stopLogin();
   const file = write({ environments: { sandbox: environmentOf(simulator) }, more: "readiness: token" });
-  await serve(file, "started");
+  await startServe(file);
   expect((await health(file)).exitCode).toBe(0);
   const { exitCode, stdout, stderr } = await health(file, "--ready");
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
@@ -51,7 +51,7 @@ it.each([
 });
 
 it("asks at another address where it is given one, and needs no configuration then", async () => {
-  const { folder, place } = await startServe();
+  const { folder, place } = await stage();
   const nowhere = join(folder.path, "nowhere.yaml");
   const said = { exitCode: 0, stdout: `/readyz at ${place}: 200 ok\n`, stderr: "" };
   expect(await health(nowhere, "--ready", "--admin", place)).toEqual(said);
@@ -87,14 +87,12 @@ it("finds a Unix socket too", () => {
 });
 
 it("loads only what it needs, since it starts anew each time", async () => {
-  const { file } = await startServe();
-  const coverage = emptyFolder();
-  const env = plainEnvironment({ NODE_V8_COVERAGE: coverage, COUNTERSIGN_CONFIG: file });
-  expect(await startProgram(process.execPath, ["dist/main.js", "health"], env).ended).toBe(0);
-  const [report = ""] = readdirSync(coverage);
-  const { result } = JSON.parse(readFileSync(join(coverage, report), "utf8"));
-  const files = result.map(({ url }: { url: string }) => url).filter((url: string) => url.includes("/dist/"));
-  const text = files.map((url: string) => readFileSync(new URL(url), "utf8")).join("\n");
+  const { file } = await stage();
+  const { env, loaded } = watchScripts();
+  const ended = await runCommand(["health"], plainEnvironment({ ...env, COUNTERSIGN_CONFIG: file }));
+  expect(ended.exitCode).toBe(0);
+  const files = loaded().filter((url) => url.includes("/dist/"));
+  const text = files.map((url) => readFileSync(new URL(url), "utf8")).join("\n");
   const packages = [...text.matchAll(/^\/\/ node_modules\/([^/]+)\//gm)].map(([, name]) => name);
   expect([...new Set(packages)].sort()).toEqual(["commander", "js-yaml", "yaml"]);
 });

@@ -1,8 +1,7 @@
 /** Row 73: `preview --callback` on the built command says what a listener would make of a callback, and gives nobody a signature. */
-import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { ConfigFolder, canaries, edited } from "../../../testkit/config-folder.ts";
-import { plainEnvironment } from "../../../testkit/run-program.ts";
+import { runWithInput } from "../../../testkit/run-program.ts";
 import { callbackOf, formOf, type Given, signatureOf } from "../callbacks/sender.ts";
 
 const listener = (port: number) =>
@@ -13,8 +12,7 @@ const yaml = (...ports: number[]) =>
 function preview(input: string, args: readonly string[], text = yaml(7_414)) {
   const folder = new ConfigFolder();
   const file = folder.write("countersign.yaml", text.replaceAll("DIR", folder.path));
-  const command = ["dist/main.js", "preview", "--config", file, "--environment", "sandbox", ...args];
-  return spawnSync(process.execPath, command, { input, encoding: "utf8", env: plainEnvironment() });
+  return runWithInput(input, ["preview", "--config", file, "--environment", "sandbox", ...args]);
 }
 
 const callback = callbackOf({ number: "1" }, canaries.key);
@@ -25,8 +23,8 @@ it.each<[string, (parameters: Given) => string]>([
   ["form", (parameters) => `${formOf(parameters)}\n`],
   ["query", (parameters) => `?${formOf(parameters)}\n`],
 ])("a genuine one in %s: whose key verifies it, and what is signed", (form, write) => {
-  const { status, stdout, stderr } = preview(write(callback), ["--callback", form]);
-  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  const { exitCode, stdout, stderr } = preview(write(callback), ["--callback", form]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(stdout).toBe(
     "127.0.0.1:7414: genuine, of S1000000003; the application gets it with Countersign-Verified: K2000000001\n\n" +
       `string to sign (HMAC-SHA256):\n${signedText}\n`,
@@ -35,8 +33,8 @@ it.each<[string, (parameters: Given) => string]>([
 
 it("a forged one: why, by which keys, and no signature that would be right", () => {
   const forged: Given = { ...callback, number: "2" };
-  const { status, stdout } = preview(JSON.stringify(forged), ["--callback", "json", "--json"]);
-  expect(status).toBe(1);
+  const { exitCode, stdout } = preview(JSON.stringify(forged), ["--callback", "json", "--json"]);
+  expect(exitCode).toBe(1);
   expect(JSON.parse(stdout)).toEqual({
     listener: "127.0.0.1:7414",
     isGenuine: false,
@@ -55,16 +53,16 @@ it("one that is too old is told from one that is forged", () => {
 });
 
 it("one that cannot be read as a flat list: as the listener says it", () => {
-  const { status, stdout } = preview('{"order":{"id":1}}', ["--callback", "json"]);
-  expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringContaining("refused, nested_value: ") });
+  const { exitCode, stdout } = preview('{"order":{"id":1}}', ["--callback", "json"]);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: expect.stringContaining("refused, nested_value: ") });
 });
 
 it("asks which listener where there are several, and says where there is none", () => {
   const two = yaml(7_414, 7_415);
   const asked = preview(JSON.stringify(callback), ["--callback", "json"], two);
-  expect(asked).toMatchObject({ status: 2, stderr: expect.stringContaining("127.0.0.1:7414 or 127.0.0.1:7415") });
+  expect(asked).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("127.0.0.1:7414 or 127.0.0.1:7415") });
   const { stdout } = preview(JSON.stringify(callback), ["--callback", "json", "--listener", "127.0.0.1:7415"], two);
   expect(stdout).toMatch(/^127\.0\.0\.1:7415: genuine/);
   const none = preview("{}", ["--callback", "json"], edited());
-  expect(none).toMatchObject({ status: 2, stderr: expect.stringContaining("No listener for callbacks of sandbox") });
+  expect(none).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("No listener for callbacks of sandbox") });
 });

@@ -1,25 +1,16 @@
-import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { expect, it } from "vitest";
 import { sign } from "../../../src/signing/hmac.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
-import { plainEnvironment } from "../../../testkit/run-program.ts";
+import { runWithInput } from "../../../testkit/run-program.ts";
 
 // `sign` and `verify` on the built command: what they say is what `serve` would send, whatever bytes the key is made of.
 
 const parameters = { version: "3.0", site_identifier: "S1000000003", timestamp: "1767225600", order_amount: "10.00" };
 const text = "order_amount10.00site_identifierS1000000003timestamp1767225600version3.0";
 
-function run(command: "sign" | "verify", keyFile: string, input: object) {
-  const args = ["dist/main.js", command, "--key-file", keyFile];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    input: JSON.stringify(input),
-    encoding: "utf8",
-    maxBuffer: 1e8,
-    env: plainEnvironment(),
-  });
-  return { status, stdout, stderr };
-}
+const run = (command: "sign" | "verify", keyFile: string, input: object) =>
+  runWithInput(JSON.stringify(input), [command, "--key-file", keyFile]);
 
 /** With the key as `serve` reads it. */
 async function signatureOfServe(folder: ConfigFolder): Promise<string> {
@@ -44,9 +35,9 @@ it.each([
   expect(await signatureOfServe(folder)).toBe(signature);
 
   const signed = run("sign", keyFile, parameters);
-  expect(signed).toEqual({ status: 0, stdout: `${JSON.stringify({ stringToSign: text, signature })}\n`, stderr: "" });
+  expect(signed).toEqual({ exitCode: 0, stdout: `${JSON.stringify({ stringToSign: text, signature })}\n`, stderr: "" });
   const verified = run("verify", keyFile, { ...parameters, signature });
-  expect(verified).toEqual({ status: 0, stdout: "The signature is valid.\n", stderr: "" });
+  expect(verified).toEqual({ exitCode: 0, stdout: "The signature is valid.\n", stderr: "" });
 });
 
 it("tells one key from another where only bytes beyond UTF-8 differ", () => {
@@ -57,7 +48,7 @@ it("tells one key from another where only bytes beyond UTF-8 differ", () => {
   ];
   const { signature } = JSON.parse(run("sign", one, parameters).stdout);
   expect(run("verify", other, { ...parameters, signature })).toMatchObject({
-    status: 1,
+    exitCode: 1,
     stdout: expect.stringContaining("The signature does not match"),
   });
 });
@@ -68,13 +59,13 @@ it("signs and verifies long parameters to the last byte", () => {
   const { signature } = JSON.parse(run("sign", keyFile, long).stdout);
   const expected = createHmac("sha256", "a-key-of-text-long-enough").update(`${text}zz${long.zz}`).digest("hex");
   expect(signature).toBe(expected);
-  expect(run("verify", keyFile, { ...long, signature }).status).toBe(0);
+  expect(run("verify", keyFile, { ...long, signature }).exitCode).toBe(0);
 });
 
 it.each(["sign", "verify"] as const)("%s refuses what is longer than it reads, and judges no part of it", (command) => {
   const keyFile = new ConfigFolder().write("k1", "a-key-of-text-long-enough");
   expect(run(command, keyFile, { ...parameters, zz: "a".repeat(16 * 1_048_576) })).toEqual({
-    status: 2,
+    exitCode: 2,
     stdout: "",
     stderr: "Standard input is longer than 16 MiB.\n",
   });
@@ -83,7 +74,7 @@ it.each(["sign", "verify"] as const)("%s refuses what is longer than it reads, a
 it.each(["", "\n", "\r\n"])("refuses a key file with nothing but %j", (content) => {
   const keyFile = new ConfigFolder().write("empty", content);
   expect(run("sign", keyFile, parameters)).toEqual({
-    status: 2,
+    exitCode: 2,
     stdout: "",
     stderr: `--key-file ${keyFile} is empty.\n`,
   });

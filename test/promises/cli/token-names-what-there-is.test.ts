@@ -1,7 +1,7 @@
 /** `token` for a set that is not configured asks nobody, and names those that are. */
 import { expect, it } from "vitest";
 import { ConfigFolder } from "../../../testkit/config-folder.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { runCommand } from "../../../testkit/run-program.ts";
 
 const oauth = `listeners: [ { bind: "127.0.0.1:0", environment: sandbox } ]
 admin: { bind: "127.0.0.1:0" }
@@ -22,8 +22,7 @@ it.each([
 ])("%s", async (_, yaml, fix) => {
   const folder = new ConfigFolder();
   const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
-  const args = ["dist/main.js", "token", "--config", file, "--environment", "nope"];
-  const program = startProgram(process.execPath, args, plainEnvironment());
-  expect(await program.ended).toBe(2);
-  expect(program.stderr()).toBe(`No credential set matches --environment and --site. ${fix}\n`);
+  const { exitCode, stderr } = await runCommand(["token", "--config", file, "--environment", "nope"]);
+  expect(exitCode).toBe(2);
+  expect(stderr).toBe(`No credential set matches --environment and --site. ${fix}\n`);
 });
