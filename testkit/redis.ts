@@ -1,32 +1,29 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { setPriority, tmpdir } from "node:os";
-import { basename, join, relative } from "node:path";
+import { setPriority } from "node:os";
+import { basename, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { Redis } from "ioredis";
 import { expect, onTestFinished } from "vitest";
 import { aclLine } from "./acl.ts";
+import { ConfigWriter } from "./config-writer.ts";
 import { freePort } from "./free-port.ts";
 import { searchRedis } from "./leaks/search-redis.ts";
 
 /** The one line to type. */
-export const missingServer =
-  "The tests need redis-server. Type: apt-get install redis-server   (or: brew install redis)";
+const missingServer = "The tests need redis-server. Type: apt-get install redis-server   (or: brew install redis)";
 
 export interface RedisOptions {
   /** Further arguments of redis-server, e.g. `--maxmemory`, `2mb`. */
   readonly args?: readonly string[];
   /** Runs it as a Sentinel, by these lines of its configuration. */
   readonly sentinel?: readonly string[];
-  /** In its own folder, in place of a port. */
-  readonly isOnUnixSocket?: boolean;
 }
 
 /** A redis-server process with an owner: it can be stopped, killed and started again on its port. */
 export interface RealRedis {
   readonly port: number;
-  /** `redis://127.0.0.1:port`, or `unix:` and a path */
+  /** `redis://127.0.0.1:port` */
   readonly url: string;
   readonly pid: () => number;
   /** A command of the test's own, as the default user. */
@@ -52,33 +49,21 @@ export async function startRedis(options: RedisOptions = {}): Promise<RealRedis>
 
 /** What would outlive this process. */
 const living = new Set<ChildProcess>();
-const folders = new Set<string>();
 process.on("exit", () => {
   for (const server of living) server.kill("SIGKILL");
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
 /** Starts one that the caller ends; it does not outlive this process, however that ends. */
-export async function openRedis({
-  args = [],
-  sentinel,
-  isOnUnixSocket = false,
-}: RedisOptions = {}): Promise<RealRedis> {
+export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Promise<RealRedis> {
   expectDeclared();
-  const folder = mkdtempSync(join(tmpdir(), "countersign-redis-"));
-  const port = isOnUnixSocket ? 0 : await freePort();
-  const path = join(folder, "redis.sock");
-  const persistence = ["--save", "", "--appendonly", "no"];
-  const file = join(folder, "redis.conf");
-  writeFileSync(file, (sentinel ?? [aclLine]).join("\n"));
-  const role = sentinel === undefined ? persistence : ["--sentinel"];
-  const socket = isOnUnixSocket ? ["--unixsocket", path, "--unixsocketperm", "700"] : [];
-  const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...socket];
+  const folder = new ConfigWriter("redis");
+  const port = await freePort();
+  const file = folder.write("redis.conf", (sentinel ?? [aclLine]).join("\n"));
+  const role = sentinel === undefined ? ["--save", "", "--appendonly", "no"] : ["--sentinel"];
+  const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder.path];
   const start = () => startServer([file, ...place, ...role, ...args]);
-  folders.add(folder);
   let server = await start();
-  const at = isOnUnixSocket ? { path } : { port };
-  const admin = new Redis({ ...at, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => 50 });
+  const admin = new Redis({ port, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => 50 });
   admin.on("error", () => {});
   const kill = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return;
@@ -87,7 +72,7 @@ export async function openRedis({
   };
   return {
     port,
-    url: isOnUnixSocket ? `unix:${path}` : `redis://127.0.0.1:${port}`,
+    url: `redis://127.0.0.1:${port}`,
     pid: () => server.pid ?? 0,
     command: (name, ...given) => admin.call(name, ...given),
     async config(name, value) {
@@ -104,8 +89,7 @@ export async function openRedis({
       if (server.exitCode === null && server.signalCode === null) await searchRedis(admin);
       admin.disconnect();
       await kill();
-      rmSync(folder, { recursive: true, force: true });
-      folders.delete(folder);
+      folder.remove();
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Clock } from "../src/model/clock.ts";
 import type { Tls } from "../src/model/environment.ts";
 import { ProxyError } from "../src/model/errors.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../src/proxy/messages.ts";
+import { addressOf } from "./address.ts";
 import { ShiftedClock } from "./shifted-clock.ts";
 
 export interface PoolOptions {
@@ -22,11 +23,8 @@ export interface AttemptOptions extends Partial<Omit<UpstreamRequest, "environme
 export function openServicePool(url: string, options: PoolOptions = {}) {
   const { connections = 4, connectTimeoutMs = 5_000, requestsPerConnection } = options;
   const { tls = { ca: undefined, cert: undefined, key: undefined } } = options;
-  const { origin, hostname, port, protocol } = new URL(url);
-  const scheme = protocol === "https:" ? "https" : "http";
-  const address = { origin, scheme, host: hostname, port: Number(port), path: "" } as const;
   const clock = new ShiftedClock();
-  const settings = { address, tls, connectTimeoutMs, connections, requestsPerConnection };
+  const settings = { address: addressOf(url), tls, connectTimeoutMs, connections, requestsPerConnection };
   const pool = new Pool(settings, clock satisfies Clock);
   onTestFinished(() => pool.destroy());
   const send = ({ timeoutMs = 30_000, onConnected = () => {}, ...request }: AttemptOptions = {}) =>

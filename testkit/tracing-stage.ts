@@ -1,15 +1,13 @@
 import type { TracingConfig } from "../src/config/config.ts";
-import { readAddress } from "../src/config/form/values.ts";
+import { addressOf } from "./address.ts";
 import { type Collector, startCollector } from "./collector.ts";
 import { noTls } from "./environment.ts";
 import { type Stage, type StageOptions, stageProxy } from "./stage.ts";
 
 /** What a configuration with `tracing: { otlp: { endpoint } }` becomes. */
 export function tracingTo(endpoint: string, more: Partial<TracingConfig> = {}): TracingConfig {
-  const read = readAddress(endpoint);
-  if (!("value" in read)) throw new Error(`${endpoint} is no address`);
   return {
-    endpoint: read.value,
+    endpoint: addressOf(endpoint),
     headers: new Map(),
     tls: noTls,
     sampleRatio: 1,
