@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigWriter, sandboxConfig } from "../../testkit/config-writer.ts";
 import { type Child, type Children, startServing } from "../../testkit/processes.ts";
-import { oauthSite, simulatedSites } from "../../testkit/replicas.ts";
+import { oauthSite, simulatedSites } from "../../testkit/two-sites.ts";
 import { type Broken, canary } from "./judge.ts";
 import type { Doors } from "./send.ts";
 

@@ -1,6 +1,6 @@
 import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { Children } from "../../testkit/processes.ts";
-import { hmacSite, oauthSite, simulatedSites } from "../../testkit/replicas.ts";
+import { hmacSite, oauthSite, simulatedSites } from "../../testkit/two-sites.ts";
 import type { Input } from "./input.ts";
 import { type Broken, canary, judgeExchange, type Played } from "./judge.ts";
 import { judgeRound, type Upstream } from "./judge-upstream.ts";

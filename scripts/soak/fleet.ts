@@ -1,7 +1,29 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Replica, Replicas, type ReplicasOptions, type Shared } from "../../testkit/replicas.ts";
+import type { Outcome } from "../../src/model/errors.ts";
+import type { RefreshReason } from "../../src/model/events.ts";
+import { type Serving, startServing } from "../../testkit/processes.ts";
 import { type Growth, measureGrowth, type Snapshot, takeSnapshot } from "./memory.ts";
-import { settingsWith, tokenTimeoutMs } from "./settings.ts";
+import { tokenTimeoutMs } from "./settings.ts";
+import type { Shared } from "./shared.ts";
+
+/** One proxy process: the built command. */
+export interface Replica extends Serving {
+  readonly name: string;
+}
+
+/** The lines of a replica's log that are listened to, as `countersign serve` writes them. */
+export type LogLine =
+  | {
+      readonly event: "request_finished";
+      readonly reference?: string;
+      readonly status: number;
+      readonly outcome: Outcome;
+    }
+  | { readonly event: "token_requested"; readonly reason: RefreshReason; readonly result: string }
+  | { readonly event: "config_applied" }
+  | { readonly event: "defect"; readonly error: string };
+
+const heard = /"event":"(request_finished|token_requested|config_applied|defect)"/;
 
 /** A replica that was told to end by SIGTERM, and how it did. */
 export interface Ending {
@@ -10,39 +32,47 @@ export interface Ending {
   readonly tookMs: number;
 }
 
-export interface FleetOptions extends ReplicasOptions {
+export interface FleetOptions {
+  readonly onLine: (replica: string, line: LogLine) => void;
+  /** Receives every line of the log as it is written. */
+  readonly onText?: (replica: string, text: string) => void;
   readonly onStarted: (replica: Replica) => void;
+  /** It may be told to end now. */
+  readonly onRemoved: (replica: Replica) => void;
   /** It is about to be killed outright. */
   readonly onKilled: (replica: Replica) => void;
 }
 
 const longestReloadMs = 10_000;
 
-/** Replicas called a, b, …, and what they have come to hold. Node's inspector is open, so that their garbage can be collected from here. */
-export class Fleet extends Replicas {
+/**
+ * The replicas that are meant to be alive, called a, b, …, and what they have come to hold. Node's inspector is open, so that their
+ * garbage can be collected from here.
+ */
+export class Fleet {
+  readonly #alive = new Map<string, Replica>();
   readonly #shared: Shared;
   readonly #options: FleetOptions;
   readonly #snapshots = new Map<string, Snapshot[]>();
   readonly #inspectors = new Map<string, string>();
   /** Told when a replica has taken up a configuration. */
-  readonly #onApplied: Map<string, () => void>;
+  readonly #onApplied = new Map<string, () => void>();
   readonly endings: Ending[] = [];
+  /** What replicas did that they should not have, in a sentence each. */
+  readonly accidents: string[] = [];
   #started = 0;
 
   constructor(shared: Shared, options: FleetOptions) {
-    const onApplied = new Map<string, () => void>();
-    super(shared, {
-      ...options,
-      more: settingsWith(tokenTimeoutMs),
-      nodeArgs: ["--inspect=127.0.0.1:0"],
-      onLine(name, line) {
-        if (line.event === "config_applied") onApplied.get(name)?.();
-        options.onLine(name, line);
-      },
-    });
-    this.#onApplied = onApplied;
     this.#shared = shared;
     this.#options = options;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#alive.keys()];
+  }
+
+  get replicas(): readonly Replica[] {
+    return [...this.#alive.values()];
   }
 
   get growths(): readonly Growth[] {
@@ -56,25 +86,42 @@ export class Fleet extends Replicas {
     return replica;
   }
 
-  /** One more process, with its share of the orders from here on. */
+  /**
+   * One more process, with its share of the orders from here on.
+   * @throws Error with what the process said, when it does not start
+   */
   async grow(): Promise<void> {
     this.#started += 1;
-    const replica = await this.start(nameOf(this.#started));
+    const name = nameOf(this.#started);
+    const serving = await startServing({
+      children: this.#shared.children,
+      writeConfig: (port) => this.#shared.writeConfig(name, port, tokenTimeoutMs),
+      nodeArgs: ["--inspect=127.0.0.1:0"],
+      onLine: (text) => this.#hear(name, text),
+    });
+    const replica = { ...serving, name };
+    this.#alive.set(name, replica);
+    void replica.process.ended.then((end) => {
+      if (!this.#alive.has(name)) return;
+      this.#remove(replica);
+      this.accidents.push(`replica ${name} ended by itself (${end}) ${replica.process.complaints()}`.trim());
+    });
     const [inspector = ""] = /ws:\S+/.exec(replica.process.complaints()) ?? [];
-    this.#inspectors.set(replica.name, inspector);
+    this.#inspectors.set(name, inspector);
     this.#options.onStarted(replica);
   }
 
   /** SIGTERM, while callers go on; resolves when it has ended. */
-  async terminate({ name, process: { pid, ended } }: Replica): Promise<void> {
-    this.remove(name);
+  async terminate(replica: Replica): Promise<void> {
+    const { pid, ended } = replica.process;
+    this.#remove(replica);
     const sinceMs = performance.now();
     process.kill(pid, "SIGTERM");
-    this.endings.push({ replica: name, end: await ended, tookMs: performance.now() - sinceMs });
+    this.endings.push({ replica: replica.name, end: await ended, tookMs: performance.now() - sinceMs });
   }
 
   async kill(replica: Replica): Promise<void> {
-    this.remove(replica.name);
+    this.#remove(replica);
     this.#options.onKilled(replica);
     await replica.process.end("SIGKILL");
   }
@@ -83,7 +130,7 @@ export class Fleet extends Replicas {
   async reconfigure(tokenMs: number): Promise<void> {
     const taken = this.replicas.map(async ({ name, port, process: { pid, ended } }) => {
       const applied = new Promise<void>((resolve) => this.#onApplied.set(name, resolve));
-      this.#shared.writeConfig(name, port, settingsWith(tokenMs));
+      this.#shared.writeConfig(name, port, tokenMs);
       process.kill(pid, "SIGHUP");
       const late = sleep(longestReloadMs, "late", { ref: false });
       if ((await Promise.race([applied, ended, late])) !== "late") return;
@@ -101,6 +148,20 @@ export class Fleet extends Replicas {
         return snapshot;
       }),
     );
+  }
+
+  #hear(name: string, text: string): void {
+    this.#options.onText?.(name, text);
+    if (!heard.test(text)) return;
+    const line: LogLine = JSON.parse(text);
+    if (line.event === "config_applied") this.#onApplied.get(name)?.();
+    this.#options.onLine(name, line);
+  }
+
+  /** Its end is no accident from here on. */
+  #remove(replica: Replica): void {
+    this.#alive.delete(replica.name);
+    this.#options.onRemoved(replica);
   }
 }
 

@@ -1,4 +1,4 @@
-import { hmacSite, oauthSite } from "../../testkit/replicas.ts";
+import { hmacSite, oauthSite } from "../../testkit/two-sites.ts";
 
 export const sites = [oauthSite, hmacSite] as const;
 
@@ -8,12 +8,3 @@ export const tokenLifetimeSeconds = 1_800;
 export const requestTimeoutMs = 5_000;
 /** How long requests wait for a token. */
 export const tokenTimeoutMs = 2_000;
-
-/** What a replica is configured by, beside what all replicas of scripts are. A reload changes the time to wait for a token. */
-export function settingsWith(tokenMs: number): object {
-  return {
-    timeouts: { request: `${requestTimeoutMs}ms`, connect: "1s", token: `${tokenMs}ms` },
-    // A service that answers nothing for two seconds must not look like too many callers.
-    limits: { inFlightPerEnvironment: 10_000, connections: 10_000 },
-  };
-}

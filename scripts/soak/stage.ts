@@ -3,16 +3,15 @@ import { join } from "node:path";
 import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
 import type { Simulator } from "../../simulator/src/service/simulator.ts";
 import type { RefreshReason } from "../../src/model/events.ts";
-import { type LogLine, openShared, type Shared } from "../../testkit/replicas.ts";
 import { seededRandom } from "../../testkit/seeded-random.ts";
 import { Account } from "./account.ts";
 import { Callers } from "./callers.ts";
-import { Fleet } from "./fleet.ts";
+import { Fleet, type LogLine } from "./fleet.ts";
 import { Ledger } from "./ledger.ts";
 import { LivenessWatch } from "./liveness.ts";
 import type { Options } from "./options.ts";
 import type { Sighting } from "./order.ts";
-import { tokenLifetimeSeconds } from "./settings.ts";
+import { openShared, type Shared } from "./shared.ts";
 
 /** Everything that the soak needs, and what all sides have said so far. */
 export interface Stage extends Pick<Shared, "simulator" | "redis"> {
@@ -35,7 +34,7 @@ const settleEveryMs = 1_000;
 const lookEveryMs = 200;
 
 export async function openStage({ seed, logs }: Options): Promise<Stage> {
-  const shared = await openShared({ name: "soak", tokenLifetimeSeconds });
+  const shared = await openShared();
   const { simulator, redis } = shared;
   const account = new Account();
   const ledger = new Ledger();

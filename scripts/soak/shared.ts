@@ -1,0 +1,47 @@
+import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
+import { ConfigWriter, sandboxConfig } from "../../testkit/config-writer.ts";
+import { Children } from "../../testkit/processes.ts";
+import { openRedis, type RealRedis } from "../../testkit/redis.ts";
+import { simulatedSites } from "../../testkit/two-sites.ts";
+import { requestTimeoutMs, tokenLifetimeSeconds } from "./settings.ts";
+
+/** What the replicas share. */
+export interface Shared {
+  readonly simulator: Simulator;
+  readonly redis: RealRedis;
+  readonly children: Children;
+  /** Puts a replica's configuration in its place, whole, and returns its file. A reload changes the time to wait for a token. */
+  writeConfig(replica: string, port: number, tokenMs: number): string;
+  /** Ends all of it, the replicas first. */
+  close(): Promise<void>;
+}
+
+/** The simulated service, a Redis, and a folder of configurations and secrets. None of it outlives this process. */
+export async function openShared(): Promise<Shared> {
+  const children = new Children();
+  const redis = await openRedis();
+  const simulator = await startSimulator({ sites: simulatedSites, tokenLifetimeSeconds });
+  const writer = new ConfigWriter("soak");
+  const sandbox = { baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl, sites: writer.sites(simulatedSites) };
+  const shared = {
+    tokens: { cache: "redis" },
+    redis: { url: redis.url, encryptionKeys: [writer.newKey("token-key")] },
+    // A service that answers nothing for two seconds must not look like too many callers.
+    limits: { inFlightPerEnvironment: 10_000, connections: 10_000 },
+  };
+  return {
+    simulator,
+    redis,
+    children,
+    writeConfig(replica, port, tokenMs) {
+      const timeouts = { request: `${requestTimeoutMs}ms`, connect: "1s", token: `${tokenMs}ms` };
+      const config = sandboxConfig([`127.0.0.1:${port}`], sandbox, { ...shared, timeouts });
+      return writer.config(`${replica}.yaml`, config);
+    },
+    async close() {
+      await children.endAll();
+      await Promise.all([simulator.stop(), redis.end()]);
+      writer.remove();
+    },
+  };
+}
