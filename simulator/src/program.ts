@@ -1,18 +1,18 @@
 import type { Command } from "commander";
-import { createAll, type Program, runProgram } from "countersign/cli/run-program";
+import { type Program, runProgram } from "countersign/cli/run-program";
 
 const program: Program = {
   name: "countersign-simulator",
   description: "The payment service, simulated, and a demonstration of Countersign in front of it.",
   commands: {
-    simulate: () => import("./simulate.ts"),
-    demo: () => import("./demo.ts"),
+    simulate: async () => (await import("./simulate.ts")).createCommand(),
+    demo: async () => (await import("./demo.ts")).createCommand(),
   },
 };
 
 /** Every command, for the reference of the command line. */
 export function createCommands(): Promise<Command[]> {
-  return createAll(program);
+  return Promise.all(Object.values(program.commands).map((load) => load()));
 }
 
 /**

@@ -1,9 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-
-/** What the file of a command exports. Each call makes a new command, so that runs share nothing. */
-export interface CommandFile {
-  readonly createCommand: () => Command;
-}
+import { InvalidArgumentError, Option } from "commander";
 
 /** The program, for its help. */
 export const about = {

@@ -1,31 +1,31 @@
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Command } from "commander";
-import { about, type CommandFile, usageFailure } from "./command.ts";
-import { createAll, type Program, runProgram } from "./run-program.ts";
+import { about, usageFailure } from "./command.ts";
+import { type Program, runProgram } from "./run-program.ts";
 
 /** Commands are loaded only when they are called, so that `serve` starts without the others' dependencies. */
 const program: Program = {
   ...about,
   commands: {
-    serve: () => import("./serve.ts"),
-    check: () => import("./check.ts"),
-    doctor: () => import("./doctor.ts"),
-    health: () => import("./health.ts"),
-    sign: () => import("./sign.ts"),
-    verify: async () => ({ createCommand: (await import("./sign.ts")).createVerifyCommand }),
-    preview: () => import("./preview.ts"),
-    token: () => import("./token.ts"),
-    keygen: () => import("./keygen.ts"),
-    schema: async () => ({ createCommand: (await import("./check.ts")).createSchemaCommand }),
-    simulate: simulatorCommand("simulate", "Play the payment service, for trials and tests."),
-    demo: simulatorCommand("demo", "Show Countersign at work in front of a simulated service."),
+    serve: async () => (await import("./serve.ts")).createCommand(),
+    check: async () => (await import("./check.ts")).createCommand(),
+    doctor: async () => (await import("./doctor.ts")).createCommand(),
+    health: async () => (await import("./health.ts")).createCommand(),
+    sign: async () => (await import("./sign.ts")).createCommand(),
+    verify: async () => (await import("./sign.ts")).createVerifyCommand(),
+    preview: async () => (await import("./preview.ts")).createCommand(),
+    token: async () => (await import("./token.ts")).createCommand(),
+    keygen: async () => (await import("./keygen.ts")).createCommand(),
+    schema: async () => (await import("./check.ts")).createSchemaCommand(),
+    simulate: async () => createStandIn("simulate", "Play the payment service, for trials and tests."),
+    demo: async () => createStandIn("demo", "Show Countersign at work in front of a simulated service."),
   },
 };
 
 /** Every command, for the reference of the command line. */
 export function createCommands(): Promise<Command[]> {
-  return createAll(program);
+  return Promise.all(Object.values(program.commands).map((load) => load()));
 }
 
 /** @returns the exit code, as `runProgram` does */
@@ -40,11 +40,7 @@ export async function run(args: readonly string[]): Promise<number> {
 const whereToGetIt = "the npm package countersign and the image countersign-simulator have it";
 
 /** `simulate` and `demo` belong to the simulator, a program of its own, which the npm package carries and the proxy's image does not. */
-function simulatorCommand(name: string, description: string): () => Promise<CommandFile> {
-  return async () => ({ createCommand: () => createCommand(name, description) });
-}
-
-function createCommand(name: string, description: string): Command {
+function createStandIn(name: string, description: string): Command {
   return new Command(name)
     .description(locateSimulator() === undefined ? `Left out here: ${whereToGetIt}.` : description)
     .argument("[arguments...]")

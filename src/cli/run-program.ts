@@ -3,7 +3,7 @@ import { Command, CommanderError } from "commander";
 import { readDescriptorLimit } from "../app/process-limits.ts";
 import { describeDefect } from "../model/defect.ts";
 import { version } from "../version.ts";
-import { CommandFailure, type CommandFile, exitCodes } from "./command.ts";
+import { CommandFailure, exitCodes } from "./command.ts";
 import { exitOnSignalsAsPidOne } from "./signals.ts";
 import { printError } from "./terminal.ts";
 
@@ -16,14 +16,8 @@ export interface Program {
   readonly description: string;
   /** Stands below the list of commands. */
   readonly notes?: string;
-  /** By their names; each is loaded only when it is called. */
-  readonly commands: Readonly<Record<string, () => Promise<CommandFile>>>;
-}
-
-/** Every command of a program. */
-export async function createAll({ commands }: Program): Promise<Command[]> {
-  const files = await Promise.all(Object.values(commands).map((load) => load()));
-  return files.map(({ createCommand }) => createCommand());
+  /** By their names; each is loaded only when it is called, and made anew, so that runs share nothing. */
+  readonly commands: Readonly<Record<string, () => Promise<Command>>>;
 }
 
 /**
@@ -45,8 +39,7 @@ export async function runProgram(
     const wanted = commands[args[0] ?? ""];
     const loaders = wanted === undefined ? Object.values(commands) : [wanted];
     for (const load of loaders) {
-      const { createCommand } = await load();
-      const command = createCommand().copyInheritedSettings(program);
+      const command = (await load()).copyInheritedSettings(program);
       askForMandatoryLast(command);
       program.addCommand(command);
     }

@@ -1,11 +1,11 @@
 import { about } from "./command.ts";
 import { runProgram } from "./run-program.ts";
-import * as serve from "./serve.ts";
+import { createCommand } from "./serve.ts";
 
 /**
  * `countersign serve` alone, which is bundled as one script.
  * @returns the exit code, as `runProgram` does
  */
 export function run(args: readonly string[]): Promise<number> {
-  return runProgram({ ...about, commands: { serve: async () => serve } }, args);
+  return runProgram({ ...about, commands: { serve: async () => createCommand() } }, args);
 }
