@@ -85,14 +85,6 @@ test("a deleted set gets no new token, keeps its old one, and comes back when re
   expect(() => simulator.deleteCredentials("nobody")).toThrow('"nobody"');
 });
 
-test("a changed secret replaces the old one at once", async () => {
-  const simulator = await stage();
-  const url = `${simulator.loginUrl}/oauth/token`;
-  simulator.changeClientSecret("parent-client", "rotated");
-  expect((await sendJson(url, grant(parentCredentials))).status).toBe(401);
-  expect((await sendJson(url, grant({ ...parentCredentials, clientSecret: "rotated" }))).status).toBe(200);
-});
-
 describe("refuses to start", () => {
   const key = (identifier: string) => ({ identifier, secret: "s" });
   test.each([
