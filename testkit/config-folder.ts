@@ -1,6 +1,5 @@
 import { onTestFinished } from "vitest";
 import type { Problem } from "../src/config/diagnostics.ts";
-import { readRegularFile } from "../src/config/files/file-system.ts";
 import { type Loaded, loadConfig } from "../src/config/load.ts";
 import type { ConfigDependencies } from "../src/config/rules/load-context.ts";
 import { ConfigWriter } from "./config-writer.ts";
@@ -67,12 +66,7 @@ export class ConfigFolder extends ConfigWriter {
 
   load(yaml: string, around: Around = {}): Promise<Loaded> {
     const file = this.write("countersign.yaml", yaml.replaceAll("DIR", this.path));
-    return loadConfig(file, {
-      env: {},
-      mountPoints: new Set(),
-      readFile: readRegularFile,
-      ...around,
-    });
+    return loadConfig(file, { env: {}, mountPoints: new Set(), ...around });
   }
 
   /** @throws where it is refused */

@@ -78,16 +78,15 @@ export class ConfigWriter {
   }
 }
 
+/** Keys of an environment beside those that every one has. */
+export interface WrittenEnvironment {
+  readonly baseUrl: string;
+  readonly sites: object;
+  readonly [key: string]: unknown;
+}
+
 /** A configuration with one environment, `sandbox`, whose admin and status servers take any free port. */
-export function sandboxConfig(
-  binds: readonly string[],
-  sandbox: {
-    readonly baseUrl: string;
-    readonly sites: object;
-    readonly [key: string]: unknown;
-  },
-  more: object = {},
-): object {
+export function sandboxConfig(binds: readonly string[], sandbox: WrittenEnvironment, more: object = {}): object {
   return {
     listeners: binds.map((bind) => ({ bind, environment: "sandbox" })),
     admin: { bind: "127.0.0.1:0" },

@@ -5,15 +5,8 @@ import { formatProblems } from "../src/config/diagnostics.ts";
 import { loadConfig } from "../src/config/load.ts";
 import type { Bind } from "../src/model/listener.ts";
 import { authority } from "./certificates.ts";
-import { ConfigWriter, sandboxConfig } from "./config-writer.ts";
+import { ConfigWriter, sandboxConfig, type WrittenEnvironment } from "./config-writer.ts";
 import { EventRecorder } from "./event-recorder.ts";
-
-/** Keys of the environment beside those that every one has; `DIR` in a string stands for the folder of the files. */
-export interface WrittenEnvironment {
-  readonly baseUrl: string;
-  readonly sites: object;
-  readonly [key: string]: unknown;
-}
 
 /** A proxy in this process that serves by a configuration file. */
 export interface ConfiguredProxy {
@@ -25,7 +18,10 @@ export interface ConfiguredProxy {
   reload(environment: WrittenEnvironment): Promise<void>;
 }
 
-/** Writes files and a configuration that names them, reads it as `serve` does, and serves. Ends with the test. */
+/**
+ * Writes files and a configuration that names them, reads it as `serve` does, and serves. Ends with the test. `DIR` in a string of the
+ * environment stands for the folder of the files.
+ */
 export async function startConfiguredProxy(
   environment: WrittenEnvironment,
   files: Readonly<Record<string, string>>,

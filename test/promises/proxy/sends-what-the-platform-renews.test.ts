@@ -2,7 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
-import { startConfiguredProxy, type WrittenEnvironment } from "../../../testkit/configured-proxy.ts";
+import type { WrittenEnvironment } from "../../../testkit/config-writer.ts";
+import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { platformToken, tokenFor } from "../../../testkit/platform-token.ts";
