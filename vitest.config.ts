@@ -9,7 +9,6 @@ const beside = [
   "test/promises/{cli/doctor*,reload/reports-the-active}.redis.test.ts",
   "test/promises/observability/{grows-no-series-by-what-callers-send,status-page}.test.ts",
   "test/promises/process/outlives-the-reader-of-its-log.test.ts",
-  "test/simulator/demo/**/*.test.ts",
 ];
 /** On a real cluster, and in no project: `npm run test:platform -- --cluster`. */
 const cluster = "test/platform/cluster/**/*.test.ts";

@@ -32,8 +32,6 @@ export interface ForwardProxy {
   readonly connections: () => number;
   /** Tunnels that stood. */
   readonly tunnels: () => number;
-  /** Bytes that clients have sent into tunnels. */
-  readonly sentBytes: () => number;
   hosts: Readonly<Record<string, string | number>>;
   credentials: string | undefined;
 }
@@ -49,7 +47,7 @@ export async function startForwardProxy(options: ForwardProxyOptions = {}): Prom
     established = "HTTP/1.1 200 Connection established\r\n\r\n",
   } = options;
   const heads: string[] = [];
-  let [connections, tunnels, sentBytes] = [0, 0, 0];
+  let [connections, tunnels] = [0, 0];
 
   const serve = (socket: Socket) => {
     follow(socket);
@@ -77,9 +75,6 @@ export async function startForwardProxy(options: ForwardProxyOptions = {}): Prom
       tunnels += 1;
       onTunnel?.(client, host);
       client.write(established, "latin1");
-      client.on("data", (chunk) => {
-        sentBytes += chunk.length;
-      });
       client.pipe(host).pipe(client);
     });
     follow(host);
@@ -100,7 +95,6 @@ export async function startForwardProxy(options: ForwardProxyOptions = {}): Prom
     targets: () => heads.map(targetOf),
     connections: () => connections,
     tunnels: () => tunnels,
-    sentBytes: () => sentBytes,
     hosts: options.hosts ?? {},
     credentials: options.credentials,
   };

@@ -94,8 +94,10 @@ export class RawConnection {
     });
   }
 
-  static async open(port: number): Promise<RawConnection> {
-    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  /** @param to a port of loopback, or anything else; over TLS where authorities are given */
+  static async open(to: number | NetConnectOpts | ConnectionOptions): Promise<RawConnection> {
+    const at = { ...(typeof to === "number" ? { port: to, host: "127.0.0.1" } : to), allowHalfOpen: true };
+    const socket = "ca" in at ? connectSecurely(at as ConnectionOptions) : connect(at as NetConnectOpts);
     const connection = new RawConnection(socket);
     onTestFinished(() => void socket.destroy());
     await once(socket, "connect");
@@ -222,36 +224,24 @@ export interface Ordered {
 
 /**
  * One order on a connection of its own, every byte that came back, and how the connection ended.
- * @param then whether the caller closes its half once the answer begins
+ * @param closesHalf whether the caller does so once the answer begins
  */
-export function orderToTheEnd(
+export async function orderToTheEnd(
   to: NetConnectOpts | ConnectionOptions,
   given: RawPost = {},
-  then: { readonly closesHalf?: boolean } = {},
+  { closesHalf = false } = {},
 ): Promise<Ordered> {
-  return new Promise((resolve) => {
-    const socket: Socket =
-      "ca" in to
-        ? connectSecurely({ ...to, allowHalfOpen: true } as ConnectionOptions)
-        : connect({ ...(to as NetConnectOpts), allowHalfOpen: true });
-    const isUnix = "path" in to && to.path !== undefined;
-    let text = "";
-    let end: End = "rst";
-    socket.setEncoding("latin1").on("data", (piece: string) => {
-      text += piece;
-      if (then.closesHalf === true) socket.end();
-    });
-    socket.on("error", () => {});
-    socket.on("close", () => {
-      searchAnswers(text);
-      resolve({ answer: readAnswer(text), text, end });
-    });
-    // A reset that comes together with bytes looks like an orderly end (libuv), but then there is no peer any more. Where
-    // both sides have ended there is none either.
-    socket.on("end", () => {
-      if (isUnix || then.closesHalf === true || socket.remoteAddress !== undefined) end = "fin";
-      socket.destroy();
-    });
-    socket.write(rawPost(given), "latin1");
+  const { socket, closed } = await RawConnection.open(to);
+  const isUnix = "path" in to && to.path !== undefined;
+  let end: End = "rst";
+  if (closesHalf) socket.once("data", () => socket.end());
+  // A reset that comes together with bytes looks like an orderly end (libuv), but then there is no peer any more. Where
+  // both sides have ended there is none either.
+  socket.on("end", () => {
+    if (isUnix || closesHalf || socket.remoteAddress !== undefined) end = "fin";
+    socket.destroy();
   });
+  socket.write(rawPost(given), "latin1");
+  const text = await closed;
+  return { answer: readAnswer(text), text, end };
 }

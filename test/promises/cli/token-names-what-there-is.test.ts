@@ -1,23 +1,13 @@
 /** `token` for a set that is not configured asks nobody, and names those that are. */
 import { expect, it } from "vitest";
-import { ConfigFolder } from "../../../testkit/config-folder.ts";
+import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 import { runCommand } from "../../../testkit/run-program.ts";
 
-const oauth = `listeners: [ { bind: "127.0.0.1:0", environment: sandbox } ]
-admin: { bind: "127.0.0.1:0" }
-status: { bind: "127.0.0.1:0" }
-environments:
-  sandbox:
-    baseUrl: https://api.invalid
-    authUrl: https://login.invalid
-    operations: [create_order]
-    sites:
-      S1: { credentials: [ { name: blue, dir: DIR/blue } ] }
-`;
-const hmac = oauth.replace(/S1: .*/, "S1: { keys: [ { identifier: K1, secret: { file: DIR/k1 } } ] }");
+const credentials = "credentials:\n          - { name: blue, dir: DIR/blue }\n";
+const hmac = edited([credentials, "keys: [ { identifier: K1, secret: { file: DIR/k1 } } ]\n"]);
 
 it.each([
-  ["names them", oauth, "Configured: --environment sandbox --site S1."],
+  ["names them", sound, "Configured: --environment sandbox --site S1000000001."],
   ["says that there are none", hmac, "None is configured."],
 ])("%s", async (_, yaml, fix) => {
   const folder = new ConfigFolder();
