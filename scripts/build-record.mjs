@@ -24,7 +24,9 @@ const sources = [
 
 /** Taken before a build begins, and when it is done: only where both are the same is it known what was built. */
 export function digestSources() {
-  return combine(sources.map((path) => [path, digestOf(path)]));
+  return createHash("sha256")
+    .update(JSON.stringify(digestEach(sources)))
+    .digest("hex");
 }
 
 /** The same for two folders with the same names and contents; `absent` where nothing is. */
@@ -48,13 +50,7 @@ export function digestOf(path) {
 
 /** Whether these folders are what was built last, from the sources as they are. */
 export function isFresh(folders) {
-  return (
-    readRecord() ===
-    describe(
-      digestSources(),
-      folders.map((folder) => [folder, digestOf(folder)]),
-    )
-  );
+  return readRecord() === describe(digestSources(), digestEach(folders));
 }
 
 /** @param outputs each folder with its digest, as this build has made it: another build may have replaced it since */
@@ -73,9 +69,9 @@ function readRecord() {
 }
 
 function describe(sourcesDigest, outputs) {
-  return `${JSON.stringify({ sources: sourcesDigest, ...Object.fromEntries(outputs) }, null, 2)}\n`;
+  return `${JSON.stringify({ sources: sourcesDigest, ...outputs }, null, 2)}\n`;
 }
 
-function combine(parts) {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+function digestEach(paths) {
+  return Object.fromEntries(paths.map((path) => [path, digestOf(path)]));
 }

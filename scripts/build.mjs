@@ -36,10 +36,7 @@ const outputs = [dist, simulator].map((each) => ({ ...each, digest: digestOf(eac
 for (const each of outputs) replace(each);
 // What was edited meanwhile may be in the build, and may be edited back.
 if (digestSources() === sources) {
-  writeRecord(
-    sources,
-    outputs.map(({ folder, digest }) => [folder, digest]),
-  );
+  writeRecord(sources, Object.fromEntries(outputs.map(({ folder, digest }) => [folder, digest])));
 }
 
 async function makeDist(fresh) {
