@@ -1,4 +1,4 @@
-import type { Address, Environment, Site } from "countersign/model/environment";
+import type { Address, CredentialSet, Environment, Site } from "countersign/model/environment";
 import type { SimulatorOptions } from "./service/simulator.ts";
 import type { SimulatedSite } from "./service/sites.ts";
 
@@ -56,9 +56,14 @@ function isOurs(address: Address | undefined): address is Address {
   return address.host === "localhost" || address.host === "[::1]" || /^127(\.\d+){3}$/.test(address.host);
 }
 
+/** A child without sets of its own has its parent's. */
+function ownSetsOf({ identifier, credentials }: Site): readonly CredentialSet[] {
+  return credentials?.owner === identifier ? credentials.sets : [];
+}
+
 /** The one place where the service's side needs the secrets themselves. */
-function simulate({ identifier, parent, version, keys, defaultKey, credentials }: Site): SimulatedSite {
-  const sets = credentials?.owner === identifier ? credentials.sets : [];
+function simulate(site: Site): SimulatedSite {
+  const { identifier, parent, version, keys, defaultKey } = site;
   return {
     identifier,
     version,
@@ -69,7 +74,7 @@ function simulate({ identifier, parent, version, keys, defaultKey, credentials }
       version: key.version,
       isDefault: key === defaultKey,
     })),
-    credentials: sets.flatMap(({ clientId, clientSecret, audience, token }) => {
+    credentials: ownSetsOf(site).flatMap(({ clientId, clientSecret, audience, token }) => {
       if (clientSecret === undefined || audience === undefined || token !== undefined) return [];
       return [{ clientId, clientSecret: clientSecret.reveal(), audience }];
     }),
@@ -87,27 +92,22 @@ function withoutDuplicates(sites: readonly SimulatedSite[]): SimulatedSite[] {
 
 function noteDuplicates(sites: readonly Site[]): string[] {
   const owners = new Map<string, string>();
-  return sites.flatMap(({ identifier, credentials }) => {
-    const sets = credentials?.owner === identifier ? credentials.sets : [];
-    return sets.flatMap(({ clientId }) => {
+  return sites.flatMap((site) =>
+    ownSetsOf(site).flatMap(({ clientId }) => {
       const owner = owners.get(clientId);
-      owners.set(clientId, owner ?? identifier);
+      owners.set(clientId, owner ?? site.identifier);
       return owner === undefined
         ? []
-        : [`client ${clientId} belongs to ${owner}; its tokens do not serve ${identifier}`];
-    });
-  });
+        : [`client ${clientId} belongs to ${owner}; its tokens do not serve ${site.identifier}`];
+    }),
+  );
 }
 
 /** It stands in for the service's own authorization server only (spec 4.2). */
 function noteOtherServers(sites: readonly Site[]): string[] {
-  return sites.flatMap(({ identifier, credentials }) => {
-    const sets = credentials?.owner === identifier ? credentials.sets : [];
-    return sets.flatMap(({ clientId, token }) =>
-      token === undefined
-        ? []
-        : [`client ${clientId} is not known here: its tokens are asked for by other settings (token)`],
-    );
+  const others = sites.flatMap(ownSetsOf).filter(({ token }) => token !== undefined);
+  return others.map(({ clientId }) => {
+    return `client ${clientId} is not known here: its tokens are asked for by other settings (token)`;
   });
 }
 

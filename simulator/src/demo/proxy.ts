@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { createLogging } from "countersign/adapters/log/logger";
@@ -56,21 +57,17 @@ export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "l
 /** The last requests that ended. The fact comes a moment after the answer, so it may have to be waited for. */
 class Finishes {
   readonly #ended = new Map<string, RequestFinished>();
-  readonly #awaited = new Map<string, (event: RequestFinished) => void>();
+  readonly #endings = new EventEmitter();
 
   note(event: Event): void {
     if (event.kind !== "request_finished") return;
-    const { requestId } = event;
-    this.#ended.set(requestId, event);
-    const [oldest] = this.#ended.keys();
-    if (this.#ended.size > 100 && oldest !== undefined) this.#ended.delete(oldest);
-    this.#awaited.get(requestId)?.(event);
-    this.#awaited.delete(requestId);
+    this.#ended.set(event.requestId, event);
+    const [oldest = ""] = this.#ended.keys();
+    if (this.#ended.size > 100) this.#ended.delete(oldest);
+    this.#endings.emit(event.requestId, event);
   }
 
-  of(requestId: string): Promise<RequestFinished> {
-    const ended = this.#ended.get(requestId);
-    if (ended !== undefined) return Promise.resolve(ended);
-    return new Promise((resolve) => this.#awaited.set(requestId, resolve));
+  async of(requestId: string): Promise<RequestFinished> {
+    return this.#ended.get(requestId) ?? (await once(this.#endings, requestId))[0];
   }
 }
