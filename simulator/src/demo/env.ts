@@ -1,5 +1,5 @@
 import type { RequestFinished } from "countersign/model/events";
-import { configuredSites, exampleSites, generatedSets } from "../example-sites.ts";
+import { configuredSites, exampleSites } from "../example-sites.ts";
 import { type Simulator, startSimulator } from "../service/simulator.ts";
 import { writeFolder } from "./folder.ts";
 import { choosePorts, type DemoPorts, usualPorts } from "./ports.ts";
@@ -42,8 +42,7 @@ export async function openDemo(wanted: DemoPorts = usualPorts, folder?: string):
 async function open(wanted: DemoPorts, ports: DemoPorts, folderName: string | undefined): Promise<Demo> {
   const simulator = await startSimulator({ apiPort: ports.api, loginPort: ports.login, sites: exampleSites });
   const addresses = { ports, baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl };
-  const contents = { addresses, sites: configuredSites, generated: generatedSets };
-  const folder = await writeFolder(contents, folderName).catch(async (error) => {
+  const folder = await writeFolder(addresses, folderName).catch(async (error) => {
     await simulator.stop();
     throw error;
   });

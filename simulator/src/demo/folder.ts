@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { usageFailure } from "countersign/cli/command";
 import { toYaml } from "countersign/config/files/yaml";
-import type { SimulatedCredentials, SimulatedKey, SimulatedSite } from "../service/sites.ts";
+import { configuredSites, generatedSets } from "../example-sites.ts";
+import type { SimulatedCredentials, SimulatedKey } from "../service/sites.ts";
 import type { DemoPorts } from "./ports.ts";
 
 /** A real configuration on disk, as a user would have it, for as long as the demo runs. */
@@ -23,21 +24,12 @@ export interface DemoAddresses {
   readonly authUrl: string;
 }
 
-export interface DemoContents {
-  readonly addresses: DemoAddresses;
-  readonly sites: readonly SimulatedSite[];
-  /** Credential sets that the configuration does not name: as the portal showed them, in `portal/`. */
-  readonly generated: readonly SimulatedCredentials[];
-}
-
 /**
- * Writes the configuration and its secret files into a folder that only this user can enter.
+ * Writes the configuration and its secret files into a folder that only this user can enter; in `portal/` the credential sets that the
+ * configuration does not name, as the portal showed them.
  * @param wanted a folder that is not there yet or empty; a new one among the temporary files when undefined
  */
-export async function writeFolder(
-  { addresses, sites, generated }: DemoContents,
-  wanted: string | undefined,
-): Promise<DemoFolder> {
+export async function writeFolder(addresses: DemoAddresses, wanted: string | undefined): Promise<DemoFolder> {
   const folder = wanted === undefined ? await mkdtemp(join(tmpdir(), "countersign-demo-")) : await claim(wanted);
   const remove = () => {
     process.off("exit", remove);
@@ -47,10 +39,10 @@ export async function writeFolder(
   process.on("exit", remove);
   try {
     const file = join(folder, "countersign.yaml");
-    await writePrivately(file, toYaml(await describeConfig(folder, addresses, sites)));
+    await writePrivately(file, toYaml(await describeConfig(folder, addresses)));
     const portal = join(folder, "portal");
     await mkdir(portal, { mode: 0o700 });
-    for (const set of generated) await writeSet(portal, set);
+    for (const set of generatedSets) await writeSet(portal, set);
     return { file, logFile: join(folder, "countersign.log"), remove };
   } catch (error) {
     remove();
@@ -73,12 +65,7 @@ async function claim(wanted: string): Promise<string> {
   return folder;
 }
 
-async function describeConfig(
-  folder: string,
-  { ports, baseUrl, authUrl }: DemoAddresses,
-  sites: readonly SimulatedSite[],
-): Promise<object> {
-  const parents = sites.filter(({ parent }) => parent === undefined);
+async function describeConfig(folder: string, { ports, baseUrl, authUrl }: DemoAddresses): Promise<object> {
   return {
     listeners: [{ bind: `127.0.0.1:${ports.listener}`, environment: "sandbox" }],
     admin: { bind: `127.0.0.1:${ports.admin}` },
@@ -89,24 +76,22 @@ async function describeConfig(
         authUrl,
         allowPlaintext: true,
         operations: ["create_order"],
-        defaultSite: parents[0]?.identifier,
-        sites: await describeSites(folder, parents, sites),
+        defaultSite: configuredSites[0]?.identifier,
+        sites: await describeSites(folder),
       },
     },
   };
 }
 
-async function describeSites(
-  folder: string,
-  wanted: readonly SimulatedSite[],
-  all: readonly SimulatedSite[],
-): Promise<object> {
+/** @param family the parent whose children they are; undefined: those that are nobody's */
+async function describeSites(folder: string, family?: string): Promise<object> {
+  const wanted = configuredSites.filter(({ parent }) => parent === family);
   const described = wanted.map(async ({ identifier, credentials, keys }) => {
-    const children = all.filter(({ parent }) => parent === identifier);
+    const isParent = configuredSites.some(({ parent }) => parent === identifier);
     const site = {
       credentials: credentials && (await Promise.all(credentials.map((set) => writeSet(folder, set)))),
       keys: keys && (await Promise.all(keys.map((key) => writeKey(folder, key)))),
-      children: children.length === 0 ? undefined : await describeSites(folder, children, all),
+      children: isParent ? await describeSites(folder, identifier) : undefined,
     };
     return [identifier, site] as const;
   });

@@ -6,7 +6,6 @@ import { expect, it, onTestFinished } from "vitest";
 import { openDemo } from "../../../simulator/src/demo/env.ts";
 import { writeFolder } from "../../../simulator/src/demo/folder.ts";
 import { startProxy } from "../../../simulator/src/demo/proxy.ts";
-import { configuredSites } from "../../../simulator/src/example-sites.ts";
 import { call } from "../../../testkit/call.ts";
 import { secrets, startDemo } from "../../../testkit/demo-run.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
@@ -54,7 +53,7 @@ it("starts nothing in a folder that holds something, and leaves that alone", asy
 it.runIf(process.platform === "linux")("has closed its log when its start fails", async () => {
   const ports = { listener: await listen(createServer()), admin: 0, status: 0, api: 0, login: 0 };
   const addresses = { ports, baseUrl: "http://127.0.0.1:9", authUrl: "http://127.0.0.1:10" };
-  const folder = await writeFolder({ addresses, sites: configuredSites, generated: [] }, undefined);
+  const folder = await writeFolder(addresses, undefined);
   onTestFinished(() => folder.remove());
   await expect(startProxy(folder)).rejects.toThrow("EADDRINUSE");
   const descriptors = (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
