@@ -1,6 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
 import { searchOutflow } from "./leaks/outflow.ts";
 
@@ -47,9 +48,7 @@ export async function startCollector(port = 0): Promise<Collector> {
   const arrivals = new EventEmitter().setMaxListeners(0);
   const requests: CollectorRequest[] = [];
   const server = createServer(async (incoming, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString("utf8");
+    const text = await textOf(incoming);
     searchOutflow("spans", text);
     if (collector.answer !== undefined) {
       arrivals.emit("request");

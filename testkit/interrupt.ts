@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 /** tsx passes on a signal that the terminal has sent as well: twice at once is not asked twice. */
 const sameMs = 500;
 
@@ -19,15 +21,6 @@ export function listenForInterrupt(): AbortSignal {
 }
 
 /** Waits so long, or until the process is asked to end. */
-export function pause(ms: number, interrupt: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (interrupt.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      interrupt.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    interrupt.addEventListener("abort", done);
-  });
+export async function pause(ms: number, interrupt: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal: interrupt }).catch(() => {});
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import { searchOutflow } from "./outflow.ts";
 
@@ -6,12 +7,7 @@ const patienceMs = 500;
 
 /** Searches all that a Redis holds before it ends, names and values. */
 export async function searchRedis(client: Redis): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, patienceMs);
-  });
-  await Promise.race([searchAll(client).catch(() => {}), patience]);
-  clearTimeout(timer);
+  await Promise.race([searchAll(client).catch(() => {}), sleep(patienceMs, undefined, { ref: false })]);
 }
 
 async function searchAll(client: Redis): Promise<void> {

@@ -1,4 +1,6 @@
-import { request } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 
 /** What the application of the demo sends: plain JSON, no credential. */
 export interface DemoRequest {
@@ -21,30 +23,15 @@ export interface DemoAnswer {
 const timeoutMs = 30_000;
 
 /** Calls as an application does: on a connection of its own, knowing nothing of Countersign but its address. */
-export function call(url: string, { method, path, headers, body }: DemoRequest): Promise<DemoAnswer> {
+export async function call(url: string, { method, path, headers, body }: DemoRequest): Promise<DemoAnswer> {
   const bytes = Buffer.from(JSON.stringify(body));
   const signal = AbortSignal.timeout(timeoutMs);
-  return new Promise((resolve, reject) => {
-    const outgoing = request(url, {
-      method,
-      path,
-      signal,
-      agent: false,
-      headers: { ...headers, "content-length": bytes.length },
-    });
-    outgoing.on("error", reject);
-    outgoing.on("response", async (incoming) => {
-      const chunks: Buffer[] = [];
-      try {
-        for await (const chunk of incoming) chunks.push(chunk);
-      } catch (error) {
-        reject(error);
-        return;
-      }
-      const { statusCode: status = 0, statusMessage: reason = "" } = incoming;
-      const lines = Object.entries(incoming.headersDistinct).map(([name, values = []]) => [name, values.join(", ")]);
-      resolve({ status, reason, headers: Object.fromEntries(lines), body: Buffer.concat(chunks).toString("utf8") });
-    });
-    outgoing.end(bytes);
-  });
+  const given = { ...headers, "content-length": bytes.length };
+  const outgoing = request(url, { method, path, signal, agent: false, headers: given });
+  // What breaks behind the head of the answer breaks the reading, too.
+  outgoing.on("error", () => {}).end(bytes);
+  const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+  const { statusCode: status = 0, statusMessage: reason = "" } = incoming;
+  const lines = Object.entries(incoming.headersDistinct).map(([name, values = []]) => [name, values.join(", ")]);
+  return { status, reason, headers: Object.fromEntries(lines), body: await text(incoming) };
 }

@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { callersAuthority, paymentsCertificate } from "../../../testkit/caller-certificates.ts";
 import { expiredCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
@@ -85,8 +86,7 @@ describe("of the collector", () => {
   async function startAnswering(status: number) {
     const seen: string[] = [];
     const server = createServer(async (incoming, response) => {
-      let body = "";
-      for await (const chunk of incoming) body += chunk;
+      const body = await text(incoming);
       seen.push(`${incoming.method} ${incoming.url} ${incoming.headers["x-api-key"]} ${body}`);
       response.writeHead(status).end("{}");
     });
