@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
+import type { SimulatorOptions } from "../../simulator/src/service/simulator.ts";
+import type { SimulatedSite } from "../../simulator/src/service/sites.ts";
 import { type Sending, send, sendJson } from "./client.ts";
 import { childCredentials, grant, obtainToken, orderWithToken, parentCredentials, stage } from "./stage.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
+const json = { "content-type": "application/json" };
 
 test("issues numbered tokens to JSON and form requests", async () => {
   const simulator = await stage();
@@ -53,18 +56,14 @@ describe("refuses", () => {
 
   const body = JSON.stringify(good);
   test.each<[number, string, Sending]>([
-    [404, "/token", { body, headers: { "content-type": "application/json" } }],
-    [404, "/json-api/create_order", { body, headers: { "content-type": "application/json" } }],
-    [404, "/oauth/token?client_id=parent-client", { body, headers: { "content-type": "application/json" } }],
+    [404, "/token", { body, headers: json }],
+    [404, "/json-api/create_order", { body, headers: json }],
+    [404, "/oauth/token?client_id=parent-client", { body, headers: json }],
     [405, "/oauth/token", { method: "GET" }],
     [415, "/oauth/token", { body }],
     [415, "/oauth/token", { body, headers: { "content-type": "text/plain" } }],
     [400, "/oauth/token", { body, headers: form }],
-    [
-      400,
-      "/oauth/token",
-      { body: body.replace("{", '{"client_id":"x",'), headers: { "content-type": "application/json" } },
-    ],
+    [400, "/oauth/token", { body: body.replace("{", '{"client_id":"x",'), headers: json }],
   ])("with %i: %s %j", async (status, path, sending) => {
     const simulator = await stage();
     expect((await send(simulator.loginUrl + path, sending)).status).toBe(status);
@@ -86,36 +85,20 @@ test("a deleted set gets no new token, keeps its old one, and comes back when re
 });
 
 describe("refuses to start", () => {
-  const key = (identifier: string) => ({ identifier, secret: "s" });
-  test.each([
-    ["several keys", { sites: [{ identifier: "S1", keys: [key("K1"), key("K2")] }] }],
-    [
-      "called K1",
-      {
-        sites: [
-          { identifier: "S1", keys: [key("K1")] },
-          { identifier: "S2", keys: [key("K1")] },
-        ],
-      },
-    ],
-    ["called S1", { sites: [{ identifier: "S1" }, { identifier: "S1" }] }],
-    ["unknown parent S9", { sites: [{ identifier: "S1", parent: "S9" }] }],
-    [
-      "itself a child",
-      { sites: [{ identifier: "S1" }, { identifier: "S2", parent: "S1" }, { identifier: "S3", parent: "S2" }] },
-    ],
-    [
-      "more than two",
-      {
-        sites: [
-          {
-            identifier: "S1",
-            credentials: [parentCredentials, childCredentials, { ...childCredentials, clientId: "c" }],
-          },
-        ],
-      },
-    ],
-    ["client id", { sites: [{ identifier: "S1", credentials: [parentCredentials, parentCredentials] }] }],
+  const site = (identifier: string, more: Partial<SimulatedSite> = {}) => ({ identifier, ...more });
+  const withKeys = (identifier: string, ...keys: string[]) =>
+    site(identifier, { keys: keys.map((key) => ({ identifier: key, secret: "s" })) });
+  const withSets = (...credentials: (typeof parentCredentials)[]) => site("S1", { credentials });
+  const third = { ...childCredentials, clientId: "c" };
+
+  test.each<[string, Partial<SimulatorOptions>]>([
+    ["several keys", { sites: [withKeys("S1", "K1", "K2")] }],
+    ["called K1", { sites: [withKeys("S1", "K1"), withKeys("S2", "K1")] }],
+    ["called S1", { sites: [site("S1"), site("S1")] }],
+    ["unknown parent S9", { sites: [site("S1", { parent: "S9" })] }],
+    ["itself a child", { sites: [site("S1"), site("S2", { parent: "S1" }), site("S3", { parent: "S2" })] }],
+    ["more than two", { sites: [withSets(parentCredentials, childCredentials, third)] }],
+    ["client id", { sites: [withSets(parentCredentials, parentCredentials)] }],
     ["basePath", { basePath: "/json-api/" }],
     ["basePath", { basePath: "/simulator/x" }],
     ["lifetime", { tokenLifetimeSeconds: Number.NaN }],

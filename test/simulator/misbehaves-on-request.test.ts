@@ -58,24 +58,16 @@ describe("another answer", () => {
     expect((await orderWithToken(simulator, "token_1")).status).toBe(200);
   });
 
+  const named = { kind: "answer", body: "{{order_id}}", executes: true } as const;
+
   test("can come although the order was created", async () => {
-    const { simulator, token } = await stageFault({
-      kind: "answer",
-      status: 500,
-      body: "{{order_id}}",
-      executes: true,
-    });
+    const { simulator, token } = await stageFault({ ...named, status: 500 });
     expect(await orderWithToken(simulator, token)).toMatchObject({ status: 500, body: "order_1" });
     expect(simulator.counts()).toMatchObject({ accepted: 1, replaced: 0, apiAnswers: { 500: 1 } });
   });
 
   test("does not let a refused call take effect", async () => {
-    const { simulator } = await stageFault({
-      kind: "answer",
-      status: 200,
-      body: "{{order_id}}",
-      executes: true,
-    });
+    const { simulator } = await stageFault({ ...named, status: 200 });
     expect((await orderWithToken(simulator, "nobody")).body).toBe("{{order_id}}");
     expect(simulator.counts()).toMatchObject({ accepted: 0, unauthorized: 1 });
   });
