@@ -73,24 +73,25 @@ it.each([
   expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: "" });
 });
 
+const edit = (name: string) => (at: string) => appendFile(join(at, name), "\n");
+const remove = (name: string) => (at: string) => rm(join(at, name), { recursive: true });
+const empty = (name: string) => (at: string) => writeFile(join(at, name), "");
+
 it.each([
-  { change: "a source was edited", make: (at: string) => appendFile(join(at, "src/main.ts"), "\n") },
-  { change: "a source was removed", make: (at: string) => rm(join(at, "src/unused.ts")) },
-  { change: "a source is new", make: (at: string) => writeFile(join(at, "src/new.ts"), "") },
-  { change: "the simulator was edited", make: (at: string) => appendFile(join(at, "simulator/src/main.ts"), "\n") },
-  { change: "the compiler has other options", make: (at: string) => appendFile(join(at, "tsconfig.json"), "\n") },
-  { change: "the version is another", make: (at: string) => appendFile(join(at, "package.json"), "\n") },
-  { change: "the build is another", make: (at: string) => appendFile(join(at, "scripts/bundle.mjs"), "\n") },
-  { change: "packages are locked anew", make: (at: string) => appendFile(join(at, "package-lock.json"), "\n") },
-  {
-    change: "other packages are installed",
-    make: (at: string) => appendFile(join(at, "node_modules/.package-lock.json"), "\n"),
-  },
-  { change: "a built file was edited", make: (at: string) => appendFile(join(at, "dist/main.js"), "\n") },
-  { change: "a built file was removed", make: (at: string) => rm(join(at, "simulator/dist/program.js")) },
-  { change: "dist was removed", make: (at: string) => rm(join(at, "dist"), { recursive: true }) },
-  { change: "the record was removed", make: (at: string) => rm(join(at, "dist.record.json")) },
-  { change: "the record is empty", make: (at: string) => writeFile(join(at, "dist.record.json"), "") },
+  { change: "a source was edited", make: edit("src/main.ts") },
+  { change: "a source was removed", make: remove("src/unused.ts") },
+  { change: "a source is new", make: empty("src/new.ts") },
+  { change: "the simulator was edited", make: edit("simulator/src/main.ts") },
+  { change: "the compiler has other options", make: edit("tsconfig.json") },
+  { change: "the version is another", make: edit("package.json") },
+  { change: "the build is another", make: edit("scripts/bundle.mjs") },
+  { change: "packages are locked anew", make: edit("package-lock.json") },
+  { change: "other packages are installed", make: edit("node_modules/.package-lock.json") },
+  { change: "a built file was edited", make: edit("dist/main.js") },
+  { change: "a built file was removed", make: remove("simulator/dist/program.js") },
+  { change: "dist was removed", make: remove("dist") },
+  { change: "the record was removed", make: remove("dist.record.json") },
+  { change: "the record is empty", make: empty("dist.record.json") },
 ])("builds, and says so, when $change", async ({ make }) => {
   const folder = copyTemplate();
   await removeCompiler(folder);

@@ -85,28 +85,14 @@ describe("of the assertion in a file it says", () => {
   const issued = "ok S1/one: issued, valid for 60 min, not kept (tokens.cache is memory)";
 
   it.each([
-    ["how long it lives", tokenFor(2_730), "ok S1/one, its assertion: that in file DIR/token expires in 45 min"],
-    [
-      "that it does not say",
-      platformToken({}),
-      "ok S1/one, its assertion: file DIR/token has one that does not say when it expires",
-    ],
-    [
-      "that its end is near",
-      tokenFor(40),
-      `warn S1/one, its assertion: that in file DIR/token expires in N s | ${renew}`,
-    ],
-    [
-      "that it is over",
-      tokenFor(-180),
-      `fail S1/one, its assertion: that in file DIR/token expired 3 min ago | ${renew}`,
-    ],
-  ])("%s", async (_, assertion, says) => {
+    ["how long it lives", tokenFor(2_730), "ok", "that in file DIR/token expires in 45 min"],
+    ["that it does not say", platformToken({}), "ok", "file DIR/token has one that does not say when it expires"],
+    ["that its end is near", tokenFor(40), "warn", `that in file DIR/token expires in N s | ${renew}`],
+    ["that it is over", tokenFor(-180), "fail", `that in file DIR/token expired 3 min ago | ${renew}`],
+  ])("%s", async (_, assertion, verdict, says) => {
     const { of, path } = await diagnoseSet("", await startLogin(200, granted), more, assertion);
-    expect(of("token").map((line) => line.replaceAll(path, "DIR").replace(/in \d\d s/, "in N s"))).toEqual([
-      says,
-      issued,
-    ]);
+    const lines = of("token").map((line) => line.replaceAll(path, "DIR").replace(/in \d\d s/, "in N s"));
+    expect(lines).toEqual([`${verdict} S1/one, its assertion: ${says}`, issued]);
   });
 
   it("that there is none, and asks nobody", async () => {

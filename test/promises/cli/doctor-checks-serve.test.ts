@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
-import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { startServe } from "../../../testkit/run-program.ts";
 import { diagnose } from "./doctor-run.ts";
 import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
@@ -23,18 +23,10 @@ it("warns of a serve that runs with another configuration", async () => {
 });
 
 it.each([
-  {
-    what: "another program",
-    answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
-    says: /^fail .* is not Countersign \|/,
-  },
-  { what: "a program that hangs", answer: "", says: /^fail .*: no answer \(ETIMEDOUT\) \|/ },
-  {
-    what: "a port without a listener",
-    answer: undefined,
-    says: /^skipped .*: nothing listens there, so serve does not run here$/,
-  },
-])("reports $what", async ({ answer, says }) => {
+  ["another program", rawAnswer(200, "ok"), /^fail .* is not Countersign \|/],
+  ["a program that hangs", "", /^fail .*: no answer \(ETIMEDOUT\) \|/],
+  ["a port without a listener", undefined, /^skipped .*: nothing listens there, so serve does not run here$/],
+])("reports %s", async (_, answer, says) => {
   const { write, folder, adminPort } = await openFolder();
   const file = write({ environments: { sandbox: environmentOf(await startService()) } });
   const upstream = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });

@@ -10,18 +10,10 @@ const command = ["/bin/sh", "-c", 'exec "$0" "$@" 2>"$STDERR"', process.execPath
 const parameters = '{"version":"3.0","order_amount":"10.00"}';
 
 it.runIf(hasTerminals).each([
-  {
-    name: "sign",
-    awaited: "the string parameters, a JSON object,",
-    output: /"stringToSign":"order_amount10\.00version3\.0"/,
-  },
-  { name: "verify", awaited: "the string parameters, a JSON object,", output: /There is no parameter signature\./ },
-  {
-    name: "preview",
-    awaited: "the body of a request, a JSON object,",
-    output: /POST https:\/\/api\.sandbox\.example/,
-  },
-])("$name says what it waits for, and takes what is typed", async ({ name, awaited, output }) => {
+  ["sign", "the string parameters, a JSON object,", /"stringToSign":"order_amount10\.00version3\.0"/],
+  ["verify", "the string parameters, a JSON object,", /There is no parameter signature\./],
+  ["preview", "the body of a request, a JSON object,", /POST https:\/\/api\.sandbox\.example/],
+])("%s says what it waits for, and takes what is typed", async (name, awaited, output) => {
   const folder = new ConfigFolder();
   const config = folder.write("countersign.yaml", sound.replaceAll("DIR", folder.path));
   const options = name === "preview" ? ["--config", config] : ["--key-file", join(folder.path, "k1")];
