@@ -3,6 +3,7 @@
  * `openssl ca -selfsign` for the authority, `openssl ca -startdate … -enddate …` for what it signed.
  */
 import { readFileSync } from "node:fs";
+import type { Tls } from "../src/model/environment.ts";
 
 const pem = (name: string) => readFileSync(new URL(`certificates/${name}.pem`, import.meta.url), "utf8");
 
@@ -14,6 +15,13 @@ export const serverKey = pem("server-key");
 
 /** For localhost and 127.0.0.1, by the authority. */
 export const serverCertificate = pem("server-certificate");
+
+/** What a server of localhost speaks TLS with. */
+export const serverTls = { key: serverKey, cert: serverCertificate };
+
+/** An environment that believes the authorities of the system, or that of the tests. */
+export const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
+export const trusting: Tls = { ...noTls, ca: authority };
 
 /** For localhost and 127.0.0.1, by the authority, but only until 2020-01-02. */
 export const expiredCertificate = pem("expired-certificate");

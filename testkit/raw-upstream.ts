@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
+import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { listen } from "./listen.ts";
 
 /** One request as its bytes came in. */
@@ -11,7 +12,7 @@ export interface RawRequest {
 }
 
 export interface RawUpstream {
-  /** `http://127.0.0.1:port` */
+  /** `http://127.0.0.1:port`; over TLS `https://localhost:port`. */
   readonly url: string;
   readonly port: number;
   /** Connections accepted so far. */
@@ -29,21 +30,28 @@ export interface RawUpstream {
 }
 
 export interface RawBehaviour {
-  /** What a complete request gets: these bytes, or what this writes. */
-  readonly answer?: string | ((request: RawRequest, socket: Socket) => void);
+  /** What a complete request gets: these bytes (latin1); these in turn, the last again and again; or what this writes. */
+  readonly answer?: string | readonly string[] | ((request: RawRequest, socket: Socket) => void);
   /** Told at each connection, before anything came. */
   readonly accept?: (socket: Socket) => void;
   /** Told at each chunk, with all bytes that came on this connection so far. */
   readonly receive?: (bytes: number, socket: Socket) => void;
+  /** Where it speaks TLS. Only what is said once a handshake is done counts as said. */
+  readonly tls?: TlsOptions;
 }
 
 /** A TCP server that counts what comes and answers with whatever bytes the test writes. Ends with the test. */
-export async function startRawUpstream({ answer, accept, receive }: RawBehaviour = {}): Promise<RawUpstream> {
+export async function startRawUpstream({ answer = [], accept, receive, tls }: RawBehaviour = {}): Promise<RawUpstream> {
   const requests: RawRequest[] = [];
   let connections = 0;
   let spoken = 0;
-  const server = createServer((socket) => {
-    connections += 1;
+  const inTurn = typeof answer === "string" ? [answer] : answer;
+  const reply = (request: RawRequest, socket: Socket) => {
+    if (typeof inTurn === "function") return inTurn(request, socket);
+    const bytes = inTurn[request.number - 1] ?? inTurn.at(-1);
+    if (bytes !== undefined) socket.write(bytes, "latin1");
+  };
+  const serve = (socket: Socket) => {
     socket.on("error", () => {});
     let received = 0;
     let text = "";
@@ -57,10 +65,13 @@ export async function startRawUpstream({ answer, accept, receive }: RawBehaviour
         const request = { number: requests.length + 1, head: taken.head, body: taken.body };
         requests.push(request);
         server.emit("counted");
-        if (typeof answer === "string") socket.write(answer);
-        else answer?.(request, socket);
+        reply(request, socket);
       }
     });
+  };
+  const server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
+  server.on("connection", (socket: Socket) => {
+    connections += 1;
     accept?.(socket);
     server.emit("counted");
   });
@@ -70,7 +81,7 @@ export async function startRawUpstream({ answer, accept, receive }: RawBehaviour
     while (!isReached()) await once(server, "counted");
   };
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`,
     port,
     requests,
     get connections() {

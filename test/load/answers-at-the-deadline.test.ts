@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../simulator/src/service/simulator.ts";
 import { call, order } from "../../testkit/call.ts";
-import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
+import { serverTls, trusting } from "../../testkit/certificates.ts";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { RawConnection, rawPost, readAnswer } from "../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
@@ -105,13 +105,13 @@ describe("504 upstream_timeout, not_sent, while no connection was ready", () => 
   });
 
   it("and it is not sent after all when that handshake finishes later", async () => {
-    const simulator = await startSimulator({ sites: [], tls: { key: serverKey, cert: serverCertificate } });
+    const simulator = await startSimulator({ sites: [], tls: serverTls });
     onTestFinished(() => simulator.stop());
     const gate = await startFaultProxy(simulator.apiUrl);
     gate.toTarget.become({ blackHole: true });
     const stage = await stageProxy({
       baseUrl: `https://localhost:${gate.port}/json-api`,
-      environment: { tls: { ca: authority, cert: undefined, key: undefined } },
+      environment: { tls: trusting },
       config: { timeouts: patient },
     });
     expect((await timed(stage, signed)).json).toMatchObject({ status: 504, outcome: "not_sent" });

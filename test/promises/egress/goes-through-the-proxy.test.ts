@@ -1,11 +1,11 @@
 /** Row 78: every connection of an environment leads through its proxy, and the service gets what it gets without one. */
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import { serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { serverTls } from "../../../testkit/certificates.ts";
 import { hmacSite } from "../../../testkit/stage.ts";
 import { credentials, password, places, serviceName, stageEgress } from "./stage.ts";
 
-const toTls = { tls: { cert: serverCertificate, key: serverKey } };
+const toTls = { tls: serverTls };
 
 describe.each([
   ["a proxy by http, a service by https", {}, false],

@@ -1,35 +1,18 @@
 /** Row 78: what breaks before a byte of the request is `not_sent`, what breaks afterwards is `unknown`. */
 import { once } from "node:events";
-import { connect, createServer as createTcpServer, type Socket } from "node:net";
-import { createServer, type TlsOptions } from "node:tls";
+import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import { serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { noTls, serverTls } from "../../../testkit/certificates.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
-import { listen } from "../../../testkit/listen.ts";
 import { RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
-import { rawAnswer } from "../../../testkit/raw-upstream.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite } from "../../../testkit/stage.ts";
 import { certificate } from "../../simulator/certificate.ts";
-import { noTls, places, serviceCertificate, stageEgress } from "./stage.ts";
+import { places, serviceCertificate, stageEgress } from "./stage.ts";
 
 const signed = { headers: { "Countersign-Site": hmacSite, "Countersign-Reference": "A-1042" } };
 const reference = "A-1042";
-
-/** A service over TLS that does as it is told with each request. */
-async function startService(options: TlsOptions, answer: (socket: Socket) => void) {
-  let said = 0;
-  const server = createServer(options, (socket) => {
-    socket
-      .on("error", () => {})
-      .on("data", () => {
-        said += 1;
-        answer(socket);
-      });
-  });
-  server.on("tlsClientError", () => {});
-  return { port: await listen(server), said: () => said };
-}
 
 async function expectUnreachable(url: string, detail: RegExp): Promise<void> {
   const failure = { status: 502, code: "upstream_unreachable", detail, reference } as const;
@@ -48,10 +31,7 @@ describe("not_sent: before the first byte of the request", () => {
 
   it("something else than TLS comes through the tunnel", async () => {
     const { url, forward } = await stageEgress();
-    const chatty = createTcpServer((socket) => {
-      socket.on("error", () => {}).once("data", () => socket.end("<html>blocked</html>"));
-    });
-    const port = await listen(chatty);
+    const { port } = await startRawUpstream({ receive: (_, socket) => void socket.end("<html>blocked</html>") });
     forward.hosts = { ...forward.hosts, [places.api]: port };
     await expectUnreachable(url, /TLS certificate or protocol/);
   });
@@ -65,7 +45,7 @@ describe("not_sent: before the first byte of the request", () => {
   });
 
   it("nothing answers the TLS handshake: the service is to blame, not the proxy", async () => {
-    const port = await listen(createTcpServer(() => {}));
+    const { port } = await startRawUpstream();
     const timeouts = { requestMs: 15_000, connectMs: 300, tokenMs: 2_000 };
     const { url, forward, recorder } = await stageEgress({ config: { timeouts } });
     forward.hosts = { ...forward.hosts, [places.api]: port };
@@ -76,24 +56,19 @@ describe("not_sent: before the first byte of the request", () => {
 
   it.each([
     ["a certificate of its own", certificate, /DEPTH_ZERO_SELF_SIGNED_CERT/],
-    [
-      "another name's certificate by our authority",
-      { cert: serverCertificate, key: serverKey },
-      /ERR_TLS_CERT_ALTNAME_INVALID/,
-    ],
+    ["another name's certificate by our authority", serverTls, /ERR_TLS_CERT_ALTNAME_INVALID/],
   ])("the proxy intercepts, with %s", async (_, own, detail) => {
-    const interceptor = await startService(own, (socket) => void socket.write(rawAnswer(200, "{}")));
+    const interceptor = await startRawUpstream({ tls: own, answer: rawAnswer(200, "{}") });
     const { url, forward, simulator } = await stageEgress();
     forward.hosts = { [places.api]: interceptor.port, [places.login]: interceptor.port };
     await expectUnreachable(url, detail);
     expectFailure(await call(url), { status: 503, code: "token_unavailable" });
-    expect(interceptor.said()).toBe(0);
+    expect(interceptor.spoken).toBe(0);
     expect(simulator.counts()).toMatchObject({ apiRequests: 0 });
   });
 
   it("trust in the proxy is no trust in the service, nor the other way round", async () => {
-    const tls = { cert: serverCertificate, key: serverKey };
-    const { url, forward } = await stageEgress({ proxy: { tls }, environment: { tls: noTls } });
+    const { url, forward } = await stageEgress({ proxy: { tls: serverTls }, environment: { tls: noTls } });
     await expectUnreachable(url, /service's TLS certificate .* \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/);
     expect(forward.targets()).toContain(places.api);
   });
@@ -106,7 +81,7 @@ describe("unknown: once a byte of the request was written", () => {
     ["drops", (side) => void side.destroy()],
   ])("the proxy %s both sides", async (_, kill) => {
     let tunnel: readonly Socket[] = [];
-    const service = await startService(serviceCertificate, () => tunnel.forEach(kill));
+    const service = await startRawUpstream({ tls: serviceCertificate, answer: () => tunnel.forEach(kill) });
     const { url, forward } = await stageEgress({
       proxy: {
         onTunnel: (client, host) => {
@@ -117,7 +92,7 @@ describe("unknown: once a byte of the request was written", () => {
     forward.hosts = { ...forward.hosts, [places.api]: service.port };
     const answer = await call(url, order, signed);
     expectFailure(answer, { status: 502, code: "upstream_reset", outcome: "unknown", reference });
-    expect(service.said()).toBe(1);
+    expect(service.spoken).toBe(1);
     expect(forward.targets().filter((target) => target === places.api)).toHaveLength(1);
   });
 

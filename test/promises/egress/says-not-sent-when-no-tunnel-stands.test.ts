@@ -2,11 +2,11 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import { serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { noTls, serverTls } from "../../../testkit/certificates.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { hmacSite } from "../../../testkit/stage.ts";
-import { credentials, type EgressStage, egressThrough, noTls, places, stageEgress } from "./stage.ts";
+import { credentials, type EgressStage, egressThrough, places, stageEgress } from "./stage.ts";
 
 const signed = { headers: { "Countersign-Site": hmacSite, "Countersign-Reference": "A-1042" } };
 const timeouts = { requestMs: 15_000, connectMs: 200, tokenMs: 2_000 };
@@ -128,8 +128,7 @@ describe("a proxy that", () => {
   });
 
   it("is not the one that its certificate should name", async () => {
-    const tls = { cert: serverCertificate, key: serverKey };
-    const stage = await stageEgress({ proxy: { tls }, egress: { tls: noTls } });
+    const stage = await stageEgress({ proxy: { tls: serverTls }, egress: { tls: noTls } });
     const detail =
       /^The proxy's TLS certificate or protocol is not acceptable \(PROXY_UNABLE_TO_VERIFY_LEAF_SIGNATURE\); see egress\.tls\./;
     await expectNoTunnel(stage, { cause: /^PROXY_UNABLE_TO_VERIFY_LEAF_SIGNATURE$/, result: "failed", detail });

@@ -1,12 +1,10 @@
-import type { Egress, Environment, Tls } from "../../../src/model/environment.ts";
+import type { Egress, Environment } from "../../../src/model/environment.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { addressOf } from "../../../testkit/address.ts";
-import { authority, foreignCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { foreignCertificate, serverKey, trusting } from "../../../testkit/certificates.ts";
 import { type ForwardProxy, type ForwardProxyOptions, startForwardProxy } from "../../../testkit/forward-proxy.ts";
 import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
-export const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
-export const trusting: Tls = { ...noTls, ca: authority };
 /** The one name that a certificate of the tests is for, beside those of loopback. Only the proxy can resolve it. */
 export const serviceName = "elsewhere.example";
 export const serviceCertificate = { cert: foreignCertificate, key: serverKey };

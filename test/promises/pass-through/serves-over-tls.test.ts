@@ -1,25 +1,20 @@
 /** Rows 76, 91: a route uses the environment's TLS, and a close alone proves no end of an answer there. */
 import { once } from "node:events";
 import { createServer } from "node:https";
-import { createServer as createTlsServer, TLSSocket } from "node:tls";
+import { TLSSocket } from "node:tls";
 import { expect, it } from "vitest";
 import type { Tls } from "../../../src/model/environment.ts";
 import { Secret } from "../../../src/model/secret.ts";
-import {
-  authority,
-  clientCertificate,
-  clientKey,
-  serverCertificate,
-  serverKey,
-} from "../../../testkit/certificates.ts";
+import { authority, clientCertificate, clientKey, serverTls, trusting } from "../../../testkit/certificates.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { ask, RawConnection } from "../../../testkit/raw-caller.ts";
+import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { rawRequest, stageRoute } from "./stage.ts";
 
-const trusting: Tls = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };
+const proved: Tls = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };
 
 async function startTlsService() {
-  const options = { key: serverKey, cert: serverCertificate, ca: authority, requestCert: true };
+  const options = { ...serverTls, ca: authority, requestCert: true };
   let requests = 0;
   const server = createServer(options, (request, response) => {
     requests += 1;
@@ -31,7 +26,7 @@ async function startTlsService() {
 
 it("with the environment's authority and client certificate", async () => {
   const service = await startTlsService();
-  const { port } = await stageRoute(service.url, { environment: { tls: trusting } });
+  const { port } = await stageRoute(service.url, { environment: { tls: proved } });
   for (let time = 0; time < 2; time += 1) {
     expect(await ask(port, rawRequest("GET /files/a"))).toMatchObject({ status: 200, text: "true" });
   }
@@ -50,12 +45,8 @@ it("to no service that its authorities do not vouch for: not_sent", async () => 
 
 /** The proxy before a service over TLS that answers with these bytes and closes. */
 async function stageAnswer(bytes: string) {
-  const server = createTlsServer({ key: serverKey, cert: serverCertificate }, (socket) => {
-    socket.on("error", () => {}).once("data", () => void socket.end(bytes));
-  });
-  const port = await listen(server);
-  const tls = { ca: authority, cert: undefined, key: undefined };
-  return stageRoute(`https://localhost:${port}`, { environment: { tls } });
+  const { url } = await startRawUpstream({ tls: serverTls, answer: (_, socket) => void socket.end(bytes) });
+  return stageRoute(url, { environment: { tls: trusting } });
 }
 
 it("an answer that only the close ends is unknown, and its caller is reset", async () => {

@@ -8,10 +8,9 @@ import { createPostSpans } from "../../../src/adapters/http-client/post.ts";
 import { ServiceAgent } from "../../../src/adapters/http-proxy/agent.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { addressOf } from "../../../testkit/address.ts";
-import { authority } from "../../../testkit/certificates.ts";
+import { trusting as tls } from "../../../testkit/certificates.ts";
 import { listen } from "../../../testkit/listen.ts";
 
-const tls = { ca: authority, cert: undefined, key: undefined };
 const connectTimeoutMs = 60_000;
 
 /** Takes connections and never says a word, so that TLS and a tunnel are waited for. */

@@ -4,7 +4,7 @@ import { createServer as createTcpServer, type Socket } from "node:net";
 import { createServer } from "node:tls";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { openServicePool } from "../../../testkit/service-pool.ts";
@@ -137,12 +137,11 @@ describe("a connection", () => {
       const answered = new Int32Array(new SharedArrayBuffer(4));
       const service = new Worker(fastTlsService, {
         eval: true,
-        workerData: { key: serverKey, cert: serverCertificate, answer: keptOpen, how, answered },
+        workerData: { ...serverTls, answer: keptOpen, how, answered },
       });
       onTestFinished(async () => void (await service.terminate()));
       const [port] = await once(service, "message");
-      const tls = { ca: authority, cert: undefined, key: undefined };
-      const { outcome } = openServicePool(`https://localhost:${port}`, { connections: 2, tls });
+      const { outcome } = openServicePool(`https://localhost:${port}`, { connections: 2, tls: trusting });
       // The loop stands still from the write of the request until its response is there.
       const render = () => {
         const before = Atomics.load(answered, 0);
@@ -281,13 +280,12 @@ describe("connections that cannot be made", () => {
   it("fail no request for which another one is being made", async () => {
     // TLS, so that the test decides when a connection is ready.
     const raw: Socket[] = [];
-    const service = createServer({ key: serverKey, cert: serverCertificate }, (socket) => {
+    const service = createServer(serverTls, (socket) => {
       socket.on("error", () => {}).on("data", () => held.push(socket));
     });
     const held: Socket[] = [];
     const port = await listen(createTcpServer((socket) => raw.push(socket)));
-    const tls = { ca: authority, cert: undefined, key: undefined };
-    const { outcome } = openServicePool(`https://localhost:${port}`, { tls });
+    const { outcome } = openServicePool(`https://localhost:${port}`, { tls: trusting });
     const first = outcome();
     while (raw.length < 1) await settle();
     service.emit("connection", raw[0]);

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";
+import { noTls as tls } from "../../../testkit/certificates.ts";
 import { canaries as fileCanaries } from "../../../testkit/config-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
@@ -50,7 +51,6 @@ it.each(sites)("refuses a secret of the environment's sites as any value at %s",
 it("refuses a secret that is written as a number, and what the way out is proved with", async () => {
   const key = { identifier: "K2000000001", version: "3.0", secret: new Secret("90210902109021090210") };
   const credentials = new Secret("user:canary-of-the-proxy");
-  const tls = { ca: undefined, cert: undefined, key: undefined };
   const proxy = { origin: "http://proxy.example:1", scheme: "http", host: "proxy.example", port: 1, path: "" } as const;
   const stage = await stageProxy({ site: { keys: [key], defaultKey: key } });
   const { url } = await stageProxy({

@@ -1,11 +1,10 @@
 /** Rows 64 and 91: an answer that was cut looks cut and counts as `unknown`, above all where the close would end it. */
 import type { NetConnectOpts, Socket } from "node:net";
 import { join } from "node:path";
-import { type ConnectionOptions, createServer, type TLSSocket } from "node:tls";
+import type { ConnectionOptions } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { listen } from "../../../testkit/listen.ts";
 import { orderToTheEnd } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
@@ -122,20 +121,15 @@ const versions = ["TLSv1.2", "TLSv1.3"] as const;
 async function stageTls(
   version: (typeof versions)[number],
   bytes: string,
-  end: (socket: TLSSocket, below: Socket | undefined) => void,
+  end: (socket: Socket, below: Socket | undefined) => void,
 ) {
   const sockets = new Map<number | undefined, Socket>();
-  const service = createServer({ key: serverKey, cert: serverCertificate, maxVersion: version }, (socket) => {
-    socket
-      .on("error", () => {})
-      .once("data", () => void socket.write(bytes, () => end(socket, sockets.get(socket.remotePort))));
+  const { url } = await startRawUpstream({
+    tls: { ...serverTls, maxVersion: version },
+    accept: (socket) => void sockets.set(socket.remotePort, socket),
+    answer: (_request, socket) => void socket.write(bytes, () => end(socket, sockets.get(socket.remotePort))),
   });
-  service.on("connection", (socket: Socket) => sockets.set(socket.remotePort, socket));
-  const port = await listen(service);
-  return stageProxy({
-    baseUrl: `https://localhost:${port}`,
-    environment: { tls: { ca: authority, cert: undefined, key: undefined } },
-  });
+  return stageProxy({ baseUrl: url, environment: { tls: trusting } });
 }
 
 it.each(versions)("shows where a service over %s was reset", async (version) => {
@@ -154,8 +148,8 @@ it.each(versions)("shows where a service over %s was reset", async (version) => 
 });
 
 const closes = {
-  "FIN without a closure alert": (_: TLSSocket, below: Socket | undefined) => below?.end(),
-  "a closure alert": (socket: TLSSocket) => socket.end(),
+  "FIN without a closure alert": (_: Socket, below: Socket | undefined) => below?.end(),
+  "a closure alert": (socket: Socket) => socket.end(),
 } as const;
 
 describe.each(versions)("over %s", (version) => {

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { call, order } from "../../../testkit/call.ts";
-import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
@@ -63,7 +63,7 @@ it.each([oauthSite, hmacSite])(
   async (site) => {
     const clock = new ShiftedClock();
     const front = await stageProxy({
-      simulator: { tls: { key: serverKey, cert: serverCertificate }, nowMs: () => clock.wallMs() },
+      simulator: { tls: serverTls, nowMs: () => clock.wallMs() },
     });
     const { simulator } = front;
     const gate = await startFaultProxy(simulator.apiUrl);
@@ -72,7 +72,7 @@ it.each([oauthSite, hmacSite])(
       surroundings: { clock },
       baseUrl: `https://localhost:${gate.port}/json-api`,
       authUrl: simulator.loginUrl,
-      environment: { tls: { ca: authority, cert: undefined, key: undefined } },
+      environment: { tls: trusting },
       config: { timeouts: { requestMs: hourMs, connectMs: 10_000, tokenMs: 5_000 } },
       oneSet: true,
     });

@@ -1,19 +1,19 @@
 /** One request on one connection to the service: what is written, and how its response arrives. */
 import { once } from "node:events";
 import type { Socket } from "node:net";
-import { createServer, type TLSSocket } from "node:tls";
+import { TLSSocket, type TlsOptions } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
-import { listen } from "../../../testkit/listen.ts";
+import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { bodyOf, explain, openServicePool } from "../../../testkit/service-pool.ts";
 
 const ok = "HTTP/1.1 200 OK\r\n";
 const mebibyte = 1_048_576;
 
-async function startPool(answer: (socket: Socket) => void) {
-  const upstream = await startRawUpstream({ answer: (_request, socket) => answer(socket) });
-  return { ...openServicePool(upstream.url), upstream };
+/** A pool of connections to a service whose answers the test writes. */
+async function startPool(answer: (socket: Socket) => void, over: { readonly tls?: TlsOptions } = {}) {
+  const upstream = await startRawUpstream({ ...over, answer: (_request, socket) => answer(socket) });
+  return { ...openServicePool(upstream.url, { tls: trusting }), upstream };
 }
 
 const answersWell = (socket: Socket) => void socket.write(rawAnswer(200, "{}"));
@@ -205,29 +205,23 @@ describe("a response", () => {
   });
 });
 
-/** A service over TLS whose answers the test writes. */
-async function startTls(answer: (socket: TLSSocket) => void) {
-  const resumed: boolean[] = [];
-  const server = createServer({ key: serverKey, cert: serverCertificate }, (socket) => {
-    resumed.push(socket.isSessionReused());
-    socket.on("error", () => {}).on("data", () => answer(socket));
-  });
-  const port = await listen(server);
-  const tls = { ca: authority, cert: undefined, key: undefined };
-  return { ...openServicePool(`https://localhost:${port}`, { tls }), resumed };
-}
-
 it("over TLS connections are kept, and the next one resumes the session", async () => {
   let n = 0;
-  const { outcome, resumed } = await startTls((socket) => {
+  const resumed = new Map<Socket, boolean>();
+  const answer = (socket: Socket) => {
     n += 1;
+    resumed.set(socket, socket instanceof TLSSocket && socket.isSessionReused());
     socket.write(rawAnswer(200, `${n}`, n % 2 === 0 ? "Connection: close\r\n" : ""));
-  });
+  };
+  const { outcome } = await startPool(answer, { tls: serverTls });
   for (let n = 1; n <= 6; n++) expect(await outcome()).toBe(`200 ${n}`);
-  expect(resumed).toEqual([false, true, true]);
+  expect([...resumed.values()]).toEqual([false, true, true]);
 });
 
-describe.each(["TCP", "TLS"])("a reader that is slow, over %s", (kind) => {
+describe.each([
+  ["TCP", {}],
+  ["TLS", { tls: serverTls }],
+])("a reader that is slow, over %s", (_, over) => {
   it("slows the service down, and gets every byte", async () => {
     const size = 96 * mebibyte;
     const piece = Buffer.from(Array.from({ length: mebibyte }, (_, at) => at % 251));
@@ -239,7 +233,7 @@ describe.each(["TCP", "TLS"])("a reader that is slow, over %s", (kind) => {
         taken = written + piece.length;
       }
     };
-    const { send } = kind === "TCP" ? await startPool(answer) : await startTls(answer);
+    const { send } = await startPool(answer, over);
     const { body } = await send();
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(taken).toBeLessThan(24 * mebibyte);
