@@ -50,8 +50,7 @@ interface Surroundings {
 /** Signs, has a route, takes callbacks and keeps keys. */
 async function start(service: { readonly url: string }, limits: string, { nodeOptions = [], wrap }: Surroundings = {}) {
   const login = await startRawUpstream({
-    answer: (_, socket) =>
-      void socket.write(rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}')),
+    answer: rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}'),
   });
   const redis = await startRedis();
   const folder = new ConfigFolder();

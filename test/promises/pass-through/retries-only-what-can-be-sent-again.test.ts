@@ -7,9 +7,7 @@ import { connectRoute, rawRequest, stageRoute } from "./stage.ts";
 const bearer = (head: string) => /^authorization: (.*)$/im.exec(head)?.[1];
 
 it("retries a request without a body, once", async () => {
-  const upstream = await startRawUpstream({
-    answer: ({ number }, socket) => void socket.write(number === 1 ? rawAnswer(401, "no") : rawAnswer(200, "yes")),
-  });
+  const upstream = await startRawUpstream({ answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
   const { port, recorder } = await stageRoute(upstream.url);
   const answer = await ask(port, rawRequest("GET /files/a"));
   expect(answer).toMatchObject({ status: 200, text: "yes" });
@@ -26,9 +24,7 @@ it("passes on the second 401", async () => {
 });
 
 it("passes on the 401 of a body that has begun, and has a new token for the next request", async () => {
-  const upstream = await startRawUpstream({
-    answer: ({ number }, socket) => void socket.write(number === 1 ? rawAnswer(401, "no") : rawAnswer(200, "yes")),
-  });
+  const upstream = await startRawUpstream({ answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
   const { port, recorder } = await stageRoute(upstream.url);
   const put = rawRequest("PUT /files/a", ["Content-Length: 4"], "body");
   expect(await ask(port, put)).toMatchObject({ status: 401, text: "no" });

@@ -137,12 +137,7 @@ it("gives an answer that does not switch as any other, framed as a whole", async
 
 it("retries a handshake that is answered 401 with a new token", async () => {
   const upstream = await startRawUpstream({
-    answer: ({ number }, socket) =>
-      void socket.write(
-        number === 1
-          ? rawAnswer(401)
-          : "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello",
-      ),
+    answer: [rawAnswer(401), "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello"],
   });
   const { caller } = await connectRoute(upstream.url);
   await caller.write(handshake).until(/^HTTP\/1.1 101 [\s\S]*hello$/);
@@ -160,8 +155,7 @@ it.each([
   ["none", ""],
 ])("treats a switch to %s as a bad answer, and does not use its connection again", async (_, lines) => {
   const upstream = await startRawUpstream({
-    answer: ({ number }, socket) =>
-      void socket.write(number === 1 ? `HTTP/1.1 101 Switching Protocols\r\n${lines}\r\n` : rawAnswer(200)),
+    answer: [`HTTP/1.1 101 Switching Protocols\r\n${lines}\r\n`, rawAnswer(200)],
   });
   const { caller, port, recorder } = await connectRoute(upstream.url);
   expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 502 [\s\S]*upstream_bad_response/);

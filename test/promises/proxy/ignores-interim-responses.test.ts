@@ -47,9 +47,7 @@ describe.each(Object.entries(interim))("%s", (_name, bytes) => {
 
   it("of the authorization server is ignored", async () => {
     const token = JSON.stringify({ access_token: "canary-token", token_type: "Bearer", expires_in: 3_600 });
-    const login = await startRawUpstream({
-      answer: (_request, socket) => socket.write(`${bytes}${rawAnswer(200, token)}`, "latin1"),
-    });
+    const login = await startRawUpstream({ answer: `${bytes}${rawAnswer(200, token)}` });
     const upstream = await startRawUpstream({ answer: rawAnswer(200, "{}") });
     const stage = await stageProxy({ baseUrl: upstream.url, authUrl: login.url, oneSet: true });
     expect(await orderRaw(stage.port)).toMatchObject({ status: 200, body: "{}" });

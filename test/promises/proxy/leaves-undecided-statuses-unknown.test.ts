@@ -12,9 +12,7 @@ const headers = "Server: balancer\r\nRetry-After: 7\r\nCountersign-Outcome: answ
 
 /** A service behind something that answers with these statuses in turn. */
 async function stageBehind(statuses: readonly number[], undecided?: readonly number[], options: StageOptions = {}) {
-  const upstream = await startRawUpstream({
-    answer: ({ number }, socket) => socket.write(rawAnswer(statuses[number - 1] ?? 200, body, headers)),
-  });
+  const upstream = await startRawUpstream({ answer: statuses.map((status) => rawAnswer(status, body, headers)) });
   return stageProxy({
     baseUrl: upstream.url,
     environment: undecided === undefined ? {} : { undecided: new Set(undecided) },

@@ -8,7 +8,7 @@ import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 const signed = { "Countersign-Site": hmacSite };
 
 async function answerWith(bytes: string) {
-  const upstream = await startRawUpstream({ answer: (_request, socket) => socket.write(bytes, "latin1") });
+  const upstream = await startRawUpstream({ answer: bytes });
   const stage = await stageProxy({ baseUrl: upstream.url });
   const answer = await orderRaw(stage.port, signed);
   expect(upstream.requests).toHaveLength(1);

@@ -19,12 +19,8 @@ export async function startService() {
 
 /** An authorization server that gives these answers in turn, the last one again and again. */
 export async function startLogin(...answers: readonly (readonly [status: number, body: object])[]) {
-  return startRawUpstream({
-    answer({ number }, socket) {
-      const [status, body] = answers[Math.min(number, answers.length) - 1] ?? [200, granted];
-      socket.write(rawAnswer(status, JSON.stringify(body)));
-    },
-  });
+  const all = answers.length === 0 ? ([[200, granted]] as const) : answers;
+  return startRawUpstream({ answer: all.map(([status, body]) => rawAnswer(status, JSON.stringify(body))) });
 }
 
 /** One order through a proxy with these settings, and the token request that it caused. */
