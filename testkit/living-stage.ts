@@ -18,7 +18,7 @@ export interface LivingStage extends Stage {
 export async function stageLiving(options: StageOptions = {}): Promise<LivingStage> {
   const clock = new ShiftedClock();
   const stage = await stageProxy({
-    config: { timeouts: { requestMs: 5_000, connectMs: 1_000, tokenMs: 700 } },
+    timeouts: { tokenMs: 700 },
     oneSet: true,
     ...options,
     simulator: { tokenLifetimeSeconds: lifetimeSeconds, nowMs: () => clock.wallMs(), ...options.simulator },

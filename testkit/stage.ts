@@ -23,6 +23,9 @@ export interface StageOptions {
   readonly environment?: Partial<Environment>;
   readonly site?: Partial<Site>;
   readonly config?: Partial<Config>;
+  /** In place of some of its own. */
+  readonly limits?: Partial<Config["limits"]>;
+  readonly timeouts?: Partial<Config["timeouts"]>;
   readonly surroundings?: Partial<Dependencies>;
   /** In place of the simulator's. */
   readonly baseUrl?: string;
@@ -113,8 +116,8 @@ function describeConfig(options: StageOptions, simulator: Simulator): Config {
     status: anyPort,
     environments: new Map([[environment.name, environment]]),
     tokens: { cache: "memory" },
-    timeouts: { requestMs: 5_000, connectMs: 1_000, tokenMs: 2_000 },
-    limits: { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 },
+    timeouts: { requestMs: 5_000, connectMs: 1_000, tokenMs: 2_000, ...options.timeouts },
+    limits: { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144, ...options.limits },
     log: { level: "info", upstreamHeaders: ["x-request-id"] },
     readiness: "listening",
     metrics: { sites: "named" },

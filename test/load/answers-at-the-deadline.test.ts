@@ -44,7 +44,7 @@ describe("504 upstream_timeout, unknown, once a byte was written", () => {
   });
 
   it("no answer comes by timeouts.request", async () => {
-    const stage = await stageProxy({ config: { timeouts: { requestMs: 700, connectMs: 500, tokenMs: 500 } } });
+    const stage = await stageProxy({ timeouts: { requestMs: 700, connectMs: 500, tokenMs: 500 } });
     stage.simulator.faults.add({ host: "api", kind: "hang" });
     const answer = await timed(stage, {});
     expectAt(answer.tookMs, 700);
@@ -80,7 +80,7 @@ it("an answer that drips beyond the deadline is cut, and reported as unknown", a
   const clock = new ShiftedClock();
   const { port, simulator, recorder } = await stageProxy({
     surroundings: { clock },
-    config: { timeouts: { requestMs: 60_000, connectMs: 10_000, tokenMs: 10_000 } },
+    timeouts: { requestMs: 60_000, connectMs: 10_000, tokenMs: 10_000 },
   });
   simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 1, intervalMs: 50 });
   const caller = await RawConnection.open(port);
@@ -96,7 +96,7 @@ it("an answer that drips beyond the deadline is cut, and reported as unknown", a
 describe("504 upstream_timeout, not_sent, while no connection was ready", () => {
   it("a service that never finishes the TLS handshake", async () => {
     const upstream = await startRawUpstream();
-    const stage = await stageProxy({ baseUrl: upstream.url.replace("http:", "https:"), config: { timeouts: patient } });
+    const stage = await stageProxy({ baseUrl: upstream.url.replace("http:", "https:"), timeouts: patient });
     const answer = await timed(stage, signed);
     expectAt(answer.tookMs, deadlineMs);
     expect(answer.json).toMatchObject({ status: 504, code: "upstream_timeout", outcome: "not_sent" });
@@ -112,7 +112,7 @@ describe("504 upstream_timeout, not_sent, while no connection was ready", () => 
     const stage = await stageProxy({
       baseUrl: `https://localhost:${gate.port}/json-api`,
       environment: { tls: trusting },
-      config: { timeouts: patient },
+      timeouts: patient,
     });
     expect((await timed(stage, signed)).json).toMatchObject({ status: 504, outcome: "not_sent" });
     gate.heal();
@@ -129,7 +129,7 @@ describe("504 upstream_timeout, not_sent, while no connection was ready", () => 
 
 describe("the wait for a token lies within the deadline", () => {
   it("503 token_unavailable at timeouts.token, with Retry-After, while the authorization server hangs", async () => {
-    const stage = await stageProxy({ config: { timeouts: { requestMs: 15_000, connectMs: 1_000, tokenMs: 600 } } });
+    const stage = await stageProxy({ timeouts: { requestMs: 15_000, tokenMs: 600 } });
     stage.simulator.faults.add({ host: "login", kind: "hang", times: "until_cleared" });
     const answer = await timed(stage, {});
     expectAt(answer.tookMs, 600);
@@ -139,7 +139,7 @@ describe("the wait for a token lies within the deadline", () => {
   });
 
   it("503 at the caller's deadline where that is sooner", async () => {
-    const stage = await stageProxy({ config: { timeouts: patient } });
+    const stage = await stageProxy({ timeouts: patient });
     stage.simulator.faults.add({ host: "login", kind: "hang", times: "until_cleared" });
     const answer = await timed(stage, hurried);
     expectAt(answer.tookMs, deadlineMs);

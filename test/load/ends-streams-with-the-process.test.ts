@@ -5,13 +5,13 @@ import { expect, it } from "vitest";
 import { ask } from "../../testkit/raw-caller.ts";
 import { connectRoute, rawRequest, stageRoute, startService } from "../promises/pass-through/stage.ts";
 
+const timeouts = { requestMs: 2_000, tokenMs: 2_000 };
 const streaming = (_: unknown, response: import("node:http").ServerResponse) =>
   void response.writeHead(200, { "content-type": "text/event-stream" }).write("some");
 
 it("cuts a stream when the time of open requests has run out, and says so", async () => {
   const service = await startService(streaming);
-  const timeouts = { requestMs: 2_000, connectMs: 2_000, tokenMs: 2_000 };
-  const { caller, proxy, recorder } = await connectRoute(service.url, { config: { timeouts } });
+  const { caller, proxy, recorder } = await connectRoute(service.url, { timeouts });
   caller.write(rawRequest("GET /files/a"));
   await caller.until(/some/);
   const failed = once(caller.socket, "error");
@@ -25,8 +25,7 @@ it("cuts a stream when the time of open requests has run out, and says so", asyn
 
 it("cuts the stream of a caller that reads nothing, too, and says so", async () => {
   const service = await startService((_, response) => void response.writeHead(200).write("a".repeat(16_777_216)));
-  const timeouts = { requestMs: 2_000, connectMs: 2_000, tokenMs: 2_000 };
-  const { port, proxy, recorder } = await stageRoute(service.url, { config: { timeouts } });
+  const { port, proxy, recorder } = await stageRoute(service.url, { timeouts });
   const caller = connect(port, "127.0.0.1");
   caller.write(rawRequest("GET /files/a"));
   await once(caller, "data");
@@ -72,8 +71,7 @@ it("takes no more streams than the limit, and keeps none from an operation", asy
     if (request.method === "GET") streaming(request, response);
     else response.writeHead(200, { "content-length": "0" }).end();
   });
-  const limits = { inFlightPerEnvironment: 1, connections: 1_024, bodyBytes: 262_144 };
-  const { caller, port, adminUrl } = await connectRoute(service.url, { config: { limits } });
+  const { caller, port, adminUrl } = await connectRoute(service.url, { limits: { inFlightPerEnvironment: 1 } });
   caller.write(rawRequest("GET /files/a"));
   await caller.until(/some/);
   const second = await ask(port, rawRequest("GET /files/b"));

@@ -8,8 +8,7 @@ const marginMs = 10_000;
 const tokenMs = 700;
 
 async function stage(longestWaitMs: number) {
-  const config = { timeouts: { requestMs: 15_000, connectMs: 1_000, tokenMs: longestWaitMs } };
-  const living = await stageLiving({ config });
+  const living = await stageLiving({ timeouts: { requestMs: 15_000, tokenMs: longestWaitMs } });
   /** Fifty calls, one after another so that each meets what the last one left; their statuses and the slowest time. */
   const callOften = async () => {
     let slowestMs = 0;

@@ -46,8 +46,7 @@ describe("not_sent: before the first byte of the request", () => {
 
   it("nothing answers the TLS handshake: the service is to blame, not the proxy", async () => {
     const { port } = await startRawUpstream();
-    const timeouts = { requestMs: 15_000, connectMs: 300, tokenMs: 2_000 };
-    const { url, forward, recorder } = await stageEgress({ config: { timeouts } });
+    const { url, forward, recorder } = await stageEgress({ timeouts: { requestMs: 15_000, connectMs: 300 } });
     forward.hosts = { ...forward.hosts, [places.api]: port };
     await expectUnreachable(url, /service did not accept a connection in time \(CONNECT_TIMEOUT\)/);
     const tunnels = recorder.of("tunnel_requested").filter(({ destination }) => destination === places.api);

@@ -9,7 +9,7 @@ import { hmacSite } from "../../../testkit/stage.ts";
 import { credentials, type EgressStage, egressThrough, places, stageEgress } from "./stage.ts";
 
 const signed = { headers: { "Countersign-Site": hmacSite, "Countersign-Reference": "A-1042" } };
-const timeouts = { requestMs: 15_000, connectMs: 200, tokenMs: 2_000 };
+const timeouts = { requestMs: 15_000, connectMs: 200 };
 
 interface Expected {
   readonly cause: RegExp;
@@ -92,7 +92,7 @@ describe("a proxy that", () => {
   });
 
   it("never answers, after timeouts.connect", async () => {
-    const stage = await stageEgress({ config: { timeouts }, proxy: { onConnect: () => true } });
+    const stage = await stageEgress({ timeouts, proxy: { onConnect: () => true } });
     await expectNoTunnel(stage, { cause: /^PROXY_TIMEOUT$/, result: "timed_out" });
   });
 
@@ -103,7 +103,7 @@ describe("a proxy that", () => {
       socket.on("close", () => clearInterval(timer));
       return true;
     };
-    const stage = await stageEgress({ config: { timeouts }, proxy: { onConnect } });
+    const stage = await stageEgress({ timeouts, proxy: { onConnect } });
     await expectNoTunnel(stage, { cause: /^PROXY_TIMEOUT$/, result: "timed_out" });
   });
 

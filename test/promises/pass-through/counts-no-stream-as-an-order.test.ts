@@ -11,7 +11,7 @@ import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import type { Stage } from "../../../testkit/stage.ts";
 import { type RouteOptions, rawRequest, stageRoute, startService } from "./stage.ts";
 
-const soon = { config: { timeouts: { requestMs: 300, connectMs: 300, tokenMs: 300 } }, route: { idleMs: 300 } };
+const soon = { timeouts: { requestMs: 300, connectMs: 300, tokenMs: 300 }, route: { idleMs: 300 } };
 /** However long the head of the answer takes. */
 const soonIdle = { route: { idleMs: 300 } };
 const eventStream =

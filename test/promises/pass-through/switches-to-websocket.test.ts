@@ -72,8 +72,8 @@ it("ends it at the service when the caller is gone", async () => {
 });
 
 it("cuts it when the time of open requests has run out, and says why, as of any stream", async () => {
-  const timeouts = { requestMs: 2_000, connectMs: 2_000, tokenMs: 2_000 };
-  const { caller, proxy, recorder } = await stageSwitch((socket) => socket.write("hello"), { config: { timeouts } });
+  const timeouts = { requestMs: 2_000, tokenMs: 2_000 };
+  const { caller, proxy, recorder } = await stageSwitch((socket) => socket.write("hello"), { timeouts });
   await caller.until(/hello$/);
   const failed = once(caller.socket, "error");
   await proxy.stop("SIGTERM");

@@ -26,8 +26,8 @@ it("ends a connection that is being made for a caller who leaves", async () => {
   const sockets: Socket[] = [];
   // It never answers the handshake.
   const upstream = await startRawUpstream({ accept: (socket) => void sockets.push(socket) });
-  const timeouts = { requestMs: 5_000, connectMs: 4_000, tokenMs: 2_000 };
-  const { caller, recorder } = await connectRoute(upstream.url.replace("http:", "https:"), { config: { timeouts } });
+  const baseUrl = upstream.url.replace("http:", "https:");
+  const { caller, recorder } = await connectRoute(baseUrl, { timeouts: { connectMs: 4_000 } });
   caller.write(rawRequest("GET /files/a"));
   await upstream.whenConnections(1);
   const leftAtMs = performance.now();
@@ -78,7 +78,7 @@ it("gives up an upload that stands still", async () => {
 it("gives an upload all the time that it takes, as long as it moves", async () => {
   const upstream = await startRawUpstream({ answer: rawAnswer(201) });
   const timeouts = { requestMs: 300, connectMs: 300, tokenMs: 300 };
-  const { caller } = await connectRoute(upstream.url, { config: { timeouts } });
+  const { caller } = await connectRoute(upstream.url, { timeouts });
   caller.write(put(8));
   for (let byte = 0; byte < 8; byte += 1) {
     await new Promise((resolve) => setTimeout(resolve, 80));
@@ -90,7 +90,7 @@ it("gives an upload all the time that it takes, as long as it moves", async () =
 it("waits for the answer's head no longer than timeouts.request behind the body", async () => {
   const service = await startService((incoming) => void incoming.resume());
   const timeouts = { requestMs: 1_000, connectMs: 1_000, tokenMs: 1_000 };
-  const { port } = await stageRoute(service.url, { config: { timeouts } });
+  const { port } = await stageRoute(service.url, { timeouts });
   for (const request of [
     `${put(4)}some`,
     rawRequest("GET /files/a"),

@@ -5,7 +5,6 @@ import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { orderText, RawConnection, type RawPost, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
-const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 };
 const coming = 204_800;
 const wholeFailure = /\r\n\r\n\{.*\}\n$/s;
 
@@ -50,10 +49,10 @@ it.each(refused)("a whole answer comes, with 200 KiB still being sent %i %s for 
 });
 
 it.each([
-  ["too many requests", { ...limits, inFlightPerEnvironment: 0 }],
-  ["too many connections", { ...limits, connections: 2 }],
-])("a whole 503 comes with %s", async (_, narrow) => {
-  const { port } = await stageProxy({ config: { limits: narrow } });
+  ["too many requests", { inFlightPerEnvironment: 0 }],
+  ["too many connections", { connections: 2 }],
+])("a whole 503 comes with %s", async (_, limits) => {
+  const { port } = await stageProxy({ limits });
   await RawConnection.open(port);
   await RawConnection.open(port);
   const connection = await RawConnection.open(port);
@@ -69,8 +68,7 @@ it.each([
   ["a body that does not come", rawPost({ target: "//evil", framing: ["Content-Length: 9"], body: "" })],
   ["a body that is broken", rawPost({ framing: ["Transfer-Encoding: chunked"], body: "zz\r\n" })],
 ])("a connection whose request was refused does not stay, if its owner keeps it or not %s", async (_, bytes) => {
-  const narrow = { ...limits, connections: 1 };
-  const { clock, port, url } = await stageProxy({ config: { limits: narrow } });
+  const { clock, port, url } = await stageProxy({ limits: { connections: 1 } });
   const connection = await RawConnection.open(port);
   await connection.write(bytes).until(wholeFailure);
   clock.push(1_000);

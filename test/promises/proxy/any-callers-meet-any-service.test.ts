@@ -96,9 +96,12 @@ it("gives nobody another's answer, tells nothing as not sent that was, and logs 
       else socket.write(answer(marker), "latin1");
     },
   });
-  const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes };
   const timeouts = { requestMs, connectMs: requestMs, tokenMs: requestMs };
-  const { port, url, adminUrl, recorder } = await stageProxy({ baseUrl: upstream.url, config: { limits, timeouts } });
+  const { port, url, adminUrl, recorder } = await stageProxy({
+    baseUrl: upstream.url,
+    limits: { bodyBytes },
+    timeouts,
+  });
 
   /** What a caller does, and all that came back. */
   const play = async ({ orders, end, reads }: Caller): Promise<Played> => {

@@ -19,7 +19,7 @@ const timeouts = { requestMs: 30_000, connectMs: 10_000, tokenMs: 20_000 };
 async function stageAnswer(body: string, status = 200, headers: Record<string, string> = {}) {
   let asked = () => 0;
   const random = () => (asked() > 5 ? 0.999 : 0);
-  const stage = await stageLiving({ config: { timeouts }, surroundings: { random } });
+  const stage = await stageLiving({ timeouts, surroundings: { random } });
   const { simulator } = stage;
   asked = () => simulator.counts().tokenRequests;
   simulator.faults.add({

@@ -120,8 +120,7 @@ it.each([
 });
 
 it("gives a slow body 15 s at most, however much time the request has", async () => {
-  const config = { timeouts: { requestMs: 60_000, connectMs: 1_000, tokenMs: 2_000 } };
-  const { clock, connection, adminUrl } = await stageConnected({ config });
+  const { clock, connection, adminUrl } = await stageConnected({ timeouts: { requestMs: 60_000 } });
   connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], body: "{" }));
   await whenInFlight({ adminUrl }, 1);
   clock.push(15_000);

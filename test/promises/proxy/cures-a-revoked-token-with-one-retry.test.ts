@@ -4,7 +4,7 @@ import { call } from "../../../testkit/call.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
 
-const patientTimeouts = { requestMs: 60_000, connectMs: 30_000, tokenMs: 30_000 };
+const patient = { requestMs: 60_000, connectMs: 30_000, tokenMs: 30_000 };
 
 /** A stage whose proxy holds a token that the service has just revoked. */
 async function stageRevoked(options: Parameters<typeof stageProxy>[0] = {}): Promise<Stage> {
@@ -54,7 +54,7 @@ it("stamps the retry anew", async () => {
   const { url, simulator } = await stageRevoked({
     surroundings: { clock },
     simulator: { nowMs: () => clock.wallMs() },
-    config: { timeouts: patientTimeouts },
+    timeouts: patient,
   });
   const login = simulator.faults.add({ host: "login", kind: "hang" });
   const calling = call(url);
@@ -73,7 +73,7 @@ it("stamps the retry anew", async () => {
 
 it("cures 200 concurrent 401s with one token, each request sent once more", async () => {
   // How fast 200 callers and this machine are is not asked here.
-  const { url, simulator } = await stageRevoked({ config: { timeouts: patientTimeouts } });
+  const { url, simulator } = await stageRevoked({ timeouts: patient });
   const hanging = simulator.faults.add({ host: "api", kind: "hang", times: 200 });
   const calling = Promise.all(
     Array.from({ length: 200 }, (_, n) => call(url, { site_customer_identifier: `customer_${n}` })),

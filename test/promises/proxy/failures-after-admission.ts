@@ -18,7 +18,6 @@ import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { audience, hmacSite, oauthSite, stageConnected, stageProxy } from "../../../testkit/stage.ts";
 import { files } from "../pass-through/stage.ts";
 
-const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 };
 /** Nobody listens on it. */
 const deadUrl = "http://127.0.0.1:1";
 
@@ -117,7 +116,7 @@ export const failuresAfterAdmission: readonly FailureCase[] = [
     status: 503,
     detail: /^2 connections are open/,
     async provoke() {
-      const stage = await stageProxy({ config: { limits: { ...limits, connections: 2 } } });
+      const stage = await stageProxy({ limits: { connections: 2 } });
       await RawConnection.open(stage.port);
       await RawConnection.open(stage.port);
       return { stage, answer: await callBadly(stage) };
@@ -199,7 +198,7 @@ async function breakOff(): Promise<Provoked> {
 
 /** The only place is taken by a request that hangs. */
 async function crowd(): Promise<Provoked> {
-  const stage = await stageProxy({ config: { limits: { ...limits, inFlightPerEnvironment: 1 } } });
+  const stage = await stageProxy({ limits: { inFlightPerEnvironment: 1 } });
   const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
   const first = call(stage.url);
   await hanging.whenPlayed(1);

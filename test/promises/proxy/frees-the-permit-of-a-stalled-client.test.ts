@@ -5,11 +5,11 @@ import { call } from "../../../testkit/call.ts";
 import { RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 
-const limits = { inFlightPerEnvironment: 2, connections: 100, bodyBytes: 262_144 };
+const limits = { inFlightPerEnvironment: 2 };
 
 it("cuts off a caller that does not take its answer, at the deadline, and says so", async () => {
-  const timeouts = { requestMs: 1_000, connectMs: 1_000, tokenMs: 1_000 };
-  const { port, url, recorder, simulator } = await stageProxy({ config: { timeouts, limits } });
+  const timeouts = { requestMs: 1_000, tokenMs: 1_000 };
+  const { port, url, recorder, simulator } = await stageProxy({ timeouts, limits });
   simulator.faults.add({
     host: "api",
     kind: "answer",
@@ -39,7 +39,7 @@ it("cuts off a caller that does not take its answer, at the deadline, and says s
 });
 
 it("frees the places of pipelined requests whose connection is gone", async () => {
-  const { port, url, recorder, simulator } = await stageProxy({ config: { limits } });
+  const { port, url, recorder, simulator } = await stageProxy({ limits });
   const hanging = simulator.faults.add({ host: "api", kind: "hang" });
   const connection = await RawConnection.open(port);
   connection.write(rawPost({ connection: [] }));

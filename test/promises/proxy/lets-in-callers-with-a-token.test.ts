@@ -94,8 +94,7 @@ it("reads no body of theirs and asks for none", async () => {
 });
 
 it("gives them no permit: they are refused, and others served, where all but one permit is taken", async () => {
-  const limits = { inFlightPerEnvironment: 1, connections: 1_024, bodyBytes: 262_144 };
-  const { url, simulator } = await stageWithTokens({ config: { limits } });
+  const { url, simulator } = await stageWithTokens({ limits: { inFlightPerEnvironment: 1 } });
   const refused = async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => call(url)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([407]));

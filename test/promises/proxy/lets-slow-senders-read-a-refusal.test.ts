@@ -15,8 +15,8 @@ const tooSlowMs = 5_000;
 
 /** A proxy without a place, so that each request is refused by its head; and a large one that begins. */
 async function stageRefused() {
-  const limits = { inFlightPerEnvironment: 0, connections: 1_024, bodyBytes: largeBytes };
-  const { clock, connection } = await stageConnected({ config: { limits } });
+  const limits = { inFlightPerEnvironment: 0, bodyBytes: largeBytes };
+  const { clock, connection } = await stageConnected({ limits });
   const errors: unknown[] = [];
   connection.socket.on("error", (error) => errors.push(error));
   connection.write(rawPost({ framing: [`Content-Length: ${largeBytes}`], body: "{" }));

@@ -10,8 +10,7 @@ const connections = 8;
 const quietMs = 1_100;
 
 async function stage() {
-  const limits = { inFlightPerEnvironment: 256, connections, bodyBytes: 262_144 };
-  const proxy = await stageProxy({ config: { limits } });
+  const proxy = await stageProxy({ limits: { connections } });
   const open = async (bytes: string, count: number) => {
     const opened = await Promise.all(Array.from({ length: count }, () => RawConnection.open(proxy.port)));
     for (const connection of opened) connection.write(bytes);

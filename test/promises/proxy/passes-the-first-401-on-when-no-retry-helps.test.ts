@@ -81,8 +81,8 @@ describe("the first 401 is passed on", () => {
     ["resets", { kind: "reset", when: "before_reading" }, 5],
   ] as const)("when the authorization server %s", async (_name, fault, tokenRequests) => {
     // Time for all that a refresh tries.
-    const config = { timeouts: { requestMs: 20_000, connectMs: 1_000, tokenMs: 10_000 } };
-    const { port, upstream, simulator, recorder } = await stageAnswers([first401], { oneSet: true, config });
+    const timeouts = { requestMs: 20_000, tokenMs: 10_000 };
+    const { port, upstream, simulator, recorder } = await stageAnswers([first401], { oneSet: true, timeouts });
     simulator.faults.add({ host: "login", times: "until_cleared", ...fault });
     expectFirst(await orderRaw(port));
     expect(upstream.requests).toHaveLength(1);

@@ -48,7 +48,7 @@ it("a host that never answers the TLS handshake, after timeouts.connect and one 
   const upstream = await startRawUpstream();
   const stage = await stageProxy({
     baseUrl: upstream.url.replace("http:", "https:"),
-    config: { timeouts: { requestMs: 15_000, connectMs: 200, tokenMs: 2_000 } },
+    timeouts: { requestMs: 15_000, connectMs: 200 },
   });
   await expectUnreachable(stage, /did not accept a connection in time/);
   expect(upstream.connections).toBe(2);

@@ -36,8 +36,8 @@ async function orderRevoked({ deadlineMs, tokenMs, orderMs = 0, refusalMs = 0 }:
       else issueNext = issue;
     },
   });
-  const timeouts = { requestMs: 10_000, connectMs: 1_000, tokenMs: 10_000 };
-  const more = { surroundings: { clock }, config: { timeouts }, oneSet: true };
+  const timeouts = { requestMs: 10_000, tokenMs: 10_000 };
+  const more = { surroundings: { clock }, timeouts, oneSet: true };
   const { port, recorder } = await stageProxy({ baseUrl: service.url, authUrl: login.url, ...more });
   await recorder.nth("token_adopted", 1);
   expect((await orderRaw(port)).status).toBe(200);

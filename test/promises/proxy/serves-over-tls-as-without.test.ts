@@ -9,7 +9,6 @@ import type { StageOptions } from "../../../testkit/stage.ts";
 import { callSecurely, keptConnection, known, openSecurely, readAll, troubleOf } from "./caller-over-tls.ts";
 import { payments, stageWithCallers } from "./stage-with-callers.ts";
 
-const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 };
 const stage = (options: StageOptions = {}) => stageWithCallers(payments, options);
 
 it("serves many requests on one connection, and several at once in their order", async () => {
@@ -45,7 +44,7 @@ it("cuts a body that does not come", async () => {
 });
 
 it("answers 503 to connections beyond the limit, and forgets those that are gone", async () => {
-  const { port, recorder } = await stage({ config: { limits: { ...limits, connections: 2 } } });
+  const { port, recorder } = await stage({ limits: { connections: 2 } });
   const open = [await openSecurely(port), await openSecurely(port)];
   expect(await callSecurely(port)).toMatchObject({ status: 503, json: { code: "overloaded" } });
   // Handshakes that fail take no place for good.

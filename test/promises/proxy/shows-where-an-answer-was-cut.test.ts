@@ -29,7 +29,6 @@ const breaks = {
 } as const;
 type Break = keyof typeof breaks;
 
-const timeouts = { requestMs: 5_000, connectMs: 1_000, tokenMs: 1_000 };
 const signed = [`Countersign-Site: ${hmacSite}`];
 const hurried = [...signed, "Countersign-Timeout-Ms: 400"];
 
@@ -48,18 +47,18 @@ type Staged = Pick<Stage, "recorder"> & { readonly to: Target };
 
 const listeners: Readonly<Record<string, (baseUrl: string) => Promise<Staged>>> = {
   async TCP(baseUrl) {
-    const { recorder, port } = await stageProxy({ baseUrl, config: { timeouts } });
+    const { recorder, port } = await stageProxy({ baseUrl });
     return { recorder, to: { port, host: "127.0.0.1" } };
   },
   async TLS(baseUrl) {
-    const { recorder, port } = await stageWithCallers(payments, { baseUrl, config: { timeouts } });
+    const { recorder, port } = await stageWithCallers(payments, { baseUrl });
     return { recorder, to: { ...known, host: "localhost", port } };
   },
   async "a Unix socket"(baseUrl) {
     const folder = emptyFolder();
     const path = join(folder, "app.sock");
     const listeners = [{ bind: { kind: "unix", path } as const, environment: "sandbox", hosts: [] }];
-    const { recorder } = await stageProxy({ baseUrl, config: { timeouts, listeners } });
+    const { recorder } = await stageProxy({ baseUrl, config: { listeners } });
     return { recorder, to: { path } };
   },
 };

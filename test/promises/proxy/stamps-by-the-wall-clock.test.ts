@@ -73,7 +73,7 @@ it.each([oauthSite, hmacSite])(
       baseUrl: `https://localhost:${gate.port}/json-api`,
       authUrl: simulator.loginUrl,
       environment: { tls: trusting },
-      config: { timeouts: { requestMs: hourMs, connectMs: 10_000, tokenMs: 5_000 } },
+      timeouts: { requestMs: hourMs, connectMs: 10_000, tokenMs: 5_000 },
       oneSet: true,
     });
     await recorder.nth("token_adopted", 1);

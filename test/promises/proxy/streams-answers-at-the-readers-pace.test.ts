@@ -36,7 +36,7 @@ async function stageByHand() {
     answering = resolve;
   });
   const upstream = await startRawUpstream({ answer: (_request, socket) => answering(socket) });
-  return { ...(await stageProxy({ baseUrl: upstream.url, config: { timeouts } })), upstream, socket };
+  return { ...(await stageProxy({ baseUrl: upstream.url, timeouts })), upstream, socket };
 }
 
 it("passes on each piece of an answer before the next is written", async () => {
