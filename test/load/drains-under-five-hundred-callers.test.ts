@@ -41,7 +41,7 @@ it("row 50: serves all that 500 callers send until it has told each of them to g
   );
   await isUnderWay;
   const askedMs = performance.now();
-  process.kill(served.pid, "SIGTERM");
+  served.child.kill();
   const all = await Promise.all(running);
   const lastAnswerMs = performance.now();
   expect(await served.ended).toBe(0);

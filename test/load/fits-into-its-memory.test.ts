@@ -1,5 +1,4 @@
 /** Row 68: ten times what can be served, of the worst bodies, fits into the memory of the chart; the rest is refused. */
-import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it } from "vitest";
@@ -9,6 +8,7 @@ import { scrape } from "../../testkit/exposition.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { imageOptions } from "../../testkit/image-options.ts";
 import { listen } from "../../testkit/listen.ts";
+import { residentBytes } from "../../testkit/process-use.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { print } from "../fleet/redis/load.ts";
@@ -112,8 +112,7 @@ it.skipIf(process.platform !== "linux")(
     };
     const single = await load(perSecond);
     const tenfold = await load(10 * perSecond);
-    const [, kibibytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.child.pid}/status`, "utf8")) ?? [];
-    const highestBytes = Number(kibibytes) * 1_024;
+    const highestBytes = residentBytes(program, "VmHWM");
     print("at its load", { served: single.served, refused: single.refused });
     print("at ten times its load", { served: tenfold.served, refused: tenfold.refused, MiB: highestBytes / 1_048_576 });
     expect(single.strange).toEqual([]);

@@ -1,5 +1,5 @@
 /** Row 92: a connection keeps a small multiple of what its caller has written, charged to the budget. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
@@ -9,6 +9,7 @@ import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { imageOptions } from "../../testkit/image-options.ts";
 import type { KernelLimits } from "../../testkit/kernel-limits.ts";
+import { residentBytes } from "../../testkit/process-use.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { startRedis } from "../../testkit/redis.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
@@ -153,9 +154,6 @@ it.skipIf(process.platform !== "linux")(
       return call(`http://127.0.0.1:${port}`, undefined, { agent });
     };
     for (let n = 0; n < 200; n++) expect((await order({ isSent: n % 2 === 0 })).status).toBe(200);
-    const residentMiB = () =>
-      Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.child.pid}/status`, "utf8"))?.[1]) / 1_024;
-
     const shares: Record<string, number> = {};
     for (const [name, held] of Object.entries(heldStates)) {
       const count = held.pieceBytes === undefined ? crowd : held.connections;
@@ -194,7 +192,7 @@ it.skipIf(process.platform !== "linux")(
       await Promise.all([...asked, holding]);
       const served = statuses.filter((status) => status === 200).length;
       shares[name] = served / statuses.length;
-      print(name, { asked: statuses.length, served, residentMiB: residentMiB() });
+      print(name, { asked: statuses.length, served, residentMiB: residentBytes(program) / 1_048_576 });
       process.stdout.write(`${JSON.stringify([...new Set(statuses)])}\n`);
       expect([program.child.exitCode, program.child.signalCode], name).toEqual([null, null]);
     }

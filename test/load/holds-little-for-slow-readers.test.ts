@@ -2,9 +2,10 @@
 import { connect } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { call } from "../../testkit/call.ts";
+import { residentBytes } from "../../testkit/process-use.ts";
 import { rawPost } from "../../testkit/raw-caller.ts";
 import { print } from "../fleet/redis/load.ts";
-import { residentBytes, startServed } from "./served.ts";
+import { startServed } from "./served.ts";
 
 const callers = 64;
 const answerBytes = 16 * 1_048_576;

@@ -1,9 +1,10 @@
 /** Row 9: bodies without an end, in chunks or of a lying length, cost twice the limit each at the most, and end in 413. */
 import { expect, it } from "vitest";
 import { call } from "../../testkit/call.ts";
+import { residentBytes } from "../../testkit/process-use.ts";
 import { orderText, RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
 import { print } from "../fleet/redis/load.ts";
-import { residentBytes, startServed } from "./served.ts";
+import { startServed } from "./served.ts";
 
 const callers = 64;
 const rounds = 5;

@@ -62,8 +62,7 @@ it("answers probes while 100 callers send 64 KiB of them each and leave, and ser
   expect(slowestMs).toBeLessThan(latestProbeMs);
   expect(requests).toBeLessThan((callers * segment.length) / smallest.length / 10);
   const startedMs = performance.now();
-  process.kill(served.pid, "SIGTERM");
-  expect(await served.ended).toBe(0);
+  expect(await served.stop()).toBe(0);
   expect(performance.now() - startedMs).toBeLessThan(requestMs + lateMs);
 });
 
@@ -79,8 +78,7 @@ it("ends within its time while callers go on sending", async () => {
   for (let n = 0; n < 10; n++) expect((await call(served.url)).status).toBe(200);
   const slowestMs = await probed();
   const startedMs = performance.now();
-  process.kill(served.pid, "SIGTERM");
-  const ended = await served.ended;
+  const ended = await served.stop();
   const endedMs = performance.now() - startedMs;
   print("callers that go on", { slowestMs, endedMs });
   expect(slowestMs).toBeLessThan(latestProbeMs);

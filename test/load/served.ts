@@ -1,21 +1,17 @@
-import { readFileSync } from "node:fs";
 import type { Agent } from "node:http";
 import { expect } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
-import { startServe } from "../../testkit/run-program.ts";
+import { type Program, startServe } from "../../testkit/run-program.ts";
 
 /** The built command, and a service behind it that answers after a while. */
-export interface Served {
-  readonly pid: number;
+export interface Served extends Program {
   readonly port: number;
   readonly url: string;
   readonly adminUrl: string;
   readonly upstream: RawUpstream;
-  /** Its exit code, or the signal that ended it. */
-  readonly ended: Promise<number | string>;
 }
 
 export interface ServedOptions {
@@ -39,9 +35,8 @@ export async function startServed(options: ServedOptions = {}): Promise<Served> 
     answer: ({ number }, socket) => void setTimeout(() => socket.writable && socket.write(bytes), msOf(number)),
   });
   const port = await freePort();
-  const file = writeServed(upstream.url, `127.0.0.1:${port}`, more);
-  const { child, adminUrl, ended } = await startServe(file);
-  return { pid: child.pid ?? 0, port, url: `http://127.0.0.1:${port}`, adminUrl, upstream, ended };
+  const program = await startServe(writeServed(upstream.url, `127.0.0.1:${port}`, more));
+  return { ...program, port, url: `http://127.0.0.1:${port}`, upstream };
 }
 
 /** Writes a configuration with one signing site, which needs no authorization server; returns its file. */
@@ -63,12 +58,6 @@ tokens: { cache: memory }
 ${more}
 `;
   return folder.write("served.yaml", yaml.replaceAll("DIR", folder.path));
-}
-
-/** What the process holds in memory, as Linux counts it. */
-export function residentBytes({ pid }: Served): number {
-  const [, kibibytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kibibytes) * 1_024;
 }
 
 /** The 99th percentile, in ms, of so many orders one after another; each must be served. */

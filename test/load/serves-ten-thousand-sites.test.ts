@@ -2,29 +2,15 @@
  * Row 101: 10,000 sites in a folder, each with a secret of its own. What the start and one changed file cost is processor
  * time, however busy the machine is; series and the cost of a scrape are those of row 71.
  */
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ConfigFolder } from "../../testkit/config-folder.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { siteAt, writeSiteFolder } from "../../testkit/many-sites.ts";
-import { type Program, startServe } from "../../testkit/run-program.ts";
+import { processorSeconds, residentBytes } from "../../testkit/process-use.ts";
+import { startServe } from "../../testkit/run-program.ts";
 
 const sites = 10_000;
-const ticksPerSecond = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
-
-/** Of a process so far: proc(5), fields 14 and 15. */
-function processorSeconds({ child }: Program): number {
-  const [, fields = ""] = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ");
-  const [user, system] = fields.split(" ").slice(11, 13).map(Number);
-  return ((user ?? 0) + (system ?? 0)) / ticksPerSecond;
-}
-
-function residentMiB({ child }: Program): number {
-  const [, kibibytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8")) ?? [];
-  return Number(kibibytes) / 1_024;
-}
 
 /** Of requests one after another, until this has come. */
 async function longestWaitMs(url: string, end: Promise<unknown>): Promise<number> {
@@ -52,7 +38,7 @@ it.runIf(process.platform === "linux")(
     const program = await startServe(file, { options: ["--max-semi-space-size=4"] });
     const startMs = Math.round(performance.now() - startedMs);
     const spent: Record<string, number> = { start: processorSeconds(program) };
-    const memoryMiB = residentMiB(program);
+    const memoryMiB = residentBytes(program) / 1_048_576;
     const before = processorSeconds(program);
     const sinceMs = performance.now();
     write(sites - 1, "decimals: [fee]\n");

@@ -2,7 +2,6 @@
  * Row 71: a thousand sites, each with a secret of its own: 3 s of processor time from process start to listening. Processor time is
  * what a start costs, however busy the machine is.
  */
-import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Diagnostics } from "../../src/config/diagnostics.ts";
@@ -13,18 +12,11 @@ import { ConfigFolder } from "../../testkit/config-folder.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { siteAt, writeManySites } from "../../testkit/many-sites.ts";
-import { type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { processorSeconds } from "../../testkit/process-use.ts";
+import { type Program, startServe } from "../../testkit/run-program.ts";
 
 const sites = 1_000;
-const ticksPerSecond = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 const isLinux = process.platform === "linux";
-
-/** Of a process so far: proc(5), fields 14 and 15. */
-function processorSeconds({ child }: Program): number {
-  const [, fields = ""] = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ");
-  const [user, system] = fields.split(" ").slice(11, 13).map(Number);
-  return ((user ?? 0) + (system ?? 0)) / ticksPerSecond;
-}
 
 const isEvent = (event: string) => (line: string) => line.includes(`"event":"${event}"`);
 
@@ -40,14 +32,13 @@ function nth(program: Program, event: string, n: number): Promise<string> {
 async function serve(withAuthorities: boolean) {
   const folder = new ConfigFolder();
   const file = writeManySites(folder, { sites, port: await freePort(), withAuthorities });
-  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
-  const started = JSON.parse(await program.line(isEvent("started")));
-  return { program, file, adminUrl: `http://${started.adminBind}`, statusUrl: `http://${started.statusBind}` };
+  return { file, program: await startServe(file) };
 }
 
 describe.runIf(isLinux)("with a thousand sites", () => {
   it("starts, shows itself and reloads within seconds", async () => {
-    const { program, file, adminUrl, statusUrl } = await serve(false);
+    const { program, file } = await serve(false);
+    const { adminUrl, statusUrl } = program;
     const startSeconds = processorSeconds(program);
     expect((await fetch(`${adminUrl}/livez`)).status).toBe(200);
     const spent: Record<string, number> = { start: startSeconds };
