@@ -1,8 +1,13 @@
-/** Row 7: no connection waits for ever: a head has 10 s, the next request 75 s. */
+/** Row 7: no connection waits for ever: a head has 10 s, the next request and a reader 75 s. */
+import { once } from "node:events";
+import type { Socket } from "node:net";
 import { expect, it } from "vitest";
+import type { StreamingRequest } from "../../../src/pass-through/messages.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
-import { rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageConnected } from "../../../testkit/stage.ts";
+import { openListener, settings } from "./listener-alone.ts";
 
 const tooSlow = {
   status: 408,
@@ -10,11 +15,6 @@ const tooSlow = {
   detail: /^The request's head was not complete after 10 s\./,
 } as const;
 const kept = { connection: [] };
-
-async function stage() {
-  const { connection, clock, url, recorder, simulator } = await stageConnected();
-  return { clock, connection, url, recorder, simulator };
-}
 
 /** What was written is read by the proxy, and timers that are due have run. */
 async function settle(): Promise<void> {
@@ -26,7 +26,7 @@ it.each([
   ["half a method", "PO"],
   ["a head without its end", rawPost({ body: "" }).slice(0, -2)],
 ])("answers 408 where %s has come 10 s after the connection", async (_, bytes) => {
-  const { clock, connection, simulator } = await stage();
+  const { clock, connection, simulator } = await stageConnected();
   connection.write(bytes);
   await settle();
   clock.push(9_000);
@@ -40,7 +40,7 @@ it.each([
 });
 
 it("gives the head of a later request 10 s from its first byte", async () => {
-  const { clock, connection } = await stage();
+  const { clock, connection } = await stageConnected();
   await connection.write(rawPost(kept)).until(/"order_1"/);
   clock.push(60_000);
   connection.write("POST /create");
@@ -54,7 +54,7 @@ it("gives the head of a later request 10 s from its first byte", async () => {
 });
 
 it("keeps an idle connection for 75 s, and closes it without an answer", async () => {
-  const { clock, connection } = await stage();
+  const { clock, connection } = await stageConnected();
   await connection.write(rawPost(kept)).until(/"order_1"/);
   clock.push(74_000);
   await settle();
@@ -64,4 +64,31 @@ it("keeps an idle connection for 75 s, and closes it without an answer", async (
   expect(connection.socket.readableEnded).toBe(false);
   clock.push(1_000);
   expect(readAnswers(await connection.ended()).map(({ status }) => status)).toEqual([200, 200]);
+});
+
+it("cuts off a caller that does not read its refusal, though it has sent the rest of its body", async () => {
+  const clock = new ShiftedClock();
+  const body = new Uint8Array(16 * 1_048_576);
+  const headers = ["Content-Length", String(body.length)];
+  let isRefused = false;
+  const handler = {
+    async handle(request: StreamingRequest) {
+      void request.answer({ status: 404, headers, body, isLocal: true, isFramed: true }, 0);
+      isRefused = true;
+    },
+    refuse: async () => {},
+  };
+  const { port, listener, server } = await openListener({ handler, settings: { ...settings, clock } });
+  const accepted = once(server, "connection");
+  const caller = await RawConnection.open(port);
+  caller.socket.pause();
+  const request = rawPost();
+  caller.write(request.slice(0, -1));
+  const [socket]: Socket[] = await accepted;
+  await expect.poll(() => isRefused).toBe(true);
+  caller.write(request.slice(-1));
+  await expect.poll(() => socket?.bytesRead).toBe(request.length);
+  expect(listener.open).toBe(1);
+  clock.push(76_000);
+  await expect.poll(() => listener.open).toBe(0);
 });

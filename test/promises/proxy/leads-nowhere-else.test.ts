@@ -1,4 +1,4 @@
-/** Row 2: no request target leads elsewhere (all spellings: the targets corpus and test/unit/target.test.ts). */
+/** Rows 2, 3: no target and no Host leads elsewhere (all spellings: the corpora, and test/unit/target.test.ts). */
 import { describe, expect, it } from "vitest";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
@@ -31,3 +31,16 @@ it.each(["GET", "PUT", "POST"])(
     expect(stage.simulator.counts().apiRequests).toBe(0);
   },
 );
+
+it("answers to the names of its configuration and to the service's own, and tells whom it means upstream", async () => {
+  const bind = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
+  const listeners = [{ bind, environment: "sandbox", hosts: ["countersign.internal"] }];
+  const { port, simulator } = await stageProxy({ config: { listeners } });
+  const upstream = new URL(simulator.apiUrl).host;
+  for (const host of ["countersign.internal", "COUNTERSIGN.internal:7411", upstream]) {
+    expect((await ask(port, { host: [`Host: ${host}`] })).status).toBe(200);
+  }
+  for (const { rawHeaders } of await simulator.seen.whenApiRequests(3)) {
+    expect(rawHeaders.slice(0, 2)).toEqual(["host", upstream]);
+  }
+});

@@ -3,27 +3,15 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { createListener, type Serving } from "../../../src/adapters/http-server/listener.ts";
-import { systemClock } from "../../../src/model/clock.ts";
 import { ProxyError } from "../../../src/model/errors.ts";
 import type { CallersTls } from "../../../src/model/listener.ts";
 import { Secret } from "../../../src/model/secret.ts";
-import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
 import type { RequestHandler } from "../../../src/proxy/handler.ts";
 import { call } from "../../../testkit/call.ts";
 import { authority, clientCertificate, clientKey, foreignCertificate } from "../../../testkit/certificates.ts";
-import { EventRecorder } from "../../../testkit/event-recorder.ts";
-import { listen } from "../../../testkit/listen.ts";
 import { certificate } from "../../simulator/certificate.ts";
 import { callSecurely, keptConnection, known, listenerTls, openSecurely, troubleOf } from "./caller-over-tls.ts";
-
-const settings = {
-  connections: 10,
-  bodyBytes: 1_024,
-  clock: systemClock,
-  buffers: new BufferBudget(1_048_576, systemClock),
-  isDraining: () => false,
-};
+import { openListener, settings } from "./listener-alone.ts";
 
 const buffer = { reserve: () => {}, onEvicted: () => {} };
 
@@ -46,21 +34,10 @@ function journeyOf(name: string): RequestHandler {
   };
 }
 
-/** A listener whose serving the test replaces. */
-async function openListener(tls?: CallersTls) {
-  let serving: Serving = { handler: journeyOf("first"), settings, tls };
-  const recorder = new EventRecorder();
-  const { server, renew } = createListener(() => serving, { name: "here", report: recorder.report });
-  const port = await listen(server);
-  const change = (next: Partial<Serving>) => {
-    serving = { ...serving, ...next };
-    renew();
-  };
-  return { server, recorder, change, port };
-}
+const openFirst = (tls?: CallersTls) => openListener({ handler: journeyOf("first"), tls });
 
 it("serves the next request on an open connection with what it was given since", async () => {
-  const { port, change } = await openListener(listenerTls);
+  const { port, change } = await openFirst(listenerTls);
   const kept = keptConnection();
   expect((await kept(port)).json).toEqual({ name: "first" });
   change({ handler: journeyOf("second") });
@@ -69,7 +46,7 @@ it("serves the next request on an open connection with what it was given since",
 });
 
 it("holds new connections to the new limit, below and beyond", async () => {
-  const { port, server, change } = await openListener(listenerTls);
+  const { port, server, change } = await openFirst(listenerTls);
   change({ settings: { ...settings, connections: 2 } });
   const open = [await openSecurely(port), await openSecurely(port)];
   expect((await callSecurely(port)).status).toBe(503);
@@ -80,7 +57,7 @@ it("holds new connections to the new limit, below and beyond", async () => {
 });
 
 it("shows the new certificate to new connections, and open ones go on", async () => {
-  const { port, change } = await openListener(listenerTls);
+  const { port, change } = await openFirst(listenerTls);
   const kept = keptConnection();
   await kept(port);
   change({ tls: { ...listenerTls, cert: foreignCertificate } });
@@ -93,7 +70,7 @@ it("shows the new certificate to new connections, and open ones go on", async ()
 });
 
 it("believes the new authority and no longer the old one, and takes both while one replaces the other", async () => {
-  const { port, change, recorder } = await openListener(listenerTls);
+  const { port, change, recorder } = await openFirst(listenerTls);
   const other = { ...known, cert: certificate.cert, key: certificate.key };
   const trouble = async () => [await troubleOf(port, known), await troubleOf(port, other)];
   expect(await trouble()).toEqual([undefined, "ECONNRESET"]);
@@ -108,7 +85,7 @@ it("believes the new authority and no longer the old one, and takes both while o
 });
 
 it("lets who was let in by the old authority go with the next answer, and not in again", async () => {
-  const { port, change } = await openListener(listenerTls);
+  const { port, change } = await openFirst(listenerTls);
   const kept = keptConnection();
   await kept(port);
   change({ tls: { ...listenerTls, ca: certificate.cert } });
@@ -121,7 +98,7 @@ it("lets who was let in by the old authority go with the next answer, and not in
 it.each(["TLSv1.2", "TLSv1.3"] as const)(
   "resumes no session of before: each %s connection shows its certificate",
   async (version) => {
-    const { port, change } = await openListener(listenerTls);
+    const { port, change } = await openFirst(listenerTls);
     const options = { ...known, minVersion: version, maxVersion: version };
     const first = await openSecurely(port, options);
     first.write("POST /create_order HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
@@ -135,7 +112,7 @@ it.each(["TLSv1.2", "TLSv1.3"] as const)(
 );
 
 it("keeps what it has where OpenSSL will not have the new files", async () => {
-  const { port, change } = await openListener(listenerTls);
+  const { port, change } = await openFirst(listenerTls);
   const mixed = { ...listenerTls, cert: clientCertificate };
   expect(() => change({ tls: mixed })).toThrow(/key values mismatch/);
   expect((await callSecurely(port)).status).toBe(200);
@@ -143,7 +120,7 @@ it("keeps what it has where OpenSSL will not have the new files", async () => {
 });
 
 it("works the same without TLS", async () => {
-  const { port, change } = await openListener();
+  const { port, change } = await openFirst();
   const url = `http://127.0.0.1:${port}`;
   expect((await call(url)).json).toEqual({ name: "first" });
   change({ handler: journeyOf("second"), settings: { ...settings, connections: 1 } });
@@ -151,7 +128,7 @@ it("works the same without TLS", async () => {
 });
 
 it("ends with all its connections, those in the middle of their handshake included", async () => {
-  const { port, server, recorder } = await openListener(listenerTls);
+  const { port, server, recorder } = await openFirst(listenerTls);
   const silent = connect({ port, host: "127.0.0.1" });
   onTestFinished(() => void silent.destroy());
   silent.on("error", () => {});

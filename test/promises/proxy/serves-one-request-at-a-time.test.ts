@@ -248,8 +248,8 @@ it("answers every request that waits when it is stopped, and closes with the las
   expect(await stopped).toBe(true);
 });
 
-it("serves nothing that waits for a caller that has left", async () => {
-  const stage = await stageProxy();
+it("serves nothing that waits for a caller that has left, and has its places again", async () => {
+  const stage = await stageProxy({ limits: { inFlightPerEnvironment: 2 } });
   const { connection, release } = await openBehindHeld(stage);
   connection.write(`${numbered(1)}${numbered(2)}`);
   await letItRead(stage);
@@ -262,4 +262,6 @@ it("serves nothing that waits for a caller that has left", async () => {
   const outcomes = stage.recorder.of("request_finished").filter(left);
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(["answered"]);
   expect(stage.simulator.counts().apiRequests).toBe(1);
+  const answers = await Promise.all([call(stage.url), call(stage.url)]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
 });

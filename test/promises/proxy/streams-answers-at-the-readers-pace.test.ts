@@ -1,9 +1,10 @@
-/** Rows 48, 12: an answer is passed on as it comes, and a slow reader slows the service down. */
+/** Rows 8, 12, 46, 48: an answer is passed on as it comes; a slow reader slows the service down, until the deadline. */
 import { type EventEmitter, once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { order } from "../../../testkit/call.ts";
+import { call, order } from "../../../testkit/call.ts";
+import { rawPost } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 
@@ -104,4 +105,29 @@ it("ends the service's answer too when its caller leaves in the middle, and rese
   expect(end).toMatchObject({ callerLeft: true, status: 200, by: "service", attempts: 1 });
   expect(upstream.requests).toHaveLength(1);
   expect(upstream.spoken).toBe(1);
+});
+
+it("cuts off a caller that does not take its answer, at the deadline, says so, and has its place again", async () => {
+  const timeouts = { requestMs: 1_000, tokenMs: 1_000 };
+  const { port, url, recorder, simulator } = await stageProxy({ timeouts, limits: { inFlightPerEnvironment: 2 } });
+  const body = "x".repeat(30_000_000);
+  simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, times: 2, body });
+  const callers = [1, 2].map(() => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    // Nobody listens to its data, so nothing is read.
+    return socket.write(rawPost());
+  });
+  expect(callers).toHaveLength(2);
+  const ended = await recorder.nth("request_finished", 2);
+  expect(ended).toMatchObject({
+    status: 200,
+    by: "service",
+    outcome: "unknown",
+    code: "upstream_timeout",
+    callerLeft: false,
+  });
+  expect(ended.durationMs).toBeGreaterThan(900);
+  expect((await call(url)).status).toBe(200);
 });
