@@ -1,5 +1,4 @@
 /** Row 44: a kept connection that the service has closed costs no request, and never sends one twice. */
-import { once } from "node:events";
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
@@ -63,45 +62,13 @@ it("does not resend what was written into a connection that closes at this momen
   expect(upstream.requests).toHaveLength(2);
 });
 
-it("reuses one connection for calls that follow each other", async () => {
-  const { url, simulator } = await stageProxy();
-  for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);
-  expect(simulator.counts()).toMatchObject({ accepted: 20, apiConnections: 1, loginConnections: 1 });
-});
-
-it("closes an idle connection itself, before most services do (5 s)", async () => {
-  let kept: Socket | undefined;
-  const upstream = await startRawUpstream({
-    answer: (_request, socket) => {
-      kept = socket;
-      socket.write(rawAnswer(200, "{}"));
-    },
-  });
-  const { url } = await stageProxy({ baseUrl: upstream.url });
-  expect((await call(url, order, signed)).status).toBe(200);
-  const idleSinceMs = performance.now();
-  if (kept === undefined) throw new Error("no connection was kept");
-  await once(kept, "end");
-  const idleMs = performance.now() - idleSinceMs;
-  expect(idleMs).toBeGreaterThan(1_000);
-  expect(idleMs).toBeLessThan(5_000);
-});
-
 it("sends no more requests over one connection than keepAlive.requests, to the service and to the authorization server", async () => {
+  // What both hosts answer: to an order this is any text.
   const upstream = await startRawUpstream({
-    answer: ({ head }, socket) =>
-      void socket.write(
-        rawAnswer(
-          200,
-          head.includes("/oauth/token") ? `{"access_token":"a","token_type":"Bearer","expires_in":90}` : "{}",
-        ),
-      ),
+    answer: rawAnswer(200, '{"access_token":"a","token_type":"Bearer","expires_in":90}'),
   });
-  const { url } = await stageProxy({
-    baseUrl: upstream.url,
-    authUrl: upstream.url,
-    environment: { requestsPerConnection: 1 },
-  });
+  const environment = { requestsPerConnection: 1 };
+  const { url } = await stageProxy({ baseUrl: upstream.url, authUrl: upstream.url, environment });
   for (let n = 1; n <= 5; n++) expect((await call(url)).status).toBe(200);
   expect(upstream.requests.length).toBeGreaterThan(5);
   expect(upstream.spoken).toBe(upstream.requests.length);
