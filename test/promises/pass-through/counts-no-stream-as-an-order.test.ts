@@ -1,15 +1,13 @@
 /** Row 88: a stream that ends early is no order of unknown outcome: a safe method changes nothing (RFC 9110 9.2.1). */
-import { createServer } from "node:http";
 import type { Socket } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
-import { listen } from "../../../testkit/listen.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
-import { ask, RawConnection } from "../../../testkit/raw-caller.ts";
+import { ask } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import type { Stage } from "../../../testkit/stage.ts";
-import { type RouteOptions, rawRequest, stageRoute, startService } from "./stage.ts";
+import { connectRoute, type RouteOptions, rawRequest, stageRoute, stageSwitch, startService } from "./stage.ts";
 
 const soon = { timeouts: { requestMs: 300, connectMs: 300, tokenMs: 300 }, route: { idleMs: 300 } };
 /** However long the head of the answer takes. */
@@ -43,28 +41,24 @@ async function expectUncounted(stage: Stage, expected: object): Promise<void> {
   expect(level).not.toBe("error");
 }
 
-/** A service that writes these bytes to whatever it is asked. */
+/** A caller, and a service that writes these bytes to whatever it is asked. */
 async function stageBytes(bytes: string, after: (socket: Socket) => void = () => {}, options: RouteOptions = {}) {
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(bytes, () => after(socket)) });
-  return stageRoute(upstream.url, options);
+  return connectRoute(upstream.url, options);
 }
 
 it.each([
   ["is reset", (socket: Socket) => setTimeout(() => socket.resetAndDestroy(), 50), "upstream_reset", {}],
   ["stands still", () => {}, "upstream_timeout", soonIdle],
 ] as const)("an event stream that %s", async (_, after, code, options) => {
-  const stage = await stageBytes(eventStream, after, options);
-  const caller = await RawConnection.open(stage.port);
-  caller.socket.on("error", () => {});
+  const { caller, ...stage } = await stageBytes(eventStream, after, options);
   await caller.write(rawRequest("GET /files/events")).closed;
   await expectUncounted(stage, { status: 200, by: "service", code, outcome: "unknown" });
 });
 
 it("a download whose reader is too slow", async () => {
   const service = await startService((_, response) => void response.end(Buffer.alloc(64 * 1_048_576)));
-  const stage = await stageRoute(service.url, soonIdle);
-  const caller = await RawConnection.open(stage.port);
-  caller.socket.on("error", () => {});
+  const { caller, ...stage } = await connectRoute(service.url, soonIdle);
   caller.socket.pause();
   caller.write(rawRequest("GET /files/large"));
   await expectUncounted(stage, { status: 200, by: "service", code: "upstream_timeout", outcome: "unknown" });
@@ -74,8 +68,7 @@ it.each(["GET", "HEAD", "OPTIONS"])(
   "a %s without an answer, whose caller is told that it may be sent again",
   async (method) => {
     const service = await startService(() => {});
-    const stage = await stageRoute(service.url, soon);
-    const caller = await RawConnection.open(stage.port);
+    const { caller, ...stage } = await connectRoute(service.url, soon);
     const answer = await caller.write(rawRequest(`${method} /files/a`)).ended();
     expect(answer).toMatch(/^HTTP\/1\.1 504 [\s\S]*countersign-outcome: unknown/i);
     if (method !== "HEAD")
@@ -86,8 +79,7 @@ it.each(["GET", "HEAD", "OPTIONS"])(
 
 it("a GET whose caller leaves, which ends it at the service too", async () => {
   const service = await startService(() => {});
-  const stage = await stageRoute(service.url);
-  const caller = await RawConnection.open(stage.port);
+  const { caller, ...stage } = await connectRoute(service.url);
   caller.write(rawRequest("GET /files/a"));
   while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
   await caller.leave();
@@ -111,21 +103,10 @@ it.each([
   ],
   ["stands still", () => {}, { cause: "idle", outcome: "answered" }, soonIdle],
 ] as const)("a WebSocket that %s", async (_, talk, expected, options) => {
-  const server = createServer();
-  const head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello";
-  server.on("upgrade", (_request, socket: Socket) => {
-    onTestFinished(() => void socket.destroy());
-    socket
-      .on("error", () => {})
-      .on("data", () => talk(socket))
-      .write(head);
-  });
-  const port = await listen(server);
-  const stage = await stageRoute(`http://127.0.0.1:${port}`, options);
-  const caller = await RawConnection.open(stage.port);
-  caller.socket.on("error", () => {});
-  const asking = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: abc", "Sec-WebSocket-Version: 13"];
-  caller.write(`GET /files/live HTTP/1.1\r\nHost: 127.0.0.1\r\n${asking.join("\r\n")}\r\n\r\n`);
+  const { caller, ...stage } = await stageSwitch((socket) => {
+    socket.on("data", () => talk(socket as Socket));
+    socket.write("hello");
+  }, options);
   await caller.until(/hello$/);
   caller.write("and now");
   await expectUncounted(stage, { status: 101, by: "service", ...expected });

@@ -15,7 +15,7 @@ async function stageFor(rights: Parameters<typeof stageWithCaller>[0], passThrou
   const upstream = await startRawUpstream({ answer: rawAnswer(200) });
   const environment = { passThrough };
   const stage = await stageWithCaller(rights, { environment, baseUrl: `${upstream.url}/json-api` });
-  return { upstream, ask: (target = "/files/a") => ask(stage.port, rawRequest(`GET ${target}`, [right])) };
+  return { ...stage, upstream, ask: (target = "/files/a") => ask(stage.port, rawRequest(`GET ${target}`, [right])) };
 }
 
 describe("a caller with a name", () => {
@@ -28,6 +28,15 @@ describe("a caller with a name", () => {
     expect(answer).toMatchObject({ status: 403, headers: { "countersign-error": "caller_not_allowed" } });
     expect(answer.headers["countersign-outcome"]).toBe("not_sent");
     expect(upstream.spoken).toBe(0);
+  });
+
+  it("is asked for its token first, as everywhere, and that goes no further", async () => {
+    const { upstream, port, recorder, ask: askWithToken } = await stageFor({});
+    expect((await ask(port, rawRequest("GET /files/../a"))).status).toBe(407);
+    expect(upstream.spoken).toBe(0);
+    await askWithToken();
+    expect(upstream.requests[0]?.head).not.toMatch(/proxy-authorization/i);
+    expect(recorder.of("request_finished")[1]).toMatchObject({ caller: "orders", status: 200 });
   });
 
   it("that may use the route and its site is served, at its rate", async () => {

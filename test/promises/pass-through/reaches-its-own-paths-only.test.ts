@@ -1,6 +1,5 @@
 /** Proves row 77: no spelling of a path reaches what is not below the route, and no request says otherwise who may do what there. */
 import { expect, it } from "vitest";
-import { Secret } from "../../../src/model/secret.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { childSite, hmacSite, oauthSite } from "../../../testkit/stage.ts";
@@ -112,19 +111,6 @@ it.each([
   const answer = await ask(port, rawRequest("GET /files/a", headers));
   expect(answer).toMatchObject({ status, headers: { "countersign-error": code, "countersign-outcome": "not_sent" } });
   expect(upstream.spoken).toBe(0);
-});
-
-it("asks for the caller's token first, as everywhere, and keeps it", async () => {
-  const listener = { bind: { kind: "tcp", host: "127.0.0.1", port: 0 }, environment: "sandbox", hosts: [] } as const;
-  const rights = { certificates: [], sites: "any", operations: "any", requestsPerSecond: undefined } as const;
-  const billing = { ...rights, name: "billing", tokens: [new Secret("canary-caller-token")] };
-  const callers = { kind: "named", callers: [billing], tls: undefined } as const;
-  const { upstream, port, recorder } = await stageEcho({ config: { listeners: [{ ...listener, callers }] } });
-  expect((await ask(port, rawRequest("GET /files/../a"))).status).toBe(407);
-  expect(upstream.spoken).toBe(0);
-  await ask(port, rawRequest("GET /files/a", ["Proxy-Authorization: Bearer canary-caller-token"]));
-  expect(upstream.requests[0]?.head).not.toMatch(/proxy-authorization/i);
-  expect(recorder.of("request_finished")[1]).toMatchObject({ caller: "billing", status: 200 });
 });
 
 it("leaves every other path to the operations", async () => {

@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { PassThroughRoute } from "../../../src/model/environment.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { RawConnection } from "../../../testkit/raw-caller.ts";
@@ -68,6 +70,33 @@ export async function startService(serve: RequestListener): Promise<Service> {
       while (open.size > 0) await once(server, "gone");
     },
   };
+}
+
+export const asking = [
+  "Connection: Upgrade",
+  "Upgrade: websocket",
+  "Sec-WebSocket-Key: abc",
+  "Sec-WebSocket-Version: 13",
+];
+export const handshake = `GET /files/live HTTP/1.1\r\nHost: 127.0.0.1\r\n${asking.join("\r\n")}\r\n\r\n`;
+
+/** A caller that has asked to switch to WebSocket, and a service that does, and then what the test says. */
+export async function stageSwitch(talk: (socket: Duplex) => void, options: RouteOptions = {}) {
+  const server = createServer();
+  const sockets: Duplex[] = [];
+  server.on("upgrade", (request, socket) => {
+    sockets.push(socket.on("error", () => {}));
+    const accept = createHash("sha1").update(String(request.headers["sec-websocket-key"])).digest("base64");
+    const head = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade"];
+    socket.write(
+      `${[...head, `Sec-WebSocket-Accept: ${accept}`, `X-Token: ${request.headers.authorization}`].join("\r\n")}\r\n\r\n`,
+    );
+    talk(socket);
+  });
+  const port = await listen(server);
+  const stage = await connectRoute(`http://127.0.0.1:${port}`, options);
+  stage.caller.write(handshake);
+  return { ...stage, sockets };
 }
 
 /** The bytes of a request on a connection that ends with its answer. */

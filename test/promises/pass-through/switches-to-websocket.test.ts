@@ -1,37 +1,11 @@
 /** Proves row 76: a WebSocket passes both ways until either side ends it, and ends on both sides together. */
-import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
-import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { expect, it } from "vitest";
-import { listen } from "../../../testkit/listen.ts";
 import { RawConnection } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { connectRoute, type RouteOptions, rawRequest, stageRoute } from "./stage.ts";
-
-const asking = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: abc", "Sec-WebSocket-Version: 13"];
-const handshake = `GET /files/live HTTP/1.1\r\nHost: 127.0.0.1\r\n${asking.join("\r\n")}\r\n\r\n`;
-
-/** A service that switches, and then does what the test says. */
-async function stageSwitch(talk: (socket: Duplex) => void, options: RouteOptions = {}) {
-  const server = createServer();
-  const sockets: Duplex[] = [];
-  server.on("upgrade", (request, socket) => {
-    sockets.push(socket.on("error", () => {}));
-    const accept = createHash("sha1").update(String(request.headers["sec-websocket-key"])).digest("base64");
-    const head = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade"];
-    socket.write(
-      `${[...head, `Sec-WebSocket-Accept: ${accept}`, `X-Token: ${request.headers.authorization}`].join("\r\n")}\r\n\r\n`,
-    );
-    talk(socket);
-  });
-  const port = await listen(server);
-  const stage = await stageRoute(`http://127.0.0.1:${port}`, options);
-  const caller = await RawConnection.open(stage.port);
-  caller.write(handshake);
-  return { ...stage, caller, sockets };
-}
+import { asking, connectRoute, handshake, rawRequest, stageRoute, stageSwitch } from "./stage.ts";
 
 it("switches, and passes bytes both ways", async () => {
   const { caller, recorder } = await stageSwitch((socket) => socket.write("hello") && socket.pipe(socket));
