@@ -1,31 +1,18 @@
 /** Rows 9, 7: a body beyond limits.bodyBytes is refused and not read on; one that does not come in time is 408. */
-import diagnostics from "node:diagnostics_channel";
-import type { Socket } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { serverSideOf } from "../../../testkit/server-side.ts";
 import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const bodyBytes = 262_144;
 const tooLarge = { status: 413, code: "body_too_large", detail: /262144 bytes \(limits\.bodyBytes\)/ } as const;
-/** What write-reply.ts takes in and drops, so that the sender gets to read the answer. */
+/** What the listener takes in and drops, so that the sender gets to read the answer. */
 const lingerBytes = 1_048_576;
 const oneReadBytes = 65_536;
 const padded = (length: number) => orderText + " ".repeat(length - orderText.length);
-
-/** The server's end of the next connection on this port. */
-function serverSideOf(port: number): Promise<Socket> {
-  return new Promise((resolve) => {
-    const look = (message: unknown) => {
-      const { socket } = message as { socket: Socket };
-      if (socket.localPort === port) resolve(socket);
-    };
-    diagnostics.subscribe("net.server.socket", look);
-    onTestFinished(() => void diagnostics.unsubscribe("net.server.socket", look));
-  });
-}
 
 it("serves a chunked body of exactly the limit, and refuses one byte more", async () => {
   const { url, simulator } = await stageProxy();

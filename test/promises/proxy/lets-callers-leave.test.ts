@@ -5,17 +5,13 @@ import { scrape } from "../../../testkit/exposition.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { letItRead } from "../../../testkit/server-side.ts";
 import { hmacSite, oauthSite, type Stage, stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const reference = "A-1042";
 const more = [`Countersign-Reference: ${reference}`];
 const isOurs = (event: { reference: string | undefined }) => event.reference === reference;
 const finished = ({ recorder }: Stage) => recorder.nth("request_finished", 1, isOurs);
-
-/** Whatever was on its way to the proxy before has been noticed when a whole exchange has come after it. */
-async function letItNotice({ url }: Stage): Promise<void> {
-  expect((await call(url, "", { method: "GET" })).status).toBe(405);
-}
 
 const leaving = [
   ["resets", (connection: RawConnection) => void connection.socket.resetAndDestroy()],
@@ -48,7 +44,7 @@ it.each(leaving)("sends nothing for a caller that %s its connection while a toke
   await whenInFlight(stage, 1);
   await login.whenRequests(1);
   leave(connection);
-  await letItNotice(stage);
+  await letItRead(stage);
   issue();
   expect(await finished(stage)).toMatchObject({
     status: 499,
@@ -62,7 +58,7 @@ it.each(leaving)("sends nothing for a caller that %s its connection while a toke
   const { sum } = await scrape(stage.adminUrl);
   const left = { site: oauthSite, operation: "create_order", status: "499", by: "countersign", outcome: "not_sent" };
   expect(sum("countersign_requests_total", left)).toBe(1);
-  // The one failure is the call of letItNotice.
+  // The one failure is the call of letItRead.
   expect(sum("countersign_failures_total")).toBe(sum("countersign_failures_total", { code: "method_not_allowed" }));
 });
 
@@ -76,7 +72,7 @@ it.each([
   connection.write(rawPost({ more: [...more, ...site] }));
   await hanging.whenPlayed(1);
   await connection.leave();
-  await letItNotice(stage);
+  await letItRead(stage);
   hanging.release();
   expect(await finished(stage)).toMatchObject({
     status: 200,
@@ -114,7 +110,7 @@ it("makes no second attempt after a 401 for a caller that has left", async () =>
   connection.write(rawPost({ more }));
   await hanging.whenPlayed(1);
   await connection.leave();
-  await letItNotice(stage);
+  await letItRead(stage);
   hanging.release();
   expect(await finished(stage)).toMatchObject({
     status: 401,

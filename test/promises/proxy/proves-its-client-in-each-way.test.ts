@@ -156,12 +156,11 @@ describe("an assertion", () => {
   });
 
   it("is made anew for each request", async () => {
-    const [service, login] = [await startService(), await startLogin([500, {}], [500, {}], [200, granted])];
-    const { url } = await startConfiguredProxy(
-      { baseUrl: service.url, token: { url: `${login.url}/token`, ...settings }, sites: one(byKey) },
-      { key: clientKey },
-    );
-    expect((await call(url)).status).toBe(200);
+    const { login } = await ask(settings, byKey, { key: clientKey }, [
+      [500, {}],
+      [500, {}],
+      [200, granted],
+    ]);
     const publicKey = createPublicKey(
       new X509Certificate(clientCertificate).publicKey.export({ type: "spki", format: "pem" }),
     );
@@ -260,28 +259,19 @@ describe("an answer without expires_in", () => {
     { said: "the settings' lifetime", lifetime: "2h", seconds: 7_200 },
     { said: "300 s", lifetime: undefined, seconds: 300 },
   ])("is a token for $said", async ({ lifetime, seconds }) => {
-    const [service, login] = [await startService(), await startLogin([200, withoutLife])];
-    const token = { url: `${login.url}/token`, ...(lifetime === undefined ? {} : { lifetime }) };
-    const { url, recorder } = await startConfiguredProxy({ baseUrl: service.url, token, sites: one(post) }, { secret });
-    expect((await call(url)).status).toBe(200);
-    const [adopted] = recorder.of("token_adopted");
-    expect(adopted).toMatchObject({ lifetimeMs: seconds * 1_000 });
+    const { recorder } = await ask({ lifetime }, post, {}, [[200, withoutLife]]);
+    expect(recorder.of("token_adopted")[0]).toMatchObject({ lifetimeMs: seconds * 1_000 });
   });
 
   it("does not outweigh one that says", async () => {
-    const [service, login] = [await startService(), await startLogin([200, granted])];
-    const token = { url: `${login.url}/token`, lifetime: "2h" };
-    const { url, recorder } = await startConfiguredProxy({ baseUrl: service.url, token, sites: one(post) }, { secret });
-    await call(url);
+    const { recorder } = await ask({ lifetime: "2h" });
     expect(recorder.of("token_adopted")[0]).toMatchObject({ lifetimeMs: 3_600_000 });
   });
 });
 
 it("/status names the token endpoints of sets that have their own", async () => {
-  const [service, login] = [await startService(), await startLogin()];
-  const token = { url: `${login.url}/as/token` };
-  const { statusUrl } = await startConfiguredProxy({ baseUrl: service.url, token, sites: one(post) }, { secret });
+  const { statusUrl, endpoint } = await ask({});
   const { json } = await call(statusUrl, "", { method: "GET", path: "/status" });
-  expect(json.environments[0]).toMatchObject({ name: "sandbox", tokenUrls: [`${login.url}/as/token`] });
+  expect(json.environments[0]).toMatchObject({ name: "sandbox", tokenUrls: [endpoint] });
   expect(json.environments[0]).not.toHaveProperty("authUrl");
 });

@@ -1,11 +1,10 @@
 /** Rows 1, 65, 63, 93: requests of a connection are forwarded one by one in order, and little is read ahead. */
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { call } from "../../../testkit/call.ts";
 import { type RawAnswered, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { letItRead, serverSideOf } from "../../../testkit/server-side.ts";
 import { hmacSite, type Stage, stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const kept = { connection: [] };
@@ -21,11 +20,6 @@ async function openBehindHeld(stage: Stage) {
   connection.write(numbered(0));
   await hanging.whenPlayed(1);
   return { connection, release: hanging.release };
-}
-
-/** Whatever was written before has been read when a whole exchange has come after it. */
-async function letItRead({ url }: Stage): Promise<void> {
-  expect((await call(url, "", { method: "GET" })).status).toBe(405);
 }
 
 it("forwards twelve orders of one connection one by one, in their order, and writes nothing to standard error", async () => {
@@ -210,20 +204,15 @@ describe("behind an order that is not answered yet", () => {
 it("reads a bounded part of what a caller pipelines, and serves all of it", async () => {
   const many = 3_000;
   const stage = await stageProxy();
-  let server: Socket | undefined;
-  const look = (message: unknown) => {
-    const { socket } = message as { socket: Socket };
-    if (socket.localPort === stage.port) server ??= socket;
-  };
-  subscribe("net.server.socket", look);
-  onTestFinished(() => void unsubscribe("net.server.socket", look));
+  const server = serverSideOf(stage.port);
   const { connection, release } = await openBehindHeld(stage);
   const refused = "GET /create_order HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Filler: fills-some-of-the-packet\r\n\r\n";
   connection.write(refused.repeat(many));
   for (let n = 0; n < 5; n++) await letItRead(stage);
   // The one that is served, what may wait behind it, what one more read brings, and one that stays in the socket.
-  expect(server?.bytesRead).toBeGreaterThan(numbered(0).length);
-  expect(server?.bytesRead).toBeLessThanOrEqual(numbered(0).length + 16_384 + 2 * 65_536);
+  const { bytesRead } = await server;
+  expect(bytesRead).toBeGreaterThan(numbered(0).length);
+  expect(bytesRead).toBeLessThanOrEqual(numbered(0).length + 16_384 + 2 * 65_536);
   release();
   connection.write(rawPost());
   const answers = readAnswers(await connection.ended());

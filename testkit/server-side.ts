@@ -1,0 +1,21 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+import { expect, onTestFinished } from "vitest";
+import { call } from "./call.ts";
+
+/** The server's end of the next connection on this port. */
+export function serverSideOf(port: number): Promise<Socket> {
+  return new Promise((resolve) => {
+    const look = (message: unknown) => {
+      const { socket } = message as { socket: Socket };
+      if (socket.localPort === port) resolve(socket);
+    };
+    subscribe("net.server.socket", look);
+    onTestFinished(() => void unsubscribe("net.server.socket", look));
+  });
+}
+
+/** Whatever was written to the proxy before has been read when a whole exchange has come after it. */
+export async function letItRead({ url }: { readonly url: string }): Promise<void> {
+  expect((await call(url, "", { method: "GET" })).status).toBe(405);
+}
