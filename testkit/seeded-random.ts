@@ -19,3 +19,8 @@ export function seededRandom(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** One of several values, by chance. */
+export function pickBy(random: () => number) {
+  return <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
+}

@@ -2,6 +2,8 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { expect, onTestFinished } from "vitest";
 import { call } from "./call.ts";
+import { RawConnection, rawPost } from "./raw-caller.ts";
+import type { Stage } from "./stage.ts";
 
 /** The server's end of the next connection on this port. */
 export function serverSideOf(port: number): Promise<Socket> {
@@ -18,4 +20,13 @@ export function serverSideOf(port: number): Promise<Socket> {
 /** Whatever was written to the proxy before has been read when a whole exchange has come after it. */
 export async function letItRead({ url }: { readonly url: string }): Promise<void> {
   expect((await call(url, "", { method: "GET" })).status).toBe(405);
+}
+
+/** A connection whose first order is at the service, and stays there until it is released. */
+export async function openBehindHeld({ simulator, port }: Pick<Stage, "simulator" | "port">, given = rawPost()) {
+  const hanging = simulator.faults.add({ host: "api", kind: "hang" });
+  const connection = await RawConnection.open(port);
+  connection.write(given);
+  await hanging.whenPlayed(1);
+  return { connection, release: hanging.release };
 }

@@ -22,21 +22,25 @@ async function timed({ url }: Stage, headers: Record<string, string>) {
   return { ...answer, tookMs: performance.now() - startedMs };
 }
 
-function expectAt(tookMs: number, dueMs: number) {
+/** The answer came at this moment, with this problem. */
+function expectAt({ tookMs, json }: Awaited<ReturnType<typeof timed>>, dueMs: number, problem: object) {
   // Node's timers may be a millisecond early.
   expect(tookMs).toBeGreaterThanOrEqual(dueMs - 2);
   expect(tookMs).toBeLessThan(dueMs + toleranceMs);
+  expect(json).toMatchObject(problem);
 }
+
+const unknown = { status: 504, code: "upstream_timeout", outcome: "unknown" };
+const noToken = { status: 503, code: "token_unavailable", outcome: "not_sent" };
 
 describe("504 upstream_timeout, unknown, once a byte was written", () => {
   it("no answer comes by the caller's own deadline", async () => {
     const stage = await stageProxy();
     const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
     const answer = await timed(stage, signed);
-    expectAt(answer.tookMs, deadlineMs);
     expect(answer.status).toBe(504);
     expect(answer.headers).toMatchObject({ "countersign-error": "upstream_timeout", "countersign-outcome": "unknown" });
-    expect(answer.json).toMatchObject({ code: "upstream_timeout", outcome: "unknown", reference: "A-1042" });
+    expectAt(answer, deadlineMs, { ...unknown, reference: "A-1042" });
     expect(answer.json.detail).toContain("The order may exist: look for reference A-1042 before sending it again.");
     expect(hanging.played).toBe(1);
     expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
@@ -47,8 +51,7 @@ describe("504 upstream_timeout, unknown, once a byte was written", () => {
     const stage = await stageProxy({ timeouts: { requestMs: 700, connectMs: 500, tokenMs: 500 } });
     stage.simulator.faults.add({ host: "api", kind: "hang" });
     const answer = await timed(stage, {});
-    expectAt(answer.tookMs, 700);
-    expect(answer.json).toMatchObject({ status: 504, code: "upstream_timeout", outcome: "unknown" });
+    expectAt(answer, 700, unknown);
   });
 
   it("the answer stops after its head", async () => {
@@ -57,8 +60,7 @@ describe("504 upstream_timeout, unknown, once a byte was written", () => {
     });
     const stage = await stageProxy({ baseUrl: upstream.url });
     const answer = await timed(stage, signed);
-    expectAt(answer.tookMs, deadlineMs);
-    expect(answer.json).toMatchObject({ status: 504, code: "upstream_timeout", outcome: "unknown" });
+    expectAt(answer, deadlineMs, unknown);
     expect(upstream.requests).toHaveLength(1);
   });
 
@@ -69,8 +71,7 @@ describe("504 upstream_timeout, unknown, once a byte was written", () => {
     stage.simulator.faults.add({ host: "api", kind: "delay", delayMs: 1 });
     stage.simulator.faults.add({ host: "api", kind: "hang" });
     const answer = await timed(stage, { "Countersign-Timeout-Ms": "2500" });
-    expectAt(answer.tookMs, 2_500);
-    expect(answer.json).toMatchObject({ status: 504, code: "upstream_timeout", outcome: "unknown" });
+    expectAt(answer, 2_500, unknown);
     expect(answer.headers["countersign-attempts"]).toBe("2");
     expect(stage.simulator.counts()).toMatchObject({ apiRequests: 3, tokensIssued: 2 });
   });
@@ -98,8 +99,7 @@ describe("504 upstream_timeout, not_sent, while no connection was ready", () => 
     const upstream = await startRawUpstream();
     const stage = await stageProxy({ baseUrl: upstream.url.replace("http:", "https:"), timeouts: patient });
     const answer = await timed(stage, signed);
-    expectAt(answer.tookMs, deadlineMs);
-    expect(answer.json).toMatchObject({ status: 504, code: "upstream_timeout", outcome: "not_sent" });
+    expectAt(answer, deadlineMs, { ...unknown, outcome: "not_sent" });
     expect(answer.json.detail).toMatch(/Nothing was sent\.$/);
     expect(upstream.connections).toBe(1);
   });
@@ -132,8 +132,7 @@ describe("the wait for a token lies within the deadline", () => {
     const stage = await stageProxy({ timeouts: { requestMs: 15_000, tokenMs: 600 } });
     stage.simulator.faults.add({ host: "login", kind: "hang", times: "until_cleared" });
     const answer = await timed(stage, {});
-    expectAt(answer.tookMs, 600);
-    expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
+    expectAt(answer, 600, noToken);
     expect(answer.headers["retry-after"]).toMatch(/^\d+$/);
     expect(stage.simulator.counts()).toMatchObject({ apiRequests: 0, tokenRequests: 1 });
   });
@@ -142,8 +141,7 @@ describe("the wait for a token lies within the deadline", () => {
     const stage = await stageProxy({ timeouts: patient });
     stage.simulator.faults.add({ host: "login", kind: "hang", times: "until_cleared" });
     const answer = await timed(stage, hurried);
-    expectAt(answer.tookMs, deadlineMs);
-    expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
+    expectAt(answer, deadlineMs, noToken);
     expect(stage.simulator.counts().apiRequests).toBe(0);
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { orderText, RawConnection, type RawPost, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { openBehindHeld } from "../../../testkit/server-side.ts";
 import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const coming = 204_800;
@@ -99,16 +100,14 @@ describe("what follows on a kept-alive connection", () => {
   });
 
   it("cannot overtake its response: what is refused waits for its turn, and what is malformed comes last", async () => {
-    const { port, url, simulator, recorder } = await stageProxy();
-    const hanging = simulator.faults.add({ host: "api", kind: "hang" });
-    const connection = await RawConnection.open(port);
-    connection.write(rawPost({ connection: [] }));
-    await hanging.whenPlayed(1);
+    const stage = await stageProxy();
+    const { url, simulator, recorder } = stage;
+    const { connection, release } = await openBehindHeld(stage, rawPost({ connection: [] }));
     connection.write(rawPost({ connection: [], method: "GET", framing: [], body: "" }));
     connection.write("BLAH blah\r\n\r\n");
     expect((await call(url)).status).toBe(200);
     expect(recorder.of("request_finished").filter(({ status }) => status === 405)).toEqual([]);
-    hanging.release();
+    release();
     const answers = readAnswers(await connection.ended());
     expect(answers.map(({ status, headers }) => [status, headers["connection"]])).toEqual([
       [200, "keep-alive"],

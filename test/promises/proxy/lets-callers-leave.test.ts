@@ -5,7 +5,7 @@ import { scrape } from "../../../testkit/exposition.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { letItRead } from "../../../testkit/server-side.ts";
+import { letItRead, openBehindHeld } from "../../../testkit/server-side.ts";
 import { hmacSite, oauthSite, type Stage, stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const reference = "A-1042";
@@ -67,13 +67,10 @@ it.each([
   ["HMAC", [`Countersign-Site: ${hmacSite}`]],
 ])("lets an order that is out run its course, once, and tells how it ended: %s", async (_, site) => {
   const stage = await stageProxy();
-  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
-  const connection = await RawConnection.open(stage.port);
-  connection.write(rawPost({ more: [...more, ...site] }));
-  await hanging.whenPlayed(1);
+  const { connection, release } = await openBehindHeld(stage, rawPost({ more: [...more, ...site] }));
   await connection.leave();
   await letItRead(stage);
-  hanging.release();
+  release();
   expect(await finished(stage)).toMatchObject({
     status: 200,
     outcome: "answered",
@@ -86,10 +83,8 @@ it.each([
 
 it("tells that the outcome is unknown when no answer comes after the caller has left", async () => {
   const stage = await stageProxy();
-  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
-  const connection = await RawConnection.open(stage.port);
-  connection.write(rawPost({ more: [...more, "Countersign-Timeout-Ms: 500"] }));
-  await hanging.whenPlayed(1);
+  const hurried = rawPost({ more: [...more, "Countersign-Timeout-Ms: 500"] });
+  const { connection } = await openBehindHeld(stage, hurried);
   await connection.leave();
   expect(await finished(stage)).toMatchObject({
     status: 504,
@@ -105,13 +100,10 @@ it("makes no second attempt after a 401 for a caller that has left", async () =>
   const stage = await stageProxy();
   expect((await call(stage.url)).status).toBe(200);
   stage.simulator.revokeAllTokens();
-  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
-  const connection = await RawConnection.open(stage.port);
-  connection.write(rawPost({ more }));
-  await hanging.whenPlayed(1);
+  const { connection, release } = await openBehindHeld(stage, rawPost({ more }));
   await connection.leave();
   await letItRead(stage);
-  hanging.release();
+  release();
   expect(await finished(stage)).toMatchObject({
     status: 401,
     outcome: "answered",

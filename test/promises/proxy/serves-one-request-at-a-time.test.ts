@@ -4,8 +4,8 @@ import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { call } from "../../../testkit/call.ts";
 import { type RawAnswered, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { letItRead, serverSideOf } from "../../../testkit/server-side.ts";
-import { hmacSite, type Stage, stageConnected, stageProxy } from "../../../testkit/stage.ts";
+import { letItRead, openBehindHeld, serverSideOf } from "../../../testkit/server-side.ts";
+import { hmacSite, stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const kept = { connection: [] };
 const connectRequest = "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n";
@@ -13,22 +13,13 @@ const numbered = (n: number) => rawPost({ ...kept, body: JSON.stringify({ site_c
 const customerOf = ({ body }: ApiRequest) => JSON.parse(String(body)).site_customer_identifier;
 const ends = (answers: readonly RawAnswered[]) => answers.map(({ status, headers }) => [status, headers["connection"]]);
 
-/** A connection whose first order is at the service and stays there until it is released. */
-async function openBehindHeld(stage: Stage) {
-  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
-  const connection = await RawConnection.open(stage.port);
-  connection.write(numbered(0));
-  await hanging.whenPlayed(1);
-  return { connection, release: hanging.release };
-}
-
 it("forwards twelve orders of one connection one by one, in their order, and writes nothing to standard error", async () => {
   const warnings: Error[] = [];
   const warn = (warning: Error) => void warnings.push(warning);
   process.on("warning", warn);
   onTestFinished(() => void process.off("warning", warn));
   const stage = await stageProxy();
-  const { connection, release } = await openBehindHeld(stage);
+  const { connection, release } = await openBehindHeld(stage, numbered(0));
   for (let n = 1; n < 12; n++) connection.write(numbered(n));
   // Time enough to forward them all at once.
   for (let n = 0; n < 20; n++) await letItRead(stage);
@@ -125,7 +116,7 @@ describe("behind an order that is not answered yet", () => {
     ["an empty line and an order", `\r\n${rawPost()}`, [[200, "close"]]],
   ])("%s waits for its turn", async (_, tail, expected) => {
     const stage = await stageProxy();
-    const { connection, release } = await openBehindHeld(stage);
+    const { connection, release } = await openBehindHeld(stage, numbered(0));
     connection.write(tail);
     await letItRead(stage);
     expect(await connection.until(/^/)).toBe("");
@@ -147,7 +138,7 @@ describe("behind an order that is not answered yet", () => {
     ["two lengths", rawPost({ framing: ["Content-Length: 1", "Content-Length: 2"] })],
   ])("%s ends the connection after that order's answer", async (_, tail) => {
     const stage = await stageProxy();
-    const { connection, release } = await openBehindHeld(stage);
+    const { connection, release } = await openBehindHeld(stage, numbered(0));
     connection.write(`${tail}${numbered(1)}`);
     await letItRead(stage);
     release();
@@ -157,7 +148,7 @@ describe("behind an order that is not answered yet", () => {
 
   it("a body that breaks fails that request alone", async () => {
     const stage = await stageProxy();
-    const { connection, release } = await openBehindHeld(stage);
+    const { connection, release } = await openBehindHeld(stage, numbered(0));
     connection.write(`${rawPost({ ...kept, framing: ["Transfer-Encoding: chunked"], body: "zz\r\n" })}${numbered(1)}`);
     await letItRead(stage);
     release();
@@ -205,7 +196,7 @@ it("reads a bounded part of what a caller pipelines, and serves all of it", asyn
   const many = 3_000;
   const stage = await stageProxy();
   const server = serverSideOf(stage.port);
-  const { connection, release } = await openBehindHeld(stage);
+  const { connection, release } = await openBehindHeld(stage, numbered(0));
   const refused = "GET /create_order HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Filler: fills-some-of-the-packet\r\n\r\n";
   connection.write(refused.repeat(many));
   for (let n = 0; n < 5; n++) await letItRead(stage);
@@ -223,7 +214,7 @@ it("reads a bounded part of what a caller pipelines, and serves all of it", asyn
 
 it("answers every request that waits when it is stopped, and closes with the last", async () => {
   const stage = await stageProxy();
-  const { connection, release } = await openBehindHeld(stage);
+  const { connection, release } = await openBehindHeld(stage, numbered(0));
   connection.write(`${numbered(1)}${numbered(2)}`);
   await letItRead(stage);
   const stopped = stage.proxy.stop("SIGTERM");
@@ -239,7 +230,7 @@ it("answers every request that waits when it is stopped, and closes with the las
 
 it("serves nothing that waits for a caller that has left, and has its places again", async () => {
   const stage = await stageProxy({ limits: { inFlightPerEnvironment: 2 } });
-  const { connection, release } = await openBehindHeld(stage);
+  const { connection, release } = await openBehindHeld(stage, numbered(0));
   connection.write(`${numbered(1)}${numbered(2)}`);
   await letItRead(stage);
   await connection.leave();

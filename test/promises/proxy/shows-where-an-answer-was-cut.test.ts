@@ -7,7 +7,7 @@ import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { orderToTheEnd } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
+import { drawSeed, pickBy, seededRandom } from "../../../testkit/seeded-random.ts";
 import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
 import { known } from "./caller-over-tls.ts";
 import { payments, stageWithCallers } from "./stage-with-callers.ts";
@@ -179,7 +179,7 @@ describe.each(versions)("over %s", (version) => {
 
 it("shows it at 360 random points, of which the log names each one", async () => {
   const random = seededRandom(drawSeed("cut answers"));
-  const pick = <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
+  const pick = pickBy(random);
   const plans = Array.from({ length: 360 }, () => {
     const framing = pick(["close", "length", "chunks"] as const);
     const how = pick(["a reset with the last bytes", "a reset after them"] as const);
