@@ -287,10 +287,5 @@ function createTlsOpen(to: { readonly host: string; readonly port: number }, tls
 
 /** Made once for all connections: reading the authorities of a whole system blocks for 20 ms and more each time. */
 function createTrust({ ca, cert, key }: Tls): SecureContext {
-  return createSecureContext({
-    minVersion: "TLSv1.2",
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key: key.reveal() }),
-  });
+  return createSecureContext({ minVersion: "TLSv1.2", ca, cert, key: key?.reveal() });
 }
