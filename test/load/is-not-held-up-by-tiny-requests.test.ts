@@ -1,11 +1,11 @@
 /** Row 93: the smallest requests at the highest rate hold up no probe, no other caller and no end of the process. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { setTimeout as wait } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { print } from "../fleet/redis/load.ts";
 import { type Served, startServed } from "./served.ts";
+import { slowestProbeMs } from "./steady-load.ts";
 
 const callers = 100;
 const smallest = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -24,39 +24,18 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Probes until it is told to stop; returns how long the slowest took. */
-function probe({ adminUrl }: Served): () => Promise<number> {
-  let isOver = false;
-  const probing = (async () => {
-    let slowestMs = 0;
-    while (!isOver) {
-      const startedMs = performance.now();
-      expect((await call(adminUrl, "", { method: "GET", path: "/livez" })).status).toBe(200);
-      slowestMs = Math.max(slowestMs, performance.now() - startedMs);
-      await wait(20);
-    }
-    return slowestMs;
-  })();
-  return () => {
-    isOver = true;
-    return probing;
-  };
-}
-
 const settings = { more: `timeouts: { request: ${requestMs}ms }` };
 
 it("answers probes while 100 callers send 64 KiB of them each and leave, and serves nothing of theirs afterwards", async () => {
   const served = await startServed(settings);
-  const probed = probe(served);
   const sockets = await Promise.all(Array.from({ length: callers }, () => open(served.port)));
-  await Promise.all(
-    sockets.map(async (socket) => {
-      await new Promise((written) => socket.write(segment, written));
-      socket.resetAndDestroy();
-    }),
-  );
-  expect((await call(served.url)).status).toBe(200);
-  const slowestMs = await probed();
+  const sendAndLeave = async (socket: Socket) => {
+    await new Promise((written) => socket.write(segment, written));
+    socket.resetAndDestroy();
+  };
+  const sent = Promise.all(sockets.map(sendAndLeave)).then(() => call(served.url));
+  const slowestMs = await slowestProbeMs(served.adminUrl, sent);
+  expect((await sent).status).toBe(200);
   const requests = await countRequests(served);
   print("tiny requests", { slowestMs, requests });
   expect(slowestMs).toBeLessThan(latestProbeMs);
@@ -74,9 +53,10 @@ it("ends within its time while callers go on sending", async () => {
     socket.on("drain", send).resume();
     send();
   }
-  const probed = probe(served);
-  for (let n = 0; n < 10; n++) expect((await call(served.url)).status).toBe(200);
-  const slowestMs = await probed();
+  const orderTenTimes = async () => {
+    for (let n = 0; n < 10; n++) expect((await call(served.url)).status).toBe(200);
+  };
+  const slowestMs = await slowestProbeMs(served.adminUrl, orderTenTimes());
   const startedMs = performance.now();
   const ended = await served.stop();
   const endedMs = performance.now() - startedMs;

@@ -1,5 +1,6 @@
 import type { Agent } from "node:http";
 import { expect } from "vitest";
+import { percentile } from "../../bench/overload/stretch.ts";
 import { call } from "../../testkit/call.ts";
 import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
@@ -68,6 +69,5 @@ export async function p99Of({ url }: Served, agent: Agent, samples: number): Pro
     expect((await call(url, undefined, { agent })).status).toBe(200);
     times.push(performance.now() - sentMs);
   }
-  times.sort((one, other) => one - other);
-  return times[Math.ceil(samples * 0.99) - 1] ?? Number.NaN;
+  return percentile(times, 0.99);
 }

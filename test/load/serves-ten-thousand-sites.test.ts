@@ -9,24 +9,9 @@ import { freePort } from "../../testkit/free-port.ts";
 import { siteAt, writeSiteFolder } from "../../testkit/many-sites.ts";
 import { processorSeconds, residentBytes } from "../../testkit/process-use.ts";
 import { startServe } from "../../testkit/run-program.ts";
+import { slowestProbeMs } from "./steady-load.ts";
 
 const sites = 10_000;
-
-/** Of requests one after another, until this has come. */
-async function longestWaitMs(url: string, end: Promise<unknown>): Promise<number> {
-  let isOver = false;
-  void end.finally(() => {
-    isOver = true;
-  });
-  let longestMs = 0;
-  while (!isOver) {
-    const sinceMs = performance.now();
-    await (await fetch(url)).arrayBuffer();
-    longestMs = Math.max(longestMs, performance.now() - sinceMs);
-  }
-  await end;
-  return longestMs;
-}
 
 it.runIf(process.platform === "linux")(
   "starts, and takes up one file, at little cost",
@@ -43,7 +28,7 @@ it.runIf(process.platform === "linux")(
     const sinceMs = performance.now();
     write(sites - 1, "decimals: [fee]\n");
     const changed = program.line((line) => line.includes('"event":"sites_changed"'));
-    const waitMs = await longestWaitMs(`${program.adminUrl}/livez`, changed);
+    const waitMs = await slowestProbeMs(program.adminUrl, changed, 0);
     const changedMs = performance.now() - sinceMs;
     spent["change"] = processorSeconds(program) - before;
     expect(program.events("sites_changed")).toMatchObject([

@@ -2,74 +2,23 @@
 import { Agent } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect, it, onTestFinished } from "vitest";
+import { percentile } from "../../bench/overload/stretch.ts";
 import { call } from "../../testkit/call.ts";
 import { RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
 import { countRound } from "../../testkit/replays.ts";
 import { print } from "../fleet/redis/load.ts";
-import { type Served, startServed } from "./served.ts";
+import { startServed } from "./served.ts";
+import { load, slowestProbeMs } from "./steady-load.ts";
 
 const inFlight = 4;
 const answerMs = 100;
 /** What the service can do at the most. */
 const mostPerSecond = (inFlight * 1_000) / answerMs;
-const stretchMs = 4_000;
+const lastsMs = 4_000;
 /** Ten times what is promised. */
 const refusedMs = 100;
 const liveMs = 1_000;
 const rounds = 4;
-
-interface Stretch {
-  readonly goodput: number;
-  readonly refusedP99Ms: number;
-  /** Statuses other than 200 and 503, and broken connections. */
-  readonly strange: readonly string[];
-}
-
-/** Orders at a steady pace, however long the answers take. */
-async function load({ url }: Served, perSecond: number, agent: Agent): Promise<Stretch> {
-  const startedMs = performance.now();
-  const refusals: number[] = [];
-  const strange: string[] = [];
-  let served = 0;
-  const send = async () => {
-    const sentMs = performance.now();
-    const answer = await call(url, undefined, { agent }).catch((error: unknown) => String(error));
-    if (typeof answer === "string") strange.push(answer);
-    else if (answer.status === 200) served += 1;
-    else if (answer.status === 503 && answer.headers["countersign-error"] === "overloaded") {
-      if (answer.headers["retry-after"] === undefined) strange.push("503 without Retry-After");
-      refusals.push(performance.now() - sentMs);
-    } else strange.push(`${answer.status} ${answer.text}`);
-  };
-  const all: Promise<void>[] = [];
-  while (performance.now() - startedMs < stretchMs) {
-    const due = Math.floor(((performance.now() - startedMs) * perSecond) / 1_000);
-    while (all.length < due) all.push(send());
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  const elapsedMs = performance.now() - startedMs;
-  const goodput = (served * 1_000) / elapsedMs;
-  await Promise.all(all);
-  refusals.sort((one, other) => one - other);
-  return { goodput, refusedP99Ms: refusals[Math.ceil(refusals.length * 0.99) - 1] ?? 0, strange };
-}
-
-/** The longest that `/livez` took, asked again and again until the work is done. */
-async function watchLiveness({ adminUrl }: Served, work: Promise<unknown>): Promise<number> {
-  let isOver = false;
-  work.finally(() => {
-    isOver = true;
-  });
-  let longestMs = 0;
-  while (!isOver) {
-    const sinceMs = performance.now();
-    const { status } = await call(adminUrl, "", { path: "/livez", method: "GET" });
-    expect(status).toBe(200);
-    longestMs = Math.max(longestMs, performance.now() - sinceMs);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  return longestMs;
-}
 
 /** A stretch in which this very process stood still says nothing about the other one: it is played again. */
 async function undisturbed<Result>(play: () => Promise<Result>): Promise<Result> {
@@ -90,15 +39,16 @@ it("keeps nine tenths of its goodput under twice and ten times what it can serve
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
   // Until code is compiled and connections are made.
-  await load(served, mostPerSecond, agent);
-  const peak = await load(served, mostPerSecond, agent);
+  await load(served.url, { perSecond: mostPerSecond, lastsMs, agent });
+  const peak = await load(served.url, { perSecond: mostPerSecond, lastsMs, agent });
   expect(peak.strange).toEqual([]);
   for (const times of [2, 10]) {
-    const { goodput, refusedP99Ms, strange, longestLiveMs } = await undisturbed(async () => {
-      const loading = load(served, times * mostPerSecond, agent);
-      const longestLiveMs = await watchLiveness(served, loading);
+    const { goodput, strange, longestLiveMs, ...stretch } = await undisturbed(async () => {
+      const loading = load(served.url, { perSecond: times * mostPerSecond, lastsMs, agent });
+      const longestLiveMs = await slowestProbeMs(served.adminUrl, loading, 50);
       return { ...(await loading), longestLiveMs };
     });
+    const refusedP99Ms = percentile(stretch.refusedMs, 0.99);
     print(`at ${times} times the load`, { peak: peak.goodput, goodput, refusedP99Ms, longestLiveMs });
     expect(strange).toEqual([]);
     expect(goodput).toBeGreaterThanOrEqual(0.9 * peak.goodput);

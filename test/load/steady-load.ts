@@ -1,0 +1,73 @@
+import type { Agent } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect } from "vitest";
+import { type Called, call } from "../../testkit/call.ts";
+
+/** What came of a stretch of load. */
+export interface Stretch {
+  readonly served: number;
+  /** Orders served each second, while it lasted. */
+  readonly goodput: number;
+  /** How long each refusal took. */
+  readonly refusedMs: readonly number[];
+  /** Whatever is neither an order nor a refusal, in words. */
+  readonly strange: readonly string[];
+}
+
+export interface LoadOptions {
+  readonly perSecond: number;
+  readonly lastsMs: number;
+  readonly agent?: Agent;
+  /** Default: a small order. */
+  readonly bodyOf?: () => Buffer | undefined;
+}
+
+/** Orders at a steady pace, however long the answers take. Resolves when all have been answered. */
+export async function load(url: string, { perSecond, lastsMs, bodyOf, agent }: LoadOptions): Promise<Stretch> {
+  const startedMs = performance.now();
+  const refusedMs: number[] = [];
+  const strange: string[] = [];
+  let served = 0;
+  const send = async () => {
+    const sentMs = performance.now();
+    const body = bodyOf?.();
+    const answer = await call(url, body, { agent }).catch((error: unknown) => String(error));
+    if (typeof answer === "string") strange.push(`a body of ${body?.length} bytes: ${answer}`);
+    else if (answer.status === 200) served += 1;
+    else if (isRefusal(answer)) refusedMs.push(performance.now() - sentMs);
+    else strange.push(`a body of ${body?.length} bytes: ${answer.status} ${answer.text}`);
+  };
+  const all: Promise<void>[] = [];
+  while (performance.now() - startedMs < lastsMs) {
+    const due = Math.floor(((performance.now() - startedMs) * perSecond) / 1_000);
+    while (all.length < due) all.push(send());
+    await wait(5);
+  }
+  const goodput = (served * 1_000) / (performance.now() - startedMs);
+  await Promise.all(all);
+  return { served, goodput, refusedMs, strange };
+}
+
+/** 503 `overloaded`, which says that nothing was sent, and when to come back. */
+function isRefusal({ status, headers, json }: Called): boolean {
+  const isOverload = status === 503 && json?.code === "overloaded" && json.outcome === "not_sent";
+  return isOverload && headers["retry-after"] !== undefined;
+}
+
+/** How long the slowest probe took, of those that are sent one after another until this has come. Each must be green. */
+export async function slowestProbeMs(adminUrl: string, until: Promise<unknown>, pauseMs = 20): Promise<number> {
+  let isOver = false;
+  const stop = () => {
+    isOver = true;
+  };
+  until.then(stop, stop);
+  let slowestMs = 0;
+  while (!isOver) {
+    const sinceMs = performance.now();
+    expect((await call(adminUrl, "", { method: "GET", path: "/livez" })).status).toBe(200);
+    slowestMs = Math.max(slowestMs, performance.now() - sinceMs);
+    await wait(pauseMs);
+  }
+  await until;
+  return slowestMs;
+}
