@@ -1,7 +1,11 @@
-/** Row 7: no connection waits for ever: a head has 10 s, the next request and a reader 75 s. */
+/**
+ * Rows 7, 44: no connection waits for ever: a head has 10 s, the next request and a reader 75 s. One that is being closed takes no
+ * request any more: its caller would never see the answer.
+ */
 import { once } from "node:events";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { expect, it } from "vitest";
+import { systemClock } from "../../../src/model/clock.ts";
 import type { StreamingRequest } from "../../../src/pass-through/messages.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
@@ -91,4 +95,23 @@ it("cuts off a caller that does not read its refusal, though it has sent the res
   expect(listener.open).toBe(1);
   clock.push(76_000);
   await expect.poll(() => listener.open).toBe(0);
+});
+
+it("serves no request that comes while its connection is being closed", async () => {
+  const served: string[] = [];
+  const handler = {
+    handle: async ({ target }: { readonly target: string }) => void served.push(target),
+    refuse: async () => {},
+  };
+  const { server, port, listener } = await openListener({ handler });
+  const accepted = once(server, "connection");
+  const idle = await RawConnection.open(port);
+  await accepted;
+  // Another connection and the request are there in the same turn of the loop, the connection first.
+  server.once("connection", () => listener.closeIdle(systemClock.nowMs()));
+  const another = connect(port, "127.0.0.1");
+  process.nextTick(() => idle.write(rawPost()));
+  expect(await idle.ended()).toBe("");
+  another.destroy();
+  expect(served).toEqual([]);
 });
