@@ -1,4 +1,5 @@
 /** Row 92: a connection keeps a small multiple of what its caller has written, charged to the budget. */
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
@@ -158,20 +159,14 @@ it.skipIf(process.platform !== "linux")(
     for (const [name, held] of Object.entries(heldStates)) {
       const count = held.pieceBytes === undefined ? crowd : held.connections;
       let opened = 0;
-      let end = () => {};
-      const over = new Promise<void>((resolve) => {
-        end = resolve;
-      });
-      let isOver = false;
-      void over.then(() => {
-        isOver = true;
-      });
+      const over = new AbortController();
+      const ended = once(over.signal, "abort");
       const keepHolding = async (number: number) => {
-        for (let round = 0; !isOver; round++) {
+        for (let round = 0; !over.signal.aborted; round++) {
           const socket = await hold(portOf(held), held, number);
           if (round === 0) opened += 1;
-          if (round === 0 && opened === count) setTimeout(end, crowdMs);
-          await Promise.race([new Promise((resolve) => socket.once("close", resolve)), over]);
+          if (round === 0 && opened === count) setTimeout(() => over.abort(), crowdMs);
+          await Promise.race([new Promise((resolve) => socket.once("close", resolve)), ended]);
           socket.resetAndDestroy();
         }
       };
@@ -185,7 +180,7 @@ it.skipIf(process.platform !== "linux")(
             (error: Error) => error.message,
           ),
         );
-      while (!isOver) {
+      while (!over.signal.aborted) {
         asked.push(note());
         await wait(1_000 / goodPerSecond);
       }

@@ -1,4 +1,5 @@
 /** Row 69: slow bodies take no place and little memory, however many one caller sends, again and again; the others are served as ever. */
+import { once } from "node:events";
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { RawConnection, rawPost } from "../../testkit/raw-caller.ts";
@@ -21,27 +22,23 @@ it("serves every order while 256 slow bodies come again and again", async () => 
   await p99Of(served, agent, samples);
   const before = await p99Of(served, agent, samples);
 
-  let isOver = false;
+  const over = new AbortController();
+  const ended = once(over.signal, "abort").then(() => "over");
   const refusals = new Set<string>();
   const begun = rawPost({ framing: [`Content-Length: ${slowBytes}`], body: "{" });
   const keepSending = async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const connection = await RawConnection.open(served.port);
-      const text = await Promise.race([connection.write(begun).ended(), over]);
+      const text = await Promise.race([connection.write(begun).ended(), ended]);
       refusals.add(/^HTTP\/1\.1 (\d+)[\s\S]*"outcome":"not_sent"/.exec(text)?.[1] ?? text);
       await connection.leave();
     }
   };
-  let end = () => {};
-  const over = new Promise<string>((resolve) => {
-    end = () => resolve("over");
-  });
   const slow = Promise.all(Array.from({ length: slowCallers }, keepSending));
   const during = await p99Of(served, agent, samples);
   const more = await p99Of(served, agent, samples);
   print("p99 in ms", { before, during, more });
-  isOver = true;
-  end();
+  over.abort();
   await slow;
   expect(Math.max(during, more)).toBeLessThan(p99Growth * before + slackMs);
   // Those that gave way were told so; nothing of theirs was sent.
