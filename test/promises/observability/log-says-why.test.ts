@@ -88,8 +88,8 @@ it("says that the authorization server reset the connection", async () => {
 
 /** What the log says where the authorization server answers so. */
 async function tokenLine(status: number, body: unknown) {
-  const answer = rawAnswer(status, typeof body === "string" ? body : JSON.stringify(body));
-  const login = await startRawUpstream({ answer });
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const login = await startRawUpstream({ answer: rawAnswer(status, Buffer.from(text).toString("latin1")) });
   const { url, recorder } = await stageProxy({ authUrl: login.url, oneSet: true });
   await call(url, order, { headers: { "Countersign-Timeout-Ms": "1000" } });
   await recorder.nth("request_finished", 1);
