@@ -111,6 +111,7 @@ describe("plain YAML", () => {
     ["__proto__", 'a: { "__proto__": 1 }\n'],
     ["a block text", "a: |\n  b\n"],
     ["two documents", "a: 1\n---\nb: 2\n"],
+    ["three hyphens behind blanks, which begin no document", "a:\n  ---\n"],
     ["an infinite number", "a: 1e400\n"],
     ["nothing", "# nothing\n"],
     ["a fault", "a: [\n"],
