@@ -25,7 +25,14 @@ process.on("exit", () => {
   endCompiler();
   removeUnfinished();
 });
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(1));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  process.on(signal, () => {
+    if (compiling === undefined) process.exit(1);
+    // Until its end it writes.
+    compiling.once("close", () => process.exit(1));
+    endCompiler();
+  });
+}
 
 const compiler = locateCompiler();
 // Of a build that was killed and had the same process id, as in a container.
