@@ -3,7 +3,7 @@ import { ProxyError } from "../model/errors.ts";
 import type { CallerRequest } from "../proxy/messages.ts";
 import { readParameters, refuseName, refuseParameter, showName, tooMany } from "../proxy/parameters.ts";
 import { isUtf8Type } from "../proxy/request-head.ts";
-import { allowedName } from "../signing/parameter-rules.ts";
+import { allowedName } from "../signing/signature.ts";
 
 /** How the service sends a callback's parameters. */
 export type CallbackForm = "json" | "form" | "query";

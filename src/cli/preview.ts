@@ -12,7 +12,7 @@ import { Secret } from "../model/secret.ts";
 import type { TokenSource } from "../oauth/token.ts";
 import type { Answer, UpstreamRequest } from "../proxy/messages.ts";
 import { readParameters } from "../proxy/parameters.ts";
-import { stringToSign } from "../signing/hmac.ts";
+import { stringToSign } from "../signing/signature.ts";
 import { configOption, exitCodes, usageFailure } from "./command.ts";
 import { readStandardInput } from "./input.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";

@@ -3,7 +3,6 @@ import { dropNewline } from "../config/rules/load-context.ts";
 import { ProxyError } from "../model/errors.ts";
 import { Secret } from "../model/secret.ts";
 import { readParameters } from "../proxy/parameters.ts";
-import { sign, stringToSign, verify } from "../signing/hmac.ts";
 import {
   defaultExempt,
   exemptNames,
@@ -11,7 +10,10 @@ import {
   isDecimal,
   type NamedValue,
   requiredNames,
-} from "../signing/parameter-rules.ts";
+  sign,
+  stringToSign,
+  verify,
+} from "../signing/signature.ts";
 import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
 import { readOrRefuse, readStandardInput } from "./input.ts";
 import { print, printJson } from "./terminal.ts";

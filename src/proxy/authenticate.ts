@@ -2,8 +2,7 @@ import type { SigningKey, Site } from "../model/environment.ts";
 import type { CallerSignatureResult, Report } from "../model/events.ts";
 import type { Secret } from "../model/secret.ts";
 import type { Token } from "../oauth/token.ts";
-import { findSigner, isSigned, sign, stringToSign } from "../signing/hmac.ts";
-import { findForbiddenCharacter } from "../signing/parameter-rules.ts";
+import { findForbiddenCharacter, findSigner, isSigned, sign, stringToSign } from "../signing/signature.ts";
 import type { PreparedRequest, SentParameter, UpstreamRequest } from "./messages.ts";
 import { type Parameters, refuseParameter, showName } from "./parameters.ts";
 

@@ -1,7 +1,7 @@
 import { ProxyError } from "../model/errors.ts";
 import { type Report, type TokenOutage, tokenOutages } from "../model/events.ts";
 import type { TokenSource } from "../oauth/token.ts";
-import { findForbiddenCharacter } from "../signing/parameter-rules.ts";
+import { findForbiddenCharacter } from "../signing/signature.ts";
 import { checkCharacters } from "./authenticate.ts";
 import type { RequestContext } from "./context.ts";
 import { put } from "./enrich.ts";

@@ -1,7 +1,7 @@
 import { connectionOptions, type HeaderLines, hopByHop, nameAmong } from "../http/headers.ts";
 import type { Environment, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { expandNumber, isDecimal, toTwoDigits } from "../signing/parameter-rules.ts";
+import { expandNumber, isDecimal, toTwoDigits } from "../signing/signature.ts";
 import type { PreparedRequest, Route, SentParameter } from "./messages.ts";
 import { type Parameter, type Parameters, refuseParameter, showName } from "./parameters.ts";
 

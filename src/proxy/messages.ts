@@ -2,7 +2,7 @@ import type { HeaderLines } from "../http/headers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
 import type { ProxyError } from "../model/errors.ts";
 import type { RequestFinished } from "../model/events.ts";
-import type { NamedValue } from "../signing/parameter-rules.ts";
+import type { NamedValue } from "../signing/signature.ts";
 import type { CallerRegistry } from "./caller-registry.ts";
 
 /** What a request arrived on. */

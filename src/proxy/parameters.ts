@@ -1,5 +1,5 @@
 import { type FailureCode, ProxyError } from "../model/errors.ts";
-import { allowedName } from "../signing/parameter-rules.ts";
+import { allowedName } from "../signing/signature.ts";
 import { FlatJson, kindInWords, type Member } from "./flat-json.ts";
 
 /** A value as the caller gave it. */

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
-import { sign, stringToSign, verify } from "../../src/signing/hmac.ts";
-import { allowedName } from "../../src/signing/parameter-rules.ts";
+import { allowedName, sign, stringToSign, verify } from "../../src/signing/signature.ts";
 
 const exempt = new Set(["format", "signature", "call"]);
 const none = new Set<string>();

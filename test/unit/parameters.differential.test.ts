@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FailureCode, ProxyError } from "../../src/model/errors.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
-import { expandNumber } from "../../src/signing/parameter-rules.ts";
+import { expandNumber } from "../../src/signing/signature.ts";
 import { malformedTexts } from "./corpus/malformed-json.ts";
 
 /** fast-check prints the seed and the shrunk document when a property fails. */

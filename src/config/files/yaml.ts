@@ -71,7 +71,8 @@ function countKeys(value: unknown): number {
  * What two readers might understand differently, in a text with a line break before it: other characters than ASCII, tabs,
  * anchors, aliases, tags, block texts, directives, keys after `?`, numbers near infinity, several documents, long lines.
  */
-const unusual = /[^\n\x20-\x7e]|[\n [{,](?:[&*!|>%@`?]|[-+.\d]+[eE]\+?\d\d|[-+.\d]{200})|\n(?: *(?:---|\.\.\.)|.{1000})/;
+const unusual =
+  /[^\n\x20-\x7e]|[\n [{,](?:[&*!|>%@`?]|[-+.\d]+[eE]\+?\d\d|[-+.\d]{200})|\n(?: *(?:---|\.\.\.)|.{1000})/;
 
 /** Only texts are keys: of others, such as `null` or a list, each reader makes a text of its own. */
 const plainSchema = CORE_SCHEMA.withTags({

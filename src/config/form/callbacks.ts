@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defaultExempt } from "../../signing/parameter-rules.ts";
+import { defaultExempt } from "../../signing/signature.ts";
 import {
   bind,
   duration,

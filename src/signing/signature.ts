@@ -1,0 +1,163 @@
+/** How parameters are written and signed (spec 5.2). */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { SigningKey } from "../model/environment.ts";
+import type { Secret } from "../model/secret.ts";
+
+/** A parameter as it is signed and sent: its value is a string (spec 2.1). */
+export interface NamedValue {
+  readonly name: string;
+  readonly value: string;
+}
+
+/**
+ * The order in which parameters are signed (spec 5.2 step 3): by code units, which are bytes here, since names are ASCII.
+ * Never `localeCompare`: its order is a language's, with `a` before `B`. `<` would be as right, and slow for names that
+ * are slices of a body.
+ */
+export function compareNames({ name: one }: NamedValue, { name: other }: NamedValue): number {
+  const shorter = Math.min(one.length, other.length);
+  for (let at = 0; at < shorter; at += 1) {
+    const difference = one.charCodeAt(at) - other.charCodeAt(at);
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
+}
+
+/** Must be there and signed (spec 5.2 step 2). */
+export const requiredNames = ["version", "site_identifier", "timestamp"] as const;
+
+/** Not signed unless a site says otherwise (spec 5.2 step 1). */
+export const defaultExempt = ["format", "signature", "call"] as const;
+
+/** The names that are not signed; `signature` is one whatever is said: it cannot sign itself. */
+export function exemptNames(names: Iterable<string>): ReadonlySet<string> {
+  return new Set([...names, "signature"]);
+}
+
+/**
+ * Whether the value is an amount, with two digits after the point (spec 5.2 rule 2).
+ * @param more names beside `*_amount`
+ */
+export function isDecimal(name: string, more: ReadonlySet<string>): boolean {
+  return name.endsWith("_amount") || more.has(name);
+}
+
+/**
+ * What a parameter may be called. The string to sign is not injective (`{foo:"bar1"}` and `{foobar:"1"}` sign alike,
+ * spec 5.2 step 4), so odd names are not let near it. The specification limits no length (spec 8).
+ */
+export const allowedName = /^[A-Za-z0-9_.-]{1,256}$/;
+
+const forbidden = /[^A-Za-z0-9._-]/;
+
+/**
+ * Finds the first signed value with a character other than letters, digits, hyphen, underscore and period (spec 5.2 rule
+ * 3; ASCII, an empty value is fine). Apart from the signer on purpose: clients of this service that are in use sign
+ * spaces and e-mail addresses, so whether this matters is for the caller to decide.
+ * @param exempt names that are not signed
+ * @returns whose value it is in, and where, counted in characters from 1
+ */
+export function findForbiddenCharacter(
+  parameters: readonly NamedValue[],
+  exempt: ReadonlySet<string>,
+): { readonly name: string; readonly position: number } | undefined {
+  for (const { name, value } of parameters) {
+    const index = exempt.has(name) ? -1 : value.search(forbidden);
+    if (index >= 0) return { name, position: index + 1 };
+  }
+  return undefined;
+}
+
+const mostDigits = 64;
+
+/** Whole, fraction and exponent of a number (RFC 8259 section 6). */
+const number = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+/** Stays as it is: no exponent, no minus that a zero might lose, at most 64 digits. */
+const writtenOut = /^(?:0|[1-9]\d{0,31})(?:\.\d{1,32})?$/;
+const decimal = /^(-?(?:0|[1-9]\d*))(?:\.(\d+))?$/;
+
+/**
+ * Writes a JSON number without its exponent, exactly and on text alone: every digit of the fraction stays, so `1.50e1`
+ * is `15.0` and `1.0` is `1.0`. Leading zeros go, and so does the minus of a zero. The length is decided before anything
+ * is built: 1e999999999 costs nothing.
+ * @returns undefined when the result would have more than 64 digits, or the text is not a JSON number
+ */
+export function expandNumber(text: string): string | undefined {
+  if (writtenOut.test(text)) return text;
+  const parts = number.exec(text);
+  if (parts === null) return undefined;
+  const [, minus = "", whole = "", fraction = "", exponent = "0"] = parts;
+  const digits = whole + fraction;
+  const point = whole.length + Number(exponent); // ±Infinity for an exponent of hundreds of digits
+  const significant = digits.replace(/^0+/, "");
+  const isZero = significant === "";
+  const wholeLength = isZero ? 1 : Math.max(1, point - (digits.length - significant.length));
+  const fractionLength = Math.max(0, digits.length - point);
+  if (wholeLength + fractionLength > mostDigits) return undefined;
+  const padded = isZero ? "" : significant + "0".repeat(Math.max(0, point - digits.length));
+  const result = putPoint(padded.padStart(fractionLength + 1, "0"), fractionLength);
+  return isZero ? result : minus + result;
+}
+
+function putPoint(digits: string, fractionLength: number): string {
+  if (fractionLength === 0) return digits;
+  return `${digits.slice(0, -fractionLength)}.${digits.slice(-fractionLength)}`;
+}
+
+/**
+ * Writes a plain decimal with exactly two digits after the point (spec 5.2 rule 2). Missing digits are filled with
+ * zeros and further zeros are dropped; nothing is ever rounded. A minus stays as it is written.
+ * @returns undefined when a third digit counts, or the text is not `-?(0|[1-9]\d*)(\.\d+)?`
+ */
+export function toTwoDigits(text: string): string | undefined {
+  const [, whole, fraction = ""] = decimal.exec(text) ?? [];
+  if (whole === undefined || /[1-9]/.test(fraction.slice(2))) return undefined;
+  return `${whole}.${fraction.slice(0, 2).padEnd(2, "0")}`;
+}
+
+/**
+ * The string to sign (spec 5.2 steps 1, 3 and 4): parameters sorted by name, each name followed by its value, nothing
+ * between. It signs what it is given; which names and values are allowed is checked elsewhere.
+ * @param exempt names that are not signed
+ */
+export function stringToSign(parameters: readonly NamedValue[], exempt: ReadonlySet<string>): string {
+  const signed = parameters.filter(({ name }) => !exempt.has(name));
+  signed.sort(compareNames);
+  let text = "";
+  for (const { name, value } of signed) text += name + value;
+  return text;
+}
+
+/** HMAC-SHA256 over the UTF-8 bytes, in 64 lowercase hexadecimal digits (spec 5.2 steps 5 and 6). */
+export function sign(text: string, secret: Secret): string {
+  return createHmac("sha256", secret.key).update(text, "utf8").digest("hex");
+}
+
+/** Whether this is exactly the text's signature. Compares in constant time. */
+export function verify(text: string, secret: Secret, signature: string): boolean {
+  const expected = Buffer.from(sign(text, secret), "utf8");
+  const given = Buffer.from(signature, "utf8");
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** What must be there before a signature can be checked (spec 5.2 step 2). */
+const needed = [...requiredNames, "signature"] as const;
+
+/** Whether all that a signature is checked by is there, and not empty. */
+export function isSigned(parameters: ReadonlyMap<string, string>): boolean {
+  return needed.every((name) => (parameters.get(name) ?? "") !== "");
+}
+
+/**
+ * Of these keys the one whose signature the parameters have (spec 5.2), compared in constant time.
+ * @param exempt names that are not signed; always holds `signature`
+ */
+export function findSigner(
+  parameters: ReadonlyMap<string, string>,
+  keys: readonly SigningKey[],
+  exempt: ReadonlySet<string>,
+): SigningKey | undefined {
+  const named = Array.from(parameters, ([name, value]) => ({ name, value }));
+  const text = stringToSign(named, exempt);
+  return keys.find(({ secret }) => verify(text, secret, parameters.get("signature") ?? ""));
+}
