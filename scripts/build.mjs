@@ -50,7 +50,7 @@ async function makeDist(fresh) {
   await compile(fresh);
   // The same command of the modules that are compiled here, which tests change one by one.
   renameSync(join(fresh, "main.js"), join(fresh, "unbundled.js"));
-  await bundle(["src/main.ts"], fresh, [["src/cli/serve-program.ts", "src/cli/bundled-serve.ts"]]);
+  await bundle(["src/main.ts"], fresh, "src/cli/serve-program.ts");
 }
 
 async function makeSimulator(fresh) {

@@ -5,41 +5,46 @@ import { basename, join, resolve } from "node:path";
 import { build } from "esbuild";
 
 /**
- * Bundles a program. A command's code stays in files of its own, which no other command loads.
+ * Bundles a program. What esbuild would share among its commands becomes a file for each group of them that shares it, so what
+ * starts most is a program of its own.
  * @param entries files of the program; the one called main is its command
- * @param replaced files, each with the one that the bundle has in its place
+ * @param alone a file that one of them imports dynamically, which is bundled apart
  */
-export async function bundle(entries, folder, replaced = []) {
-  const metafiles = [await bundleModules(entries, folder, replaced)];
-  // What starts most is one script, for which V8 can keep what it compiles.
-  for (const [file] of replaced) metafiles.push(await bundleScript(file, join(folder, "bundled")));
+export async function bundle(entries, folder, alone) {
+  const metafiles = [await bundleModules(entries, folder, alone)];
+  if (alone !== undefined) metafiles.push(await bundleModules({ [nameOf(alone)]: alone }, folder));
   chmodSync(join(folder, "main.js"), 0o755);
   const inputs = Object.assign({}, ...metafiles.map((metafile) => metafile.inputs));
   const licences = packagesOf(inputs).map((name) => `${name}\n\n${licenceOf(name)}`);
   writeFileSync(join(folder, "third-party-licenses.txt"), licences.join(`\n${"-".repeat(80)}\n\n`));
 }
 
-function bundleModules(entryPoints, outdir, replaced) {
+/** Where a file that is bundled apart lies. */
+function nameOf(file) {
+  return `bundled/${basename(file, ".ts")}`;
+}
+
+function bundleModules(entryPoints, outdir, alone) {
   return bundleAs({
     entryPoints,
     outdir,
     chunkNames: "bundled/[name]-[hash]",
+    // A command's code stays in files of its own, which no other command loads.
     splitting: true,
     format: "esm",
     // Packages of the old module system ask for Node's own modules so.
     banner: {
       js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
     },
-    plugins: [...plugins, { name: "replaced", setup: (build) => replace(build, replaced) }],
+    plugins: [...plugins, { name: "alone", setup: (build) => alone !== undefined && keepApart(build, alone) }],
   });
 }
 
-/** The script is a function, which is called with `require` and the module that it fills. */
-function bundleScript(file, outdir) {
+/** Makes one script of a file: a function, which is called with `require` and the module that it fills. */
+export function bundleScript(file, outfile) {
   return bundleAs({
     entryPoints: [file],
-    outdir,
-    outExtension: { ".js": ".cjs" },
+    outfile,
     format: "cjs",
     banner: { js: "(function (require, module) {" },
     footer: { js: "})" },
@@ -77,10 +82,9 @@ function escapeNonAscii(file) {
   writeFileSync(file, text.replace(/\P{ASCII}+/gu, escapeEach));
 }
 
-function replace({ onResolve }, replaced) {
-  for (const [file, other] of replaced) {
-    onResolve({ filter: new RegExp(`/${basename(file)}$`) }, () => ({ path: resolve(other) }));
-  }
+function keepApart({ onResolve }, alone) {
+  const path = `./${nameOf(alone)}.js`;
+  onResolve({ filter: new RegExp(`/${basename(alone)}$`) }, () => ({ path, external: true }));
 }
 
 /** The names of the packages that are in a bundle. */

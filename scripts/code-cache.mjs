@@ -1,4 +1,4 @@
-// Usage: code-cache.mjs DIST. Writes what V8 compiles at a start of `serve` beside its bundle, which loads it from there.
+// Usage: code-cache.mjs DIST. Makes one script of the program of `serve`, and writes beside it what V8 compiles of it at a start.
 // The program runs in one thread and with a fixed seed, so that the same inputs make the same bytes.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,8 +13,13 @@ import { Script } from "node:vm";
 
 const [dist, config] = process.argv.slice(2);
 const file = join(dist, "bundled/serve-program.cjs");
-if (config === undefined) await startAndStop();
-else await record();
+if (config === undefined) {
+  const { bundleScript } = await import("./bundle.mjs");
+  await bundleScript("src/cli/serve-program.ts", file);
+  await startAndStop();
+} else {
+  await record();
+}
 
 /** Starts the program in a process of its own, and ends it once it has started. */
 async function startAndStop() {
