@@ -12,10 +12,10 @@ import v8 from "node:v8";
 import { Script } from "node:vm";
 
 const [dist, config] = process.argv.slice(2);
-const file = join(dist, "bundled/serve-program.cjs");
+const file = join(dist, "bundled/serve-script.cjs");
 if (config === undefined) {
   const { bundleScript } = await import("./bundle.mjs");
-  await bundleScript("src/cli/serve-program.ts", file);
+  await bundleScript("src/cli/serve-script.ts", file);
   await startAndStop();
 } else {
   await record();

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
 import type * as serveProgram from "./serve-program.ts";
 
-const file = fileURLToPath(new URL("bundled/serve-program.cjs", import.meta.url));
+const file = fileURLToPath(new URL("bundled/serve-script.cjs", import.meta.url));
 
 /**
  * In the image the program of `serve` is one script, and what V8 compiles of it at a start stands beside it: that takes 40 % off

@@ -13,7 +13,7 @@ const other = "9.9.9";
 /** The built command with compiled code, and a way to start it, which says the version that has started. */
 function stage() {
   const main = bundle();
-  const program = join(dirname(main), "bundled/serve-program.cjs");
+  const program = join(dirname(main), "bundled/serve-script.cjs");
   const folder = new ConfigWriter("compiled");
   onTestFinished(() => folder.remove());
   folder.write("key", "0123456789abcdef0123456789abcdef");
