@@ -137,7 +137,9 @@ const control = createServer((socket) => {
     rest = lines.pop();
     for (const line of lines) {
       const order = JSON.parse(line);
-      socket.write(`${JSON.stringify({ answer: orders[order.order](order) ?? null })}\n`);
+      const answer = orders[order.order](order) ?? null;
+      // What has fired comes in the next turn, and its end with it: on a busy machine the order may come in between.
+      setImmediate(() => socket.write(`${JSON.stringify({ answer })}\n`));
     }
   });
 })
