@@ -29,7 +29,8 @@ async function startAndStop() {
   writeFileSync(key, "0123456789abcdef0123456789abcdef", { mode: 0o600 });
   writeFileSync(path, JSON.stringify(configWith(key)));
   const options = ["--predictable", "--random-seed=1", fileURLToPath(import.meta.url), dist, path];
-  const child = spawn(process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] });
+  const limits = { timeout: 60_000, killSignal: "SIGKILL" };
+  const child = spawn(process.execPath, options, { stdio: ["ignore", "pipe", "inherit"], ...limits });
   const closed = once(child, "close");
   for await (const line of createInterface({ input: child.stdout })) {
     if (JSON.parse(line).event === "started") child.kill("SIGTERM");

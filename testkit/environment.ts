@@ -1,9 +1,7 @@
 import type { Config } from "../src/config/config.ts";
-import type { Environment, Site, Tls } from "../src/model/environment.ts";
+import type { Environment, Site } from "../src/model/environment.ts";
 import { addressOf } from "./address.ts";
-
-/** Trust as the machine has it, and no certificate to show. */
-export const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
+import { noTls } from "./certificates.ts";
 
 /** A site with the defaults of the configuration. */
 export function siteOf(identifier: string, more: Partial<Site> = {}): Site {

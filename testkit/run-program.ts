@@ -112,7 +112,7 @@ export async function runToEnd(...given: Parameters<typeof startProgram>): Promi
 
 /** Runs a program to its end while nothing else of this process goes on. */
 export function runSync(command: string, args: readonly string[], options: SpawnSyncOptions = {}): Ended {
-  const given = { ...options, encoding: "utf8", maxBuffer: 2 ** 26 } as const;
+  const given = { ...options, encoding: "utf8", maxBuffer: 1e8 } as const;
   const { status, signal, stdout, stderr } = spawnSync(command, args, given);
   return { exitCode: status ?? signal ?? "", stdout, stderr };
 }
@@ -124,9 +124,7 @@ export function runCommand(args: readonly string[], env = plainEnvironment()): P
 
 /** Runs the built command to its end, with this on its standard input. What it prints is not searched: it may be a signature. */
 export function runWithInput(input: string, args: readonly string[], env = plainEnvironment()): Ended {
-  const options = { input, encoding: "utf8", maxBuffer: 1e8, env } as const;
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["dist/main.js", ...args], options);
-  return { exitCode: status ?? "a signal", stdout, stderr };
+  return runSync(process.execPath, ["dist/main.js", ...args], { input, env });
 }
 
 /** The command serving by this configuration, once it listens, with the addresses of its admin and status servers. */

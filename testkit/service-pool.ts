@@ -5,6 +5,7 @@ import type { Tls } from "../src/model/environment.ts";
 import { ProxyError } from "../src/model/errors.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../src/proxy/messages.ts";
 import { addressOf } from "./address.ts";
+import { noTls } from "./certificates.ts";
 import { ShiftedClock } from "./shifted-clock.ts";
 
 export interface PoolOptions {
@@ -14,15 +15,14 @@ export interface PoolOptions {
   readonly tls?: Tls;
 }
 
-export interface AttemptOptions extends Partial<Omit<UpstreamRequest, "environment">> {
+export interface AttemptOptions extends Partial<UpstreamRequest> {
   readonly timeoutMs?: number;
   readonly onConnected?: () => void;
 }
 
 /** A pool of connections to a service, and what came of each request: `200 {}`, or `upstream_reset unknown ECONNRESET`. */
 export function openServicePool(url: string, options: PoolOptions = {}) {
-  const { connections = 4, connectTimeoutMs = 5_000, requestsPerConnection } = options;
-  const { tls = { ca: undefined, cert: undefined, key: undefined } } = options;
+  const { connections = 4, connectTimeoutMs = 5_000, requestsPerConnection, tls = noTls } = options;
   const clock = new ShiftedClock();
   const settings = { address: addressOf(url), tls, connectTimeoutMs, connections, requestsPerConnection };
   const pool = new Pool(settings, clock satisfies Clock);

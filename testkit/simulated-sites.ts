@@ -17,22 +17,25 @@ export const canaries = {
   keyTwo: "canary-api-secret-key-two",
 } as const;
 
+const blue = { clientId: "blue-id", clientSecret: canaries.blue, audience };
+const keyOne = { identifier: "K2000000001", secret: canaries.keyOne, isDefault: true };
+
+/** One for each method of authentication. */
+export const oneOfEachMethod: readonly SimulatedSite[] = [
+  { identifier: oauthSite, credentials: [blue] },
+  { identifier: hmacSite, keys: [keyOne] },
+];
+
 /** What the simulator knows; every configuration of a stage or a pod has some of it. */
 export const simulatedSites: readonly SimulatedSite[] = [
   {
     identifier: oauthSite,
-    credentials: [
-      { clientId: "blue-id", clientSecret: canaries.blue, audience },
-      { clientId: "green-id", clientSecret: canaries.green, audience },
-    ],
+    credentials: [blue, { clientId: "green-id", clientSecret: canaries.green, audience }],
   },
   { identifier: childSite, parent: oauthSite },
   {
     identifier: hmacSite,
-    keys: [
-      { identifier: "K2000000001", secret: canaries.keyOne, isDefault: true },
-      { identifier: "K2000000002", secret: canaries.keyTwo },
-    ],
+    keys: [keyOne, { identifier: "K2000000002", secret: canaries.keyTwo }],
   },
   {
     identifier: bothSite,

@@ -1,7 +1,7 @@
 import type { TracingConfig } from "../src/config/config.ts";
 import { addressOf } from "./address.ts";
+import { noTls } from "./certificates.ts";
 import { type Collector, startCollector } from "./collector.ts";
-import { noTls } from "./environment.ts";
 import { type Stage, type StageOptions, stageProxy } from "./stage.ts";
 
 /** What a configuration with `tracing: { otlp: { endpoint } }` becomes. */

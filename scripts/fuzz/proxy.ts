@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigWriter, sandboxConfig } from "../../testkit/config-writer.ts";
 import { type Child, type Children, startServing } from "../../testkit/processes.ts";
-import { oauthSite, simulatedSites } from "../../testkit/two-sites.ts";
+import { oauthSite, oneOfEachMethod } from "../../testkit/simulated-sites.ts";
 import { type Broken, canary } from "./judge.ts";
 import type { Doors } from "./send.ts";
 
@@ -22,7 +22,7 @@ export async function startProxy(children: Children, baseUrl: string, authUrl: s
   const writer = new ConfigWriter("fuzz");
   const socketPath = join(writer.path, "app.sock");
   const operations = ["create_order", "get_order"];
-  const sandbox = { baseUrl, authUrl, operations, defaultSite: oauthSite, sites: writer.sites(simulatedSites) };
+  const sandbox = { baseUrl, authUrl, operations, defaultSite: oauthSite, sites: writer.sites(oneOfEachMethod) };
   const writeConfig = (port: number) =>
     writer.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`, `unix:${socketPath}`], sandbox));
   let broken: Broken[] = [];

@@ -1,6 +1,6 @@
 import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { Children } from "../../testkit/processes.ts";
-import { hmacSite, oauthSite, simulatedSites } from "../../testkit/two-sites.ts";
+import { hmacSite, oauthSite, oneOfEachMethod } from "../../testkit/simulated-sites.ts";
 import type { Input } from "./input.ts";
 import { type Broken, canary, judgeExchange, type Played } from "./judge.ts";
 import { judgeRound, type Upstream } from "./judge-upstream.ts";
@@ -25,7 +25,7 @@ export interface Stage {
 
 export async function openStage(): Promise<Stage> {
   const children = new Children();
-  const simulator = await startSimulator({ sites: simulatedSites, tokenPrefix: `${canary}-` });
+  const simulator = await startSimulator({ sites: oneOfEachMethod, tokenPrefix: `${canary}-` });
   const start = () => startProxy(children, simulator.apiUrl, simulator.loginUrl);
   let proxy = await start();
   let probes = 0;

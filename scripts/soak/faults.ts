@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Fault as Misbehaviour } from "../../simulator/src/service/fault.ts";
 import { seededRandom } from "../../testkit/seeded-random.ts";
-import { hmacSite } from "../../testkit/two-sites.ts";
+import { hmacSite } from "../../testkit/simulated-sites.ts";
 import { requestTimeoutMs, tokenLifetimeSeconds, tokenTimeoutMs } from "./settings.ts";
 import type { Stage } from "./stage.ts";
 

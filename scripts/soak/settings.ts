@@ -1,4 +1,4 @@
-import { hmacSite, oauthSite } from "../../testkit/two-sites.ts";
+import { hmacSite, oauthSite } from "../../testkit/simulated-sites.ts";
 
 export const sites = [oauthSite, hmacSite] as const;
 

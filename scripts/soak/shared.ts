@@ -2,7 +2,7 @@ import { type Simulator, startSimulator } from "../../simulator/src/service/simu
 import { ConfigWriter, sandboxConfig } from "../../testkit/config-writer.ts";
 import { Children } from "../../testkit/processes.ts";
 import { openRedis, type RealRedis } from "../../testkit/redis.ts";
-import { simulatedSites } from "../../testkit/two-sites.ts";
+import { oneOfEachMethod } from "../../testkit/simulated-sites.ts";
 import { requestTimeoutMs, tokenLifetimeSeconds } from "./settings.ts";
 
 /** What the replicas share. */
@@ -20,9 +20,9 @@ export interface Shared {
 export async function openShared(): Promise<Shared> {
   const children = new Children();
   const redis = await openRedis();
-  const simulator = await startSimulator({ sites: simulatedSites, tokenLifetimeSeconds });
+  const simulator = await startSimulator({ sites: oneOfEachMethod, tokenLifetimeSeconds });
   const writer = new ConfigWriter("soak");
-  const sandbox = { baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl, sites: writer.sites(simulatedSites) };
+  const sandbox = { baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl, sites: writer.sites(oneOfEachMethod) };
   const shared = {
     tokens: { cache: "redis" },
     redis: { url: redis.url, encryptionKeys: [writer.newKey("token-key")] },

@@ -6,7 +6,7 @@ import type { Dependencies } from "../../../src/app/dependencies.ts";
 import type { CallbackListenerConfig, Config } from "../../../src/config/config.ts";
 import { type FailureCode, failures, type Outcome } from "../../../src/model/errors.ts";
 import { addressOf } from "../../../testkit/address.ts";
-import { noTls } from "../../../testkit/environment.ts";
+import { noTls } from "../../../testkit/certificates.ts";
 import { headerPairs } from "../../../testkit/header-pairs.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { ask, type RawAnswered } from "../../../testkit/raw-caller.ts";

@@ -5,8 +5,8 @@
 import { expect, it } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { call } from "../../../testkit/call.ts";
-import { authority, foreignCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
-import { changed, noTls } from "../../../testkit/environment.ts";
+import { authority, foreignCertificate, noTls, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { changed } from "../../../testkit/environment.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
