@@ -15,7 +15,7 @@ const [dist, config] = process.argv.slice(2);
 const file = join(dist, "bundled/serve-script.cjs");
 if (config === undefined) {
   const { bundleScript } = await import("./bundle.mjs");
-  await bundleScript("src/cli/serve-script.ts", file);
+  await bundleScript("src/cli/serve.ts", file);
   await startAndStop();
 } else {
   await record();

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { exitCodes, usageFailure } from "countersign/cli/command";
-import { untilStopped } from "countersign/cli/signals";
+import { untilStopped } from "countersign/cli/run-program";
 import { print, printJson } from "countersign/cli/terminal";
 import { type Demo, openDemo } from "./demo/env.ts";
 import {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { usageFailure } from "countersign/cli/command";
 import { loadOrRefuse } from "countersign/cli/load-or-refuse";
-import { untilStopped } from "countersign/cli/signals";
+import { untilStopped } from "countersign/cli/run-program";
 import { print } from "countersign/cli/terminal";
 import type { Config } from "countersign/config/config";
 import { exampleSites } from "./example-sites.ts";

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
+import { constants } from "node:os";
 import { Command, CommanderError } from "commander";
 import { readDescriptorLimit } from "../app/process-limits.ts";
 import { describeDefect } from "../model/defect.ts";
 import { version } from "../version.ts";
 import { CommandFailure, exitCodes } from "./command.ts";
-import { exitOnSignalsAsPidOne } from "./signals.ts";
 import { printError } from "./terminal.ts";
 
 /** With fewer, not even the program's own files can be open together. */
@@ -48,6 +48,32 @@ export async function runProgram(
   } catch (error) {
     return explainExit(error, name);
   }
+}
+
+/**
+ * The kernel drops a signal to PID 1, such as a container's only process, where there is no handler. Kubernetes would wait
+ * for a pod that is stopped while it starts until the grace period ends. This handler ends the process until a command adds its own.
+ */
+function exitOnSignalsAsPidOne(): void {
+  if (process.pid !== 1) return;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal]);
+    });
+  }
+}
+
+/** Resolves with the signal that asks the process to end: SIGTERM, or SIGINT from Ctrl-C. A second one exits immediately. */
+export function untilStopped(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let isStopping = false;
+    const stop = (signal: NodeJS.Signals) => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      resolve(signal);
+    };
+    process.on("SIGTERM", stop).on("SIGINT", stop);
+  });
 }
 
 /** By itself Commander asks for `--config` before it complains of `--confg`, which may be why there is none. */

@@ -10,9 +10,9 @@ import { createLoader } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import { describeDefect, describeWarning } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
-import { configOption, exitCodes, usageFailure } from "./command.ts";
+import { about, configOption, exitCodes, usageFailure } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
-import { catchHangUps, untilStopped } from "./signals.ts";
+import { runProgram, untilStopped } from "./run-program.ts";
 
 interface Options {
   readonly config: string;
@@ -23,6 +23,11 @@ export function createCommand(): Command {
     .description("Run the proxy until SIGTERM or SIGINT; open requests end first. SIGHUP reads the files again.")
     .addOption(configOption())
     .action(serve);
+}
+
+/** As serve-program.ts does, for the image's script: there all modules but the lazy ones have one scope. */
+export function run(args: readonly string[]): Promise<number> {
+  return runProgram({ ...about, commands: { serve: async () => createCommand() } }, args);
 }
 
 async function serve({ config: file }: Options): Promise<void> {
@@ -84,4 +89,20 @@ function logWarnings(report: Report): void {
   process.on("warning", log);
   const logPrinted = () => log(Object.assign(new Error(), { name: "ConsoleWarning" }));
   Object.assign(console, { warn: logPrinted, error: logPrinted });
+}
+
+/**
+ * Handles SIGHUP from now on: without a handler it ends the process with every open request.
+ * @returns sets what a SIGHUP does; one that came before has its effect then
+ */
+function catchHangUps(): (onHangUp: () => void) => void {
+  let isPending = false;
+  let current = () => {
+    isPending = true;
+  };
+  process.on("SIGHUP", () => current());
+  return (onHangUp) => {
+    current = onHangUp;
+    if (isPending) onHangUp();
+  };
 }
