@@ -18,8 +18,7 @@ import {
   type Verdict,
 } from "./doctor/check.ts";
 import { checkCallers, checkConfig } from "./doctor/config.ts";
-import { boundLookUps, checkEnvironments } from "./doctor/environment.ts";
-import { checkCallbacks, checkServe, checkTracing } from "./doctor/peers.ts";
+import { boundLookUps, checkCallbacks, checkEnvironments, checkServe, checkTracing } from "./doctor/peers.ts";
 import { checkRedis } from "./doctor/redis.ts";
 import { checkSend } from "./doctor/send.ts";
 import { checkEncryptionKeys } from "./doctor/token.ts";
@@ -104,7 +103,7 @@ async function doctor(options: Options): Promise<void> {
 }
 
 /** In the order in which one thing depends on another. */
-const probes: readonly ((run: OpenRun) => readonly Check[] | Promise<readonly Check[]>)[] = [
+const probes: readonly ((run: OpenRun) => readonly (Check | Promise<Check>)[] | Promise<readonly Check[]>)[] = [
   checkEnvironments,
   checkSend,
   ({ redis }) => redis,
@@ -140,7 +139,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
       const backoff = limits?.endpoint;
       sets.push({ ...set, read, token, backoff: backoff?.remainingMs === 0 ? undefined : backoff });
     }
-    for (const probe of probes) yield* await probe({ ...run, upstreams, store, sets, redis });
+    for (const probe of probes) yield* await Promise.all(await probe({ ...run, upstreams, store, sets, redis }));
   } finally {
     await close();
     await upstreams.close();

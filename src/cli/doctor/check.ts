@@ -22,26 +22,18 @@ export interface CheckResult {
   readonly answered?: { readonly key: string | undefined };
 }
 
-/** One line of the report. */
-export interface Check extends CheckResult {
-  readonly topic:
-    | "config"
-    | "egress"
-    | "dns"
-    | "tls"
-    | "http"
-    | "clock"
-    | "token"
-    | "redis"
-    | "caller"
-    | "callback"
-    | "tracing"
-    | "serve"
-    | "send";
+/** What a check is about. */
+interface Subject {
+  /** `dns`, `tls`, `token`, `redis`, … */
+  readonly topic: string;
   /** Absent where it concerns all of them. */
-  readonly environment?: string;
+  readonly environment?: string | undefined;
   /** A host, a credential set, a server, a prefix. */
   readonly subject: string;
+}
+
+/** One line of the report. */
+export interface Check extends Subject, CheckResult {
   /** 0 where nothing was waited for. */
   readonly tookMs: number;
 }
@@ -106,9 +98,6 @@ export interface OpenRun extends Run {
   /** The checks of Redis, made before others that would disturb the measurement. */
   readonly redis: readonly Check[];
 }
-
-/** What a check is about. */
-type Subject = Pick<Check, "topic" | "environment" | "subject">;
 
 /** @param tookMs 0 where nothing was waited for */
 export function toCheck(about: Subject, result: CheckResult, tookMs = 0): Check {

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import type { Config } from "../../config/config.ts";
 import { inFileOrder } from "../../config/diagnostics.ts";
 import { type Environment, splitCertificates } from "../../model/environment.ts";
-import { type CallersTls, callersTlsOf, describeBind } from "../../model/listener.ts";
+import { callersTlsOf, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
 import { countOf } from "../command.ts";
 import { printable } from "../terminal.ts";
@@ -14,31 +14,31 @@ import { evaluateTimeLeft } from "./connection.ts";
  * configuration is refused.
  */
 export function checkConfig({ file, config, warnings }: Run): Check[] {
-  const { environments, listeners, hash } = config;
-  const counts = `${countOf(environments.size, "environment")}, ${countOf(listeners.length, "listener")}`;
-  const about = (subject: string) => ({ topic: "config" as const, subject });
+  const { listeners, hash } = config;
+  const environments = [...config.environments.values()];
+  const counts = `${countOf(environments.length, "environment")}, ${countOf(listeners.length, "listener")}`;
   return [
-    toCheck(about(file), ok(`${counts}, hash ${hash}`)),
-    toCheck(about("secrets"), ok(`${describeOrigins(config)}, as ${describeUser()}`)),
+    checked(file, ok(`${counts}, hash ${hash}`)),
+    checked("secrets", ok(`${describeOrigins(config)}, as ${describeUser()}`)),
     ...inFileOrder(warnings).map(({ path, line, message, fix }) =>
-      toCheck(about(path === "" ? file : `${path} (line ${line})`), warn(message, fix)),
+      checked(path === "" ? file : `${path} (line ${line})`, warn(message, fix)),
     ),
-    ...[...environments.values()].flatMap(({ name: environment, sites, siteFolder }) => {
-      if (siteFolder === undefined) return [];
-      const { path, refused } = siteFolder;
-      const names = listNames(refused.map((each) => each.file));
-      const result =
-        refused.length === 0
-          ? ok(countOf(sites.size, "site"))
-          : fail(`${countOf(refused.length, "file")} refused: ${names}`, "countersign check says why");
-      return [toCheck({ ...about(path), environment }, result)];
-    }),
-    ...[...environments.values()].flatMap((environment) =>
-      findGaps(environment).map(([subject, result]) =>
-        toCheck({ ...about(subject), environment: environment.name }, result),
-      ),
-    ),
+    ...environments.flatMap(checkSiteFolder),
+    ...environments.flatMap(findGaps),
   ];
+}
+
+function checked(subject: string, result: CheckResult, environment?: string): Check {
+  return toCheck({ topic: "config", environment, subject }, result);
+}
+
+/** Whether an environment's folder of sites, if it has one, is served whole. */
+function checkSiteFolder({ name, sites, siteFolder }: Environment): Check[] {
+  if (siteFolder === undefined) return [];
+  const { path, refused } = siteFolder;
+  const what = `${countOf(refused.length, "file")} refused: ${listNames(refused.map(({ file }) => file))}`;
+  const result = refused.length === 0 ? ok(countOf(sites.size, "site")) : fail(what, "countersign check says why");
+  return [checked(path, result, name)];
 }
 
 function describeOrigins({ secretOrigins }: Config): string {
@@ -56,45 +56,45 @@ function describeUser(): string {
 }
 
 /** Requests that a site may get, and that its settings do not serve. */
-function findGaps({ sites, defaultSite, passThrough = [] }: Environment): [subject: string, result: CheckResult][] {
+function findGaps({ name, sites, defaultSite, passThrough = [] }: Environment): Check[] {
   const all = [...sites.values()];
-  const gaps: [string, CheckResult][] = [];
+  const gaps: Check[] = [];
   const keyless = all.filter((site) => site.checksCallerSignature && site.defaultKey === undefined);
   if (keyless.length > 0) {
     const names = listNames(keyless.map(({ identifier }) => identifier));
     const detail = `callers' own signatures for ${names} cannot be checked: no keys`;
-    gaps.push(["signatures", warn(detail, "add the keys that callers sign with")]);
+    gaps.push(checked("signatures", warn(detail, "add the keys that callers sign with"), name));
   }
   const able = all.filter(({ auth }) => auth.includes("oauth")).length;
   for (const { prefix, site = defaultSite } of passThrough) {
     if (site !== undefined || able === all.length) continue;
     const detail = `each request names its site in Countersign-Site, and only ${able} of ${all.length} sites use OAuth`;
-    gaps.push([prefix, warn(detail, "add site to the route, or credentials to the other sites")]);
+    gaps.push(checked(prefix, warn(detail, "add site to the route, or credentials to the other sites"), name));
   }
   return gaps;
 }
 
-/** Whether the certificate of each listener, and the authorities of its callers' ones, are valid. */
+/** Whether the certificate of each listener is valid, and each authority of its callers' ones. */
 export function checkCallers({ config, clock }: Run): Check[] {
   return config.listeners.flatMap(({ bind, environment, callers }) => {
     const tls = callersTlsOf(callers);
     if (tls === undefined) return [];
-    return checkCertificates(tls, clock.wallMs()).map(([name, result]) =>
-      toCheck({ topic: "caller", environment, subject: `${describeBind(bind)} ${name}` }, result),
-    );
+    const check = (name: string, result: CheckResult) =>
+      toCheck({ topic: "caller", environment, subject: `${describeBind(bind)} ${name}` }, result);
+    const nowMs = clock.wallMs();
+    return [
+      check("certificate", evaluateCertificate(new X509Certificate(tls.cert), "mtls.certFile", nowMs)),
+      ...splitCertificates(tls.ca).map((pem) => check("authority", evaluateAuthority(new X509Certificate(pem), nowMs))),
+    ];
   });
 }
 
-/** The listener's own certificate, and each authority: an authority of the past refuses its callers. */
-function checkCertificates({ cert, ca }: CallersTls, nowMs: number): [string, CheckResult][] {
-  const authorities = splitCertificates(ca).map((pem): [string, CheckResult] => {
-    const authority = new X509Certificate(pem);
-    const result = evaluateCertificate(authority, "mtls.caFile", nowMs);
-    const detail = `${nameOf(authority)} is no authority: it vouches for itself alone`;
-    const fix = "give the authority's own certificate as mtls.caFile";
-    return ["authority", authority.ca || result.verdict === "fail" ? result : warn(detail, fix)];
-  });
-  return [["certificate", evaluateCertificate(new X509Certificate(cert), "mtls.certFile", nowMs)], ...authorities];
+/** One of the past refuses its callers. */
+function evaluateAuthority(certificate: X509Certificate, nowMs: number): CheckResult {
+  const result = evaluateCertificate(certificate, "mtls.caFile", nowMs);
+  if (certificate.ca || result.verdict === "fail") return result;
+  const detail = `${nameOf(certificate)} is no authority: it vouches for itself alone`;
+  return warn(detail, "give the authority's own certificate as mtls.caFile");
 }
 
 function evaluateCertificate(certificate: X509Certificate, setting: string, nowMs: number): CheckResult {

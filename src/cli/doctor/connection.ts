@@ -1,17 +1,17 @@
 import type { Socket } from "node:net";
 import { type PeerCertificate, TLSSocket } from "node:tls";
-import { createConnect } from "../../adapters/http-client/connect.ts";
+import { type ConnectSettings, createConnect } from "../../adapters/http-client/connect.ts";
 import { connectTimeoutCode } from "../../adapters/http-client/transport-error.ts";
 import type { Clock } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
-import { type Address, type Egress, placeOf, type Tls, withoutBrackets } from "../../model/environment.ts";
+import { type Address, placeOf, withoutBrackets } from "../../model/environment.ts";
 import { version } from "../../version.ts";
 import { ask } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import { type CheckResult, type Explanations, explain, fail, formatSpan, ok, type Run, warn } from "./check.ts";
 
-/** What texts about a connection name: where it leads, and which settings decide about it. */
-export interface Destination {
+/** What is connected to, and what texts about that name. */
+export interface Target extends ConnectSettings {
   /** `host:port` */
   readonly place: string;
   /** A name or an address, without the brackets of IPv6. */
@@ -20,30 +20,31 @@ export interface Destination {
   readonly setting: string;
   /** Holds caFile, certFile and keyFile, e.g. `environments.sandbox.tls`. */
   readonly tlsSetting: string;
-  readonly connectMs: number;
   /** Names the proxy that leads there, e.g. `environments.sandbox.egress`. */
-  readonly egressSetting?: string;
-}
-
-/** A destination that can be connected to. */
-export interface Target extends Destination {
-  readonly address: Address;
-  readonly tls: Tls;
-  /** What leads there, unless it is reached directly. */
-  readonly egress?: Egress | undefined;
+  readonly egressSetting: string;
 }
 
 /** The configuration may allow more, but the run has an end. */
 const longestConnectMs = 5_000;
 
+/**
+ * @param path of the settings that decide about the connection, e.g. `environments.sandbox`
+ * @param key of the one among them that names the host, e.g. `baseUrl`; the path itself where there is none
+ */
 export function targetAt(
-  address: Address,
-  tls: Tls,
-  settings: Pick<Target, "setting" | "tlsSetting">,
+  [path, key]: readonly [path: string, key?: string],
+  to: Pick<ConnectSettings, "address" | "tls" | "egress">,
   { config }: Run,
 ): Target {
-  const connectMs = Math.min(config.timeouts.connectMs, longestConnectMs);
-  return { address, tls, place: placeOf(address), host: withoutBrackets(address.host), ...settings, connectMs };
+  return {
+    ...to,
+    place: placeOf(to.address),
+    host: withoutBrackets(to.address.host),
+    connectTimeoutMs: Math.min(config.timeouts.connectMs, longestConnectMs),
+    setting: key === undefined ? path : `${path}.${key}`,
+    tlsSetting: `${path}.tls`,
+    egressSetting: `${path}.egress`,
+  };
 }
 
 /** What a certificate says of itself; foreign text. */
@@ -67,7 +68,7 @@ export interface Probe {
   /** Monotonic; undefined without a connection. A server that wants a client certificate may object after it. */
   readonly connectedAtMs?: number;
   /** What went wrong last. */
-  readonly code?: string | undefined;
+  readonly code?: string;
   /** Such as TLSv1.3; undefined without TLS. */
   readonly protocol?: string | undefined;
   readonly certificate?: Certificate | undefined;
@@ -82,32 +83,27 @@ export async function probe(
   clock: Clock,
   request?: { readonly method: string; readonly path: string; readonly headers?: object; readonly body?: string },
 ): Promise<Probe> {
-  const { socket, certificate, code } = await connectTo(to, clock);
+  const { socket, ...connection } = await connectTo(to, clock);
   try {
-    if (code !== undefined) return { code, certificate };
-    const connected = { connectedAtMs: clock.nowMs(), protocol: protocolOf(to.address, socket), certificate };
-    if (request === undefined) return connected;
+    if (connection.code !== undefined || request === undefined) return connection;
     const sentAtMs = clock.wallMs();
     const own = { host: new URL(to.address.origin).host, "user-agent": `countersign-doctor/${version}` };
     const headers = { ...own, connection: "close", ...request.headers };
     const options = { method: request.method, path: request.path, headers, createConnection: () => socket };
     const answer = await ask(options, answerMs, clock, request.body);
-    if (typeof answer === "string") return { ...connected, code: answer };
+    if (typeof answer === "string") return { ...connection, code: answer };
     const { status, headers: theirs } = answer;
-    return { ...connected, answer: { status, date: theirs.date, sentAtMs, receivedAtMs: clock.wallMs() } };
+    return { ...connection, answer: { status, date: theirs.date, sentAtMs, receivedAtMs: clock.wallMs() } };
   } finally {
     socket.destroy();
   }
 }
 
-/** A connection that is there, or what it failed with. The socket is the caller's to end. */
-function connectTo(
-  { address, tls, connectMs, egress }: Target,
-  clock: Clock,
-): Promise<{ readonly socket: Socket; readonly certificate?: Certificate | undefined; readonly code?: string }> {
+/** The socket is the caller's to end. */
+function connectTo(to: Target, clock: Clock): Promise<Probe & { readonly socket: Socket }> {
   let certificate: Certificate | undefined;
   let isConnected = false;
-  const connect = createConnect({ address, tls, connectTimeoutMs: connectMs, egress }, clock);
+  const connect = createConnect(to, clock);
   return new Promise((resolve) => {
     const transport = connect({
       onSocket(socket) {
@@ -120,7 +116,9 @@ function connectTo(
           certificate = readCertificate(socket);
         });
       },
-      onReady: (socket) => resolve({ socket, certificate }),
+      onReady(socket) {
+        resolve({ socket, connectedAtMs: clock.nowMs(), protocol: protocolOf(to.address, socket), certificate });
+      },
       onFailed(error) {
         const code = errorCodeOf(error) ?? "UNKNOWN";
         const silence = isConnected ? "TLS_TIMEOUT" : "ETIMEDOUT";
@@ -152,11 +150,15 @@ export async function checkConnection(to: Target, { clock }: Run): Promise<Check
   return isPlain ? ok("takes connections") : evaluateConnection(probed, to, clock.wallMs());
 }
 
-export function evaluateConnection(probe: Probe, to: Destination, nowMs: number): CheckResult {
+export function evaluateConnection(probe: Probe, to: Target, nowMs: number): CheckResult {
   const { connectedAtMs, code, protocol, certificate } = probe;
   // With TLS 1.3 a server refuses a client certificate only after the handshake.
   const isRefused = code !== undefined && (connectedAtMs === undefined || /SSL|TLS/.test(code));
-  if (isRefused) return explainNoConnection(code, to, certificate, nowMs);
+  if (isRefused) {
+    const fix = `look up ${code} for Node.js, and see what stands between here and ${to.place}`;
+    const values = { ...to, ...describeShown(certificate, nowMs), code };
+    return explain(connectFailures, code, values) ?? fail(`no connection (${code})`, fix);
+  }
   if (protocol === undefined) {
     const detail = "connected, without TLS (allowPlaintext): anything in between can read and change everything";
     return warn(detail, `write https:// in ${to.setting}; plain http is for tests and the simulator`);
@@ -168,6 +170,18 @@ export function evaluateConnection(probe: Probe, to: Destination, nowMs: number)
   return evaluateTimeLeft(names, validToMs - nowMs, fix);
 }
 
+/** What texts about a refused connection say of the certificate, where one was shown. */
+function describeShown(certificate: Certificate | undefined, nowMs: number) {
+  return (
+    certificate && {
+      ago: ` ${formatSpan(nowMs - certificate.validToMs)} ago`,
+      butIn: `, but in ${formatSpan(certificate.validFromMs - nowMs)}`,
+      butFor: ` but for ${printable(certificate.subject)}`,
+      issuer: `: ${printable(certificate.issuer)}`,
+    }
+  );
+}
+
 /** Authorities renew earlier than that, so a certificate with less time left has no working renewal. */
 const renewalMs = 14 * 86_400_000;
 
@@ -177,24 +191,7 @@ export function evaluateTimeLeft(name: string, leftMs: number, fix: string): Che
   return leftMs >= renewalMs ? ok(detail) : warn(detail, fix);
 }
 
-/** By the code of the error and the certificate that was shown. */
-export function explainNoConnection(
-  code: string,
-  to: Destination,
-  certificate: Certificate | undefined,
-  nowMs: number,
-): CheckResult {
-  const shown = certificate && {
-    ago: ` ${formatSpan(nowMs - certificate.validToMs)} ago`,
-    butIn: `, but in ${formatSpan(certificate.validFromMs - nowMs)}`,
-    butFor: ` but for ${printable(certificate.subject)}`,
-    issuer: `: ${printable(certificate.issuer)}`,
-  };
-  const fix = `look up ${code} for Node.js, and see what stands between here and ${to.place}`;
-  return explain(connectFailures, code, { ...to, ...shown, code }) ?? fail(`no connection (${code})`, fix);
-}
-
-/** `$names` are those of a `Destination`, and of a certificate where one was shown. */
+/** `$names` are those of a `Target`, and of a certificate where one was shown. */
 export const connectFailures: Explanations = {
   PROXY_STATUS_407:
     "the proxy wants other credentials ($code) | put user:password into the file of $egressSetting.auth; HTTP Basic is what is sent",
@@ -203,7 +200,7 @@ export const connectFailures: Explanations = {
   "PROXY_STATUS_5..":
     "the proxy does not reach $place ($code) | see the proxy's log: its DNS and its firewall decide; correct the name in $setting",
   PROXY_TIMEOUT:
-    "the proxy opened no tunnel within $connectMs ms ($code) | see whether the proxy reaches $place, and how busy it is",
+    "the proxy opened no tunnel within $connectTimeoutMs ms ($code) | see whether the proxy reaches $place, and how busy it is",
   "PROXY_.*":
     "the proxy opens no tunnel ($code) | see that $egressSetting names an HTTP proxy and its right port, and what its log says",
   "ENOTFOUND|EAI_AGAIN":
@@ -212,9 +209,9 @@ export const connectFailures: Explanations = {
   ENOENT: "there is no such socket ($code) | see that it is up, and that the path in $setting is right",
   EACCES: "this user may not connect ($code) | let this user write to the socket that $setting names",
   "ETIMEDOUT|EHOSTUNREACH|ENETUNREACH":
-    "no connection within $connectMs ms ($code) | let this pod reach $place (NetworkPolicy or firewall: egress to that port)",
+    "no connection within $connectTimeoutMs ms ($code) | let this pod reach $place (NetworkPolicy or firewall: egress to that port)",
   TLS_TIMEOUT:
-    "it took the connection, and no TLS came within $connectMs ms ($code) | see that the port in $setting speaks TLS, and what stands between here and $place (proxy, service mesh)",
+    "it took the connection, and no TLS came within $connectTimeoutMs ms ($code) | see that the port in $setting speaks TLS, and what stands between here and $place (proxy, service mesh)",
   CERT_HAS_EXPIRED:
     "its certificate has expired$ago ($code) | its owner has to renew it; if every certificate seems expired, this machine's clock is wrong",
   CERT_NOT_YET_VALID: "its certificate is not valid yet$butIn ($code) | set this machine's clock (NTP on the node)",

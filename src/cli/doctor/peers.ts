@@ -1,35 +1,220 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { authorizationServersOf } from "../../app/upstreams.ts";
 import type { TracingConfig } from "../../config/config.ts";
-import { placeOf } from "../../model/environment.ts";
-import { type Bind, describeBind } from "../../model/listener.ts";
+import { parseHttpDate } from "../../http/date.ts";
+import { errorCodeOf } from "../../model/defect.ts";
+import { type Address, type Environment, egressTo, placeOf } from "../../model/environment.ts";
+import { describeBind } from "../../model/listener.ts";
+import { listNames } from "../../model/names.ts";
 import { askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
-import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, warn } from "./check.ts";
-import { checkConnection, type Destination, evaluateConnection, probe, targetAt } from "./connection.ts";
+import {
+  boundMs,
+  type Check,
+  type CheckResult,
+  type Explanations,
+  explain,
+  fail,
+  formatSpan,
+  type OpenRun,
+  ok,
+  type Run,
+  skip,
+  timed,
+  toCheck,
+  warn,
+  withinRun,
+} from "./check.ts";
+import {
+  checkConnection,
+  type DatedAnswer,
+  evaluateConnection,
+  type Probe,
+  probe,
+  type Target,
+  targetAt,
+} from "./connection.ts";
+import { checkTokens } from "./token.ts";
+
+/** All in parallel. */
+export async function checkEnvironments(run: OpenRun): Promise<Check[]> {
+  const environments = [...run.config.environments.values()];
+  return (await Promise.all(environments.map((environment) => checkEnvironment(environment, run)))).flat();
+}
+
+const hostTopics = ["dns", "tls", "http", "clock"];
+
+/** Checks the hosts in parallel; then gets a token for each set, if the authorization server can be reached. */
+async function checkEnvironment(environment: Environment, run: OpenRun): Promise<Check[]> {
+  const { name, baseUrl, authUrl, tls } = environment;
+  const sets = run.sets.filter((set) => set.environment === name);
+  const servers = sets.length === 0 ? [] : authorizationServersOf(environment);
+  const egress = await checkEgress(environment, run);
+  const hasProxy = egress.every(({ verdict }) => verdict !== "fail");
+  const check = (key: string, address: Address) => {
+    const to = targetAt([`environments.${name}`, key], { address, tls, egress: egressTo(environment, address) }, run);
+    return checkHost(name, to, hasProxy, run);
+  };
+  const hosts = await Promise.all([
+    check("baseUrl", baseUrl),
+    ...servers.map((address) => check(address.origin === authUrl?.origin ? "authUrl" : "token.url", address)),
+  ]);
+  const isReachable = (origin: string) => {
+    const host = hosts[1 + servers.findIndex((address) => address.origin === origin)];
+    return host?.some(({ topic, verdict }) => topic === "tls" && (verdict === "ok" || verdict === "warn")) === true;
+  };
+  const byTopic = hostTopics.flatMap((topic) => hosts.flat().filter((each) => each.topic === topic));
+  return [...egress, ...byTopic, ...(await checkTokens(environment, sets, isReachable, run))];
+}
+
+/**
+ * Whether the forward proxy of an environment takes connections; nothing where it has none. What it lets through is seen where the hosts
+ * behind it are checked.
+ */
+async function checkEgress({ name, egress }: Environment, run: Run): Promise<Check[]> {
+  if (egress === undefined) return [];
+  const to = targetAt([`environments.${name}.egress`], { address: egress.proxy, tls: egress.tls }, run);
+  const about = { topic: "egress", environment: name };
+  const dns = await timed(run, { ...about, subject: to.host }, () => checkDns(to, run));
+  if (dns.verdict === "fail") return [dns];
+  return [dns, await timed(run, { ...about, subject: to.place }, () => checkConnection(to, run))];
+}
+
+/**
+ * Name, connection, HTTP and clock of one host. Each depends on the one before.
+ * @param hasProxy whether the proxy takes connections, where there is one
+ */
+async function checkHost(environment: string, to: Target, hasProxy: boolean, run: Run): Promise<Check[]> {
+  const { clock } = run;
+  const { egress } = to;
+  const lookUp = async () => (egress === undefined ? checkDns(to, run) : skip("the proxy looks it up"));
+  const dns = await timed(run, { topic: "dns", environment, subject: to.host }, lookUp);
+  const about = { environment, subject: to.place };
+  const isCutOff = egress !== undefined && !hasProxy;
+  if (dns.verdict === "fail" || isCutOff) {
+    const unknown = skip(isCutOff ? "the proxy cannot be reached" : "its address is not known");
+    return [dns, ...hostTopics.slice(1).map((topic) => toCheck({ topic, ...about }, unknown))];
+  }
+  const sinceMs = clock.nowMs();
+  // No credentials, no body, outside the base path: nothing that a service could take for an order.
+  const probed = await probe(to, clock, { method: "HEAD", path: "/" });
+  const tookMs = Math.round((probed.connectedAtMs ?? clock.nowMs()) - sinceMs);
+  const { answer } = probed;
+  const connection = evaluateConnection(probed, to, clock.wallMs());
+  const way = egress === undefined || connection.verdict === "fail" ? "" : `through ${placeOf(egress.proxy)}: `;
+  const dated = answer === undefined ? skip("there is no Date to compare with") : evaluateClock(answer);
+  return [
+    dns,
+    toCheck({ topic: "tls", ...about }, { ...connection, detail: `${way}${connection.detail}` }, tookMs),
+    toCheck({ topic: "http", ...about }, evaluateAnswer(probed, to, connection.verdict !== "fail")),
+    toCheck({ topic: "clock", ...about }, dated),
+  ];
+}
+
+/** Whether it speaks HTTP. A status tells little of a request that is no order, but for one of 5xx. */
+function evaluateAnswer({ answer, code = "UNKNOWN" }: Probe, to: Target, isConnected: boolean): CheckResult {
+  if (!isConnected) return skip("there is no connection");
+  if (answer === undefined) {
+    const fix = `see what stands between here and ${to.place}, and that host and port in ${to.setting} are right`;
+    return explain(answerFailures, code, { ...to, code }) ?? fail(`HEAD / got no answer (${code})`, fix);
+  }
+  const { status } = answer;
+  // 501: it does not know HEAD (RFC 9110 section 15.6.2).
+  if (status < 500 || status === 501) return ok(`it answers HEAD / (${status})`);
+  return fail(
+    `it answers ${status} to HEAD /: it fails, or what stands before it`,
+    `see the state of ${to.place} first`,
+  );
+}
+
+const answerFailures: Explanations = {
+  ETIMEDOUT:
+    "it takes connections, and does not answer ($code) | see how busy it is, and what stands between here and $place",
+  "ECONNRESET|EPIPE":
+    "it closes the connection without an answer ($code) | see its log, and what stands between here and $place (proxy, firewall, service mesh)",
+  "HPE_.*": "what it answers is no HTTP/1.1 ($code) | correct host and port in $setting",
+};
+
+/** A look-up that takes longer is a noticeable part of every new connection. */
+const slowMs = 500;
+
+const fixSilence =
+  "let this pod reach its DNS server (NetworkPolicy: egress to port 53, UDP and TCP), and see that it is up";
+const fixSlowness =
+  "see how busy the DNS server is; in Kubernetes a lower ndots (dnsConfig) spares it the search path of outside names";
+
+/** Looks a name up as the proxy does: by the system, so /etc/hosts and the search path count. */
+async function checkDns({ host, setting, connectTimeoutMs }: Target, run: Run): Promise<CheckResult> {
+  if (isIP(host) !== 0) return ok("an address, so there is nothing to look up");
+  const sinceMs = run.clock.nowMs();
+  const found = await withinRun(
+    run,
+    lookup(host, { all: true }).catch((error) => errorCodeOf(error) ?? "UNKNOWN"),
+    connectTimeoutMs,
+  );
+  if (found === undefined) return fail(`no answer within ${connectTimeoutMs} ms (timeouts.connect)`, fixSilence);
+  if (found === "ENOTFOUND") {
+    const elsewhere = "a service in another namespace of the cluster is name.namespace.svc";
+    return fail("there is no such name (ENOTFOUND)", `correct the name in ${setting}, or add it to DNS; ${elsewhere}`);
+  }
+  if (typeof found === "string") return fail(`the look-up failed (${found})`, fixSilence);
+  const addresses = found.map(({ address }) => address);
+  const detail = listNames(addresses, 4);
+  const isSlow = run.clock.nowMs() - sinceMs > slowMs;
+  return isSlow ? warn(`${detail}, but the look-up is slow`, fixSlowness) : ok(detail);
+}
+
+/**
+ * A look-up cannot be cancelled, and the process ends only with its last one. With the 5 s of glibc, asked twice for each
+ * search domain, that takes minutes. So a look-up gets no longer than a connection (resolv.conf(5); musl has no such setting).
+ */
+export function boundLookUps(connectMs: number): void {
+  const seconds = Math.min(Math.max(Math.ceil(connectMs / 1_000), 1), 5);
+  const given = process.env["RES_OPTIONS"] ?? "";
+  process.env["RES_OPTIONS"] = `${given} timeout:${seconds} attempts:1`.trim();
+}
+
+/** Services allow for a few seconds. From 30 s on, a service may refuse a timestamp as old. */
+const goodSkewMs = 5_000;
+const badSkewMs = 30_000;
+
+/** Both sides have some leeway: a Date is cut to its second, and a response takes a while to come. */
+export function evaluateClock({ status, date, sentAtMs, receivedAtMs }: DatedAnswer): CheckResult {
+  const theirsMs = parseHttpDate(date);
+  if (theirsMs === undefined) return skip(`its answer (${status}) has no Date to compare with`);
+  const aheadMs = Math.max(0, sentAtMs - (theirsMs + 1_000));
+  const behindMs = Math.max(0, theirsMs - receivedAtMs);
+  const skewMs = Math.max(aheadMs, behindMs);
+  if (skewMs < 1_000) return ok("our clock agrees with its Date");
+  const detail = `our clock is ${formatSpan(skewMs)} ${aheadMs > 0 ? "ahead of" : "behind"} its Date`;
+  if (skewMs <= goodSkewMs) return ok(detail);
+  const fix = "set this node's clock (NTP, chrony); if it agrees with other hosts, theirs is wrong";
+  return skewMs <= badSkewMs ? warn(detail, fix) : fail(`${detail}: it may refuse our timestamps`, fix);
+}
 
 /** Whether the applications that callbacks go to take connections. They get none. Sites without keys are warned of with the configuration. */
-export function checkCallbacks(run: Run): Promise<Check[]> {
-  const checks = run.config.callbacks.map(({ environment, application: { url, tls } }, index) => {
-    const path = `callbacks[${index}].application`;
-    const to = targetAt(url, tls, { setting: `${path}.url`, tlsSetting: `${path}.tls` }, run);
-    const about = { topic: "callback" as const, environment, subject: `application ${to.place}` };
+export function checkCallbacks(run: Run): Promise<Check>[] {
+  return run.config.callbacks.map(({ environment, application: { url: address, tls } }, index) => {
+    const to = targetAt([`callbacks[${index}].application`, "url"], { address, tls }, run);
+    const about = { topic: "callback", environment, subject: `application ${to.place}` };
     return timed(run, about, () => checkConnection(to, run));
   });
-  return Promise.all(checks);
 }
 
 /** An ExportTraceServiceRequest without a span. */
 const noSpans = '{"resourceSpans":[]}';
 
 /** Whether the collector takes what is exported: it gets one export without spans. */
-export async function checkTracing(run: Run): Promise<Check[]> {
+export function checkTracing(run: Run): Promise<Check>[] {
   const { tracing } = run.config;
   if (tracing === undefined) return [];
-  const about = { topic: "tracing" as const, subject: `collector ${placeOf(tracing.endpoint)}` };
-  return [await timed(run, about, () => checkCollector(tracing, run))];
+  const about = { topic: "tracing", subject: `collector ${placeOf(tracing.endpoint)}` };
+  return [timed(run, about, () => checkCollector(tracing, run))];
 }
 
 async function checkCollector({ endpoint, headers: secrets, tls }: TracingConfig, run: Run): Promise<CheckResult> {
-  const to = targetAt(endpoint, tls, { setting: "tracing.otlp.endpoint", tlsSetting: "tracing.otlp.tls" }, run);
+  const to = targetAt(["tracing.otlp", "endpoint"], { address: endpoint, tls }, run);
   const sent = Object.fromEntries([...secrets].map(([name, value]) => [name, value.reveal()]));
   const headers = { ...sent, "content-type": "application/json" };
   const probed = await probe(to, run.clock, { method: "POST", path: endpoint.path, headers, body: noSpans });
@@ -41,7 +226,7 @@ async function checkCollector({ endpoint, headers: secrets, tls }: TracingConfig
     : evaluateExport(answer.status, to, protocol);
 }
 
-function evaluateExport(status: number, to: Destination, protocol: string): CheckResult {
+function evaluateExport(status: number, to: Target, protocol: string): CheckResult {
   if (status >= 200 && status <= 299) return ok(`it takes spans (${protocol})`);
   const detail = `it does not take spans (HTTP ${status})`;
   if (status === 401 || status === 403) return fail(detail, "correct the values in tracing.otlp.headers");
@@ -50,20 +235,24 @@ function evaluateExport(status: number, to: Destination, protocol: string): Chec
   return warn(detail, "see the collector's own log; spans wait, up to 2048, and requests go on");
 }
 
-const answerMs = 3_000;
+const longestAnswerMs = 3_000;
 
 /** The `serve` beside: whether it is ready, and whether it runs with this configuration. */
-export async function checkServe(run: Run): Promise<Check[]> {
-  const about = { topic: "serve" as const, subject: `admin ${describeBind(run.config.admin)}` };
-  return [await timed(run, about, () => askServe(run))];
+export function checkServe(run: Run): Promise<Check>[] {
+  return [timed(run, { topic: "serve", subject: `admin ${describeBind(run.config.admin)}` }, () => askServe(run))];
 }
 
 async function askServe(run: Run): Promise<CheckResult> {
   const { admin, hash } = run.config;
   if (admin.kind === "tcp" && admin.port === 0) return skip("the admin port is any free one, so it cannot be asked");
-  const get = (path: string) => askAdmin(admin, path, boundMs(run, answerMs), run.clock);
+  const get = (path: string) => askAdmin(admin, path, boundMs(run, longestAnswerMs), run.clock);
   const ready = await get("/readyz");
-  if (typeof ready === "string") return explainSilence(ready, admin);
+  if (typeof ready === "string") {
+    const isNoServe = ready === "ECONNREFUSED" || ready === "ENOENT";
+    if (isNoServe) return skip("nothing listens there, so serve does not run here");
+    const fix = `see what listens at ${describeBind(admin)}: a serve that hangs, or something else`;
+    return fail(`no answer (${ready})`, fix);
+  }
   const metrics = await get("/metrics");
   const text = typeof metrics === "string" ? "" : metrics.text;
   const active = /^countersign_config_info\{hash="([0-9a-f]{1,64})"\} 1$/m.exec(text)?.[1];
@@ -79,10 +268,4 @@ async function askServe(run: Run): Promise<CheckResult> {
   if (ready.status === 200) return ok(`runs with this configuration (${hash}), and is ready`);
   const detail = `runs with this configuration (${hash}), and is not ready: ${printable(ready.text)}`;
   return warn(detail, "see the lines above: a token is what it waits for");
-}
-
-function explainSilence(code: string, admin: Bind): CheckResult {
-  if (code === "ECONNREFUSED" || code === "ENOENT") return skip("nothing listens there, so serve does not run here");
-  const fix = `see what listens at ${describeBind(admin)}: a serve that hangs, or something else`;
-  return fail(`no answer (${code})`, fix);
 }

@@ -44,26 +44,26 @@ type Answered = Extract<RedisProbe, { kind: "answered" }>;
 export async function checkRedis({ config, clock }: Run, tags: readonly string[]): Promise<Check[]> {
   const { tokens } = config;
   if (tokens.cache === "memory") return [];
-  const { redis: access } = tokens;
-  const { username: user = "default" } = access;
+  const { username: user = "default", lockNodes } = tokens.redis;
   const checks: Check[] = [];
   const report = (subject: string, result: CheckResult, tookMs = 0) =>
     checks.push(toCheck({ topic: "redis", subject }, result, tookMs));
   const probes = new Map<string, RedisProbe>();
-  for (const server of serversOf(access)) {
+  for (const server of serversOf(tokens.redis)) {
     const sinceMs = clock.nowMs();
     const probe = await probeRedis(server.client, tags, clock);
     const tookMs = Math.round(clock.nowMs() - sinceMs);
     probes.set(server.node, probe);
+    if (server.node === "cache" && probe.kind === "answered") {
+      for (const subject of remembered(config)) report(subject, evaluateMemory(probe.facts));
+    }
     const results =
       probe.kind === "refused" ? [explainRefusal(probe.trouble, server, user)] : evaluateServer(probe, server, user);
-    const isRememberedIn = server.node === "cache" && probe.kind === "answered";
-    if (isRememberedIn) for (const subject of remembered(config)) report(subject, evaluateMemory(probe.facts));
     for (const [index, result] of results.entries()) {
       report(`${server.node} ${server.place}`, result, index === 0 ? tookMs : 0);
     }
   }
-  if (access.lockNodes.length > 0) report("lock", evaluateLock(probes));
+  if (lockNodes.length > 0) report("lock", evaluateLock(probes));
   return checks;
 }
 
@@ -93,23 +93,25 @@ function describePlace(place: RedisPlace): string {
 }
 
 /** How long `client.ts` lets connecting and the greeting take, each. */
-const connectMs = 500;
+const connectTimeoutMs = 500;
 
 function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, user: string): CheckResult {
   const { place, setting, isTls } = server;
   if (code === "ETIMEDOUT") {
     const also = isTls ? ", and see that it speaks TLS there" : "";
     const fix = `let this pod reach ${place} (NetworkPolicy or firewall: egress to that port, and to DNS)${also}`;
-    return fail(`no ${isTls ? "TLS " : ""}connection within ${connectMs} ms (${code})`, fix);
+    return fail(`no ${isTls ? "TLS " : ""}connection within ${connectTimeoutMs} ms (${code})`, fix);
   }
   const host = place.replace(/^rediss?:\/\//, "");
   const permissions = fixPermissions(user, server.kind === "cluster" ? ["cluster|slots"] : []);
-  const values = { place, host, setting, tlsSetting: "redis.tls", connectMs, code, user, permissions };
-  const explained =
-    explain(connectFailures, code, values) ?? explain(refusals, code, values) ?? explain(refusals, kind, values);
-  if (explained !== undefined) return explained;
+  const values = { ...server, host, tlsSetting: "redis.tls", connectTimeoutMs, code, user, permissions };
   const orTls = isTls ? "" : "; where it speaks TLS, write rediss:// or add redis.tls";
-  return fail(unknownAnswers[server.kind], `see what is at ${place}, and that ${setting} is right${orTls}`);
+  return (
+    explain(connectFailures, code, values) ??
+    explain(refusals, code, values) ??
+    explain(refusals, kind, values) ??
+    fail(unknownAnswers[server.kind], `see what is at ${place}, and that ${setting} is right${orTls}`)
+  );
 }
 
 const refusals: Explanations = {

@@ -1,6 +1,7 @@
 import type { ConfiguredSet } from "../../app/token-sources.ts";
 import type { Config } from "../../config/config.ts";
-import type { CredentialSet } from "../../model/environment.ts";
+import type { CredentialSet, Environment } from "../../model/environment.ts";
+import { listNames } from "../../model/names.ts";
 import { describeNoToken } from "../../oauth/endpoint-backoff.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
 import {
@@ -21,6 +22,7 @@ import {
   ok,
   type SharedSet,
   skip,
+  timed,
   toCheck,
   warn,
   withinRun,
@@ -31,8 +33,42 @@ const patienceMs = 15_000;
 /** A shared token with less of its life left is due: `serve` would request a new one too. */
 const overdueShare = 0.1;
 
+/**
+ * Whether each set of an environment gets tokens, and before that what stands in the files of assertions.
+ * @param isReachable whether the authorization server of this origin takes connections
+ */
+export async function checkTokens(
+  environment: Environment,
+  sets: readonly SharedSet[],
+  isReachable: (origin: string) => boolean,
+  run: OpenRun,
+): Promise<Check[]> {
+  const about = { topic: "token", environment: environment.name };
+  if (sets.length === 0) {
+    const needless = skip("no site has credentials, so the authorization server is not asked");
+    return [toCheck({ ...about, subject: environment.authUrl?.host ?? "tokens" }, needless)];
+  }
+  const tokens = sets.map((set) =>
+    timed(run, { ...about, subject: set.set.label }, async () => {
+      const canCome = set.token !== undefined || isReachable(set.tokenUrl.origin);
+      const result = canCome ? await checkToken(set, run) : skip("the authorization server cannot be reached");
+      return tellBridge(result, environment, set.set);
+    }),
+  );
+  const assertions = await Promise.all(sets.map((set) => checkAssertion(set, run)));
+  return [...assertions.flat(), ...(await Promise.all(tokens))];
+}
+
+/** Without a token, the orders of sites with `bridge` are signed. */
+function tellBridge(result: CheckResult, { sites }: Environment, set: CredentialSet): CheckResult {
+  const bridged = [...sites.values()].filter(({ bridge, credentials }) => bridge && credentials?.sets.includes(set));
+  if (bridged.length === 0 || result.verdict === "ok" || result.verdict === "warn") return result;
+  const names = listNames(bridged.map(({ identifier }) => identifier));
+  return { ...result, detail: `${result.detail}; meanwhile orders of ${names} are signed (bridge: hmac)` };
+}
+
 /** Whether a set gets tokens. One is requested only where no shared token proves that: quotas count token requests. */
-export async function checkToken(set: SharedSet, run: OpenRun): Promise<CheckResult> {
+async function checkToken(set: SharedSet, run: OpenRun): Promise<CheckResult> {
   const { token } = set;
   if (token === undefined || token.remainingMs <= longestLeewayMs(token.lifetimeMs)) return requestIfAllowed(set, run);
   const inCache = `in the shared cache, live for another ${formatSpan(token.remainingMs)}`;
@@ -82,11 +118,11 @@ async function share(
 const lastMs = 60_000;
 
 /** What stands in the file whose assertion proves a set; none for other sets. */
-export async function checkAssertion(shared: SharedSet, run: OpenRun): Promise<Check[]> {
+async function checkAssertion(shared: SharedSet, run: OpenRun): Promise<Check[]> {
   const { environment, set } = shared;
   const clientAuth = set.token?.clientAuth;
   if (clientAuth?.method !== "assertion") return [];
-  const about = { topic: "token" as const, environment, subject: `${set.label}, its assertion` };
+  const about = { topic: "token", environment, subject: `${set.label}, its assertion` };
   const read = await run.upstreams.tokenEndpointOf(shared).readAssertion(clientAuth.file);
   return [toCheck(about, evaluateAssertion(read, clientAuth.file, run.clock.wallMs()))];
 }
@@ -105,7 +141,7 @@ function evaluateAssertion(read: AssertionRead, file: string, nowMs: number): Ch
 }
 
 export function checkEncryptionKeys({ config, sets }: OpenRun): Check[] {
-  const about = { topic: "redis" as const, subject: "encryptionKeys" };
+  const about = { topic: "redis", subject: "encryptionKeys" };
   return config.tokens.cache === "memory" ? [] : [toCheck(about, evaluateEncryptionKeys(sets))];
 }
 

@@ -2,8 +2,8 @@ import { describe, expect, it, test } from "vitest";
 import type { RedisProbe } from "../../../src/adapters/redis/probe.ts";
 import { formatSpan } from "../../../src/cli/doctor/check.ts";
 import { checkConfig } from "../../../src/cli/doctor/config.ts";
-import { connectFailures, evaluateConnection, explainNoConnection } from "../../../src/cli/doctor/connection.ts";
-import { evaluateClock } from "../../../src/cli/doctor/environment.ts";
+import { connectFailures, evaluateConnection, type Target } from "../../../src/cli/doctor/connection.ts";
+import { evaluateClock } from "../../../src/cli/doctor/peers.ts";
 import { evaluateEviction, evaluateLatency } from "../../../src/cli/doctor/redis.ts";
 import { printable } from "../../../src/cli/terminal.ts";
 import { systemClock } from "../../../src/model/clock.ts";
@@ -11,12 +11,15 @@ import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 
 // The doctor's bounds: at each bound, just before and just after.
 
-const to = {
+const to: Target = {
+  address: { origin: "https://api", scheme: "https", host: "api", port: 443, path: "" },
+  tls: { ca: undefined, cert: undefined, key: undefined },
   place: "api:443",
   host: "api",
   setting: "environments.e.baseUrl",
   tlsSetting: "environments.e.tls",
-  connectMs: 1,
+  egressSetting: "environments.e.egress",
+  connectTimeoutMs: 1,
 };
 const nowMs = Date.parse("2026-01-01T00:00:00Z");
 const dayMs = 86_400_000;
@@ -27,7 +30,7 @@ test.each([
   [1, "warn"],
 ])("a certificate that is valid for another %i ms: %s", (leftMs, verdict) => {
   const certificate = { subject: "api", issuer: "CA", validFromMs: 0, validToMs: nowMs + leftMs };
-  const probe = { connectedAtMs: 0, code: undefined, protocol: "TLSv1.3", certificate, response: undefined };
+  const probe = { connectedAtMs: 0, protocol: "TLSv1.3", certificate };
   expect(evaluateConnection(probe, to, nowMs).verdict).toBe(verdict);
 });
 
@@ -95,13 +98,13 @@ describe("Redis", () => {
 });
 
 test("an unknown error is reported by its code, with a fix", () => {
-  const { verdict, detail, fix } = explainNoConnection("ESOMETHING", to, undefined, nowMs);
+  const { verdict, detail, fix } = evaluateConnection({ code: "ESOMETHING" }, to, nowMs);
   expect({ verdict, detail }).toEqual({ verdict: "fail", detail: "no connection (ESOMETHING)" });
   expect(fix).toContain("api:443");
 });
 
 test("every explanation of a failed connection names values that there are", () => {
-  const values = new Set([...Object.keys(to), "egressSetting", "code", "ago", "butIn", "butFor", "issuer"]);
+  const values = new Set([...Object.keys(to), "code", "ago", "butIn", "butFor", "issuer"]);
   const names = Object.values(connectFailures).flatMap((text) =>
     [...text.matchAll(/\$(\w+)/g)].map(([, name]) => name),
   );
