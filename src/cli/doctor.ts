@@ -1,29 +1,37 @@
+import { randomUUID } from "node:crypto";
+import { buffer } from "node:stream/consumers";
 import { Command, Option } from "commander";
+import { systemDependencies } from "../app/dependencies.ts";
 import { openTokenBackend } from "../app/token-backend.ts";
-import { ownersOf, setsOf } from "../app/token-sources.ts";
+import { openTokens, ownersOf, setsOf } from "../app/token-sources.ts";
 import { openUpstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
-import type { Report } from "../model/events.ts";
+import type { Event, Report } from "../model/events.ts";
 import { listNames } from "../model/names.ts";
+import type { Answer } from "../proxy/messages.ts";
 import { configOption, exitCodes, usageFailure } from "./command.ts";
 import {
   type Check,
-  type ChosenRequest,
+  type CheckResult,
+  type Explanations,
+  explain,
+  fail,
   type OpenRun,
+  ok,
   type Run,
   runMs,
   type SharedSet,
+  timed,
   type Verdict,
 } from "./doctor/check.ts";
 import { checkCallers, checkConfig } from "./doctor/config.ts";
 import { boundLookUps, checkCallbacks, checkEnvironments, checkServe, checkTracing } from "./doctor/peers.ts";
 import { checkRedis } from "./doctor/redis.ts";
-import { checkSend } from "./doctor/send.ts";
 import { checkEncryptionKeys } from "./doctor/token.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
-import { pickEnvironment } from "./serve-one.ts";
+import { type OneRequest, pickEnvironment, problemOf, serveOne } from "./serve-one.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {
@@ -96,7 +104,7 @@ async function doctor(options: Options): Promise<void> {
   }
   const notChecked = listUnchecked(config, checks);
   if (json) printJson({ ok: sum.fail === 0, sum, configHash: config.hash, checks, notChecked });
-  else print(`\n${formatSum(sum)}\n${formatUnchecked(notChecked)}`.trimEnd());
+  else print(formatSum(sum, notChecked));
   process.exitCode = sum.fail === 0 ? exitCodes.ok : exitCodes.no;
   // What was given up, such as a look-up, must not keep the process alive.
   systemClock.after(0, () => process.exit());
@@ -147,14 +155,63 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
 }
 
 /** What --send asks for. */
-function chooseRequest(
-  { send, operation, environment, site, auth }: Options,
-  config: Config,
-): ChosenRequest | undefined {
+function chooseRequest({ send, operation, environment, site, auth }: Options, config: Config): OneRequest | undefined {
   if (send === undefined) return undefined;
   if (operation === undefined) throw usageFailure("Name the operation that --send calls with --operation.");
   return { operation, site, auth, body: Buffer.from(send), environment: pickEnvironment(config, environment) };
 }
+
+/** Sends the one real request that was asked for as `serve` would, and says what came of it. */
+function checkSend(run: OpenRun): Promise<Check>[] {
+  const { chosen } = run;
+  if (chosen === undefined) return [];
+  const about = { topic: "send", environment: chosen.environment.name, subject: chosen.operation };
+  return [timed(run, about, () => send(chosen, run))];
+}
+
+async function send(chosen: OneRequest, { config: whole, upstreams }: OpenRun): Promise<CheckResult> {
+  const { environment } = chosen;
+  // Tokens of the other environments are not asked for.
+  const config = { ...whole, environments: new Map([[environment.name, environment]]) };
+  const tokens = openTokens(upstreams.tokenEndpointOf, () => {}, systemDependencies);
+  await tokens.prepare(config);
+  tokens.commit(config);
+  let key: string | undefined;
+  const report = (event: Event) => {
+    if (event.kind === "request_finished") key = event.key;
+  };
+  const parts = { send: upstreams.sendTo(environment), tokensOf: tokens.tokensOf, report, newRequestId: randomUUID };
+  try {
+    const answer = await serveOne(chosen, config, parts);
+    if (answer === undefined) return fail("it was not answered", "see the lines above");
+    if (!answer.isLocal) return { ...(await judgeAnswer(answer, environment.name)), answered: { key } };
+    const { status, code, detail } = problemOf(answer);
+    const fix = "docs/reference/errors.md has each code, with what to do";
+    return fail(`Countersign answers ${status} ${code}: ${detail}`, fix);
+  } finally {
+    await tokens.close();
+  }
+}
+
+async function judgeAnswer({ status, body }: Answer, environment: string): Promise<CheckResult> {
+  const isWhole = body instanceof Uint8Array || (await buffer(body).catch(() => undefined)) !== undefined;
+  if (!isWhole) return fail(`its answer, ${status}, broke off`, "see what stands in between");
+  const detail = `the service answers ${status}`;
+  if (status < 400) return ok(detail);
+  const fix = "the service's answer says more: send the same through serve";
+  return explain(refusals, String(status), { status, path: `environments.${environment}` }) ?? fail(detail, fix);
+}
+
+/** Where the service's interface does not say what a status means, the text says that it guesses. */
+const refusals: Explanations = {
+  401: "the service answers 401: it does not accept the token or the signature | compare audience and key with the portal of this very environment",
+  403: "the service answers 403: it does not allow this site or operation | see in the portal what the site may do",
+  404: "the service answers 404: it does not know the path | correct the path in $path.baseUrl, or the operation",
+  "400|422":
+    "the service answers $status: it does not accept the parameters, or with HMAC the key or the signature | compare the key and its version with the portal, then the parameters",
+  429: "the service answers 429: it gets too many requests | try again later",
+  "5..": "the service answers $status: it fails, and the request may have had an effect | see the service's own state",
+};
 
 /** What only a real request shows, by environment: a request shows the path, and the key that signed it. */
 function listUnchecked({ environments }: Config, checks: readonly Check[]): readonly string[] {
@@ -182,15 +239,12 @@ export function formatCheck(check: Check, environmentWidth: number): string {
   return fix === undefined ? line : `${line}\n${" ".repeat(indent)}fix: ${fix}`;
 }
 
-function formatSum({ ok, warn, fail, skipped }: Record<Verdict, number>): string {
+function formatSum({ ok, warn, fail, skipped }: Record<Verdict, number>, notChecked: readonly string[]): string {
   const verdict =
     fail > 0
       ? paint("red", "Something has to be fixed")
       : paint("green", "Nothing of what was checked stands in the way");
-  return `${verdict}: ${ok} ok, ${warn} to be warned of, ${fail} failed, ${skipped} skipped.`;
-}
-
-function formatUnchecked(all: readonly string[]): string {
-  if (all.length === 0) return "";
-  return `Not checked: ${listNames(all)}. One real request shows it: --send '{…}' --operation NAME.`;
+  const sum = `\n${verdict}: ${ok} ok, ${warn} to be warned of, ${fail} failed, ${skipped} skipped.`;
+  if (notChecked.length === 0) return sum;
+  return `${sum}\nNot checked: ${listNames(notChecked)}. One real request shows it: --send '{…}' --operation NAME.`;
 }

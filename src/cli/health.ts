@@ -38,15 +38,13 @@ async function askHealth({ config: file, admin: given, ready = false }: Options)
   const admin = given ?? (await readAdminBind(file));
   const path = ready ? "/readyz" : "/livez";
   const page = await askAdmin(admin, path, answerMs, systemClock);
-  const place = `${path} at ${describeBind(admin)}`;
-  if (typeof page === "string") throw no(`${place}: no answer (${page}). Does serve run with this configuration?`);
-  const said = `${place}: ${page.status} ${printable(page.text)}`;
-  if (page.status !== 200) throw no(said);
-  print(said);
-}
-
-function no(message: string): CommandFailure {
-  return new CommandFailure(message, exitCodes.no);
+  const said =
+    typeof page === "string"
+      ? `no answer (${page}). Does serve run with this configuration?`
+      : `${page.status} ${printable(page.text)}`;
+  const line = `${path} at ${describeBind(admin)}: ${said}`;
+  if (typeof page === "string" || page.status !== 200) throw new CommandFailure(line, exitCodes.no);
+  print(line);
 }
 
 function parseBind(text: string): Bind {

@@ -26,24 +26,16 @@ export function createCommand(): Command {
 
 async function generate({ out, json = false }: Options): Promise<void> {
   const key = randomBytes(keyBytes).toString("hex");
-  if (out !== undefined) {
-    const file = resolve(out);
-    await writeNew(file, `${key}\n`);
-    describeFile(file, json);
-  } else if (json) {
-    printJson({ key });
-  } else {
+  if (out === undefined) {
+    if (json) return printJson({ key });
     print(key);
     if (process.stdout.isTTY === true) printError(hint);
-  }
-}
-
-function describeFile(file: string, json: boolean): void {
-  const configuration = { redis: { encryptionKeys: [{ file }] } };
-  if (json) {
-    printJson({ file, configuration });
     return;
   }
+  const file = resolve(out);
+  await writeNew(file, `${key}\n`);
+  const configuration = { redis: { encryptionKeys: [{ file }] } };
+  if (json) return printJson({ file, configuration });
   print(`A new key is in ${file}, which only you may read. In the configuration:\n`);
   print(toYaml(configuration));
   print(

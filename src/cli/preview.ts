@@ -62,7 +62,7 @@ async function preview(options: Options): Promise<void> {
   if (options.callback !== undefined) return previewCallback(options.callback, environment, config, options);
   const body = await readStandardInput("the body of a request, a JSON object,");
   let sent: UpstreamRequest | undefined;
-  const response = await serveOne({ ...options, body }, environment, config, {
+  const response = await serveOne({ ...options, environment, body }, config, {
     newRequestId: () => "preview",
     report: printEvent,
     tokensOf: () => maskedTokens,
@@ -148,7 +148,7 @@ async function previewCallback(
   form: CallbackForm,
   environment: Environment,
   config: Config,
-  options: { readonly listener?: string; readonly json?: boolean },
+  options: Options,
 ): Promise<void> {
   const listener = pickListener(config, environment, options.listener);
   const input = dropNewline(await readStandardInput(`a callback (${form})`));
@@ -169,50 +169,35 @@ function pickListener({ callbacks }: Config, { name }: Environment, wanted?: str
 
 function evaluate(
   form: CallbackForm,
-  input: Uint8Array,
+  input: Buffer,
   { bind, exempt, rememberMs }: CallbackListenerConfig,
   environment: Environment,
 ): Verdict {
-  const listener = describeBind(bind);
-  const isQuery = form === "query";
-  const query = isQuery ? Buffer.from(input).toString("latin1").replace(/^\?/, "") : undefined;
-  let parameters: ReadonlyMap<string, string> = new Map();
-  const unreadable = refusalOf(() => {
-    parameters = readCallback(form, query, isQuery ? new Uint8Array() : input);
-  });
-  if (unreadable !== undefined) return { listener, isGenuine: false, ...unreadable };
-  const named = Array.from(parameters, ([name, value]) => ({ name, value }));
-  const signed = { listener, stringToSign: stringToSign(named, exempt) };
+  let verdict: Verdict = { listener: describeBind(bind), isGenuine: false };
+  const query = form === "query" ? input.toString("latin1").replace(/^\?/, "") : undefined;
   try {
+    const parameters = readCallback(form, query, query === undefined ? input : new Uint8Array());
+    const named = Array.from(parameters, ([name, value]) => ({ name, value }));
+    verdict = { ...verdict, stringToSign: stringToSign(named, exempt) };
     const nowMs = systemClock.wallMs();
     const callback = verifyCallback(parameters, { environment, exempt }, nowMs);
-    const genuine = { ...signed, isGenuine: true, site: callback.site.identifier, key: callback.key.identifier };
-    return { ...genuine, ...refusalOf(() => checkAge(callback, rememberMs, nowMs)) };
+    verdict = { ...verdict, isGenuine: true, site: callback.site.identifier, key: callback.key.identifier };
+    checkAge(callback, rememberMs, nowMs);
+    return verdict;
   } catch (error) {
-    if (!(error instanceof NotGenuine)) throw error;
-    const keys = error.site?.keys.map(({ identifier }) => identifier) ?? [];
-    return { ...signed, isGenuine: false, reason: error.reason, site: error.site?.identifier, keys };
-  }
-}
-
-/** Why a step refuses; undefined where it does not. */
-function refusalOf(step: () => void): Pick<Verdict, "reason" | "detail"> | undefined {
-  try {
-    step();
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof ProxyError)) throw error;
-    return { reason: error.code, detail: error.message };
+    if (error instanceof NotGenuine) {
+      const keys = error.site?.keys.map(({ identifier }) => identifier) ?? [];
+      return { ...verdict, reason: error.reason, site: error.site?.identifier, keys };
+    }
+    if (error instanceof ProxyError) return { ...verdict, reason: error.code, detail: error.message };
+    throw error;
   }
 }
 
 function printVerdict({ listener, isGenuine, reason, detail, site, key, keys, stringToSign: text }: Verdict): void {
-  if (reason === undefined)
-    print(`${listener}: genuine, of ${site}; the application gets it with Countersign-Verified: ${key}`);
-  else
-    print(
-      `${listener}: ${isGenuine ? "genuine, and " : ""}refused, ${reason}${detail === undefined ? "" : `: ${detail}`}`,
-    );
+  const genuine = `genuine, of ${site}; the application gets it with Countersign-Verified: ${key}`;
+  const refused = `${isGenuine ? "genuine, and " : ""}refused, ${reason}${detail === undefined ? "" : `: ${detail}`}`;
+  print(`${listener}: ${reason === undefined ? genuine : refused}`);
   if (site !== undefined && keys !== undefined) print(`keys of ${site}: ${keys.join(", ") || "none"}`);
   if (text !== undefined) print(`\nstring to sign (HMAC-SHA256):\n${text}`);
 }

@@ -11,6 +11,7 @@ import { usageFailure } from "./command.ts";
 
 /** What a command asks for in place of an application. */
 export interface OneRequest {
+  readonly environment: Environment;
   readonly operation: string;
   /** S… or K…, as in Countersign-Site. */
   readonly site?: string | undefined;
@@ -24,8 +25,7 @@ export interface OneRequest {
  * @returns what its caller would get; undefined where it would have no connection any more
  */
 export async function serveOne(
-  { operation, site, auth, body }: OneRequest,
-  environment: Environment,
+  { environment, operation, site, auth, body }: OneRequest,
   config: Config,
   parts: Pick<RequestHandlerParts, "report" | "send" | "tokensOf" | "newRequestId">,
 ): Promise<Answer | undefined> {

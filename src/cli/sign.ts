@@ -22,14 +22,15 @@ const twoDigits = /^-?(0|[1-9]\d*)\.\d{2}$/;
 /** On the command line no configuration names further decimals. */
 const noMore: ReadonlySet<string> = new Set();
 
-interface SignedOptions {
+interface Options {
   readonly keyFile: string;
   readonly exempt: string;
   readonly strict?: boolean;
+  readonly json?: boolean;
 }
 
 /** What `sign` and `verify` work with. */
-interface SignedParameters {
+interface Signed {
   readonly parameters: readonly NamedValue[];
   readonly secret: Secret;
   readonly stringToSign: string;
@@ -41,46 +42,48 @@ export function createCommand(): Command {
   return createSignatureCommand(
     "sign",
     "Sign the string parameters given as a JSON object on standard input (spec 5.2).",
-  ).action(async (options: SignedOptions) => {
-    const { secret, stringToSign, fault } = await readSigned(options);
-    if (fault !== undefined) throw new CommandFailure(fault, exitCodes.no);
-    print(JSON.stringify({ stringToSign, signature: sign(stringToSign, secret) }));
-  });
+    ({ secret, stringToSign, fault }) => {
+      if (fault !== undefined) throw new CommandFailure(fault, exitCodes.no);
+      print(JSON.stringify({ stringToSign, signature: sign(stringToSign, secret) }));
+    },
+  );
 }
 
 export function createVerifyCommand(): Command {
   return createSignatureCommand(
     "verify",
     "Verify the signature of the string parameters on standard input, such as a callback's (spec 5.2, 6).",
-  )
-    .option("--json", "print the result as JSON")
-    .action(async ({ json, ...options }: SignedOptions & { readonly json?: boolean }) => {
-      const reason = findReason(await readSigned(options));
+    (signed, { json }) => {
+      const reason = findReason(signed);
       if (json) printJson({ valid: reason === undefined, reason });
       else print(reason ?? "The signature is valid.");
       if (reason !== undefined) process.exitCode = exitCodes.no;
-    });
+    },
+  ).option("--json", "print the result as JSON");
 }
 
 /** A command on the string parameters of standard input, with the options that `sign` and `verify` share. */
-function createSignatureCommand(name: string, description: string): Command {
+function createSignatureCommand(name: string, description: string, act: (signed: Signed, options: Options) => void) {
   return new Command(name)
     .description(description)
     .requiredOption("--key-file <file>", "file with the API secret key; one newline at its end is dropped")
     .option("--exempt <names>", "names that are not signed, by commas", defaultExempt.join(","))
-    .option("--strict", "also check required parameters, characters and decimals (spec 5.2)");
+    .option("--strict", "also check required parameters, characters and decimals (spec 5.2)")
+    .action(async (options: Options) => act(await readSigned(options), options));
 }
 
-async function readSigned({ keyFile, exempt: names, strict }: SignedOptions): Promise<SignedParameters> {
-  const secret = await readKeyFile(keyFile);
+async function readSigned({ keyFile, exempt: names, strict }: Options): Promise<Signed> {
+  // The bytes as they are, as in `serve`: a key need not be text.
+  const key = dropNewline(await readOrRefuse(keyFile, ".", `--key-file ${keyFile}`));
+  if (key.length === 0) throw usageFailure(`--key-file ${keyFile} is empty.`);
   const parameters = await readStringParameters();
   const exempt = exemptNames(names.split(",").map((name) => name.trim()));
   const fault = strict ? findFault(parameters, exempt) : undefined;
-  return { parameters, secret, stringToSign: stringToSign(parameters, exempt), fault };
+  return { parameters, secret: new Secret(key), stringToSign: stringToSign(parameters, exempt), fault };
 }
 
 /** Why the signature is not accepted; undefined when it is. */
-function findReason({ parameters, secret, stringToSign, fault }: SignedParameters): string | undefined {
+function findReason({ parameters, secret, stringToSign, fault }: Signed): string | undefined {
   if (fault !== undefined) return fault;
   const signature = parameters.find(({ name }) => name === "signature")?.value;
   if (signature === undefined) return "There is no parameter signature.";
@@ -104,13 +107,6 @@ async function readStringParameters(): Promise<NamedValue[]> {
     throw error instanceof ProxyError ? usageFailure(`Standard input: ${error.message}`) : error;
   }
   return parameters;
-}
-
-/** The bytes as they are, as in `serve`: a key need not be text. */
-async function readKeyFile(path: string): Promise<Secret> {
-  const key = dropNewline(await readOrRefuse(path, ".", `--key-file ${path}`));
-  if (key.length === 0) throw usageFailure(`--key-file ${path} is empty.`);
-  return new Secret(key);
 }
 
 /** How the parameters break spec 5.2; undefined where they do not. */

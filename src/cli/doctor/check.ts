@@ -3,7 +3,6 @@ import type { Upstreams } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
 import type { Problem } from "../../config/diagnostics.ts";
 import { type Clock, within } from "../../model/clock.ts";
-import type { Environment } from "../../model/environment.ts";
 import type { cacheResults } from "../../model/events.ts";
 import type { EndpointPause, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { OneRequest } from "../serve-one.ts";
@@ -60,11 +59,6 @@ export function explain(explanations: Explanations, code: string, values: object
   return fail(detail, fix);
 }
 
-/** A request that the operator has chosen, and where it goes. */
-export interface ChosenRequest extends OneRequest {
-  readonly environment: Environment;
-}
-
 /** One run of the doctor: what it checks, and until when. */
 export interface Run {
   readonly file: string;
@@ -75,8 +69,8 @@ export interface Run {
   readonly clock: Clock;
   /** Monotonic. Nothing is waited for any longer. */
   readonly deadlineMs: number;
-  /** A real request to send. */
-  readonly chosen?: ChosenRequest | undefined;
+  /** A real request to send, which the operator has chosen. */
+  readonly chosen?: OneRequest | undefined;
 }
 
 /** A credential set, and what replicas share about it. */

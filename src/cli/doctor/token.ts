@@ -16,6 +16,8 @@ import { printable } from "../terminal.ts";
 import {
   type Check,
   type CheckResult,
+  type Explanations,
+  explain,
   fail,
   formatSpan,
   type OpenRun,
@@ -159,8 +161,6 @@ function evaluateEncryptionKeys(sets: readonly SharedSet[]): CheckResult {
   return ok(`open what is in the cache (${readable})`);
 }
 
-type NotIssued = Exclude<TokenAnswer, { kind: "issued" }>;
-
 /** Why replicas request no token now. */
 function explainBackoff(backoff: EndpointPause, { set }: ConfiguredSet, config: Config): CheckResult {
   const { kind, status, remainingMs } = backoff;
@@ -170,50 +170,44 @@ function explainBackoff(backoff: EndpointPause, { set }: ConfiguredSet, config: 
 }
 
 function explainNoToken(
-  answer: NotIssued,
-  { set, tokenUrl: { origin, path } }: ConfiguredSet,
+  answer: Exclude<TokenAnswer, { kind: "issued" }>,
+  { set, tokenUrl }: ConfiguredSet,
   config: Config,
 ): CheckResult {
-  const url = `${origin}${path}`;
-  const setting = set.token?.url === undefined ? "authUrl" : "token.url";
-  switch (answer.kind) {
-    case "refused":
-      return fail(
-        `refused (${describeRefusal(answer, set)}) for client ${printable(set.clientId)}`,
-        fixRefusal(set, config),
-      );
-    case "throttled": {
-      const { status, retryAfterMs } = answer;
-      const retry = retryAfterMs === undefined ? "" : `, to be tried again in ${formatSpan(retryAfterMs)}`;
-      return fail(`too many token requests (${status})${retry}`, fixThrottling(config));
-    }
-    case "malformed":
-      return fail("answered, but not with a token", `see what is at ${url}: ${setting} may lead to something else`);
-    case "timed_out":
-      return fail(
-        "no answer in time",
-        "see why the authorization server does not answer, or what holds its answers back",
-      );
-    case "failed": {
-      const { status, cause } = answer;
-      if (cause === notSigned) return fail("the client assertion could not be signed", "see that privateKey is whole");
-      if (isNotAsked(answer)) return skip("there is no assertion to send");
-      if (status === undefined) return fail(`no complete answer (${cause ?? "UNKNOWN"})`, "run this again");
-      if (status >= 500)
-        return fail(`the authorization server is in trouble (${status})`, "that is its owner's to fix");
-      const fix =
-        setting === "authUrl"
-          ? "correct authUrl: token requests go to {authUrl}/oauth/token, no redirect is followed"
-          : "correct token.url: it is the whole address of the token endpoint, no redirect is followed";
-      return fail(`answered ${status} at ${url}`, fix);
-    }
-  }
+  const { kind, status, cause = "UNKNOWN" } = answer;
+  if (isNotAsked(answer) && cause !== notSigned) return skip("there is no assertion to send");
+  const isOwnServer = set.token?.url === undefined;
+  const retryAfterMs = kind === "throttled" ? answer.retryAfterMs : undefined;
+  const values = {
+    status,
+    cause,
+    client: printable(set.clientId),
+    // The service's own server says nothing that its status does not; others tell a wrong scope from a wrong secret.
+    oauthError: set.token === undefined || answer.cause === undefined ? "" : ` ${printable(cause)}`,
+    compare: fixRefusal(set, config),
+    retry: retryAfterMs === undefined ? "" : `, to be tried again in ${formatSpan(retryAfterMs)}`,
+    wait: fixThrottling(config),
+    url: `${tokenUrl.origin}${tokenUrl.path}`,
+    setting: isOwnServer ? "authUrl" : "token.url",
+    meaning: isOwnServer
+      ? "token requests go to {authUrl}/oauth/token"
+      : "it is the whole address of the token endpoint",
+  };
+  const code = `${kind} ${status ?? cause}`;
+  return explain(noTokens, code, values) ?? fail(`no complete answer (${cause})`, "run this again");
 }
 
-/** The service's own server says nothing that its status does not; others tell a wrong scope from a wrong secret. */
-function describeRefusal({ status, cause }: Extract<NotIssued, { kind: "refused" }>, { token }: CredentialSet): string {
-  return token === undefined || cause === undefined ? `${status}` : `${status} ${printable(cause)}`;
-}
+/** By the kind of the answer, and its status or what stood in its place. */
+const noTokens: Explanations = {
+  "refused .*": "refused ($status$oauthError) for client $client | $compare",
+  "throttled .*": "too many token requests ($status)$retry | $wait",
+  "malformed .*": "answered, but not with a token | see what is at $url: $setting may lead to something else",
+  "timed_out .*":
+    "no answer in time | see why the authorization server does not answer, or what holds its answers back",
+  [`failed ${notSigned}`]: "the client assertion could not be signed | see that privateKey is whole",
+  "failed [5-9]..": "the authorization server is in trouble ($status) | that is its owner's to fix",
+  "failed \\d+": "answered $status at $url | correct $setting: $meaning, no redirect is followed",
+};
 
 function fixRefusal(set: CredentialSet, { secretOrigins }: Config): string {
   const { audience, clientSecret, token } = set;
