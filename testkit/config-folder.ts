@@ -64,9 +64,13 @@ export class ConfigFolder extends ConfigWriter {
     for (const [name, content] of Object.entries(files)) this.write(name, content);
   }
 
+  /** Writes a configuration, and returns its file. */
+  writeYaml(yaml: string): string {
+    return this.write("countersign.yaml", yaml.replaceAll("DIR", this.path));
+  }
+
   load(yaml: string, around: Around = {}): Promise<Loaded> {
-    const file = this.write("countersign.yaml", yaml.replaceAll("DIR", this.path));
-    return loadConfig(file, { env: {}, mountPoints: new Set(), ...around });
+    return loadConfig(this.writeYaml(yaml), { env: {}, mountPoints: new Set(), ...around });
   }
 
   /** @throws where it is refused */

@@ -7,7 +7,7 @@ import { type CollectedSpan, readExport } from "../../testkit/collector.ts";
 import { ConfigFolder } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { type Program, startProgram, versionOf } from "../../testkit/run-program.ts";
-import { runDoctor } from "../promises/cli/doctor-run.ts";
+import { runDoctor } from "../promises/cli/doctor-stage.ts";
 import { hmacSite, type Pod, startPod } from "../promises/reload/pod.ts";
 import { tools, tryWith } from "./try-with.ts";
 

@@ -7,7 +7,7 @@ import { call, order } from "../../testkit/call.ts";
 import { clientCertificate } from "../../testkit/certificates.ts";
 import { ConfigWriter } from "../../testkit/config-writer.ts";
 import { freePort } from "../../testkit/free-port.ts";
-import { diagnose } from "../promises/cli/doctor-run.ts";
+import { diagnose } from "../promises/cli/doctor-stage.ts";
 import { type Client, Keycloak, keycloakVersion } from "./keycloak.ts";
 import {
   environmentOf,

@@ -33,7 +33,7 @@ export const lawful: readonly Lawful[] = [
   {
     outlet: "stdout",
     canary: "a token",
-    file: "test/promises/cli/simulate-config.test.ts",
+    file: "test/promises/cli/simulate.test.ts",
     why: "the simulator's log names the tokens that it made up itself",
   },
   {
@@ -51,7 +51,7 @@ export const lawful: readonly Lawful[] = [
   },
   {
     outlet: "stdout",
-    file: "test/promises/cli/simulate-config.test.ts",
+    file: "test/promises/cli/simulate.test.ts",
     test: "prints the secrets that it made up itself",
     why: "the example's secrets are made up and public, and every configuration for it needs them",
   },

@@ -5,18 +5,14 @@ import { aclUser } from "../../../testkit/acl.ts";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
-import { diagnose } from "../../promises/cli/doctor-run.ts";
-import { environmentOf, openFolder, startService } from "../../promises/cli/doctor-setup.ts";
+import { diagnose, stageDoctor } from "../../promises/cli/doctor-stage.ts";
 
 /** An address of this machine that Redis takes for another host's. */
 const own = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ internal, family }) => !internal && family === "IPv4")?.address;
 
-async function configure(redis: string): Promise<string> {
-  const { write } = await openFolder();
-  return write({ environments: { sandbox: environmentOf(await startService()) }, redis });
-}
+const configure = async (redis: string) => (await stageDoctor({ redis })).file;
 
 /** The proxy's log and standard error once this event is in the log. */
 async function logOf(file: string, event: string) {

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createCommands } from "../../../src/cli/program.ts";
-import { ConfigFolder, canaries, sound } from "../../../testkit/config-folder.ts";
+import { ConfigFolder, canaries, edited, sound } from "../../../testkit/config-folder.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { plainEnvironment, runCommand } from "../../../testkit/run-program.ts";
 
@@ -18,10 +18,11 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
 }
 
 /** A file as it would be deployed, with secrets in files beside it. */
-function write(yaml: string): string {
-  const folder = new ConfigFolder();
-  return folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
-}
+const write = (yaml: string) => new ConfigFolder().writeYaml(yaml);
+
+const check = (file: string, ...more: readonly string[]) => run(["check", "--config", file, ...more]);
+
+const credentials = "credentials:\n          - { name: blue, dir: DIR/blue }\n";
 
 /** Well formed, with three faults of meaning. */
 const faulty = sound
@@ -37,43 +38,39 @@ describe("check", () => {
   it("does not wait for a secret that would come through a pipe, and takes the configuration from one", async () => {
     const pipe = join(new ConfigFolder().path, "pipe");
     execFileSync("mkfifo", [pipe]);
-    const refused = await run(["check", "--config", write(sound.replace("DIR/k1", pipe))]);
-    expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain("the file cannot be read (no regular file)");
+    const stderr = expect.stringContaining("the file cannot be read (no regular file)");
+    expect(await check(write(sound.replace("DIR/k1", pipe)))).toMatchObject({ exitCode: 2, stderr });
     const writing = writeFile(pipe, sound.replaceAll("DIR", new ConfigFolder().path));
-    expect(await run(["check", "--config", pipe])).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(await check(pipe)).toMatchObject({ exitCode: 0, stderr: "" });
     await writing;
   });
 
-  it("prints a sound configuration as it is active, and where each listener leads", async () => {
+  it("prints a sound configuration as it is active, where each listener leads, and each warning with its code", async () => {
     const file = write(sound);
-    const { exitCode, stdout, stderr } = await run(["check", "--config", file]);
-    expect(exitCode).toBe(0);
-    expect(stderr).toBe("");
+    const { stdout, ...ended } = await check(file);
+    expect(ended).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("baseUrl: https://api.sandbox.example/json-api");
     expect(stdout).toMatch(/secret:\n +file: \/.*\/k1\n/);
     expect(stdout).toContain(
       "ok  127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)",
     );
     expect(stdout).toContain(`\n1 warning\n${file}:15:7  environments.sandbox.sites.S1000000003: new clients must`);
+    expect(stdout).toContain("\n    code   hmac_for_existing_clients\n");
   });
 
-  it("gives each warning its code, and lists acknowledged ones in one quiet line", async () => {
-    const warned = await run(["check", "--config", write(sound)]);
-    expect(warned.stdout).toContain("\n    code   hmac_for_existing_clients\n");
+  it("lists acknowledged warnings in one quiet line", async () => {
     const file = write(`${sound}acknowledge: [hmac_for_existing_clients]\n`);
-    const { exitCode, stdout } = await run(["check", "--config", file]);
+    const { exitCode, stdout } = await check(file);
     expect(exitCode).toBe(0);
     expect(stdout).not.toContain("warning");
     expect(stdout).toContain("\nacknowledged: hmac_for_existing_clients (environments.sandbox.sites.S1000000003)\n");
-    const json = JSON.parse((await run(["check", "--config", file, "--json"])).stdout);
+    const json = JSON.parse((await check(file, "--json")).stdout);
     expect(json).toMatchObject({ warnings: [], acknowledged: [{ code: "hmac_for_existing_clients", line: 15 }] });
   });
 
   it("gives programs the same as JSON", async () => {
-    const { exitCode, stdout, stderr } = await run(["check", "--config", write(sound), "--json"]);
-    expect(exitCode).toBe(0);
-    expect(stderr).toBe("");
+    const { stdout, ...ended } = await check(write(sound), "--json");
+    expect(ended).toEqual({ exitCode: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({
       valid: true,
       hash: expect.stringMatching(/^[0-9a-f]{12}$/),
@@ -83,41 +80,40 @@ describe("check", () => {
     });
   });
 
-  it("prints every problem with its line and its fix to standard error", async () => {
-    const file = write(faulty);
-    const { exitCode, stdout, stderr } = await run(["check", "--config", file]);
-    expect(exitCode).toBe(2);
-    expect(stdout).toBe("");
+  it.each([
+    {
+      what: "problem",
+      yaml: faulty,
+      lines: [
+        /:2:7 {2}listeners\[0\]\.bind: every client that reaches this/,
+        /:10:5 {2}environments\.sandbox\.defaultSite: there is no such site$/,
+        /:17:40 {2}environments\..*\.keys\[0\]\.secret: the file cannot be read \(ENOENT\)/,
+      ],
+    },
+    {
+      what: "problem of form, before it checks anything else,",
+      yaml: misshapen,
+      lines: [
+        /:9:5 {2}environments\.sandbox\.operations: this must be a list$/,
+        /:17:40 {2}environments\..*\.keys\[0\]\.secret: a secret is never/,
+      ],
+    },
+  ])("prints every $what with its line and its fix to standard error", async ({ yaml, lines }) => {
+    const file = write(yaml);
+    const { stderr, ...ended } = await check(file);
+    expect(ended).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr.split("\n").filter((line) => !line.startsWith("    "))).toEqual([
-      expect.stringContaining(`${file}:2:7  listeners[0].bind: every client that reaches this`),
-      `${file}:10:5  environments.sandbox.defaultSite: there is no such site`,
-      expect.stringMatching(/:17:40 {2}environments\..*\.keys\[0\]\.secret: the file cannot be read \(ENOENT\)/),
+      ...lines.map((line) => expect.stringMatching(`^${file}${line.source}`)),
       "",
-      "3 problems; nothing was started.",
+      `${lines.length} problems; nothing was started.`,
       "",
     ]);
-    expect(stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(3);
-  });
-
-  it("prints problems of form alone, before it checks anything else", async () => {
-    const file = write(misshapen);
-    const { exitCode, stdout, stderr } = await run(["check", "--config", file]);
-    expect(exitCode).toBe(2);
-    expect(stdout).toBe("");
-    expect(stderr.split("\n").filter((line) => !line.startsWith("    "))).toEqual([
-      `${file}:9:5  environments.sandbox.operations: this must be a list`,
-      expect.stringMatching(/:17:40 {2}environments\..*\.keys\[0\]\.secret: a secret is never/),
-      "",
-      "2 problems; nothing was started.",
-      "",
-    ]);
-    expect(stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(2);
+    expect(stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(lines.length);
   });
 
   it("gives programs every problem as JSON", async () => {
-    const { exitCode, stdout, stderr } = await run(["check", "--config", write(faulty), "--json"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toBe("");
+    const { stdout, ...ended } = await check(write(faulty), "--json");
+    expect(ended).toEqual({ exitCode: 2, stderr: "" });
     const { valid, problems } = JSON.parse(stdout);
     expect(valid).toBe(false);
     expect(problems.map(({ path, line }: { path: string; line: number }) => `${line} ${path}`)).toEqual([
@@ -128,7 +124,7 @@ describe("check", () => {
   });
 
   it("names a file that is not there", async () => {
-    const { exitCode, stderr } = await run(["check", "--config", "nothing.yaml"]);
+    const { exitCode, stderr } = await check("nothing.yaml");
     expect(exitCode).toBe(2);
     expect(stderr).toContain("nothing.yaml:1:1  the configuration file cannot be read (ENOENT)");
     expect(stderr).toContain("1 problem; nothing was started.");
@@ -153,8 +149,7 @@ describe("serve", () => {
     expect(refused.stderr).not.toContain("cannot listen");
 
     const sameButSound = await run(["serve", "--config", write(withPort)]);
-    expect(sameButSound.exitCode).toBe(2);
-    expect(sameButSound.stderr).toContain("cannot listen");
+    expect(sameButSound).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("cannot listen") });
   });
 
   it.each([
@@ -173,9 +168,8 @@ describe("serve", () => {
 });
 
 it("schema prints the JSON Schema", async () => {
-  const { exitCode, stdout, stderr } = await run(["schema"]);
-  expect(exitCode).toBe(0);
-  expect(stderr).toBe("");
+  const { stdout, ...ended } = await run(["schema"]);
+  expect(ended).toEqual({ exitCode: 0, stderr: "" });
   expect(JSON.parse(stdout)).toMatchObject({
     $schema: "https://json-schema.org/draft/2020-12/schema",
     required: ["listeners", "admin", "status", "environments"],
@@ -187,11 +181,10 @@ describe("every command", async () => {
   const names = commands.map((command) => command.name());
 
   it.each(names)("%s explains itself with --help", async (name) => {
-    const { exitCode, stdout, stderr } = await run([name, "--help"]);
-    expect(exitCode).toBe(0);
+    const { stdout, ...ended } = await run([name, "--help"]);
+    expect(ended).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain(`Usage: countersign ${name}`);
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
-    expect(stderr).toBe("");
   });
 
   it("is listed with --help, which also says what a spec is", async () => {
@@ -201,22 +194,19 @@ describe("every command", async () => {
     expect(stdout).toMatch(/^"spec 5\.2" is a section of docs\/service-interface\.md\.$/m);
   });
 
-  it.each(commands)("$_name refuses an option that it does not have", async (command) => {
-    const { exitCode, stdout, stderr } = await run([command.name(), "--nonsense"]);
-    expect(exitCode).toBe(2);
-    expect(stdout).toBe("");
-    expect(stderr).toContain("--nonsense");
+  it.each(names)("%s refuses an option that it does not have", async (name) => {
+    const stderr = expect.stringContaining("--nonsense");
+    expect(await run([name, "--nonsense"])).toEqual({ exitCode: 2, stdout: "", stderr });
   });
 
   const misspelt = commands.flatMap((command) =>
-    command.options
-      .slice(0, 1)
-      .map(({ long = "" }) => ({ name: command.name(), long: `${long}`, typed: `${long}`.replace(/.(?=.$)/, "") })),
+    command.options.slice(0, 1).map(({ long }) => {
+      return { name: command.name(), long: `${long}`, typed: `${long}`.replace(/.(?=.$)/, "") };
+    }),
   );
   it.each(misspelt)("$name suggests $long for $typed", async ({ name, long, typed }) => {
-    const { exitCode, stderr } = await run([name, typed, "x"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toBe(`error: unknown option '${typed}'\n(Did you mean ${long}?)\n`);
+    const stderr = `error: unknown option '${typed}'\n(Did you mean ${long}?)\n`;
+    expect(await run([name, typed, "x"])).toMatchObject({ exitCode: 2, stderr });
   });
 });
 
@@ -226,10 +216,28 @@ it.each([
   { args: [], exitCode: 2, stdout: /^$/, stderr: /Usage: countersign/ },
   { args: ["nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'nonsense'/ },
   { args: ["--nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown option '--nonsense'/ },
-  { args: ["check"], exitCode: 2, stdout: /^$/, stderr: /--config <file>/ },
-])("countersign $args ends with $exitCode", async ({ args, exitCode, stdout, stderr }) => {
-  const ended = await run(args);
-  expect(ended.exitCode).toBe(exitCode);
-  expect(ended.stdout).toMatch(stdout);
-  expect(ended.stderr).toMatch(stderr);
+  { args: ["doctor"], exitCode: 2, stdout: /^$/, stderr: /^error: required option '--config <file>' not specified\n$/ },
+  {
+    args: ["doctor"],
+    env: { COUNTERSIGN_CONFIG: "" },
+    exitCode: 2,
+    stdout: /^$/,
+    stderr: /from env 'COUNTERSIGN_CONFIG' is invalid\. It is empty; name a file\.\n$/,
+  },
+])("countersign $args ends with $exitCode", async ({ args, env, exitCode, stdout, stderr }) => {
+  const said = { stdout: expect.stringMatching(stdout), stderr: expect.stringMatching(stderr) };
+  expect(await run(args, env)).toEqual({ exitCode, ...said });
+});
+
+it.each([
+  ["names them", sound, "Configured: --environment sandbox --site S1000000001."],
+  [
+    "says that there are none",
+    edited([credentials, "keys: [ { identifier: K1, secret: { file: DIR/k1 } } ]\n"]),
+    "None is configured.",
+  ],
+])("token, for a set that is not configured, asks nobody, and of those that are %s", async (_, yaml, fix) => {
+  const { exitCode, stderr } = await run(["token", "--config", write(yaml), "--environment", "nope"]);
+  expect(exitCode).toBe(2);
+  expect(stderr).toBe(`No credential set matches --environment and --site. ${fix}\n`);
 });

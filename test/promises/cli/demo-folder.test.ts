@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { appendFile, mkdir, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
+import { appendFile, chmod, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openDemo } from "../../../simulator/src/demo/env.ts";
 import { writeFolder } from "../../../simulator/src/demo/folder.ts";
@@ -17,18 +17,23 @@ import { listen } from "../../../testkit/listen.ts";
 const anyPorts = { listener: 0, admin: 0, status: 0, api: 0, login: 0 };
 
 it.each([
-  { given: "one that is not there yet", prepare: async () => {} },
-  { given: "an empty one", prepare: (folder: string) => mkdir(folder, { mode: 0o755 }) },
+  { given: "one that is not there yet", prepare: () => join(emptyFolder(), "demo") },
+  { given: "an empty one", prepare: emptyFolder },
+  { given: "none, so one of its own", prepare: () => undefined },
 ])(
   "keeps everything in the folder that it is given, closed to others, and removes it at the end: $given",
   async ({ prepare }) => {
-    const folder = join(emptyFolder(), "demo");
-    await prepare(folder);
-    const demo = await openDemo(anyPorts, folder);
+    const given = prepare();
+    if (given !== undefined && existsSync(given)) await chmod(given, 0o755);
+    const demo = await openDemo(anyPorts, given);
     onTestFinished(() => demo.close("test"));
+    const folder = given ?? dirname(demo.configFile);
     expect(demo.configFile).toBe(join(folder, "countersign.yaml"));
-    expect((await stat(folder)).mode & 0o777).toBe(0o700);
-    expect((await stat(join(folder, "countersign.log"))).mode & 0o777).toBe(0o600);
+    const mode = async (name: string) => (await stat(join(folder, name))).mode & 0o777;
+    expect(await mode("")).toBe(0o700);
+    for (const name of ["countersign.yaml", "countersign.log", "blue/client-secret", "K2000000001"]) {
+      expect(await mode(name), name).toBe(0o600);
+    }
     expect((await readdir(join(folder, "portal"))).toSorted()).toEqual(["moving", "next"]);
     await demo.close("test");
     expect(existsSync(folder)).toBe(false);

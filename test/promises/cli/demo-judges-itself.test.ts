@@ -1,7 +1,4 @@
-import { existsSync } from "node:fs";
-import { stat } from "node:fs/promises";
 import { createServer } from "node:net";
-import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type Demo, openDemo } from "../../../simulator/src/demo/env.ts";
 import { formatInvitation, formatOpening } from "../../../simulator/src/demo/header.ts";
@@ -45,8 +42,8 @@ it("knows every fact of every scene in advance", () => {
   for (const { expected } of scenes) expect(Object.keys(expected).sort()).toEqual(Object.keys(served).sort());
 });
 
-async function stageDemo(): Promise<Demo> {
-  const demo = await openDemo({ listener: 0, admin: 0, status: 0, api: 0, login: 0 });
+async function stageDemo(listener = 0): Promise<Demo> {
+  const demo = await openDemo({ listener, admin: 0, status: 0, api: 0, login: 0 });
   onTestFinished(() => demo.close("test"));
   return demo;
 }
@@ -82,8 +79,7 @@ it("is not ok, and says so, when nothing comes back at all", async () => {
 
 it("uses a free port instead of one that is taken, and says so", async () => {
   const port = await listen(createServer());
-  const demo = await openDemo({ listener: port, admin: 0, status: 0, api: 0, login: 0 });
-  onTestFinished(() => demo.close("test"));
+  const demo = await stageDemo(port);
   expect(demo.url).not.toContain(`:${port}`);
   expect(formatOpening(demo)).toContainEqual(expect.stringMatching(`^ {3}taken +${port}; free ports stand in$`));
 });
@@ -93,18 +89,6 @@ it("prints commands that fit into 80 columns, whatever the ports are", async () 
   const [url, apiUrl] = ["http://127.0.0.1:65535", "http://127.0.0.1:65535/json-api"];
   const lines = formatInvitation({ ...demo, url, simulator: { ...demo.simulator, apiUrl } });
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
-});
-
-it("keeps its configuration and secrets to this user, and only as long as it runs", async () => {
-  const demo = await stageDemo();
-  const folder = dirname(demo.configFile);
-  const mode = async (path: string) => (await stat(path)).mode & 0o777;
-  expect(await mode(folder)).toBe(0o700);
-  expect(await mode(demo.configFile)).toBe(0o600);
-  expect(await mode(join(folder, "blue", "client-secret"))).toBe(0o600);
-  expect(await mode(join(folder, "K2000000001"))).toBe(0o600);
-  await demo.close("test");
-  expect(existsSync(folder)).toBe(false);
 });
 
 it.each([

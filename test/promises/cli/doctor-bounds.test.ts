@@ -1,5 +1,4 @@
 import { describe, expect, it, test } from "vitest";
-import type { RedisProbe } from "../../../src/adapters/redis/probe.ts";
 import { formatSpan } from "../../../src/cli/doctor/check.ts";
 import { checkConfig } from "../../../src/cli/doctor/config.ts";
 import { connectFailures, evaluateConnection, type Target } from "../../../src/cli/doctor/connection.ts";
@@ -63,38 +62,23 @@ describe("a Date, which is cut to its second", () => {
   });
 });
 
-describe("Redis", () => {
-  const probe: Extract<RedisProbe, { kind: "answered" }> = {
-    kind: "answered",
-    objection: undefined,
-    roundTripsMs: [],
-    tried: [],
-    facts: undefined,
+test.each([
+  [[1, 1, 10, 10, 100], "ok", "5 round trips: median 10 ms, longest 100 ms"],
+  [[1, 10.4, 11], "warn", "3 round trips: median 10 ms, longest 11 ms"],
+  [[1, 1, 101], "warn", "3 round trips: median 1.0 ms, longest 101 ms"],
+  [[0, 101, 102], "fail", "3 round trips: median 101 ms, longest 102 ms; commands end after 100 ms"],
+  [[3, 2, 100, 1, 2], "ok", "5 round trips: median 2.0 ms, longest 100 ms"],
+])("a Redis that answers in %j ms: %s", (roundTripsMs, verdict, detail) => {
+  expect(evaluateLatency({ roundTripsMs })).toMatchObject({ verdict, detail });
+});
+
+test("a Redis that evicts is a warning, once it has done so", () => {
+  const evicting = (evictedKeys: number) => {
+    const facts = { version: "7", role: "master", runId: "r", evictionPolicy: "allkeys-lru", isAppendOnly: false };
+    return evaluateEviction({ facts: { ...facts, evictedKeys } })?.verdict;
   };
-
-  test.each([
-    [[1, 1, 10, 10, 100], "ok", "5 round trips: median 10 ms, longest 100 ms"],
-    [[1, 10.4, 11], "warn", "3 round trips: median 10 ms, longest 11 ms"],
-    [[1, 1, 101], "warn", "3 round trips: median 1.0 ms, longest 101 ms"],
-    [[0, 101, 102], "fail", "3 round trips: median 101 ms, longest 102 ms; commands end after 100 ms"],
-    [[3, 2, 100, 1, 2], "ok", "5 round trips: median 2.0 ms, longest 100 ms"],
-  ])("that answers in %j ms: %s", (roundTripsMs, verdict, detail) => {
-    expect(evaluateLatency({ ...probe, roundTripsMs })).toMatchObject({ verdict, detail });
-  });
-
-  test("a server that evicts is a warning, once it has done so", () => {
-    const facts = {
-      version: "7",
-      role: "master",
-      runId: "r",
-      evictionPolicy: "allkeys-lru",
-      evictedKeys: 0,
-      isAppendOnly: false,
-    };
-    expect(evaluateEviction({ ...probe, facts })?.verdict).toBe("ok");
-    expect(evaluateEviction({ ...probe, facts: { ...facts, evictedKeys: 1 } })?.verdict).toBe("warn");
-    expect(evaluateEviction(probe)).toBeUndefined();
-  });
+  expect([evicting(0), evicting(1)]).toEqual(["ok", "warn"]);
+  expect(evaluateEviction({ facts: undefined })).toBeUndefined();
 });
 
 test("an unknown error is reported by its code, with a fix", () => {
@@ -115,8 +99,7 @@ test("every explanation of a failed connection names values that there are", () 
 test("subPath mounts, which are never updated, come with their fix", async () => {
   const folder = new ConfigFolder();
   const file = `${folder.path}/countersign.yaml`;
-  const loaded = await folder.load(sound, { mountPoints: new Set([file, `${folder.path}/blue/client-secret`]) });
-  if (loaded.kind === "refused") throw new Error("it is sound");
+  const loaded = await folder.loadSound(sound, { mountPoints: new Set([file, `${folder.path}/blue/client-secret`]) });
   const checks = checkConfig({ file, ...loaded, withToken: false, clock: systemClock, deadlineMs: 0 });
   const lines = checks.map(({ verdict, subject, detail, fix }) => `${verdict} ${subject}: ${detail} | ${fix}`);
   expect(lines).toContain(

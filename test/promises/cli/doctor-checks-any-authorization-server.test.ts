@@ -3,20 +3,16 @@ import { describe, expect, it } from "vitest";
 import { clientKey } from "../../../testkit/certificates.ts";
 import { platformToken, tokenFor } from "../../../testkit/platform-token.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { diagnose } from "./doctor-run.ts";
-import { openFolder } from "./doctor-setup.ts";
+import { diagnose, openFolder } from "./doctor-stage.ts";
 
 /** Answers HEAD with nothing, and token requests with this. */
-async function startLogin(status: number, body: object) {
+function startLogin(status: number, body: object) {
   return startRawUpstream({
     answer({ head }, socket) {
       const date = `Date: ${new Date().toUTCString()}\r\n`;
       const isToken = head.startsWith("POST ");
-      socket.end(
-        isToken
-          ? rawAnswer(status, JSON.stringify(body), date)
-          : `HTTP/1.1 404 Not Found\r\n${date}Connection: close\r\n\r\n`,
-      );
+      const none = `HTTP/1.1 404 Not Found\r\n${date}Connection: close\r\n\r\n`;
+      socket.end(isToken ? rawAnswer(status, JSON.stringify(body), date) : none);
     },
   });
 }
@@ -27,9 +23,7 @@ const post = "clientSecret: { file: DIR/green }";
 
 async function diagnoseSet(set: string, login: { readonly url: string }, more = "", assertion?: string) {
   const service = await startLogin(404, {});
-  const { folder, write } = await openFolder();
-  folder.write("key", clientKey);
-  if (assertion !== undefined) folder.write("token", assertion);
+  const { folder, write } = await openFolder({ key: clientKey, ...(assertion && { token: assertion }) });
   const sites = `sites: { S1: { credentials: [ { name: one, clientId: one-id, ${set} } ] } }`;
   const sandbox = `baseUrl: "${service.url}", allowPlaintext: true, ${sites}, token: { url: "${login.url}/as/token"${more} }`;
   const { of, hasFailed } = await diagnose(write({ environments: { sandbox } }));

@@ -1,30 +1,73 @@
-import { expect, it } from "vitest";
+import { createServer, type TlsOptions } from "node:tls";
+import { describe, expect, it } from "vitest";
 import {
   authority,
+  clientCertificate,
+  clientKey,
   expiredCertificate,
   foreignCertificate,
   serverCertificate,
   serverKey,
 } from "../../../testkit/certificates.ts";
+import { type ForwardProxyOptions, startForwardProxy } from "../../../testkit/forward-proxy.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { certificate } from "../../simulator/certificate.ts";
-import { dateIn, diagnoseAll, environmentAt, startDatedHost, startTlsHost } from "./doctor-hosts.ts";
-import type { Diagnosis } from "./doctor-run.ts";
+import { places, serviceCertificate, serviceName } from "../egress/stage.ts";
+import { type Diagnosis, diagnose, openFolder } from "./doctor-stage.ts";
 
 // What the doctor reports about names, connections and clocks: each fault at a host of its own, all of them in one run,
 // since environments are checked in parallel. The hosts are real: TLS with real certificates, and sockets with set answers.
+
+/** What was said to a TLS host once a handshake was done, all of it. */
+async function startTlsHost(options: TlsOptions) {
+  let said = "";
+  const server = createServer(options, (socket) => {
+    socket
+      .on("error", () => {})
+      .on("data", (chunk) => {
+        said += chunk;
+        socket.end(rawAnswer(404, "", `Date: ${new Date().toUTCString()}\r\n`));
+      });
+  });
+  const port = await listen(server.on("tlsClientError", () => {}));
+  return { url: `https://localhost:${port}`, said: () => said };
+}
+
+/** A host that answers with this line. */
+async function startDatedHost(date: () => string): Promise<string> {
+  const { url } = await startRawUpstream({ answer: (_, socket) => void socket.end(rawAnswer(200, "", date())) });
+  return url;
+}
+
+const dateIn = (ms: number) => () => `Date: ${new Date(Date.now() + ms).toUTCString()}\r\n`;
+
+let keys = 0;
+
+/** An environment that signs, so that only its service is checked; no two have anything in common. */
+function environmentAt(baseUrl: string, more = ""): string {
+  keys += 1;
+  const sites = `sites: { S${keys}: { keys: [ { identifier: K${keys}, secret: { file: DIR/own/${keys} } } ] } }`;
+  return `baseUrl: "${baseUrl}", authUrl: "https://login-${keys}.invalid", allowPlaintext: true, ${sites}, ${more}`;
+}
+
+async function diagnoseAll(environments: Readonly<Record<string, string>>) {
+  const { folder, write } = await openFolder({
+    ca: authority,
+    "client.pem": clientCertificate,
+    "client-key.pem": clientKey,
+  });
+  for (let number = 1; number <= keys; number += 1) folder.write(`own/${number}`, `canary-own-secret-${number}`);
+  return diagnose(write({ environments }));
+}
 
 const trusting = "tls: { caFile: DIR/ca }";
 const known = "tls: { caFile: DIR/ca, certFile: DIR/client.pem, keyFile: DIR/client-key.pem }";
 const serving = { key: serverKey, cert: serverCertificate };
 
 /** The first line of each environment on a topic, without the host. */
-function expectLines(
-  of: Diagnosis["of"],
-  topic: Parameters<Diagnosis["of"]>[0],
-  lines: Readonly<Record<string, RegExp>>,
-) {
+function expectLines(of: Diagnosis["of"], topic: string, lines: Readonly<Record<string, RegExp>>) {
   for (const [name, line] of Object.entries(lines)) {
     expect(of(topic, name)[0]?.replace(/^(\w+) \S+: /, "$1 "), name).toMatch(line);
   }
@@ -146,5 +189,102 @@ it("compares our clock with the Date of each host", async () => {
     behind: /^fail our clock is (9|10) min behind its Date: it may refuse our timestamps \| set this/,
     dateless: /^skipped its answer \(200\) has no Date to compare with$/,
     malformed: /^skipped its answer \(200\) has no Date to compare with$/,
+  });
+});
+
+/** Row 78: the proxy, the tunnel and the service behind it are told apart. */
+describe("behind a proxy", () => {
+  const { api } = places;
+
+  /** A service that only the proxy can resolve, through this proxy. */
+  async function diagnoseThrough(egress: string, more = trusting) {
+    const sandbox = environmentAt(`https://${api}`, `${more}, egress: { ${egress} }`);
+    const { of, hasFailed } = await diagnoseAll({ sandbox });
+    return { of: (topic: string) => of(topic, "sandbox"), hasFailed };
+  }
+
+  async function startBoth(options: ForwardProxyOptions = {}) {
+    const service = await startTlsHost(serviceCertificate);
+    return { service, forward: await startForwardProxy({ hosts: { [api]: new URL(service.url).port }, ...options }) };
+  }
+
+  it("reports a proxy, a tunnel and TLS with the service behind it; the name is the proxy's to look up", async () => {
+    const { service, forward } = await startBoth();
+    const { of, hasFailed } = await diagnoseThrough(`proxy: "${forward.url}"`);
+    expect(of("egress")).toEqual([
+      "ok 127.0.0.1: an address, so there is nothing to look up",
+      `ok ${forward.place}: takes connections`,
+    ]);
+    expect(of("dns")).toEqual([`skipped ${serviceName}: the proxy looks it up`]);
+    expect(of("tls")).toEqual([
+      expect.stringMatching(new RegExp(`^ok ${api}: through ${forward.place}: TLSv1\\.3, certificate of `)),
+    ]);
+    expect(of("clock")).toEqual([`ok ${api}: our clock agrees with its Date`]);
+    expect(service.said()).toMatch(/^HEAD \/ HTTP\/1\.1\r\n/);
+    expect(forward.targets()).toEqual([api]);
+    expect(hasFailed).toBe(false);
+  });
+
+  it("reports a proxy over TLS", async () => {
+    const { forward } = await startBoth({ tls: serving });
+    const good = await diagnoseThrough(`proxy: "${forward.url}", ${trusting}`);
+    expect(good.of("egress")[1]).toMatch(
+      /^ok localhost:\d+: TLSv1\.3, certificate of localhost by Countersign test CA/,
+    );
+    expect(good.of("tls")[0]).toMatch(/: TLSv1\.3, certificate of elsewhere\.example by Countersign test CA/);
+    const bad = await diagnoseThrough(`proxy: "${forward.url}"`);
+    expect(bad.of("egress")[1]).toMatch(
+      /^fail localhost:\d+: .* unknown issuer.*environments\.sandbox\.egress\.tls\.caFile/,
+    );
+    expect(bad.of("tls")).toEqual([`skipped ${api}: the proxy cannot be reached`]);
+    expect(bad.hasFailed).toBe(true);
+  });
+
+  it("reports a proxy that does not run", async () => {
+    const { of } = await diagnoseThrough(`proxy: "http://127.0.0.1:${await freePort()}"`);
+    expect(of("egress")[1]).toMatch(/^fail 127\.0\.0\.1:\d+: connections are refused .*environments\.sandbox\.egress/);
+    for (const topic of ["tls", "clock"]) expect(of(topic)).toEqual([`skipped ${api}: the proxy cannot be reached`]);
+  });
+
+  const answering = (bytes: string): ForwardProxyOptions => ({
+    onConnect(socket) {
+      socket.end(bytes);
+      return true;
+    },
+  });
+  it.each<[string, ForwardProxyOptions, string | RegExp, more?: string]>([
+    [
+      "wants other credentials",
+      { credentials: "user:canary-proxy-password" },
+      `fail ${api}: the proxy wants other credentials (PROXY_STATUS_407) | put user:password into the file of environments.sandbox.egress.auth; HTTP Basic is what is sent`,
+    ],
+    [
+      "does not reach the service",
+      { hosts: {} },
+      `fail ${api}: the proxy does not reach ${api} (PROXY_STATUS_502) | see the proxy's log: its DNS and its firewall decide; correct the name in environments.sandbox.baseUrl`,
+    ],
+    [
+      "forbids the tunnel",
+      answering("HTTP/1.1 403 No\r\n\r\n"),
+      /lets no connection to elsewhere\.example:443 through \(PROXY_STATUS_403\) \| have CONNECT/,
+    ],
+    [
+      "is none",
+      answering("SSH-2.0-x\r\n"),
+      /opens no tunnel \(PROXY_NOT_HTTP_1_1\) \| see that environments\.sandbox\.egress names an HTTP proxy/,
+    ],
+    ["intercepts", {}, /by an unknown issuer.*otherwise something intercepts the connection/, "via: true"],
+  ])("says what to do about a proxy that %s", async (_, options, says, more = trusting) => {
+    const { forward } = await startBoth(options);
+    const { of } = await diagnoseThrough(`proxy: "${forward.url}"`, more);
+    expect(of("egress")[1]).toMatch(/^ok /);
+    expect(of("tls")).toEqual([typeof says === "string" ? says : expect.stringMatching(says)]);
+  });
+
+  it("looks up a host that is reached directly as without a proxy", async () => {
+    const { forward } = await startBoth();
+    const { of } = await diagnoseThrough(`proxy: "${forward.url}", noProxy: [${serviceName}]`);
+    expect(of("dns")[0]).toMatch(/^fail elsewhere\.example: /);
+    expect(forward.heads).toEqual([]);
   });
 });

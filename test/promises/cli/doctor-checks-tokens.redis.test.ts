@@ -2,21 +2,14 @@ import { expect, it } from "vitest";
 import type { Simulator } from "../../../simulator/src/service/simulator.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { diagnose } from "./doctor-run.ts";
-import { blueSites, environmentOf, openFolder, startService } from "./doctor-setup.ts";
+import { blueSites, diagnose, openFolder, stageDoctor, startService } from "./doctor-stage.ts";
 
 // What the doctor reports about credential sets, and the token requests that this costs; the authorization server counts them.
 
 const asked = ({ seen }: Simulator) => seen.tokenRequests.filter(({ method }) => method === "POST").length;
 
-async function setUp() {
-  const simulator = await startService();
-  const { folder, write } = await openFolder();
-  return { simulator, folder, write, file: write({ environments: { sandbox: environmentOf(simulator) } }) };
-}
-
 it("says what may be wrong with a set that is refused, and where its secret is", async () => {
-  const { simulator, folder, file } = await setUp();
+  const { simulator, folder, file } = await stageDoctor();
   simulator.changeClientSecret("blue-id", "canary-another-secret");
   const { hasFailed, of } = await diagnose(file);
   expect(hasFailed).toBe(true);
@@ -51,7 +44,7 @@ it.each([
   },
   { what: "half an answer", fault: { kind: "truncate" }, says: /: no complete answer \([A-Z_]+\) \| run this again$/ },
 ] as const)("reports $what, and requests once", async ({ fault, says }) => {
-  const { simulator, file } = await setUp();
+  const { simulator, file } = await stageDoctor();
   // The HEAD is no client's, so the fault leaves it alone.
   simulator.faults.add({ host: "login", clientId: "blue-id", ...fault });
   const { hasFailed, of } = await diagnose(file);
@@ -76,11 +69,8 @@ it("requests no token while the authorization server cannot be reached", async (
 });
 
 it("shares the token that it requests, requests none where one is shared, and respects the back-off of the replicas", async () => {
-  const simulator = await startService();
   const redis = await startRedis();
-  const { folder, write } = await openFolder();
-  const environments = { sandbox: environmentOf(simulator) };
-  const file = write({ environments, redis: `url: "${redis.url}"` });
+  const { simulator, folder, file } = await stageDoctor({ redis: `url: "${redis.url}"` });
   const withoutToken = await diagnose(file, { withToken: false });
   expect(withoutToken.of("token")).toEqual(["skipped S1/blue: not asked for (--no-token)"]);
   expect(asked(simulator)).toBe(0);
@@ -94,9 +84,8 @@ it("shares the token that it requests, requests none where one is shared, and re
   // Another replica seals with another key: its value stays where it is.
   const [name] = [await redis.command("KEYS", "countersign:*:token")].flat();
   const value = await redis.command("GET", String(name));
-  const otherKey = write({ environments, redis: `url: "${redis.url}"` });
   folder.write("token-key", "fedcba9876543210".repeat(4));
-  const third = await diagnose(otherKey);
+  const third = await diagnose(file);
   expect(third.of("redis")).toContainEqual(
     expect.stringMatching(/^warn encryptionKeys: 1 of 1 values .* cannot be opened \| give every replica the same/),
   );
@@ -109,7 +98,7 @@ it("shares the token that it requests, requests none where one is shared, and re
   // A replica was told to wait.
   const endpoint = String(name).replace(/token$/, "endpoint");
   await redis.command("SET", endpoint, "throttled 429 1 3600000", "PX", 3_660_000);
-  const fourth = await diagnose(otherKey);
+  const fourth = await diagnose(file);
   expect(fourth.of("token")).toEqual([
     expect.stringMatching(/^fail S1\/blue: a replica was told: .* answered 429, .* for another \d+ min \| wait/),
   ]);
@@ -117,10 +106,9 @@ it("shares the token that it requests, requests none where one is shared, and re
 });
 
 it("accepts a shared token up to its leeway, even where the authorization server refuses", async () => {
-  const simulator = await startService({ tokenLifetimeSeconds: 86_400 });
   const redis = await startRedis();
-  const { write } = await openFolder();
-  const file = write({ environments: { sandbox: environmentOf(simulator) }, redis: `url: "${redis.url}"` });
+  const service = { tokenLifetimeSeconds: 86_400 };
+  const { simulator, file } = await stageDoctor({ service, redis: `url: "${redis.url}"` });
   await diagnose(file);
   const [name] = [await redis.command("KEYS", "countersign:*:token")].flat().map(String);
   const live = async (remainingMs: number) => {

@@ -1,28 +1,25 @@
-import { createServer } from "node:http";
+import { readFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import { createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { call } from "../../../testkit/call.ts";
 import { callersAuthority, paymentsCertificate } from "../../../testkit/caller-certificates.ts";
 import { expiredCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { listen } from "../../../testkit/listen.ts";
-import { type Diagnosis, diagnose } from "./doctor-run.ts";
-import { environmentOf, openFolder, type Parts, startService } from "./doctor-setup.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { startServe } from "../../../testkit/run-program.ts";
+import { blueSites, type Diagnosis, diagnose, keyedSite, sitesWith, stageDoctor } from "./doctor-stage.ts";
 
-// What the doctor says of callers, of their signatures, of pass-through routes and of the collector that spans go to.
+// What the doctor says of callers and their signatures, pass-through routes, the application that callbacks go to, the collector
+// that spans go to, and the serve beside it.
 
-interface Added extends Omit<Parts, "environments"> {
-  /** Keys of the environment, and further sites. */
-  readonly environment?: string;
-  readonly sites?: string;
-  readonly files?: Readonly<Record<string, string>>;
-}
+type Parts = NonNullable<Parameters<typeof stageDoctor>[0]>;
 
 /** Of a sound configuration with this added. */
-async function diagnoseWith({ environment = "", sites = "", files = {}, ...parts }: Added): Promise<Diagnosis> {
-  const { folder, write } = await openFolder();
-  for (const [name, content] of Object.entries(files)) folder.write(name, content);
-  const sandbox = environmentOf(await startService()).replace(/sites: \{/, `${environment}sites: { ${sites}`);
-  return diagnose(write({ environments: { sandbox }, ...parts }), { withToken: false });
+async function diagnoseWith(parts: Parts): Promise<Diagnosis> {
+  return diagnose((await stageDoctor(parts)).file, { withToken: false });
 }
 
 describe("of callers", () => {
@@ -54,8 +51,8 @@ describe("of callers", () => {
 it("names children of a site whose callers' signatures are checked, that have no key to check with", async () => {
   const check = async (children: string) => {
     const keys = "keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ]";
-    const sites = `S1000000003: { checkCallerSignature: report, ${keys}, children: { ${children} } },`;
-    return (await diagnoseWith({ sites })).of("config").filter((line) => line.includes("signatures"));
+    const sites = `S1000000003: { checkCallerSignature: report, ${keys}, children: { ${children} } }`;
+    return (await diagnoseWith({ sites: sitesWith(sites) })).of("config").filter((line) => line.includes("signatures"));
   };
   const own = "S1000000008: { keys: [ { identifier: K8, secret: { file: DIR/k2 } } ] }";
   expect(await check(own)).toEqual([]);
@@ -66,13 +63,39 @@ it("names children of a site whose callers' signatures are checked, that have no
 });
 
 it("warns of a route whose requests may name a site that has no token", async () => {
-  const environment = 'passThrough: [ { prefix: "/files/", methods: [GET] } ], ';
+  const route = 'passThrough: [ { prefix: "/files/", methods: [GET] } ]';
   const warned = async (sites: string) =>
-    (await diagnoseWith({ environment, sites })).of("config").filter((line) => line.includes("/files/"));
-  expect(await warned("")).toEqual([]);
-  expect(await warned("S2: { keys: [ { identifier: K2, secret: { file: DIR/k1 } } ] },")).toEqual([
+    (await diagnoseWith({ sites: `${route}, ${sites}` })).of("config").filter((line) => line.includes("/files/"));
+  expect(await warned(blueSites)).toEqual([]);
+  expect(await warned(sitesWith(keyedSite))).toEqual([
     expect.stringMatching(/^warn \/files\/: .* only 1 of 2 sites use OAuth \| add site to the route/),
   ]);
+});
+
+describe("of the application that callbacks go to", () => {
+  async function diagnoseCallbacks(port: number): Promise<Diagnosis> {
+    const application = `application: { url: "http://127.0.0.1:${port}/callbacks" }`;
+    const listener = `{ bind: "127.0.0.1:${await freePort()}", environment: sandbox, ${application} }`;
+    return diagnoseWith({ sites: sitesWith(keyedSite), more: `callbacks: [ ${listener} ]` });
+  }
+
+  it("says that it takes connections, and which sites have no key", async () => {
+    const chunks: Buffer[] = [];
+    const port = await listen(createServer((socket) => socket.on("data", (chunk) => void chunks.push(chunk))));
+    const { hasFailed, of } = await diagnoseCallbacks(port);
+    expect(hasFailed).toBe(false);
+    expect(of("config").filter((line) => /^warn .*without keys.*: S1 \|/.test(line))).toHaveLength(1);
+    expect(of("callback")).toEqual([`ok application 127.0.0.1:${port}: takes connections`]);
+    expect(chunks).toEqual([]);
+  });
+
+  it("fails where it refuses connections", async () => {
+    const { hasFailed, of } = await diagnoseCallbacks(await freePort());
+    expect(hasFailed).toBe(true);
+    expect(of("callback")[0]).toMatch(
+      /^fail application \S+: .*\(ECONNREFUSED\) \| .*callbacks\[0\]\.application\.url/,
+    );
+  });
 });
 
 describe("of the collector", () => {
@@ -85,7 +108,7 @@ describe("of the collector", () => {
 
   async function startAnswering(status: number) {
     const seen: string[] = [];
-    const server = createServer(async (incoming, response) => {
+    const server = createHttpServer(async (incoming, response) => {
       const body = await text(incoming);
       seen.push(`${incoming.method} ${incoming.url} ${incoming.headers["x-api-key"]} ${body}`);
       response.writeHead(status).end("{}");
@@ -116,5 +139,33 @@ describe("of the collector", () => {
     const { hasFailed, of } = await diagnoseTracing(await freePort());
     expect(hasFailed).toBe(true);
     expect(of("tracing")[0]).toMatch(/^fail collector .*ECONNREFUSED.*tracing\.otlp\.endpoint/);
+  });
+});
+
+describe("of the server at the admin address", () => {
+  it("warns of a serve that runs with another configuration", async () => {
+    const { file, folder, adminPort } = await stageDoctor();
+    await startServe(folder.write("active.yaml", `${readFileSync(file, "utf8")}log: { level: warn }\n`));
+    const { hasFailed, of } = await diagnose(file, { withToken: false });
+    expect(hasFailed).toBe(false);
+    const { text } = await call(`http://127.0.0.1:${adminPort}`, "", { method: "GET", path: "/metrics" });
+    const [, active = ""] = /^countersign_config_info\{hash="(\w{12})"\} 1$/m.exec(text) ?? [];
+    const detail = `runs with another active configuration (${active}) than this file is (`;
+    expect(of("serve")).toEqual([expect.stringContaining(`warn admin 127.0.0.1:${adminPort}: ${detail}`)]);
+    expect(of("serve")[0]).toMatch(/\((\w{12})\) than this file is \((?!\1)\w{12}\) \| its log .*\(config_refused\)/);
+    expect(of("token")).toEqual(["skipped S1/blue: not asked for (--no-token)"]);
+  });
+
+  it.each([
+    ["another program", rawAnswer(200, "ok"), /^fail .* is not Countersign \|/],
+    ["a program that hangs", "", /^fail .*: no answer \(ETIMEDOUT\) \|/],
+    ["a port without a listener", undefined, /^skipped .*: nothing listens there, so serve does not run here$/],
+  ])("reports %s", async (_, answer, says) => {
+    const { file, folder, adminPort } = await stageDoctor();
+    const upstream = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });
+    const port = answer === undefined ? adminPort : upstream.port;
+    const moved = readFileSync(file, "utf8").replace(`:${adminPort}"`, `:${port}"`);
+    const { of } = await diagnose(folder.write("moved.yaml", moved), { withToken: false });
+    expect(of("serve")).toEqual([expect.stringMatching(says)]);
   });
 });

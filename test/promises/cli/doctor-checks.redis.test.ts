@@ -2,16 +2,14 @@ import { expect, it } from "vitest";
 import { aclRules, aclUser } from "../../../testkit/acl.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { startCluster, startMasters, startReplicated } from "../../../testkit/redis-fleet.ts";
-import { diagnose } from "./doctor-run.ts";
-import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
+import { diagnose, keyedSite, sitesWith, stageDoctor } from "./doctor-stage.ts";
 
 // What the doctor reports about real Redis servers in trouble, as the user with the fewest privileges. A server in trouble keeps
 // no token from being issued: that check stays ok beside the failing ones.
 
 async function check(redis: string, more = "") {
-  const { write } = await openFolder();
-  const sandbox = environmentOf(await startService());
-  const { hasFailed, of } = await diagnose(write({ environments: { sandbox }, redis, more }));
+  const { file } = await stageDoctor({ redis, more, sites: sitesWith(keyedSite) });
+  const { hasFailed, of } = await diagnose(file);
   const lines = of("redis").map(
     (line) => /^(?<verdict>\w+) (?<what>\S+)(?: \S+| Cluster \S+)?: (?<rest>.*)$/.exec(line)?.groups,
   );
@@ -151,13 +149,17 @@ it("checks every master of a Cluster", async () => {
   );
 });
 
-it("warns of a Redis that forgets keys of Countersign-Once, where they are promised", async () => {
+const application = 'application: { url: "http://127.0.0.1:9/callbacks" }';
+it.each([
+  ["once", "once: { ttl: 1h }"],
+  ["callbacks", `callbacks: [ { bind: "127.0.0.1:0", environment: sandbox, ${application} } ]`],
+])("warns of a Redis that forgets what %s promises to remember", async (what, promise) => {
   const redis = await startRedis({ args: ["--maxmemory-policy", "volatile-lru"] });
-  expect((await check(urlOf(redis))).about("once")).toEqual([]);
-  const once = async () => (await check(urlOf(redis), "once: { ttl: 1h }")).about("once");
-  expect(await once()).toEqual([expect.stringMatching(/^warn: maxmemory-policy volatile-lru: .* noeviction/)]);
+  expect((await check(urlOf(redis))).about(what)).toEqual([]);
+  const remembered = async () => (await check(urlOf(redis), promise)).about(what);
+  expect(await remembered()).toEqual([expect.stringMatching(/^warn: maxmemory-policy volatile-lru: .* noeviction/)]);
   await redis.config("maxmemory-policy", "noeviction");
-  expect(await once()).toEqual([expect.stringMatching(/^warn: appendonly no: .* set appendonly yes/)]);
+  expect(await remembered()).toEqual([expect.stringMatching(/^warn: appendonly no: .* set appendonly yes/)]);
   await redis.config("appendonly", "yes");
-  expect(await once()).toEqual(["ok: Redis drops no key before its time, and keeps them on disk"]);
+  expect(await remembered()).toEqual(["ok: Redis drops no key before its time, and keeps them on disk"]);
 });

@@ -1,7 +1,7 @@
 /** `doctor --send`: one real request of the operator's choice shows what no probe can, the path of baseUrl and the key. */
 import { expect, it } from "vitest";
-import { runDoctor } from "./doctor-run.ts";
-import { blueSites, openFolder, startService } from "./doctor-setup.ts";
+import { canaries } from "../../../testkit/config-folder.ts";
+import { openFolder, runDoctor, sitesWith, startService } from "./doctor-stage.ts";
 
 const secret = "canary-api-secret-key-of-S3";
 const signing = "S3: { keys: [ { identifier: K3, secret: { file: DIR/own/3 } } ] }";
@@ -10,7 +10,7 @@ const body = '{"order_amount":"1.00"}';
 /** A service with one site of each kind, and a configuration for it. */
 async function stage({ path = "/json-api", keySecret = secret } = {}) {
   const audience = "https://api.sandbox.example";
-  const credentials = [{ clientId: "blue-id", clientSecret: "canary-client-secret-blue", audience }];
+  const credentials = [{ clientId: "blue-id", clientSecret: canaries.blue, audience }];
   const keys = [{ identifier: "K3", secret, isDefault: true }];
   const service = await startService({
     sites: [
@@ -18,11 +18,9 @@ async function stage({ path = "/json-api", keySecret = secret } = {}) {
       { identifier: "S3", keys },
     ],
   });
-  const { folder, write } = await openFolder();
-  folder.write("own/3", keySecret);
+  const { write } = await openFolder({ "own/3": keySecret });
   const { origin } = new URL(service.apiUrl);
-  const sites = blueSites.replace(/ \}$/, `, ${signing} }`);
-  const sandbox = `baseUrl: "${origin}${path}", authUrl: "${service.loginUrl}", allowPlaintext: true, defaultSite: S1, ${sites}`;
+  const sandbox = `baseUrl: "${origin}${path}", authUrl: "${service.loginUrl}", allowPlaintext: true, defaultSite: S1, ${sitesWith(signing)}`;
   const file = write({ environments: { sandbox } });
   const send = (...more: readonly string[]) => runDoctor(["--config", file, "--send", body, ...more]);
   const orders = () => service.seen.apiRequests.filter(({ method }) => method === "POST").length;

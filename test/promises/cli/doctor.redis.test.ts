@@ -1,24 +1,17 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { authority, expiredCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { plainEnvironment, startServe } from "../../../testkit/run-program.ts";
-import { diagnose, runDoctor } from "./doctor-run.ts";
-import { blueSites, environmentOf, openFolder, startService } from "./doctor-setup.ts";
+import { startServe } from "../../../testkit/run-program.ts";
+import { blueSites, diagnose, openFolder, runDoctor, stageDoctor, startService } from "./doctor-stage.ts";
 
 // `countersign doctor` as people, programs and `kubectl exec` use it. That no run prints a secret is part of row 56.
 
 const took = "(?: \\(\\d+ ms\\))?";
 
-/** The whole of what people read: one pattern a line. */
-function whole(lines: readonly string[], sum: string): RegExp {
-  return new RegExp(`^${lines.map((line) => `${line}\n`).join("")}\n${sum}\n$`);
-}
-
 it("says line by line that all is well, asks for nothing that is there, and ends with 0", async () => {
   const simulator = await startService({ tls: { key: serverKey, cert: serverCertificate } });
   const redis = await startRedis();
-  const { folder, write, adminPort } = await openFolder();
-  folder.write("ca", authority, 0o644);
+  const { write, adminPort } = await openFolder({ ca: authority });
   const [base = "", auth = ""] = [simulator.apiUrl, simulator.loginUrl].map((url) =>
     url.replace("127.0.0.1", "localhost"),
   );
@@ -54,12 +47,8 @@ it("says line by line that all is well, asks for nothing that is there, and ends
     "Nothing of what was checked stands in the way: 17 ok, 0 to be warned of, 0 failed, 0 skipped\\.",
     "Not checked: the path of baseUrl in sandbox\\. One real request shows it: --send '{…}' --operation NAME\\.",
   ].join("\n");
-  expect(stdout).toMatch(
-    whole(
-      lines.map((line) => `ok    ${line}${took}`),
-      sum,
-    ),
-  );
+  const whole = lines.map((line) => `ok    ${line}${took}\n`).join("");
+  expect(stdout).toMatch(new RegExp(`^${whole}\n${sum}\n$`));
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   // One HEAD / each, without a body or a credential, beside the proxy's own token request.
   const { apiRequests, tokenRequests } = simulator.seen;
@@ -76,8 +65,7 @@ it("gives each fault its fix, and ends with 1; programs get the same as JSON", a
   login.changeClientSecret("blue-id", "canary-another-secret");
   const redis = await startRedis();
   await redis.command("ACL", "SETUSER", "countersign", "-pttl");
-  const { folder, write } = await openFolder();
-  folder.write("ca", authority);
+  const { write } = await openFolder({ ca: authority });
   const { host } = new URL(simulator.apiUrl);
   const sandbox = `baseUrl: "${simulator.apiUrl}", authUrl: "${login.loginUrl}", allowPlaintext: true, tls: { caFile: DIR/ca }, ${blueSites}`;
   const file = write({ environments: { sandbox }, redis: `url: "${redis.url}"` });
@@ -113,8 +101,7 @@ it("gives each fault its fix, and ends with 1; programs get the same as JSON", a
 });
 
 it("needs no variables, no shell and no other programs", async () => {
-  const { write } = await openFolder();
-  const file = write({ environments: { sandbox: environmentOf(await startService()) } });
+  const { file } = await stageDoctor();
   const { exitCode, stderr, stdout } = await runDoctor(["--config", file], {});
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(stdout).toMatch(/^ok {4}token {3}sandbox {2}S1\/blue: issued, valid for 24 h, not kept/m);
@@ -123,52 +110,22 @@ it("needs no variables, no shell and no other programs", async () => {
   expect(named.exitCode).toBe(0);
 });
 
-describe("a configuration that cannot be used", () => {
-  it.each([
-    {
-      phase: "form",
-      more: "readiness: someday\nlog: { level: loud }",
-      messages: ["this value is not known", "this value is not known"],
-    },
-    {
-      phase: "meaning",
-      more: "tokens: { cache: redis }",
-      messages: ["the secret is empty", "tokens.cache is redis, but there is no section redis"],
-    },
-  ])("is refused with every problem of $phase, for people and for programs", async ({ more, messages }) => {
-    const { folder, write } = await openFolder();
-    const sandbox = environmentOf(await startService());
-    const file = write({ environments: { sandbox }, more });
-    folder.write("blue/client-secret", "");
-    const people = await runDoctor(["--config", file]);
-    expect(people).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(people.stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(messages.length);
-    for (const message of messages) expect(people.stderr).toContain(message);
-    const programs = await runDoctor(["--config", file, "--json"]);
-    expect(programs).toMatchObject({ exitCode: 2, stderr: "" });
-    expect(JSON.parse(programs.stdout)).toMatchObject({
-      ok: false,
-      problems: messages.map((message) => ({ message })),
-    });
-  });
-
-  it.each([
-    { env: {}, says: /^error: required option '--config <file>' not specified\n$/ },
-    {
-      env: { COUNTERSIGN_CONFIG: "" },
-      says: /from env 'COUNTERSIGN_CONFIG' is invalid\. It is empty; name a file\.\n$/,
-    },
-  ])("is asked for where nothing names it: $env", async ({ env, says }) => {
-    const { exitCode, stdout, stderr } = await runDoctor([], plainEnvironment(env));
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toMatch(says);
-  });
+it("refuses a configuration with every problem that it has, for people and for programs", async () => {
+  const messages = ["the secret is empty", "tokens.cache is redis, but there is no section redis"];
+  const files = { "blue/client-secret": "" };
+  const { file } = await stageDoctor({ more: "tokens: { cache: redis }", files });
+  const people = await runDoctor(["--config", file]);
+  expect(people).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(people.stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(messages.length);
+  for (const message of messages) expect(people.stderr).toContain(message);
+  const programs = await runDoctor(["--config", file, "--json"]);
+  expect(programs).toMatchObject({ exitCode: 2, stderr: "" });
+  expect(JSON.parse(programs.stdout)).toMatchObject({ ok: false, problems: messages.map((message) => ({ message })) });
 });
 
 it("reports the warnings of the configuration", async () => {
-  const { folder, write } = await openFolder();
   const sites = "sites: { S1: { keys: [ { identifier: K1, secret: { file: DIR/short } } ] } }";
-  const file = write({ environments: { sandbox: environmentOf(await startService(), sites) } });
+  const { folder, file } = await stageDoctor({ sites });
   folder.write("short", "canary", 0o644);
   const { hasFailed, of } = await diagnose(file);
   expect(hasFailed).toBe(false);

@@ -12,7 +12,6 @@ async function stage() {
   const keys = [{ identifier: "K1", secret: canaries.key }];
   const simulator = await startSimulator({ sites: [{ identifier: "S1", keys }] });
   onTestFinished(() => simulator.stop());
-  const folder = new ConfigFolder();
   const port = await freePort();
   const yaml = `listeners: [ { bind: "127.0.0.1:${port}", environment: one }, { bind: "127.0.0.1:0", environment: two } ]
 admin: { bind: "127.0.0.1:0" }
@@ -22,7 +21,7 @@ environments:
   one: { baseUrl: "${simulator.apiUrl}", allowPlaintext: true, operations: [create_order], sites: { S1: ${key} } }
   two: { baseUrl: "https://two.invalid", operations: [create_order], sites: { S2: ${key.replace("K1", "K2").replace("k1", "k2")} } }
 `;
-  return { simulator, port, file: folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path)) };
+  return { simulator, port, file: new ConfigFolder().writeYaml(yaml) };
 }
 
 it("signs, serves, and shows its status without one", async () => {

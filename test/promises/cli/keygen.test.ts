@@ -13,29 +13,23 @@ const run = (...args: readonly string[]) => runCommand(args);
 function checkWith(folder: ConfigFolder, ...keys: readonly string[]) {
   const sources = keys.map((file) => `{ file: ${file} }`).join(", ");
   const redis = `redis: { url: "rediss://cache:6379", encryptionKeys: [ ${sources} ] }`;
-  const yaml = `${sound}tokens: { cache: redis }\n${redis}\n`.replaceAll("DIR", folder.path);
-  return run("check", "--config", folder.write("countersign.yaml", yaml));
+  return run("check", "--config", folder.writeYaml(`${sound}tokens: { cache: redis }\n${redis}\n`));
 }
 
-it("prints 64 hex digits and nothing else, other ones each time", async () => {
-  const [one, other] = await Promise.all([run("keygen"), run("keygen")]);
-  for (const each of [one, other])
-    expect(each).toEqual({ exitCode: 0, stdout: expect.stringMatching(key), stderr: "" });
-  expect(one.stdout).not.toBe(other.stdout);
-});
-
-it("prints keys that check accepts, and shows nothing of them", async () => {
+it("prints 64 hex digits and nothing else, other ones each time, which check accepts and does not show", async () => {
   const folder = new ConfigFolder();
-  const [one, other] = await Promise.all([run("keygen"), run("keygen")]);
-  folder.write("one", one.stdout);
-  folder.write("other", other.stdout);
+  const keys = await Promise.all([run("keygen"), run("keygen")]);
+  for (const each of keys) expect(each).toEqual({ exitCode: 0, stdout: expect.stringMatching(key), stderr: "" });
+  const [one = "", other = ""] = keys.map(({ stdout }) => stdout);
+  expect(one).not.toBe(other);
+  folder.write("one", one);
+  folder.write("other", other);
   const checked = await checkWith(folder, "one", "other");
   expect(checked).toMatchObject({ exitCode: 0, stderr: "" });
-  expect(checked.stdout).toContain("url: rediss://cache:6379\n");
-  for (const name of ["one", "other"]) {
-    expect(checked.stdout).toContain(`- file: ${name}\n`);
+  for (const line of ["url: rediss://cache:6379", "- file: one", "- file: other"]) {
+    expect(checked.stdout).toContain(`${line}\n`);
   }
-  for (const { stdout } of [one, other]) expect(checked.stdout).not.toContain(stdout.trim());
+  for (const each of [one, other]) expect(checked.stdout).not.toContain(each.trim());
 });
 
 it("writes a key into a file that only its owner may read, and says what to configure", async () => {
@@ -43,9 +37,8 @@ it("writes a key into a file that only its owner may read, and says what to conf
   const file = join(folder.path, "new-key");
   // With a umask that would give the file to everybody.
   const command = `umask 0; exec "${process.execPath}" dist/main.js keygen --out "${file}"`;
-  const { exitCode, stdout, stderr } = await runToEnd("/bin/sh", ["-c", command]);
-  expect(exitCode).toBe(0);
-  expect(stderr).toBe("");
+  const { stdout, ...ended } = await runToEnd("/bin/sh", ["-c", command]);
+  expect(ended).toEqual({ exitCode: 0, stderr: "" });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const written = readFileSync(file, "utf8");
   expect(written).toMatch(key);
@@ -57,17 +50,15 @@ it("writes a key into a file that only its owner may read, and says what to conf
 it("keeps a file that exists, and says so", async () => {
   const folder = new ConfigFolder();
   const file = folder.write("new-key", "an older key");
-  const { exitCode, stdout, stderr } = await run("keygen", "--out", file);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(stderr).toMatch(/new-key exists already and stays as it is: .*\. Name a new file\.\n$/);
+  const stderr = expect.stringMatching(/new-key exists already and stays as it is: .*\. Name a new file\.\n$/);
+  expect(await run("keygen", "--out", file)).toEqual({ exitCode: 1, stdout: "", stderr });
   expect(readFileSync(file, "utf8")).toBe("an older key");
 });
 
 it("names a folder that is not there", async () => {
   const file = join(new ConfigFolder().path, "nothing", "new-key");
-  const { exitCode, stdout, stderr } = await run("keygen", "--out", file);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(stderr).toContain(`${file} cannot be written (ENOENT).`);
+  const stderr = expect.stringContaining(`${file} cannot be written (ENOENT).`);
+  expect(await run("keygen", "--out", file)).toEqual({ exitCode: 1, stdout: "", stderr });
 });
 
 it("gives programs JSON: the key, or where it is and what to configure", async () => {

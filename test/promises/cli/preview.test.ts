@@ -2,23 +2,24 @@ import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { ConfigFolder, canaries, edited } from "../../../testkit/config-folder.ts";
 import { plainEnvironment, runWithInput } from "../../../testkit/run-program.ts";
+import { callbackOf, formOf, type Given, signatureOf } from "../callbacks/sender.ts";
 
 // `preview` on the built command: it shows what `serve` would make of a body, its refusals and its warnings too.
 
-function preview(body: string, yaml: string, env: Readonly<Record<string, string>> = {}, more: readonly string[] = []) {
-  const folder = new ConfigFolder();
-  const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
-  return runWithInput(body, ["preview", "--config", file, "--site", "S1000000003", ...more], plainEnvironment(env));
+function run(input: string, yaml: string, args: readonly string[], env = plainEnvironment()) {
+  return runWithInput(input, ["preview", "--config", new ConfigFolder().writeYaml(yaml), ...args], env);
 }
+
+const preview = (body: string, yaml = edited(), more: readonly string[] = []) =>
+  run(body, yaml, ["--site", "S1000000003", ...more]);
 
 const withLimit = (bodyBytes: number) => edited(["listeners:", `limits: { bodyBytes: ${bodyBytes} }\nlisteners:`]);
 const ofLength = (length: number) => JSON.stringify({ note: "a".repeat(length - '{"note":""}'.length) });
 
 describe("limits.bodyBytes", () => {
   it("lets a body of its length through", () => {
-    const { exitCode, stdout, stderr } = preview(ofLength(1_024), withLimit(1_024));
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toMatch(/^POST https:\/\/api\.sandbox\.example\/json-api\/create_order\n/);
+    const stdout = expect.stringMatching(/^POST https:\/\/api\.sandbox\.example\/json-api\/create_order\n/);
+    expect(preview(ofLength(1_024), withLimit(1_024))).toEqual({ exitCode: 0, stdout, stderr: "" });
   });
 
   it("refuses one byte more, as serve does", () => {
@@ -31,10 +32,8 @@ describe("limits.bodyBytes", () => {
 
   it("may be 16 MiB, all of which is read", () => {
     const { exitCode, stdout } = preview(ofLength(16_777_216), withLimit(16_777_216));
-    expect({ exitCode, isWhole: stdout.includes(`"note":"${"a".repeat(16_777_216 - 11)}"`) }).toEqual({
-      exitCode: 0,
-      isWhole: true,
-    });
+    const isWhole = stdout.includes(`"note":"${"a".repeat(16_777_216 - 11)}"`);
+    expect({ exitCode, isWhole }).toEqual({ exitCode: 0, isWhole: true });
   });
 });
 
@@ -50,7 +49,7 @@ describe("the string to sign", () => {
   const body = '{"order_amount":10,"format":"json","z":true}';
 
   it("is shown for HMAC, with the key's identifier and without its secret", () => {
-    const { exitCode, stdout } = preview(body, edited());
+    const { exitCode, stdout } = preview(body);
     expect(exitCode).toBe(0);
     const text = "order_amount10.00site_identifierS1000000003timestamp\\d+version3.0ztrue";
     expect(stdout).toMatch(new RegExp(`\n\nstring to sign \\(HMAC-SHA256, key K2000000001\\):\n${text}\n$`));
@@ -58,14 +57,14 @@ describe("the string to sign", () => {
   });
 
   it("is what the signature in the body signs", () => {
-    const { stdout } = preview(body, edited(), {}, ["--json"]);
+    const { stdout } = preview(body, edited(), ["--json"]);
     const { body: sent, stringToSign, key } = JSON.parse(stdout);
     const signature = createHmac("sha256", canaries.key).update(stringToSign).digest("hex");
     expect({ signature: JSON.parse(sent).signature, key }).toEqual({ signature, key: "K2000000001" });
   });
 
   it("is not there for OAuth, nor without a site's own exempt names", () => {
-    expect(preview(body, edited(), {}, ["--site", "S1000000001"]).stdout).not.toContain("string to sign");
+    expect(preview(body, edited(), ["--site", "S1000000001"]).stdout).not.toContain("string to sign");
     const exempting = edited(["        keys:", "        exempt: [z]\n        keys:"]);
     expect(preview(body, exempting).stdout).toMatch(/\nformatjsonorder_amount10\.00site_identifier\S+version3\.0\n$/);
   });
@@ -78,8 +77,74 @@ it("has the place of a defect, which serve would log", () => {
       return startsWith.apply(this, what);
     };`;
   const env = { NODE_OPTIONS: `--import ${new ConfigFolder().write("broken.mjs", broken)}` };
-  const { exitCode, stdout, stderr } = preview("{}", edited(), env);
+  const { exitCode, stdout, stderr } = run("{}", edited(), ["--site", "S1000000003"], plainEnvironment(env));
   expect({ exitCode, stdout }).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/^500 internal: /) });
   expect(stderr).toMatch(/^A defect in countersign: RangeError at .*broken\.mjs.* at decodeUtf8 /);
   expect(stderr).not.toContain("canary");
+});
+
+/** Row 73: it says what a listener would make of a callback, and gives nobody a signature. */
+describe("of a callback", () => {
+  const listener = (port: number) =>
+    `{ bind: "127.0.0.1:${port}", environment: sandbox, application: { url: "http://127.0.0.1:8080/callbacks" } }`;
+  const yaml = (...ports: number[]) =>
+    edited(["listeners:", `callbacks: [ ${ports.map(listener).join(", ")} ]\nlisteners:`]);
+
+  const previewCallback = (input: string, args: readonly string[], text = yaml(7_414)) =>
+    run(input, text, ["--environment", "sandbox", "--callback", ...args]);
+
+  const callback = callbackOf({ number: "1" }, canaries.key);
+  const signedText = `eventorder_paidnumber1site_identifierS1000000003timestamp${callback["timestamp"]}version3.0`;
+
+  it.each<[string, (parameters: Given) => string]>([
+    ["json", (parameters) => `${JSON.stringify(parameters)}\n`],
+    ["form", (parameters) => `${formOf(parameters)}\n`],
+    ["query", (parameters) => `?${formOf(parameters)}\n`],
+  ])("a genuine one in %s: whose key verifies it, and what is signed", (form, write) => {
+    const { exitCode, stdout, stderr } = previewCallback(write(callback), [form]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toBe(
+      "127.0.0.1:7414: genuine, of S1000000003; the application gets it with Countersign-Verified: K2000000001\n\n" +
+        `string to sign (HMAC-SHA256):\n${signedText}\n`,
+    );
+  });
+
+  it("a forged one: why, by which keys, and no signature that would be right", () => {
+    const forged: Given = { ...callback, number: "2" };
+    const { exitCode, stdout } = previewCallback(JSON.stringify(forged), ["json", "--json"]);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({
+      listener: "127.0.0.1:7414",
+      isGenuine: false,
+      reason: "signature_wrong",
+      site: "S1000000003",
+      keys: ["K2000000001"],
+      stringToSign: signedText.replace("number1", "number2"),
+    });
+    const { signature: _, ...signed } = forged;
+    for (const secret of [signatureOf(signed, canaries.key), canaries.key]) expect(stdout).not.toContain(secret);
+  });
+
+  it("one that is too old is told from one that is forged", () => {
+    const old = callbackOf({ timestamp: "1767225600" }, canaries.key);
+    expect(previewCallback(JSON.stringify(old), ["json"]).stdout).toContain("and refused, callback_too_old: ");
+  });
+
+  it("one that cannot be read as a flat list: as the listener says it", () => {
+    const { exitCode, stdout } = previewCallback('{"order":{"id":1}}', ["json"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: expect.stringContaining("refused, nested_value: ") });
+  });
+
+  it("asks which listener where there are several, and says where there is none", () => {
+    const two = yaml(7_414, 7_415);
+    const asked = previewCallback(JSON.stringify(callback), ["json"], two);
+    expect(asked).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("127.0.0.1:7414 or 127.0.0.1:7415") });
+    const { stdout } = previewCallback(JSON.stringify(callback), ["json", "--listener", "127.0.0.1:7415"], two);
+    expect(stdout).toMatch(/^127\.0\.0\.1:7415: genuine/);
+    const none = previewCallback("{}", ["json"], edited());
+    expect(none).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("No listener for callbacks of sandbox"),
+    });
+  });
 });

@@ -4,13 +4,12 @@ import { call, order } from "../../../testkit/call.ts";
 import { isOpen } from "../../../testkit/demo-run.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { startServe } from "../../../testkit/run-program.ts";
-import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
+import { stageDoctor } from "./doctor-stage.ts";
 
 // Signals that must neither open nor end a proxy that serves (row 57, product section 1). The command is the built one.
 
 it("opens no inspector on SIGUSR1, and goes on serving", async () => {
-  const { folder, write } = await openFolder();
-  const file = write({ environments: { sandbox: environmentOf(await startService()) } });
+  const { folder, file } = await stageDoctor();
   const socketPath = join(folder.path, "app.sock");
   // Whoever opens an inspector would find it here.
   const inspectorPort = await freePort();

@@ -1,37 +1,137 @@
+/** `simulate`: the service, also as a user's own configuration expects it, down to keys, children and second sets. */
 import { createServer } from "node:net";
 import { expect, it } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { ConfigFolder, canaries } from "../../../testkit/config-folder.ts";
+import { freePort } from "../../../testkit/free-port.ts";
 import { listen } from "../../../testkit/listen.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 
-// `countersign-simulator simulate` for programs: a line of JSON with the addresses, a line with the counts at the end.
+async function write({ api = "", login = "", token = "" } = {}) {
+  const folder = new ConfigFolder();
+  const [listener, apiPort, loginPort] = [await freePort(), await freePort(), await freePort()];
+  const yaml = `listeners: [ { bind: "127.0.0.1:${listener}", environment: sandbox } ]
+admin: { bind: "127.0.0.1:0" }
+status: { bind: "127.0.0.1:0" }
+environments:
+  sandbox:
+    baseUrl: ${api || `http://127.0.0.1:${apiPort}/v3/json-api`}
+    authUrl: ${login || `http://127.0.0.1:${loginPort}`}
+    allowPlaintext: true
+    operations: [create_order]
+    defaultSite: S1
+${token}    sites:
+      S1:
+        credentials: [ { name: blue, dir: DIR/blue } ]
+        children: { S2: {} }
+      S3:
+        exempt: [format]
+        characters: "off"
+        keys:
+          - { identifier: K1, secret: { file: DIR/k1 }, default: true }
+          - { identifier: K2, secret: { file: DIR/k2 } }
+`;
+  return { file: folder.writeYaml(yaml), listener, apiPort, loginPort };
+}
 
-function startSimulate(...args: string[]) {
+function run(...args: readonly string[]): Program {
+  return startProgram(process.execPath, ["dist/main.js", ...args], plainEnvironment());
+}
+
+it("serves every site and key of the configuration where its addresses lead, and shows none of its secrets", async () => {
+  const { file, listener, apiPort, loginPort } = await write();
+  const simulate = run("simulate", "--config", file);
+  await simulate.line((line) => line.includes("Ctrl-C"));
+  const serve = run("serve", "--config", file);
+  await serve.line((line) => line.includes('"event":"started"'));
+  for (const site of ["S1", "S2", "S3", "K1", "K2"]) {
+    const order = { order_amount: "10.00", call: "a", note: site.startsWith("S1") ? "a" : "A-1" };
+    const answer = await call(`http://127.0.0.1:${listener}`, order, { headers: { "Countersign-Site": site } });
+    expect({ site, status: answer.status }).toEqual({ site, status: 200 });
+  }
+  expect(await simulate.stop("SIGINT")).toBe(0);
+  const shown = simulate.stdout();
+  expect(shown).toContain(`JSON API    http://127.0.0.1:${apiPort}/v3/json-api\n`);
+  expect(shown).toContain(`authorization server  http://127.0.0.1:${loginPort}\n`);
+  for (const line of ["site        S2, child of S1", "            key K2", "            client blue-id audience "]) {
+    expect(shown).toContain(`\n${line}`);
+  }
+  expect(shown).toMatch(/\nmade up {5}tokens, order ids and the bodies of answers/);
+  expect(shown).toMatch(/seen: 5 calls \(5 accepted/);
+  expect(shown).not.toContain("leads elsewhere");
+  for (const secret of Object.values(canaries)) expect(shown + simulate.stderr()).not.toContain(secret);
+});
+
+it("says what to put where the addresses are not this machine's", async () => {
+  const { file } = await write({ api: "https://api.sandbox.example/json-api", login: "https://login.sandbox.example" });
+  const simulate = run("simulate", "--config", file, "--api-port", "0", "--login-port", "0");
+  await simulate.line((line) => line.includes("Ctrl-C"));
+  const [, api] = /\nJSON API {4}(\S+)\n/.exec(simulate.stdout()) ?? [];
+  const [, login] = /\nauthorization server {2}(\S+)\n/.exec(simulate.stdout()) ?? [];
+  expect(simulate.stdout()).toContain(`sandbox:\n    baseUrl: ${api}\n    authUrl: ${login}\n    allowPlaintext: true`);
+  expect(api).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/json-api$/);
+});
+
+it("prints the secrets that it made up itself, so that a configuration can be written for it", async () => {
+  const simulate = run("simulate", "--api-port", "0", "--login-port", "0");
+  await simulate.line((line) => line.includes("Ctrl-C"));
+  expect(simulate.stdout()).toContain("client client-blue secret example-client-secret-blue audience https://");
+  expect(simulate.stdout()).toContain("\n            key K2000000001 secret example-api-secret-key-one\n");
+});
+
+it("refuses an environment that the configuration does not have", async () => {
+  const { file } = await write();
+  const simulate = run("simulate", "--config", file, "--environment", "production");
+  expect(await simulate.ended).toBe(2);
+  expect(simulate.stderr()).toBe("--environment is one of: sandbox.\n");
+});
+
+it.each(["simulate", "demo"])(
+  "shows the options of %s, also when it is called as a command of countersign",
+  async (command) => {
+    const program = run(command, "--help");
+    expect(await program.ended).toBe(0);
+    expect(program.stdout()).toContain(`Usage: countersign ${command} [options]`);
+    expect(program.stdout()).toMatch(command === "demo" ? /--once/ : /--token-lifetime/);
+  },
+);
+
+it("says which clients it does not know, since it plays the service's own authorization server only", async () => {
+  const { file } = await write({ token: "    token: { clientAuth: basic }\n" });
+  const simulate = run("simulate", "--config", file);
+  await simulate.line((line) => line.includes("Ctrl-C"));
+  expect(simulate.stdout() + simulate.stderr()).toContain("client blue-id is not known here");
+  expect(simulate.stdout()).not.toContain("client blue-id audience");
+});
+
+/** The simulator's own command. */
+function simulate(...args: readonly string[]): Program {
   return startProgram(process.execPath, ["simulator/dist/main.js", "simulate", ...args], plainEnvironment());
 }
 
 it("says where it is, counts what it sees, and ends with the counts", async () => {
-  const simulate = startSimulate("--json", "--api-port", "0", "--login-port", "0");
-  const { baseUrl, authUrl } = JSON.parse(await simulate.line(() => true));
+  const running = simulate("--json", "--api-port", "0", "--login-port", "0");
+  const { baseUrl, authUrl } = JSON.parse(await running.line(() => true));
   expect((await fetch(`${baseUrl}/create_order`, { method: "POST", body: "{}" })).status).toBe(415);
   expect((await fetch(`${authUrl}/oauth/token`, { method: "POST", body: "{}" })).status).toBe(415);
-  expect(await simulate.stop("SIGINT")).toBe(0);
-  const lines = simulate.stdout().trimEnd().split("\n");
+  expect(await running.stop("SIGINT")).toBe(0);
+  const lines = running.stdout().trimEnd().split("\n");
   expect(lines).toHaveLength(2);
   expect(JSON.parse(lines[1] ?? "")).toMatchObject({ apiRequests: 1, refused: 1, tokenRequests: 1, tokensIssued: 0 });
 });
 
 it("names the port that it cannot have", async () => {
   const port = await listen(createServer());
-  const simulate = startSimulate("--api-port", String(port), "--login-port", "0");
-  expect(await simulate.ended).toBe(2);
-  expect(simulate.stderr()).toBe(`The simulator cannot start: port ${port} is taken.\n`);
+  const running = simulate("--api-port", String(port), "--login-port", "0");
+  expect(await running.ended).toBe(2);
+  expect(running.stderr()).toBe(`The simulator cannot start: port ${port} is taken.\n`);
 });
 
 it.each([
   { args: ["--api-port", "65536"], says: "a port is at most 65535" },
   { args: ["--token-lifetime", "0", "--login-port", "0"], says: "a whole number of seconds above 0" },
 ])("refuses what makes no sense: $args", async ({ args, says }) => {
-  const simulate = startSimulate(...args);
-  expect(await simulate.ended).toBe(2);
-  expect(simulate.stderr()).toContain(says);
+  const running = simulate(...args);
+  expect(await running.ended).toBe(2);
+  expect(running.stderr()).toContain(says);
 });

@@ -15,7 +15,7 @@ it.runIf(hasTerminals).each([
   ["preview", "the body of a request, a JSON object,", /POST https:\/\/api\.sandbox\.example/],
 ])("%s says what it waits for, and takes what is typed", async (name, awaited, output) => {
   const folder = new ConfigFolder();
-  const config = folder.write("countersign.yaml", sound.replaceAll("DIR", folder.path));
+  const config = folder.writeYaml(sound);
   const options = name === "preview" ? ["--config", config] : ["--key-file", join(folder.path, "k1")];
   const file = folder.write("stderr", "");
   const terminal = startOnTerminal([...command, name, ...options], { STDERR: file });

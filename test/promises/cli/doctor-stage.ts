@@ -1,0 +1,129 @@
+import { expect, onTestFinished } from "vitest";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../../simulator/src/service/simulator.ts";
+import { type Check, type Run, runMs } from "../../../src/cli/doctor/check.ts";
+import { formatCheck, runChecks } from "../../../src/cli/doctor.ts";
+import { formatProblems } from "../../../src/config/diagnostics.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+import { systemClock } from "../../../src/model/clock.ts";
+import { aclUser } from "../../../testkit/acl.ts";
+import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { type Ended, plainEnvironment, runCommand } from "../../../testkit/run-program.ts";
+
+/** What a configuration for the doctor is made of; YAML throughout, `DIR` stands for the folder. */
+export interface Parts {
+  readonly environments: Readonly<Record<string, string>>;
+  /** Keys of the section `redis` beside the user and the encryption keys. */
+  readonly redis?: string | undefined;
+  readonly more?: string;
+  /** Keys of the listener beside its address and environment. */
+  readonly listener?: string;
+}
+
+export interface DoctorFolder {
+  readonly folder: ConfigFolder;
+  readonly adminPort: number;
+  /** The file's path; each call writes it anew. */
+  write(parts: Parts): string;
+}
+
+/** A folder with every secret that configurations for the doctor name. */
+export async function openFolder(files: Readonly<Record<string, string>> = {}): Promise<DoctorFolder> {
+  const folder = new ConfigFolder({ "redis-password": aclUser.password, ...files });
+  const [adminPort, statusPort] = [await freePort(), await freePort()];
+  return {
+    folder,
+    adminPort,
+    write({ environments, redis, more = "", listener = "" }) {
+      const [first = ""] = Object.keys(environments);
+      const login = `username: ${aclUser.username}, password: { file: DIR/redis-password }`;
+      const yaml = `listeners: [ { bind: "unix:DIR/app.sock", environment: ${first}${listener} } ]
+admin: { bind: "127.0.0.1:${adminPort}" }
+status: { bind: "127.0.0.1:${statusPort}" }
+environments:
+${Object.entries(environments)
+  .map(([name, yaml]) => `  ${name}: { operations: [create_order], ${yaml} }`)
+  .join("\n")}
+${redis === undefined ? "" : `tokens: { cache: redis }\nredis: { ${login}, encryptionKeys: [ { file: DIR/token-key } ], ${redis} }`}
+${more}
+`;
+      return folder.writeYaml(yaml);
+    },
+  };
+}
+
+/** A service with the set `blue` of the configurations' folders. */
+export async function startService(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
+  const audience = "https://api.sandbox.example";
+  const credentials = [{ clientId: "blue-id", clientSecret: canaries.blue, audience }];
+  const simulator = await startSimulator({ sites: [{ identifier: "S1", credentials }], ...options });
+  onTestFinished(() => simulator.stop());
+  return simulator;
+}
+
+export const blueSites = "sites: { S1: { credentials: [ { name: blue, dir: DIR/blue } ] } }";
+
+/** The same site, and more of them. */
+export const sitesWith = (more: string) => blueSites.replace("sites: {", `sites: { ${more},`);
+export const keyedSite = "S1000000003: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }";
+
+/** An environment whose hosts are the simulator's. */
+export function environmentOf({ apiUrl, loginUrl }: Simulator, sites = blueSites): string {
+  return `baseUrl: "${apiUrl}", authUrl: "${loginUrl}", allowPlaintext: true, ${sites}`;
+}
+
+interface Staged extends Omit<Parts, "environments"> {
+  readonly service?: Partial<SimulatorOptions>;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly sites?: string;
+}
+
+/** A service, and a configuration whose one environment, `sandbox`, it is. */
+export async function stageDoctor({ service, files, sites, ...parts }: Staged = {}) {
+  const simulator = await startService(service);
+  const opened = await openFolder(files);
+  return {
+    ...opened,
+    simulator,
+    file: opened.write({ environments: { sandbox: environmentOf(simulator, sites) }, ...parts }),
+  };
+}
+
+/** What no run prints; the simulator's tokens are called token_1, token_2, …. */
+const secrets = [...Object.values(canaries), "canary", aclUser.password, tokenKey, /token_\d/];
+
+function expectNoSecret(text: string): void {
+  for (const secret of secrets) expect(text).not.toMatch(secret);
+}
+
+/** One run of the built command. */
+export async function runDoctor(args: readonly string[], env = plainEnvironment()): Promise<Ended> {
+  const ended = await runCommand(["doctor", ...args], env);
+  expectNoSecret(ended.stdout + ended.stderr);
+  return ended;
+}
+
+export interface Diagnosis {
+  readonly hasFailed: boolean;
+  /** `verdict subject: detail`, and after a bar what to do, of each check on a topic, and of one environment where given. */
+  of(topic: string, environment?: string): readonly string[];
+}
+
+/** The same in this process, which takes a tenth of the time. */
+export async function diagnose(file: string, { withToken = true } = {}): Promise<Diagnosis> {
+  const loaded = await loadConfig(file);
+  if (loaded.kind === "refused") throw new Error(formatProblems(file, loaded.problems));
+  const deadlineMs = systemClock.nowMs() + runMs;
+  const run: Run = { file, ...loaded, withToken, clock: systemClock, deadlineMs };
+  const checks: Check[] = [];
+  for await (const check of runChecks(run)) checks.push(check);
+  for (const { verdict, fix } of checks) expect(fix !== undefined).toBe(verdict === "warn" || verdict === "fail");
+  expectNoSecret(checks.map((check) => formatCheck(check, 0)).join("\n") + JSON.stringify(checks));
+  return {
+    hasFailed: checks.some(({ verdict }) => verdict === "fail"),
+    of: (topic, wanted) =>
+      checks
+        .filter((check) => check.topic === topic && (wanted === undefined || check.environment === wanted))
+        .map(({ verdict, subject, detail, fix }) => [`${verdict} ${subject}: ${detail}`, fix ?? []].flat().join(" | ")),
+  };
+}
