@@ -1,15 +1,9 @@
-import { createCacheClient, createNodeClient, type RedisClient } from "../../adapters/redis/client.ts";
+import { createCacheClient, createNodeClient } from "../../adapters/redis/client.ts";
 import type { RedisTrouble } from "../../adapters/redis/failure.ts";
 import { probeRedis, type RedisProbe, type ServerFacts } from "../../adapters/redis/probe.ts";
 import type { Config } from "../../config/config.ts";
 import { describeBind } from "../../model/listener.ts";
-import {
-  describeRedisNode,
-  type HostPort,
-  type RedisAccess,
-  type RedisNode,
-  type RedisPlace,
-} from "../../model/redis-access.ts";
+import { describeRedisNode, type RedisAccess, type RedisNode, type RedisPlace } from "../../model/redis-access.ts";
 import {
   type Check,
   type CheckResult,
@@ -22,18 +16,6 @@ import {
   warn,
 } from "./check.ts";
 import { connectFailures } from "./connection.ts";
-
-/** A Redis server that the configuration names, or all that share the tokens as Sentinels or a Cluster. */
-interface RedisServer {
-  /** As in events and metrics: `cache`, `lock-2`, …. */
-  readonly node: string;
-  /** Its URL, or the Sentinels' or the Cluster's addresses. */
-  readonly place: string;
-  readonly setting: string;
-  readonly isTls: boolean;
-  readonly kind: RedisPlace["kind"];
-  readonly client: RedisClient;
-}
 
 type Answered = Extract<RedisProbe, { kind: "answered" }>;
 
@@ -57,9 +39,7 @@ export async function checkRedis({ config, clock }: Run, tags: readonly string[]
     if (server.node === "cache" && probe.kind === "answered") {
       for (const subject of remembered(config)) report(subject, evaluateMemory(probe.facts));
     }
-    const results =
-      probe.kind === "refused" ? [explainRefusal(probe.trouble, server, user)] : evaluateServer(probe, server, user);
-    for (const [index, result] of results.entries()) {
+    for (const [index, result] of evaluateServer(probe, server, user).entries()) {
       report(`${server.node} ${server.place}`, result, index === 0 ? tookMs : 0);
     }
   }
@@ -67,29 +47,27 @@ export async function checkRedis({ config, clock }: Run, tags: readonly string[]
   return checks;
 }
 
-function serversOf(access: RedisAccess): RedisServer[] {
-  const { place, lockNodes, tls } = access;
-  const settings = { standalone: "redis.url", sentinel: "redis.sentinel", cluster: "redis.cluster" };
-  const speaksTls = (node: RedisNode) => node.kind === "tcp" && node.tls;
-  const cache: RedisServer = {
-    node: "cache",
-    place: describePlace(place),
-    setting: settings[place.kind],
-    isTls: place.kind === "standalone" ? speaksTls(place.node) : tls !== undefined,
-    kind: place.kind,
-    client: createCacheClient(access),
-  };
-  const others = lockNodes.map((node, index): RedisServer => {
-    const own = { node: `lock-${index + 2}`, place: describeRedisNode(node), setting: `redis.lockNodes[${index}]` };
-    return { ...own, isTls: speaksTls(node), kind: "standalone", client: createNodeClient(node, access) };
-  });
-  return [cache, ...others];
-}
+type RedisServer = ReturnType<typeof serversOf>[number];
 
-function describePlace(place: RedisPlace): string {
-  if (place.kind === "standalone") return describeRedisNode(place.node);
-  const nodes = place.nodes.map((node: HostPort) => describeBind({ kind: "tcp", ...node })).join(", ");
-  return place.kind === "sentinel" ? `${place.master} by the Sentinels ${nodes}` : `Cluster ${nodes}`;
+/** The Redis servers that the configuration names; all that share the tokens as Sentinels or a Cluster are one. */
+function serversOf(access: RedisAccess) {
+  const { place, lockNodes, tls } = access;
+  /** @param node its name in events and metrics */
+  const single = (node: string, at: RedisNode, setting: string) => ({
+    node,
+    place: describeRedisNode(at),
+    setting,
+    kind: "standalone" as const,
+    isTls: at.kind === "tcp" && at.tls,
+    client: createNodeClient(at, access),
+  });
+  const others = lockNodes.map((at, index) => single(`lock-${index + 2}`, at, `redis.lockNodes[${index}]`));
+  if (place.kind === "standalone") return [single("cache", place.node, "redis.url"), ...others];
+  const { kind } = place;
+  const nodes = place.nodes.map((each) => describeBind({ kind: "tcp", ...each })).join(", ");
+  const named = kind === "sentinel" ? `${place.master} by the Sentinels ${nodes}` : `Cluster ${nodes}`;
+  const [setting, isTls] = [`redis.${kind}`, tls !== undefined];
+  return [{ node: "cache", place: named, setting, kind, isTls, client: createCacheClient(access) }, ...others];
 }
 
 /** How long `client.ts` lets connecting and the greeting take, each. */
@@ -139,9 +117,10 @@ function fixPermissions(user: string, commands: readonly string[], ...keys: read
   return `${line}   (and keep it: ACL SAVE, or the file of users; docs/redis.md has the whole line)`;
 }
 
-function evaluateServer(probe: Answered, { node }: RedisServer, user: string): CheckResult[] {
+function evaluateServer(probe: RedisProbe, server: RedisServer, user: string): CheckResult[] {
+  if (probe.kind === "refused") return [explainRefusal(probe.trouble, server, user)];
   // The lock's keys live for seconds, so that it needs no eviction.
-  const eviction = node === "cache" ? (evaluateEviction(probe) ?? []) : [];
+  const eviction = server.node === "cache" ? (evaluateEviction(probe) ?? []) : [];
   return [evaluateLogin(probe, user), evaluateLatency(probe), evaluateCommands(probe, user), eviction].flat();
 }
 
