@@ -127,11 +127,8 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
   const { config, clock } = run;
   yield* checkConfig(run);
   const owned = [...ownersOf(config).values()].flatMap((owner) => setsOf(owner, config));
-  const distinct = [...new Map(owned.map((set) => [set.tokenKey, set])).values()];
-  const redis = await checkRedis(
-    run,
-    distinct.map(({ tokenKey }) => tokenKey),
-  );
+  const distinct = new Map(owned.map((set) => [set.tokenKey, set]));
+  const redis = await checkRedis(run, [...distinct.keys()]);
   let read: SharedSet["read"] = "miss";
   const report: Report = (event) => {
     if (event.kind === "token_cache_read") read = event.result;
@@ -142,8 +139,8 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
   try {
     const sets: SharedSet[] = [];
     // One at a time, since the store reports what came of each.
-    for (const set of distinct) {
-      const { token, limits } = await store.read(set.tokenKey);
+    for (const [key, set] of distinct) {
+      const { token, limits } = await store.read(key);
       const backoff = limits?.endpoint;
       sets.push({ ...set, read, token, backoff: backoff?.remainingMs === 0 ? undefined : backoff });
     }
