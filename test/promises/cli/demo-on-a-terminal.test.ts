@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { scenes } from "../../../simulator/src/demo/scenes.ts";
 import { folderOf, secrets, slowly } from "../../../testkit/demo-run.ts";
+import { nameFor } from "../../../testkit/run-program.ts";
 import { hasTerminals, startOnTerminal } from "../../../testkit/terminal.ts";
 
 // A person at a real terminal: first what runs where, then a scene for each Enter, and an end whenever it is wanted. The first
@@ -15,7 +16,7 @@ function titles(text: string): string[] {
   return text.split("\n").filter((line) => /^\d {2}\S.* ok$/.test(line));
 }
 
-describe.runIf(hasTerminals)(hasTerminals ? "on a terminal" : "NOT TRIED, python3 is not installed: a terminal", () => {
+describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), () => {
   it("builds nothing that is built, shows on one screen what runs where, and waits", async () => {
     const begun = performance.now();
     const terminal = startOnTerminal(["npm", "run", "--silent", "demo"]);

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { scenes } from "../../../simulator/src/demo/scenes.ts";
 import { call } from "../../../testkit/call.ts";
 import { folderOf, isOpen, preload, secrets, slowly, startDemo } from "../../../testkit/demo-run.ts";
-import { isInstalled, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { isInstalled, nameFor, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 
 // The acceptance of `npm run demo`: it shows what it says, by itself, counted exactly; it ends without a trace and its
 // exit code tells the truth. Rows 43, 49 and 56 as a user sees them. The command is the built one (build-once.ts).
@@ -81,10 +81,9 @@ it("exits with 1 when a scene is not what it should be: here the signature is wr
   expect(demo.stdout()).toContain("scenes            6 of 7 ok\n");
 });
 
-it.runIf(isInstalled("curl", "--version"))(
-  isInstalled("curl", "--version")
-    ? "stays up, and the curl lines that it prints create orders; Ctrl-C ends it without a trace"
-    : "NOT TRIED, curl is not installed: the curl lines of the demo",
+const hasCurl = isInstalled("curl", "--version");
+it.runIf(hasCurl)(
+  nameFor(hasCurl, "curl", "stays up, and the curl lines that it prints create orders; Ctrl-C ends it without a trace"),
   async () => {
     const demo = startDemo([]);
     await demo.line((line) => line.includes("Ctrl-C ends it"));
@@ -146,7 +145,7 @@ it.runIf(hasTerminal).each([
   { env: {}, isColoured: true },
   { env: { NO_COLOR: "1" }, isColoured: false },
 ])(
-  `${hasTerminal ? "" : "NOT TRIED, script is not installed: "}paints for terminals only, and never against NO_COLOR: $env`,
+  nameFor(hasTerminal, "script", "paints for terminals only, and never against NO_COLOR: $env"),
   async ({ env, isColoured }) => {
     const inTerminal = ["-qec", `${process.execPath} simulator/dist/main.js demo --once`, "/dev/null"];
     const demo = startProgram("script", inTerminal, plainEnvironment({ ...env, TERM: "xterm" }));
