@@ -2,14 +2,15 @@ import { parseHttpDate } from "../http/date.ts";
 import { firstOf, type HeaderLines, valuesOf } from "../http/headers.ts";
 import type { Clock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { NoRetryReason, Report } from "../model/events.ts";
+import { type NoRetryReason, type Report, type TokenOutage, tokenOutages } from "../model/events.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
-import { type AuthMaterial, authenticate } from "./authenticate.ts";
-import { bridge } from "./bridge.ts";
+import { findForbiddenCharacter } from "../signing/signature.ts";
+import { type AuthMaterial, authenticate, checkCharacters } from "./authenticate.ts";
 import type { RequestContext } from "./context.ts";
+import { put } from "./enrich.ts";
 import { CallerLeft, type PreparedRequest, type Route, type Send, type UpstreamResponse } from "./messages.ts";
 import { type BufferedResponse, bufferResponse } from "./read-ahead.ts";
-import { keyOf } from "./site.ts";
+import { identifierOf, keyOf } from "./site.ts";
 
 export interface ForwardParts {
   readonly clock: Clock;
@@ -66,17 +67,60 @@ export function forward(
   context: RequestContext,
   parts: ForwardParts,
 ): Promise<UpstreamResponse> {
-  const send = (each: PreparedRequest) => {
-    const prepareAttempt = (material: AuthMaterial) => {
-      const upstreamRequest = authenticate(each, material, () => Math.floor(parts.clock.wallMs() / 1_000));
-      const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
-      return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected);
-    };
-    return sendAuthenticated({ route: each.route, prepareAttempt, isRepeatable: () => true }, context, parts);
+  return prepared.route.isBridged ? bridge(prepared, context, parts) : send(prepared, context, parts);
+}
+
+function send(prepared: PreparedRequest, context: RequestContext, parts: ForwardParts): Promise<UpstreamResponse> {
+  const prepareAttempt = (material: AuthMaterial) => {
+    const upstreamRequest = authenticate(prepared, material, () => Math.floor(parts.clock.wallMs() / 1_000));
+    const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
+    return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected);
   };
-  const { route } = prepared;
-  if (!route.isBridged) return send(prepared);
-  return bridge(prepared, send, context, { source: sourceOf(route, parts), report: parts.report });
+  return sendAuthenticated({ route: prepared.route, prepareAttempt, isRepeatable: () => true }, context, parts);
+}
+
+/**
+ * Sends a request of a site with `bridge: hmac`: with a token, or signed where none can be had (spec 5.1 rule 3). Once anything
+ * was sent, it stays with its token: a 401 is never answered by a signature. Where the values must not be signed (spec 5.2 rule
+ * 3), it fails for want of a token.
+ */
+async function bridge(
+  prepared: PreparedRequest,
+  context: RequestContext,
+  parts: ForwardParts,
+): Promise<UpstreamResponse> {
+  const { route, parameters } = prepared;
+  const { site } = route;
+  const sign = (reason: TokenOutage) => {
+    const signed = toSigned(prepared);
+    checkCharacters(signed, parts.report);
+    context.setRoute(signed.route);
+    context.event.bridged = reason;
+    return send(signed, context, parts);
+  };
+  const isSignable = () =>
+    site.characters !== "reject" || findForbiddenCharacter(parameters, site.exempt) === undefined;
+  const outage = sourceOf(route, parts).outage();
+  if (outage !== undefined && isSignable()) return sign(outage);
+  try {
+    return await send(prepared, context, parts);
+  } catch (error) {
+    if (!isOutage(error) || context.event.attempts > 0 || !isSignable()) throw error;
+    return sign(error.code);
+  }
+}
+
+function isOutage(error: unknown): error is ProxyError & { readonly code: TokenOutage } {
+  return error instanceof ProxyError && (tokenOutages as readonly string[]).includes(error.code);
+}
+
+/** The same, to be signed: with the key that the caller named, or the site's default key. */
+function toSigned({ route, headers, parameters }: PreparedRequest): PreparedRequest {
+  const { site, key } = route;
+  const signed = { ...route, auth: "hmac" as const, isBridged: false, identifier: identifierOf(site, "hmac", key) };
+  const sent = [...parameters];
+  put(sent, "site_identifier", signed.identifier);
+  return { route: signed, headers, parameters: sent };
 }
 
 function sourceOf({ environment, site }: Sending["route"], { tokensOf }: Pick<ForwardParts, "tokensOf">): TokenSource {

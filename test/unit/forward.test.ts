@@ -4,7 +4,6 @@ import { systemClock } from "../../src/model/clock.ts";
 import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
 import type { Token, TokenSource } from "../../src/oauth/token.ts";
-import { bridge } from "../../src/proxy/bridge.ts";
 import { forward, type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/forward.ts";
 import { CallerLeft, type PreparedRequest } from "../../src/proxy/messages.ts";
 import { siteOf } from "../../testkit/environment.ts";
@@ -32,13 +31,20 @@ it("a request meant for OAuth is never signed with a key instead", async () => {
 it("the bridge signs nothing once an attempt was made, whatever comes of the token", async () => {
   const context = openContext(systemClock, 1_000);
   context.event.attempts = 1;
-  const site = siteOf("S1", { auth: ["oauth", "hmac"], bridge: "hmac" });
-  const prepared = { route: { site }, headers: [], parameters: [] } as unknown as PreparedRequest;
-  const refusal = new ProxyError("token_unavailable", "No token.");
-  const send = vi.fn(() => Promise.reject(refusal));
-  const parts = { source: { outage: () => undefined }, report: () => {} };
-  await expect(bridge(prepared, send, context, parts)).rejects.toBe(refusal);
-  expect(send).toHaveBeenCalledOnce();
+  const key = { identifier: "K1", version: "3.0", secret: new Secret("0123456789abcdef") };
+  const site = {
+    ...siteOf("S1", { auth: ["oauth", "hmac"], keys: [key], bridge: "hmac" }),
+    credentials: { owner: "S1" },
+  };
+  const route = { environment, site, auth: "oauth", isBridged: true };
+  const prepared = { route, headers: [], parameters: [] } as unknown as PreparedRequest;
+  const get = vi.fn(() => Promise.reject(new ProxyError("token_unavailable", "No token.")));
+  const source = { outage: () => undefined, get } as unknown as TokenSource;
+  const send = vi.fn();
+  const forwarding = forward(prepared, context, { ...common, tokensOf: () => source, send });
+  await expect(forwarding).rejects.toMatchObject({ code: "token_unavailable" });
+  expect(get).toHaveBeenCalledOnce();
+  expect(send).not.toHaveBeenCalled();
 });
 
 /** Row 82: an answer of the service uses the key, whatever becomes of the retry after it. */
