@@ -1,6 +1,6 @@
 /** Row 94: which connection gives way to a new one. */
 import { expect, it } from "vitest";
-import { longestWaiting } from "../../src/adapters/http-server/make-room.ts";
+import { longestWaiting } from "../../src/adapters/http-server/listener.ts";
 
 const places = (...all: (readonly [owner: string, waitsSince: number | undefined])[]) =>
   all.map(([owner, waitsSince]) => ({ owner, waitsSince }));

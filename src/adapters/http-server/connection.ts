@@ -5,7 +5,6 @@ import { callerHost } from "../../model/listener.ts";
 import type { Buffers, Peer } from "../../proxy/messages.ts";
 import { keepAliveTimeoutMs } from "./answer.ts";
 import { endConnection, linger, resetConnection } from "./closing.ts";
-import type { Place } from "./make-room.ts";
 import { ByteBlock, closedEarly, type QueuedRequest } from "./read-body.ts";
 import { HeadReader, malformed, type RequestHead } from "./request-reader.ts";
 import { peerOf } from "./tls.ts";
@@ -24,11 +23,12 @@ const ignore = () => {};
  * ever served (section 9.6). The next head is read ahead: where it is malformed, the request before it is the last. Each request
  * has a turn of the event loop to itself, and what waits for its turn is charged to the budget.
  */
-export class Connection implements Place {
+export class Connection {
   readonly socket: Socket;
   /** Monotonic; with TLS, when its handshake was done. */
   readonly arrivedAtMs: number;
   readonly peer: Peer;
+  /** Who has it; all on this machine, or on a Unix socket, are one. */
   readonly owner: string;
   /** Unix sockets know no reset. */
   readonly canBeReset: boolean;
@@ -178,6 +178,7 @@ export class Connection implements Place {
     return this.#request === undefined && this.#next === undefined && !this.#heads.hasBegun && this.isFlushed;
   }
 
+  /** Since when it has only waited for its caller; undefined while something is done for it. */
   get waitsSince(): number | undefined {
     const isWaiting = this.#request === undefined ? this.#next === undefined : this.#request.body.isAwaited;
     return isWaiting ? this.#waitsSinceMs : undefined;

@@ -7,7 +7,6 @@ import type { RequestHandler } from "../../proxy/handler.ts";
 import type { Buffers } from "../../proxy/messages.ts";
 import { createHttpDate } from "./answer.ts";
 import { Connection } from "./connection.ts";
-import { longestWaiting } from "./make-room.ts";
 import { RequestHead } from "./request-reader.ts";
 import { type RequestSettings, SocketRequest } from "./socket-request.ts";
 import {
@@ -108,12 +107,8 @@ export function createListener(current: () => Serving, { name, report }: Binding
   };
   /** One that waits, or else any. */
   const replaceOne = (owner: string) => {
-    const all = [...connections].map((connection) => ({
-      connection,
-      owner: connection.owner,
-      waitsSince: connection.arrivedAtMs,
-    }));
-    const found = longestWaiting(connections, owner) ?? longestWaiting(all, owner)?.connection;
+    const sinceArrival = ({ arrivedAtMs }: Connection) => arrivedAtMs;
+    const found = longestWaiting(connections, owner) ?? longestWaiting(connections, owner, undefined, sinceArrival);
     if (found === undefined) return;
     forget(found);
     found.socket.destroy();
@@ -212,4 +207,35 @@ function tooManyConnections(connections: number): ProxyError {
     retryAfterMs,
     causedBy: "limits.connections",
   });
+}
+
+/** What decides whether a connection gives way to another one. */
+type Place = Pick<Connection, "owner" | "waitsSince">;
+
+/**
+ * Which connection gives way to a new one: of the owner that has most, the one that has waited the longest. So a crowd of idle or
+ * slow connections shuts out nobody but those of the same owner.
+ * @param owner of the new one: nobody who has less gives way to it
+ * @param before one that has waited since then or later stays
+ */
+export function longestWaiting<Each extends Place>(
+  places: Iterable<Each>,
+  owner: string,
+  before = Number.POSITIVE_INFINITY,
+  sinceOf = ({ waitsSince }: Each) => waitsSince,
+): Each | undefined {
+  const counts = new Map([[owner, 1]]);
+  for (const each of places) counts.set(each.owner, (counts.get(each.owner) ?? 0) + 1);
+  let found: Each | undefined;
+  let sinceOfFound = before;
+  let countOfFound = counts.get(owner) ?? 0;
+  for (const each of places) {
+    const since = sinceOf(each) ?? before;
+    const count = counts.get(each.owner) ?? 0;
+    if (since >= before || count < countOfFound || (count === countOfFound && since >= sinceOfFound)) continue;
+    found = each;
+    sinceOfFound = since;
+    countOfFound = count;
+  }
+  return found;
 }
