@@ -1,12 +1,13 @@
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { HeaderLines } from "../../http/headers.ts";
-import { type Clock, within } from "../../model/clock.ts";
+import { type Clock, DeadlineTimer, within } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { BodyStream, Passage, StreamingRequest } from "../../pass-through/messages.ts";
 import type { Answer, BodyBuffer, Peer } from "../../proxy/messages.ts";
 import { type Framing, formatHead, formatSwitch, framingOf, writeJoined } from "./answer.ts";
+import { endConnection, resetConnection } from "./closing.ts";
 import type { Connection } from "./connection.ts";
-import { passBothWays } from "./passage.ts";
 import { closedEarly, type QueuedRequest, RequestBody, tooLarge } from "./read-body.ts";
 import type { RequestHead } from "./request-reader.ts";
 
@@ -281,4 +282,51 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     this.#answeredStatus = answer.status;
     return head;
   }
+}
+
+/**
+ * Passes bytes both ways, each side as fast as the other reads, until both connections are closed. The end of one side ends
+ * the other; a connection that breaks resets the other; and both are ended where nothing passes for `idleMs`.
+ */
+function passBothWays(caller: Socket, upstream: Duplex, idleMs: number, clock: Clock): Promise<Passage> {
+  const counted = { toService: 0, toCaller: 0 };
+  let end: Passage["end"] = "closed";
+  const idle = new DeadlineTimer(clock, () => {
+    end = "idle";
+    caller.unpipe(upstream);
+    upstream.unpipe(caller);
+    for (const side of [caller, upstream]) endConnection(side, clock);
+  });
+  const touch = () => idle.set(clock.nowMs() + idleMs);
+  touch();
+  const count = (side: Duplex, direction: keyof typeof counted) =>
+    side.on("data", (bytes: Buffer) => {
+      counted[direction] += bytes.length;
+      touch();
+    });
+  count(caller, "toService");
+  count(upstream, "toCaller");
+  upstream.on("error", () => {
+    // A side that is being ended may reset what it has not read.
+    if (end === "closed") end = "broken";
+    upstream.destroy();
+    if (end === "broken") void resetConnection(caller, clock);
+  });
+  caller.pipe(upstream);
+  upstream.pipe(caller);
+  const bothClosed = [
+    closeOf(caller).then(() => upstream.destroy()),
+    closeOf(upstream).then(() => end === "closed" && !caller.destroyed && endConnection(caller, clock)),
+  ];
+  return Promise.all(bothClosed).then(() => {
+    idle.close();
+    return { ...counted, end };
+  });
+}
+
+function closeOf(stream: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed) resolve();
+    else stream.once("close", resolve);
+  });
 }
