@@ -1,9 +1,8 @@
 import { type ConnectSettings, createConnect, type TunnelReport } from "../adapters/http-client/connect.ts";
 import { Pool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
-import { createDeliver } from "../adapters/http-client/deliver.ts";
-import { createPostTokenRequest } from "../adapters/http-client/post.ts";
+import { createDeliver, createPostTokenRequest } from "../adapters/http-client/read-whole.ts";
 import { explainTransportError } from "../adapters/http-client/transport-error.ts";
-import type { HttpProxy, StreamPool } from "../adapters/http-proxy/pool.ts";
+import type { loadHttpProxy, StreamPool } from "../adapters/http-proxy/exchange.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";
 import type { CallbackListenerConfig, Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
@@ -44,13 +43,13 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
   const streamPools = new KeyedResources<StreamPool>(clock, poolEndings);
   const poolOf = new WeakMap<Environment | Application, Pool>();
   const streamPoolOf = new WeakMap<Environment, StreamPool>();
-  let proxy: HttpProxy | undefined;
+  let proxy: Awaited<ReturnType<typeof loadHttpProxy>> | undefined;
 
   async function prepareStreams(config: Config, lingerMs: number): Promise<void> {
     const routed = [...config.environments.values()].filter(({ passThrough }) => passThrough !== undefined);
     if (routed.length === 0) return;
     // A process without such routes saves its memory.
-    const { loadHttpProxy, openStreamPool } = await import("../adapters/http-proxy/pool.ts");
+    const { loadHttpProxy, openStreamPool } = await import("../adapters/http-proxy/exchange.ts");
     proxy ??= await loadHttpProxy();
     const loaded = proxy;
     for (const environment of routed) {

@@ -1,15 +1,22 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
+import util from "node:util";
 import type Server from "http-proxy";
 import { type HeaderLines, isFramed } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { BodyStream, StreamControl, StreamedRequest, StreamedResponse } from "../../pass-through/messages.ts";
-import type { Connecting, ServiceAgent } from "./agent.ts";
+import type {
+  BodyStream,
+  SendStream,
+  StreamControl,
+  StreamedRequest,
+  StreamedResponse,
+} from "../../pass-through/messages.ts";
+import { type AgentSettings, type Connecting, ServiceAgent } from "./agent.ts";
 
 /** How requests to one service are sent. */
-export interface ServiceSettings {
+interface ServiceSettings extends AgentSettings {
   /** The value of Host. */
   readonly authority: string;
   /** An error of the transport, by whether a byte was written, as a ProxyError. */
@@ -17,10 +24,58 @@ export interface ServiceSettings {
 }
 
 /** What every exchange with one service shares. */
-interface ExchangeParts extends ServiceSettings {
+interface ExchangeParts extends Omit<ServiceSettings, keyof AgentSettings> {
   readonly proxy: Server;
   readonly agent: ServiceAgent;
   readonly clock: Clock;
+}
+
+/** What is not in the package's types. */
+interface Passes {
+  webPasses: ((...given: unknown[]) => unknown)[];
+}
+
+/**
+ * The package, with no more of it than the step that makes and sends a request.
+ *
+ * - It copies with `util._extend`, whose first use prints a deprecation on Node 22 and later (DEP0060). It looks for it when it is
+ *   loaded, and finds `Object.assign` then.
+ * - Its step `deleteLength` takes the framing from a chunked DELETE, whose body then is the next request (CVE-2026-29057).
+ */
+export async function loadHttpProxy(): Promise<Server> {
+  const extend: unknown = Reflect.get(util, "_extend");
+  Reflect.set(util, "_extend", Object.assign);
+  const { default: httpProxy } = await import("http-proxy").finally(() => Reflect.set(util, "_extend", extend));
+  const server = httpProxy.createProxyServer({});
+  const passes = server as unknown as Passes;
+  passes.webPasses = passes.webPasses.filter(({ name }) => name === "stream");
+  if (passes.webPasses.length !== 1) throw new Error("http-proxy has no step that is called stream");
+  return server;
+}
+
+/** The connections to one service, for requests whose bodies are passed on. */
+export interface StreamPool {
+  readonly send: SendStream;
+  /** Ends each connection once nothing is under way on it. */
+  close(): void;
+  /** Ends all connections at once. */
+  destroy(): void;
+}
+
+/** @param proxy from `loadHttpProxy` */
+export function openStreamPool(proxy: Server, settings: ServiceSettings, clock: Clock): StreamPool {
+  const agent = new ServiceAgent(settings);
+  const parts = { ...settings, proxy, agent, clock };
+  return {
+    send: (request, control) =>
+      new Promise((resolve, reject) => {
+        const exchange = new Exchange(request, control, parts, resolve, reject);
+        // A close that arrives together with the request ends an idle connection before it is used.
+        setImmediate(() => exchange.start());
+      }),
+    close: () => agent.close(),
+    destroy: () => agent.destroy(),
+  };
 }
 
 /** A service that ignores `Expect` gets the body after this, as curl does it (RFC 9110 section 10.1.1). */
@@ -34,7 +89,7 @@ const unframedOverTls = { code: "UNFRAMED_OVER_TLS" };
  * chooses how it connects. It is given no request and no response of Node's, but something that looks like them, so that it reads,
  * writes, ends and pipes nothing by itself, since that is where its faults lie.
  */
-export class Exchange {
+class Exchange {
   readonly #given: StreamedRequest;
   readonly #control: StreamControl;
   readonly #parts: ExchangeParts;

@@ -4,7 +4,7 @@ import { createServer, type Socket } from "node:net";
 import { expect, it } from "vitest";
 import { createConnect } from "../../../src/adapters/http-client/connect.ts";
 import { Pool } from "../../../src/adapters/http-client/connection-pool.ts";
-import { createPostSpans } from "../../../src/adapters/http-client/post.ts";
+import { createPostSpans } from "../../../src/adapters/http-client/read-whole.ts";
 import { ServiceAgent } from "../../../src/adapters/http-proxy/agent.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { addressOf } from "../../../testkit/address.ts";

@@ -1,6 +1,7 @@
+import type { Deliver } from "../../callbacks/application.ts";
 import { firstOf, type HeaderLines } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
-import { ProxyError } from "../../model/errors.ts";
+import { type FailureCode, ProxyError } from "../../model/errors.ts";
 import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
 import type { UpstreamResponse } from "../../proxy/messages.ts";
 import type { PostResult, PostSpans } from "../../tracing/span-exporter.ts";
@@ -9,7 +10,7 @@ import type { Pool } from "./connection-pool.ts";
 import { codeOf } from "./transport-error.ts";
 
 /** What is read by Countersign itself is a few hundred bytes: a token (RFC 6749 section 5.1), an application's status. */
-export const longestAnswerBytes = 65_536;
+const longestAnswerBytes = 65_536;
 
 /** Posts to the token endpoint at a path. */
 export function createPostTokenRequest(pool: Pool, path: string, clock: Clock): TokenEndpoint["post"] {
@@ -30,6 +31,21 @@ export function createPostTokenRequest(pool: Pool, path: string, clock: Clock): 
 export function createPostSpans(pool: Pool, path: string, headers: HeaderLines, clock: Clock): PostSpans {
   const all = [...headers, "content-type", "application/json"];
   return (body, timeoutMs) => post(pool, { path, headers: all, body }, timeoutMs, clock);
+}
+
+/**
+ * Hands callbacks to an application.
+ * @param pool of connections for one request each: none meets one that is about to close
+ */
+export function createDeliver(pool: Pool): Deliver {
+  return async ({ method, target, headers, body }, deadlineMs) => {
+    const request = { method, path: target, headers, render: () => body };
+    const response = await pool.exchange(request, deadlineMs).catch(failAsApplication);
+    const whole = readWhole(response).catch(failAsApplication).then(checkLength);
+    // An answer that breaks before it is read fails its reader later. It must not end the process.
+    whole.catch(() => {});
+    return { status: response.status, headers: response.headers, body: whole };
+  };
 }
 
 /** Posts once, and never rejects. A redirect comes back as what it is. */
@@ -57,7 +73,7 @@ async function post(
  * @returns undefined where it is longer than 64 KiB; the rest is not received
  * @throws what the body throws
  */
-export async function readWhole(response: UpstreamResponse): Promise<Buffer | undefined> {
+async function readWhole(response: UpstreamResponse): Promise<Buffer | undefined> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   const body = response.body instanceof Uint8Array ? [response.body] : response.body;
@@ -70,4 +86,26 @@ export async function readWhole(response: UpstreamResponse): Promise<Buffer | un
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
+}
+
+function checkLength(body: Uint8Array | undefined): Uint8Array {
+  if (body !== undefined) return body;
+  const detail = `The application's answer is longer than ${longestAnswerBytes} bytes.`;
+  throw new ProxyError("application_failed", detail, { causedBy: "answer too long" });
+}
+
+const unsound: readonly [FailureCode, string] = [
+  "application_failed",
+  "The application's answer is not whole, or is not HTTP/1.1.",
+];
+const described: { readonly [Code in FailureCode]?: readonly [FailureCode, string] } = {
+  upstream_timeout: ["application_timeout", "The application gave no whole answer in time."],
+  upstream_unreachable: ["application_unreachable", "No connection to the application."],
+};
+
+/** A failure on the way to the application has codes of its own: the service did not fail. */
+function failAsApplication(error: unknown): never {
+  if (!(error instanceof ProxyError)) throw error;
+  const [code, detail] = described[error.code] ?? unsound;
+  throw new ProxyError(code, detail, { outcome: error.outcome, causedBy: error.causedBy });
 }
