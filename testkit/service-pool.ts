@@ -1,4 +1,5 @@
 import { onTestFinished } from "vitest";
+import { exchange } from "../src/adapters/http-client/attempt.ts";
 import { Pool } from "../src/adapters/http-client/connection-pool.ts";
 import type { Clock } from "../src/model/clock.ts";
 import type { Tls } from "../src/model/environment.ts";
@@ -28,7 +29,7 @@ export function openServicePool(url: string, options: PoolOptions = {}) {
   const pool = new Pool(settings, clock satisfies Clock);
   onTestFinished(() => pool.destroy());
   const send = ({ timeoutMs = 30_000, onConnected = () => {}, ...request }: AttemptOptions = {}) =>
-    pool.exchange({ path: "/x", headers: [], render: () => "{}", ...request }, clock.nowMs() + timeoutMs, onConnected);
+    exchange(pool, { path: "/x", headers: [], render: () => "{}", ...request }, clock.nowMs() + timeoutMs, onConnected);
   const outcome = (options?: AttemptOptions) => send(options).then(read).catch(explain);
   return { pool, clock, send, outcome };
 }

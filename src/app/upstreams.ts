@@ -1,3 +1,4 @@
+import { exchange } from "../adapters/http-client/attempt.ts";
 import { type ConnectSettings, createConnect, type TunnelReport } from "../adapters/http-client/connect.ts";
 import { Pool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
 import { createDeliver, createPostTokenRequest } from "../adapters/http-client/read-whole.ts";
@@ -73,7 +74,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
     /** To the service of an environment. */
     sendTo(environment: Environment): Send {
       const pool = opened(poolOf.get(environment));
-      return (request, deadlineMs, onConnected) => pool.exchange(request, deadlineMs, onConnected);
+      return (request, deadlineMs, onConnected) => exchange(pool, request, deadlineMs, onConnected);
     },
     /** The same of pass-through routes, on connections of their own. */
     sendStreamTo(environment: Environment): SendStream {

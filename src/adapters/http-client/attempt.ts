@@ -19,11 +19,25 @@ export interface HttpRequest {
 }
 
 /**
+ * Sends a request once: nothing is repeated, and no redirect followed.
+ * @param pool where it waits for a connection
+ * @param deadlineMs on the monotonic clock; it covers the connection, the head and the body of the response
+ * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, as the body does
+ */
+export function exchange(
+  pool: { add(attempt: Attempt): void },
+  request: HttpRequest,
+  deadlineMs: number,
+  onConnected = () => {},
+): Promise<UpstreamResponse> {
+  return new Promise((resolve, reject) => pool.add(new Attempt(request, deadlineMs, onConnected, resolve, reject)));
+}
+
+/**
  * One request that is being sent, from its wait for a connection to the end of its response. It knows whether a byte was
  * written, and turns every foreign error into a ProxyError with an outcome.
  */
 export class Attempt {
-  /** On the monotonic clock. It covers the connection, the head and the body of the response. */
   readonly deadlineMs: number;
   readonly #request: HttpRequest;
   readonly #onConnected: () => void;

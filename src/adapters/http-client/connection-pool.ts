@@ -1,6 +1,5 @@
 import type { Cancel, Clock } from "../../model/clock.ts";
-import type { UpstreamResponse } from "../../proxy/messages.ts";
-import { Attempt, type HttpRequest } from "./attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { type ConnectSettings, createConnect } from "./connect.ts";
 import { Connection, type ConnectionOwner, type ConnectionSettings } from "./connection.ts";
 import { poolClosedCode, TransportError } from "./transport-error.ts";
@@ -17,7 +16,7 @@ export interface PoolSettings extends ConnectSettings {
 const longIdleMs = 200;
 
 /**
- * The connections to one host. Attempts wait in one queue, first come, first served; the connection that was used last is
+ * The connections to one host. It knows attempts, not what they send. They wait in one queue, first come, first served; the connection that was used last is
  * used first, so that the others become idle and are closed. A connection is opened for each attempt that finds none.
  */
 export class Pool implements ConnectionOwner {
@@ -44,16 +43,8 @@ export class Pool implements ConnectionOwner {
     this.#clock = clock;
   }
 
-  /**
-   * Sends a request once: nothing is repeated, and no redirect followed.
-   * @param deadlineMs on the monotonic clock; it covers the connection, the head and the body of the response
-   * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, as the body does
-   */
-  exchange(request: HttpRequest, deadlineMs: number, onConnected = () => {}): Promise<UpstreamResponse> {
-    return new Promise((resolve, reject) => this.#send(new Attempt(request, deadlineMs, onConnected, resolve, reject)));
-  }
-
-  #send(attempt: Attempt): void {
+  /** It gets a connection in its turn. */
+  add(attempt: Attempt): void {
     if (this.#isDestroyed) attempt.fail(new TransportError(poolClosedCode));
     else {
       this.#waiting.push(attempt);

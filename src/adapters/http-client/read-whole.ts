@@ -5,7 +5,7 @@ import { type FailureCode, ProxyError } from "../../model/errors.ts";
 import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
 import type { UpstreamResponse } from "../../proxy/messages.ts";
 import type { PostResult, PostSpans } from "../../tracing/span-exporter.ts";
-import type { HttpRequest } from "./attempt.ts";
+import { exchange, type HttpRequest } from "./attempt.ts";
 import type { Pool } from "./connection-pool.ts";
 import { codeOf } from "./transport-error.ts";
 
@@ -40,7 +40,7 @@ export function createPostSpans(pool: Pool, path: string, headers: HeaderLines, 
 export function createDeliver(pool: Pool): Deliver {
   return async ({ method, target, headers, body }, deadlineMs) => {
     const request = { method, path: target, headers, render: () => body };
-    const response = await pool.exchange(request, deadlineMs).catch(failAsApplication);
+    const response = await exchange(pool, request, deadlineMs).catch(failAsApplication);
     const whole = readWhole(response).catch(failAsApplication).then(checkLength);
     // An answer that breaks before it is read fails its reader later. It must not end the process.
     whole.catch(() => {});
@@ -57,7 +57,7 @@ async function post(
   onConnected?: () => void,
 ): Promise<PostResult> {
   try {
-    const response = await pool.exchange({ ...request, render: () => body }, clock.nowMs() + timeoutMs, onConnected);
+    const response = await exchange(pool, { ...request, render: () => body }, clock.nowMs() + timeoutMs, onConnected);
     const { status, headers } = response;
     const [retryAfter, date] = [firstOf(headers, "retry-after"), firstOf(headers, "date")];
     return { kind: "answered", status, retryAfter, date, body: (await readWhole(response))?.toString("utf8") };
