@@ -16,10 +16,9 @@ import {
   type UpstreamResponse,
 } from "./messages.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
-import { mostParameters, readParameters } from "./parameters.ts";
+import { checkForSecrets, mostParameters, readParameters } from "./parameters.ts";
 import { checkHead } from "./request-head.ts";
 import { readRequestOptions } from "./request-options.ts";
-import { checkForSecrets } from "./secrets-in-body.ts";
 import { chooseSite } from "./site.ts";
 import { checkAuthority, checkOperation, parseTarget, resolveTarget, type Target } from "./target.ts";
 
