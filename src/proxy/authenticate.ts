@@ -1,14 +1,27 @@
-import type { SigningKey, Site } from "../model/environment.ts";
-import type { CallerSignatureResult, Report } from "../model/events.ts";
+import type { Site } from "../model/environment.ts";
+import { ProxyError } from "../model/errors.ts";
+import { type CallerSignatureResult, type Report, type TokenOutage, tokenOutages } from "../model/events.ts";
 import type { Secret } from "../model/secret.ts";
 import type { Token } from "../oauth/token.ts";
-import { findForbiddenCharacter, findSigner, isSigned, sign, stringToSign } from "../signing/signature.ts";
-import type { PreparedRequest, SentParameter, UpstreamRequest } from "./messages.ts";
+import {
+  findForbiddenCharacter,
+  findSigner,
+  isSigned,
+  type SentParameter,
+  serialise,
+  sign,
+  stringToSign,
+} from "../signing/signature.ts";
+import type { RequestContext } from "./context.ts";
+import { put } from "./enrich.ts";
+import { type AuthMaterial, type ForwardParts, sendAuthenticated, sourceOf } from "./forward.ts";
+import type { PreparedRequest, Send, UpstreamRequest, UpstreamResponse } from "./messages.ts";
 import { type Parameters, refuseParameter, showName } from "./parameters.ts";
+import { identifierOf } from "./site.ts";
 
-export type AuthMaterial =
-  | { readonly method: "hmac"; readonly key: SigningKey }
-  | { readonly method: "oauth"; readonly token: Token };
+export interface SendParts extends ForwardParts {
+  readonly send: Send;
+}
 
 /**
  * Checks the values to be signed by spec 5.2 rule 3, as far as the site's `characters` asks for it: HMAC only. Both the
@@ -39,6 +52,67 @@ export function checkCharacters(
 }
 
 /**
+ * Sends a prepared request. Each attempt is made of it anew.
+ * @throws what `sendAuthenticated` throws
+ */
+export function sendPrepared(
+  prepared: PreparedRequest,
+  context: RequestContext,
+  parts: SendParts,
+): Promise<UpstreamResponse> {
+  return prepared.route.isBridged ? bridge(prepared, context, parts) : send(prepared, context, parts);
+}
+
+function send(prepared: PreparedRequest, context: RequestContext, parts: SendParts): Promise<UpstreamResponse> {
+  const prepareAttempt = (material: AuthMaterial) => {
+    const upstreamRequest = authenticate(prepared, material, () => parts.clock.wallMs() / 1_000);
+    const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
+    return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected);
+  };
+  return sendAuthenticated({ route: prepared.route, prepareAttempt, isRepeatable: () => true }, context, parts);
+}
+
+/**
+ * Sends a request of a site with `bridge: hmac`: with a token, or signed where none can be had (spec 5.1 rule 3). Once anything
+ * was sent, it stays with its token: a 401 is never answered by a signature. Where the values must not be signed (spec 5.2 rule
+ * 3), it fails for want of a token.
+ */
+async function bridge(prepared: PreparedRequest, context: RequestContext, parts: SendParts): Promise<UpstreamResponse> {
+  const { route, parameters } = prepared;
+  const { site } = route;
+  const sendSigned = (reason: TokenOutage) => {
+    const signed = toSigned(prepared);
+    checkCharacters(signed, parts.report);
+    context.setRoute(signed.route);
+    context.event.bridged = reason;
+    return send(signed, context, parts);
+  };
+  const isSignable = () =>
+    site.characters !== "reject" || findForbiddenCharacter(parameters, site.exempt) === undefined;
+  const outage = sourceOf(route, parts).outage();
+  if (outage !== undefined && isSignable()) return sendSigned(outage);
+  try {
+    return await send(prepared, context, parts);
+  } catch (error) {
+    if (!isOutage(error) || context.event.attempts > 0 || !isSignable()) throw error;
+    return sendSigned(error.code);
+  }
+}
+
+function isOutage(error: unknown): error is ProxyError & { readonly code: TokenOutage } {
+  return error instanceof ProxyError && (tokenOutages as readonly string[]).includes(error.code);
+}
+
+/** The same, to be signed: with the key that the caller named, or the site's default key. */
+function toSigned({ route, headers, parameters }: PreparedRequest): PreparedRequest {
+  const { site, key } = route;
+  const signed = { ...route, auth: "hmac" as const, isBridged: false, identifier: identifierOf(site, "hmac", key) };
+  const sent = [...parameters];
+  put(sent, "site_identifier", signed.identifier);
+  return { route: signed, headers, parameters: sent };
+}
+
+/**
  * Makes one attempt of a prepared request. Each rendering carries its own timestamp and, with HMAC, a signature over
  * exactly the strings that are sent (spec 5.2); with OAuth the signature is omitted (spec 5.4).
  */
@@ -50,21 +124,16 @@ export function authenticate(
   const { route, parameters, headers } = prepared;
   const { environment, operation, site } = route;
   const path = `${environment.baseUrl.path}/${operation}`;
-  switch (material.method) {
-    case "oauth": {
-      const authorization = authorizationOf(material.token);
-      const render = () => serialise(stamp(parameters, unixSeconds()));
-      return { path, headers: [...headers, "authorization", authorization], render };
-    }
-    case "hmac": {
-      const render = () => {
-        const stamped = stamp(parameters, unixSeconds());
-        const signature = sign(stringToSign(stamped, site.exempt), material.key.secret);
-        return serialise([...stamped, { name: "signature", value: signature, isPlain: true }]);
-      };
-      return { path, headers, render };
-    }
+  if (material.method === "oauth") {
+    const render = () => serialise(stamp(parameters, unixSeconds()));
+    return { path, headers: [...headers, "authorization", authorizationOf(material.token)], render };
   }
+  const render = () => {
+    const stamped = stamp(parameters, unixSeconds());
+    const signature = sign(stringToSign(stamped, site.exempt), material.key.secret);
+    return serialise([...stamped, { name: "signature", value: signature, isPlain: true }]);
+  };
+  return { path, headers, render };
 }
 
 const authorizations = new WeakMap<Secret, string>();
@@ -85,19 +154,6 @@ export function authorizationOf({ secret }: Token): string {
 /** What is sent in one attempt, but for the signature. */
 export function stamp(parameters: readonly SentParameter[], unixSeconds: number): SentParameter[] {
   return [...parameters, { name: "timestamp", value: String(Math.floor(unixSeconds)), isPlain: true }];
-}
-
-/**
- * The body that is sent: the very strings that were signed, in their order (spec 2.1). It is written parameter by
- * parameter, never from an object, so neither `__proto__` nor a name that looks like an integer can change it.
- */
-export function serialise(parameters: readonly SentParameter[]): string {
-  let text = "";
-  for (const { name, value, isPlain } of parameters) {
-    // Names are of characters that need no escape.
-    text += `${text === "" ? "" : ","}"${name}":${isPlain ? `"${value}"` : JSON.stringify(value)}`;
-  }
-  return `{${text}}`;
 }
 
 /**

@@ -1,8 +1,8 @@
 import { connectionOptions, type HeaderLines, hopByHop, nameAmong } from "../http/headers.ts";
 import type { Environment, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { expandNumber, isDecimal, toTwoDigits } from "../signing/signature.ts";
-import type { PreparedRequest, Route, SentParameter } from "./messages.ts";
+import { expandNumber, isDecimal, type SentParameter, toTwoDigits } from "../signing/signature.ts";
+import type { PreparedRequest, Route } from "./messages.ts";
 import { type Parameter, type Parameters, refuseParameter, showName } from "./parameters.ts";
 
 /** Set anew for every attempt; what the caller sent is dropped. */

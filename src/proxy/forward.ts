@@ -1,27 +1,28 @@
 import { parseHttpDate } from "../http/date.ts";
 import { firstOf, type HeaderLines, valuesOf } from "../http/headers.ts";
 import type { Clock } from "../model/clock.ts";
+import type { SigningKey } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { type NoRetryReason, type Report, type TokenOutage, tokenOutages } from "../model/events.ts";
+import type { NoRetryReason, Report } from "../model/events.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
-import { findForbiddenCharacter } from "../signing/signature.ts";
-import { type AuthMaterial, authenticate, checkCharacters } from "./authenticate.ts";
 import type { RequestContext } from "./context.ts";
-import { put } from "./enrich.ts";
-import { CallerLeft, type PreparedRequest, type Route, type Send, type UpstreamResponse } from "./messages.ts";
+import { CallerLeft, type Route, type UpstreamResponse } from "./messages.ts";
 import { type BufferedResponse, bufferResponse } from "./read-ahead.ts";
-import { identifierOf, keyOf } from "./site.ts";
+import { keyOf } from "./site.ts";
 
 export interface ForwardParts {
   readonly clock: Clock;
   readonly report: Report;
-  readonly send: Send;
   /** The tokens of the credential sets configured at a site. */
   readonly tokensOf: (environment: string, owner: string) => TokenSource;
   /** `log.upstreamHeaders`, in lower case. */
   readonly upstreamHeaders: readonly string[];
   readonly slowAnswers: SlowAnswers;
 }
+
+export type AuthMaterial =
+  | { readonly method: "hmac"; readonly key: SigningKey }
+  | { readonly method: "oauth"; readonly token: Token };
 
 /** What is sent, in one attempt, or in two where its authentication asks for it. */
 export interface Sending {
@@ -35,7 +36,7 @@ export interface Sending {
 interface Forwarding {
   readonly sending: Sending;
   readonly context: RequestContext;
-  readonly parts: Omit<ForwardParts, "send">;
+  readonly parts: ForwardParts;
 }
 
 /**
@@ -57,82 +58,20 @@ export class SlowAnswers {
 /** A retry waits this long for the rest of the 401 before it; its status is known, and no more of it is needed. */
 const longestFinishMs = 1_000;
 
-/**
- * Sends the request once; with OAuth a second time after a 401, if a newer token is to be had in time (spec 5.4). A 401 with
- * HMAC and every other response pass.
- * @throws ProxyError of the token source and of Send; CallerLeft
- */
-export function forward(
-  prepared: PreparedRequest,
-  context: RequestContext,
-  parts: ForwardParts,
-): Promise<UpstreamResponse> {
-  return prepared.route.isBridged ? bridge(prepared, context, parts) : send(prepared, context, parts);
-}
-
-function send(prepared: PreparedRequest, context: RequestContext, parts: ForwardParts): Promise<UpstreamResponse> {
-  const prepareAttempt = (material: AuthMaterial) => {
-    const upstreamRequest = authenticate(prepared, material, () => Math.floor(parts.clock.wallMs() / 1_000));
-    const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
-    return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected);
-  };
-  return sendAuthenticated({ route: prepared.route, prepareAttempt, isRepeatable: () => true }, context, parts);
-}
-
-/**
- * Sends a request of a site with `bridge: hmac`: with a token, or signed where none can be had (spec 5.1 rule 3). Once anything
- * was sent, it stays with its token: a 401 is never answered by a signature. Where the values must not be signed (spec 5.2 rule
- * 3), it fails for want of a token.
- */
-async function bridge(
-  prepared: PreparedRequest,
-  context: RequestContext,
-  parts: ForwardParts,
-): Promise<UpstreamResponse> {
-  const { route, parameters } = prepared;
-  const { site } = route;
-  const sign = (reason: TokenOutage) => {
-    const signed = toSigned(prepared);
-    checkCharacters(signed, parts.report);
-    context.setRoute(signed.route);
-    context.event.bridged = reason;
-    return send(signed, context, parts);
-  };
-  const isSignable = () =>
-    site.characters !== "reject" || findForbiddenCharacter(parameters, site.exempt) === undefined;
-  const outage = sourceOf(route, parts).outage();
-  if (outage !== undefined && isSignable()) return sign(outage);
-  try {
-    return await send(prepared, context, parts);
-  } catch (error) {
-    if (!isOutage(error) || context.event.attempts > 0 || !isSignable()) throw error;
-    return sign(error.code);
-  }
-}
-
-function isOutage(error: unknown): error is ProxyError & { readonly code: TokenOutage } {
-  return error instanceof ProxyError && (tokenOutages as readonly string[]).includes(error.code);
-}
-
-/** The same, to be signed: with the key that the caller named, or the site's default key. */
-function toSigned({ route, headers, parameters }: PreparedRequest): PreparedRequest {
-  const { site, key } = route;
-  const signed = { ...route, auth: "hmac" as const, isBridged: false, identifier: identifierOf(site, "hmac", key) };
-  const sent = [...parameters];
-  put(sent, "site_identifier", signed.identifier);
-  return { route: signed, headers, parameters: sent };
-}
-
-function sourceOf({ environment, site }: Sending["route"], { tokensOf }: Pick<ForwardParts, "tokensOf">): TokenSource {
+export function sourceOf({ environment, site }: Sending["route"], { tokensOf }: ForwardParts): TokenSource {
   if (site.credentials === undefined) throw new Error("a site with oauth has credentials");
   return tokensOf(environment.name, site.credentials.owner);
 }
 
-/** The same for whatever can be sent. A 401 to what cannot be repeated passes; the next request has a newer token. */
+/**
+ * Sends whatever can be sent once; with OAuth a second time after a 401, if a newer token is to be had in time (spec 5.4). A 401
+ * with HMAC, or to what cannot be repeated, passes, and so does every other response.
+ * @throws ProxyError of the token source and of Send; CallerLeft
+ */
 export async function sendAuthenticated(
   sending: Sending,
   context: RequestContext,
-  parts: Omit<ForwardParts, "send">,
+  parts: ForwardParts,
 ): Promise<UpstreamResponse> {
   const forwarding = { sending, context, parts };
   const { auth, site, isBridged } = sending.route;

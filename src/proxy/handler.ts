@@ -1,13 +1,12 @@
 import { isUndecided } from "../model/environment.ts";
 import { isSafe } from "../model/events.ts";
 import { problemAnswer, toAnswer, toProxyError } from "./answer.ts";
-import { checkCallerSignature, checkCharacters } from "./authenticate.ts";
+import { checkCallerSignature, checkCharacters, type SendParts, sendPrepared } from "./authenticate.ts";
 import type { RequestBuffer } from "./buffer-budget.ts";
 import { authenticateCaller, checkCallerOperation, checkCallerRate, checkCallerSite } from "./caller-auth.ts";
 import type { KnownCaller } from "./caller-registry.ts";
 import { RequestContext, type ServeParts } from "./context.ts";
 import { prepare } from "./enrich.ts";
-import { type ForwardParts, forward } from "./forward.ts";
 import {
   type Answer,
   CallerLeft,
@@ -22,7 +21,7 @@ import { readRequestOptions } from "./request-options.ts";
 import { chooseSite } from "./site.ts";
 import { checkAuthority, checkOperation, parseTarget, resolveTarget, type Target } from "./target.ts";
 
-export interface RequestHandlerParts extends ForwardParts, ServeParts {
+export interface RequestHandlerParts extends SendParts, ServeParts {
   readonly once: OnceRules;
 }
 
@@ -69,7 +68,7 @@ async function proxy(context: RequestContext, parts: RequestHandlerParts): Promi
   if (options.once !== undefined) {
     context.once = new OnceKey(options.once, prepared, parts.once, context, parts.clock);
   }
-  const response = await forward(prepared, context, parts);
+  const response = await sendPrepared(prepared, context, parts);
   await deliver(response, context);
 }
 

@@ -2,7 +2,7 @@ import type { HeaderLines } from "../http/headers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
 import type { ProxyError } from "../model/errors.ts";
 import type { RequestFinished } from "../model/events.ts";
-import type { NamedValue } from "../signing/signature.ts";
+import type { SentParameter } from "../signing/signature.ts";
 import type { CallerRegistry } from "./caller-registry.ts";
 
 /** What a request arrived on. */
@@ -98,11 +98,6 @@ export interface Route {
   readonly key: string | undefined;
   /** What is sent as `site_identifier`. */
   readonly identifier: string;
-}
-
-export interface SentParameter extends NamedValue {
-  /** Whether the value is known to need no escape between the quotes of a JSON string. */
-  readonly isPlain: boolean;
 }
 
 /** Complete but for the timestamp and the signature, which belong to one attempt. */

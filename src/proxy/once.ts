@@ -3,8 +3,7 @@ import { endToEndHeaders, type HeaderLines, isFramed } from "../http/headers.ts"
 import { type Clock, sleep } from "../model/clock.ts";
 import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
-import { compareNames, sign } from "../signing/signature.ts";
-import { serialise } from "./authenticate.ts";
+import { compareNames, serialise, sign } from "../signing/signature.ts";
 import type { RequestBuffer } from "./buffer-budget.ts";
 import {
   type AccessEvent,

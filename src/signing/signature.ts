@@ -9,6 +9,11 @@ export interface NamedValue {
   readonly value: string;
 }
 
+export interface SentParameter extends NamedValue {
+  /** Whether the value is known to need no escape between the quotes of a JSON string. */
+  readonly isPlain: boolean;
+}
+
 /**
  * The order in which parameters are signed (spec 5.2 step 3): by code units, which are bytes here, since names are ASCII.
  * Never `localeCompare`: its order is a language's, with `a` before `B`. `<` would be as right, and slow for names that
@@ -126,6 +131,19 @@ export function stringToSign(parameters: readonly NamedValue[], exempt: Readonly
   let text = "";
   for (const { name, value } of signed) text += name + value;
   return text;
+}
+
+/**
+ * The body that is sent: the very strings that were signed, in their order (spec 2.1). It is written parameter by
+ * parameter, never from an object, so neither `__proto__` nor a name that looks like an integer can change it.
+ */
+export function serialise(parameters: readonly SentParameter[]): string {
+  let text = "";
+  for (const { name, value, isPlain } of parameters) {
+    // Names are of characters that need no escape.
+    text += `${text === "" ? "" : ","}"${name}":${isPlain ? `"${value}"` : JSON.stringify(value)}`;
+  }
+  return `{${text}}`;
 }
 
 /** HMAC-SHA256 over the UTF-8 bytes, in 64 lowercase hexadecimal digits (spec 5.2 steps 5 and 6). */

@@ -4,7 +4,8 @@ import { systemClock } from "../../src/model/clock.ts";
 import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
 import type { Token, TokenSource } from "../../src/oauth/token.ts";
-import { forward, type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/forward.ts";
+import { sendPrepared } from "../../src/proxy/authenticate.ts";
+import { type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/forward.ts";
 import { CallerLeft, type PreparedRequest } from "../../src/proxy/messages.ts";
 import { siteOf } from "../../testkit/environment.ts";
 import { openContext } from "./open-context.ts";
@@ -21,7 +22,7 @@ it("a request meant for OAuth is never signed with a key instead", async () => {
   const send = vi.fn();
   const tokensOf = () => expect.unreachable("there is nothing to fetch a token with");
   const context = openContext(systemClock, 1_000);
-  const forwarding = forward(prepared, context, { ...common, tokensOf, send });
+  const forwarding = sendPrepared(prepared, context, { ...common, tokensOf, send });
   await expect(forwarding).rejects.toThrow("a site with oauth has credentials");
   expect(send).not.toHaveBeenCalled();
   expect(context.event.outcome).toBe("not_sent");
@@ -41,7 +42,7 @@ it("the bridge signs nothing once an attempt was made, whatever comes of the tok
   const get = vi.fn(() => Promise.reject(new ProxyError("token_unavailable", "No token.")));
   const source = { outage: () => undefined, get } as unknown as TokenSource;
   const send = vi.fn();
-  const forwarding = forward(prepared, context, { ...common, tokensOf: () => source, send });
+  const forwarding = sendPrepared(prepared, context, { ...common, tokensOf: () => source, send });
   await expect(forwarding).rejects.toMatchObject({ code: "token_unavailable" });
   expect(get).toHaveBeenCalledOnce();
   expect(send).not.toHaveBeenCalled();

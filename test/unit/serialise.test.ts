@@ -2,10 +2,12 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
-import { type AuthMaterial, authenticate, serialise, stamp } from "../../src/proxy/authenticate.ts";
+import { authenticate, stamp } from "../../src/proxy/authenticate.ts";
 import { enrich } from "../../src/proxy/enrich.ts";
+import type { AuthMaterial } from "../../src/proxy/forward.ts";
 import type { PreparedRequest, Route } from "../../src/proxy/messages.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
+import { serialise } from "../../src/signing/signature.ts";
 
 const written = (pairs: Iterable<readonly [string, string]>, isPlain = false) =>
   serialise(Array.from(pairs, ([name, value]) => ({ name, value, isPlain })));
