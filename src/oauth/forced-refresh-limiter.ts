@@ -29,59 +29,6 @@ export function windowMs(useless: number): number {
   return useless <= freeRefreshes ? 0 : Math.min(firstWindowMs * 2 ** (useless - freeRefreshes - 1), longestWindowMs);
 }
 
-/** What is known when a 401 asks for a new token. */
-export interface Evidence {
-  /** The site has accepted a token. */
-  readonly hasAccepted: boolean;
-  /** The site has accepted this very token. */
-  readonly isProven: boolean;
-  /** 401s in a row since then. */
-  readonly run: number;
-  /** How many show that the token is revoked. */
-  readonly enough: number;
-  readonly site: ForcedRefreshes;
-  readonly anySite: ForcedRefreshes;
-}
-
-/** Why a 401 must not cost a token now; undefined when it may. A revoked token waits for the shortest window only. */
-export function suppressionOf({
-  hasAccepted,
-  isProven,
-  run,
-  enough,
-  site,
-  anySite,
-}: Evidence): SuppressionReason | undefined {
-  const isRevoked = isProven && run >= enough;
-  if (site.ageMs < Math.min(windowMs(site.useless), isRevoked ? firstWindowMs : longestWindowMs)) return "paused";
-  const free = hasAccepted ? freeRefreshes : 0;
-  return !isProven && anySite.useless > free && anySite.ageMs < anySiteWindowMs ? "limited" : undefined;
-}
-
-/** A refresh that a 401 has forced, while it is not known what became of its retry. */
-export interface ForcedRefresh {
-  /** How many useless refreshes in a row came before it. */
-  readonly useless: number;
-  /** 401s in a row for the former token, later ones included. */
-  readonly run: number;
-  /** The refresh was made within the window, for a token that seemed revoked. */
-  readonly brokeWindow: boolean;
-}
-
-/** How many useless refreshes there are in a row, this one included. It counts as useless until a retry is accepted. */
-export function uselessWith({ useless }: Pick<ForcedRefresh, "useless">): number {
-  return Math.max(useless, freeRefreshes) + 1;
-}
-
-/**
- * The same once a retry was accepted. One 401 may have been chance, so that the refresh was needless. Several in a row end
- * the window, unless the site has so many 401s of its own that it stood.
- */
-export function uselessAfterCure({ useless, run, brokeWindow }: ForcedRefresh): number {
-  if (run < provingRun) return useless + 1;
-  return brokeWindow ? useless : 0;
-}
-
 /** What this replica knows from one site's answers. */
 interface SiteState {
   /** The newest token that it accepted. */
@@ -89,8 +36,20 @@ interface SiteState {
   /** 401s in a row for that token. */
   run: number;
   enough: number;
-  /** The newest forced refresh, by the former token's `id` and the new one's. */
-  forced: (ForcedRefresh & { readonly formerId: string; readonly id: string }) | undefined;
+  /** The newest refresh that a 401 has forced, while it is not known what became of its retry. */
+  forced: ForcedRefresh | undefined;
+}
+
+interface ForcedRefresh {
+  /** The new token's `id`, and the former one's. */
+  readonly id: string;
+  readonly formerId: string;
+  /** How many useless refreshes in a row came before it. */
+  readonly useless: number;
+  /** 401s in a row for the former token, later ones included. */
+  readonly run: number;
+  /** It was made within the window, for a token that seemed revoked. */
+  readonly brokeWindow: boolean;
 }
 
 /**
@@ -110,12 +69,16 @@ export class ForcedRefreshLimiter {
     this.#clock = clock;
   }
 
-  /** Why a forced refresh must not be made now for this site's refused token; undefined when it may. */
+  /** Why a 401 to this token must not cost another now; undefined when it may. A revoked one waits for the shortest window only. */
   suppression(site: string, token: Token): SuppressionReason | undefined {
     const { accepted, run, enough } = this.#stateOf(site);
-    const counts = { site: this.#count(site), anySite: this.#count(everySite) };
-    const answers = { hasAccepted: accepted !== undefined, isProven: accepted?.id === token.id, run, enough };
-    return suppressionOf({ ...answers, ...counts });
+    const ofSite = this.#count(site);
+    const ofAny = this.#count(everySite);
+    const isProven = accepted?.id === token.id;
+    const longestMs = isProven && run >= enough ? firstWindowMs : longestWindowMs;
+    if (ofSite.ageMs < Math.min(windowMs(ofSite.useless), longestMs)) return "paused";
+    const free = accepted === undefined ? 0 : freeRefreshes;
+    return !isProven && ofAny.useless > free && ofAny.ageMs < anySiteWindowMs ? "limited" : undefined;
   }
 
   /** The service accepted a first attempt. Called for every answer but a 401. */
@@ -133,7 +96,10 @@ export class ForcedRefreshLimiter {
     if (forced?.formerId === token.id) state.forced = { ...forced, run: forced.run + 1 };
   }
 
-  /** A refresh was forced for this site's 401 to the former token, and brought this one. */
+  /**
+   * A refresh was forced for this site's 401 to the former token, and brought this one. It counts as useless until a retry is
+   * accepted.
+   */
   forced(site: string, { id }: Token, former: Token): UselessCounts {
     const state = this.#stateOf(site);
     const { useless, ageMs } = this.#count(site);
@@ -142,10 +108,14 @@ export class ForcedRefreshLimiter {
     if (brokeWindow) state.enough *= 2;
     else if (useless === 0) state.enough = provingRun;
     state.forced = { useless, run, brokeWindow, formerId: former.id, id };
-    return this.#record(site, uselessWith(state.forced), this.#count(everySite).useless + 1);
+    return this.#record(site, Math.max(useless, freeRefreshes) + 1, this.#count(everySite).useless + 1);
   }
 
-  /** The service took the retry of a request that it had refused. Counts where it changes what the replicas know. */
+  /**
+   * The service took the retry of a request that it had refused. One 401 may have been chance, so that the refresh was needless.
+   * Several in a row end the window, unless the site has so many 401s of its own that it stood.
+   * @returns counts where it changes what the replicas know
+   */
   cured(site: string, token: Token): UselessCounts | undefined {
     this.accepted(site, token);
     const state = this.#stateOf(site);
@@ -156,7 +126,9 @@ export class ForcedRefreshLimiter {
       return undefined;
     }
     state.forced = undefined;
-    return this.#record(site, uselessAfterCure(forced), 0);
+    const { useless, run, brokeWindow } = forced;
+    const ofRun = brokeWindow ? useless : 0;
+    return this.#record(site, run < provingRun ? useless + 1 : ofRun, 0);
   }
 
   /** What was read last holds, unless this replica has counted since. A slow read makes a count seem younger than it is. */

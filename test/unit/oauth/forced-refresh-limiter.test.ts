@@ -1,23 +1,40 @@
 /** Row 39: what a 401 may cost, as tables. */
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
-import {
-  type Evidence,
-  type ForcedRefresh,
-  ForcedRefreshLimiter,
-  suppressionOf,
-  uselessAfterCure,
-  uselessWith,
-  windowMs,
-} from "../../../src/oauth/forced-refresh-limiter.ts";
-import { everySite } from "../../../src/oauth/token-store.ts";
+import { ForcedRefreshLimiter, windowMs } from "../../../src/oauth/forced-refresh-limiter.ts";
+import { everySite, type ForcedRefreshes } from "../../../src/oauth/token-store.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 
-const longAgo = Number.POSITIVE_INFINITY;
-const none = { useless: 0, ageMs: longAgo };
-const unknown: Evidence = { hasAccepted: false, isProven: false, run: 1, enough: 3, site: none, anySite: none };
+const token = (n: number) => ({
+  secret: new Secret(`t${n}`),
+  id: `t${n}`,
+  credential: "S1/blue",
+  issuedAtMs: n,
+  lifetimeMs: 3_600_000,
+});
+
+/** What is known when a 401 to token 2 of site S1 comes. */
+interface Evidence {
+  /** The newest token that the site has accepted. */
+  readonly accepted?: number;
+  /** 401s in a row to that token since then. */
+  readonly run?: number;
+  readonly site?: ForcedRefreshes;
+  readonly anySite?: ForcedRefreshes;
+}
+
+function stage({ accepted, run = 0, site, anySite }: Evidence = {}) {
+  const clock = new FakeClock();
+  const limiter = new ForcedRefreshLimiter(clock);
+  if (site !== undefined) limiter.mergeShared(new Map([["S1", site]]));
+  if (anySite !== undefined) limiter.mergeShared(new Map([[everySite, anySite]]));
+  if (accepted !== undefined) limiter.accepted("S1", token(accepted));
+  for (let n = 0; n < run; n++) limiter.refused("S1", token(accepted ?? 2));
+  return { clock, limiter };
+}
+
 /** The site has accepted the token since, and others of its requests get 401s of their own. */
-const proven: Evidence = { ...unknown, hasAccepted: true, isProven: true, site: { useless: 10, ageMs: 10_000 } };
+const proven: Evidence = { accepted: 2, run: 1, site: { useless: 10, ageMs: 10_000 } };
 
 it.each([
   [0, 0],
@@ -32,66 +49,40 @@ it.each([
   expect(windowMs(useless)).toBe(ms);
 });
 
-it.each<[string, Evidence, ReturnType<typeof suppressionOf>]>([
-  ["the first 401 of all", unknown, undefined],
-  ["after three doubtful refreshes", { ...unknown, site: { useless: 3, ageMs: 0 } }, undefined],
-  ["within the window", { ...unknown, site: { useless: 4, ageMs: 9_999 } }, "paused"],
-  ["after the window", { ...unknown, site: { useless: 4, ageMs: 10_000 } }, undefined],
-  ["though the last retry was accepted", { ...unknown, site: { useless: 0, ageMs: 0 } }, undefined],
-  ["soon after a useless one of another site", { ...unknown, anySite: { useless: 1, ageMs: 19_999 } }, "limited"],
-  [
-    "where the site accepted the token before",
-    { ...unknown, hasAccepted: true, anySite: { useless: 3, ageMs: 0 } },
-    undefined,
-  ],
-  ["the same, after more of them", { ...unknown, hasAccepted: true, anySite: { useless: 4, ageMs: 0 } }, "limited"],
-  ["later than that", { ...unknown, anySite: { useless: 1, ageMs: 20_000 } }, undefined],
-  ["soon after one of another site that helped", { ...unknown, anySite: { useless: 0, ageMs: 0 } }, undefined],
-  [
-    "the same, for a token that this site has accepted",
-    { ...proven, site: none, anySite: { useless: 4, ageMs: 0 } },
-    undefined,
-  ],
+it.each<[string, Evidence, ReturnType<ForcedRefreshLimiter["suppression"]>]>([
+  ["the first 401 of all", {}, undefined],
+  ["after three doubtful refreshes", { site: { useless: 3, ageMs: 0 } }, undefined],
+  ["within the window", { site: { useless: 4, ageMs: 9_999 } }, "paused"],
+  ["after the window", { site: { useless: 4, ageMs: 10_000 } }, undefined],
+  ["though the last retry was accepted", { site: { useless: 0, ageMs: 0 } }, undefined],
+  ["soon after a useless one of another site", { anySite: { useless: 1, ageMs: 19_999 } }, "limited"],
+  ["where the site accepted a token before", { accepted: 1, anySite: { useless: 3, ageMs: 0 } }, undefined],
+  ["the same, after more of them", { accepted: 1, anySite: { useless: 4, ageMs: 0 } }, "limited"],
+  ["later than that", { anySite: { useless: 1, ageMs: 20_000 } }, undefined],
+  ["soon after one of another site that helped", { anySite: { useless: 0, ageMs: 0 } }, undefined],
+  ["the same, for a token that it has accepted", { accepted: 2, anySite: { useless: 4, ageMs: 0 } }, undefined],
   ["one 401 within a long window", proven, "paused"],
   ["two in a row", { ...proven, run: 2 }, "paused"],
   ["three in a row: revoked", { ...proven, run: 3 }, undefined],
-  [
-    "three in a row, less than 10 s after the last",
-    { ...proven, run: 3, site: { useless: 10, ageMs: 9_999 } },
-    "paused",
-  ],
-  ["three in a row for a token that was never accepted", { ...proven, isProven: false, run: 3 }, "paused"],
-  ["three in a row, where that was in vain before", { ...proven, run: 3, enough: 6 }, "paused"],
+  ["three, less than 10 s after the last", { ...proven, run: 3, site: { useless: 10, ageMs: 9_999 } }, "paused"],
+  ["three for a token that was never accepted", { ...proven, accepted: 1, run: 3 }, "paused"],
 ])("a 401 may cost a token %s", (_, evidence, suppression) => {
-  expect(suppressionOf(evidence)).toBe(suppression);
+  expect(stage(evidence).limiter.suppression("S1", token(2))).toBe(suppression);
 });
 
-describe("useless refreshes in a row", () => {
-  const made: ForcedRefresh = { useless: 0, run: 3, brokeWindow: false };
-  it.each<[string, ForcedRefresh, inVain: number, cured: number]>([
-    ["a revoked token", made, 4, 0],
-    ["one 401, which may have been chance", { ...made, run: 1 }, 4, 1],
-    ["the fourth of these", { ...made, useless: 3, run: 2 }, 4, 4],
-    ["after a window", { ...made, useless: 7 }, 8, 0],
-    ["within a window", { ...made, useless: 7, brokeWindow: true }, 8, 7],
-  ])("%s", (_, refresh, inVain, cured) => {
-    expect([uselessWith(refresh), uselessAfterCure(refresh)]).toEqual([inVain, cured]);
-  });
+it.each<[string, Evidence, inVain: number, cured: number]>([
+  ["a revoked token", { accepted: 2, run: 3 }, 4, 0],
+  ["one 401, which may have been chance", { accepted: 2, run: 1 }, 4, 1],
+  ["the fourth of these", { accepted: 2, run: 2, site: { useless: 3, ageMs: 0 } }, 4, 4],
+  ["after a window", { accepted: 2, run: 3, site: { useless: 7, ageMs: 80_000 } }, 8, 0],
+  ["within a window", { accepted: 2, run: 3, site: { useless: 7, ageMs: 79_999 } }, 8, 7],
+])("useless refreshes in a row: %s", (_, evidence, inVain, cured) => {
+  const { limiter } = stage(evidence);
+  expect(limiter.forced("S1", token(3), token(2)).get("S1")).toBe(inVain);
+  expect(limiter.cured("S1", token(3))?.get("S1")).toBe(cured);
 });
 
 describe("one site", () => {
-  const token = (n: number) => ({
-    secret: new Secret(`t${n}`),
-    id: `t${n}`,
-    credential: "S1/blue",
-    issuedAtMs: n,
-    lifetimeMs: 3_600_000,
-  });
-  const stage = () => {
-    const clock = new FakeClock();
-    return { clock, limiter: new ForcedRefreshLimiter(clock) };
-  };
-
   it("counts the 401s for the former token that come after the refresh", () => {
     const { limiter } = stage();
     limiter.accepted("S1", token(1));
