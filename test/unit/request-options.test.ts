@@ -61,49 +61,36 @@ it("reads them all, in any casing", () => {
   expect(options).toEqual({ site: "K1", auth: "hmac", timeoutMs: 2_500, reference: "A-1042" });
 });
 
-describe("Countersign-Timeout-Ms", () => {
-  it.each([
-    ["100", 100],
-    ["101", 101],
-    ["20000", 20_000],
-    ["000100", 100],
-  ])("%s is %i ms", (value, ms) => {
-    expect(read(["Countersign-Timeout-Ms", value]).timeoutMs).toBe(ms);
-  });
+const good = ["A", "A-1042", "a.b_c-d", "0", "x".repeat(64)];
+const bad = ["", "x".repeat(65), "a\nb", "a\n"];
 
-  it.each(["99", "20001", "１００"])("%j is impossible", (value) => {
-    expect(refusalOf(() => read(["Countersign-Timeout-Ms", value]))).toMatchObject(
-      malformed("Countersign-Timeout-Ms must be a whole number from 100 to 20000."),
-    );
-  });
+it.each<[name: string, value: string, read: object]>([
+  ["Timeout-Ms", "100", { timeoutMs: 100 }],
+  ["Timeout-Ms", "101", { timeoutMs: 101 }],
+  ["Timeout-Ms", "20000", { timeoutMs: 20_000 }],
+  ["Timeout-Ms", "000100", { timeoutMs: 100 }],
+  ["Auth", "oauth", { auth: "oauth" }],
+  ["Auth", "hmac", { auth: "hmac" }],
+  ...good.map((value) => ["Reference", value, { reference: value }] as [string, string, object]),
+])("Countersign-%s may be %s", (name, value, options) => {
+  expect(read([`Countersign-${name}`, value])).toMatchObject(options);
 });
 
-describe("Countersign-Auth", () => {
-  it.each(["oauth", "hmac"])("%s", (value) => {
-    expect(read(["Countersign-Auth", value]).auth).toBe(value);
-  });
-
-  it.each(["HMAC", "bearer"])("%j is impossible", (value) => {
-    expect(refusalOf(() => read(["Countersign-Auth", value]))).toMatchObject(
-      malformed("Countersign-Auth must be oauth or hmac."),
-    );
-  });
+it.each([
+  ["Timeout-Ms", ["99", "20001", "１００"], "a whole number from 100 to 20000."],
+  ["Auth", ["HMAC", "bearer"], "oauth or hmac."],
+  ["Reference", bad, "1 to 64 of A-Z a-z 0-9 . _ -."],
+])("Countersign-%s may not be %j", (name, values, allowed) => {
+  for (const value of values) {
+    const refusal = refusalOf(() => read([`Countersign-${name}`, value]));
+    expect(refusal, value).toMatchObject(malformed(`Countersign-${name} must be ${allowed}`));
+  }
 });
 
-describe("Countersign-Reference", () => {
-  const good = ["A", "A-1042", "a.b_c-d", "0", "x".repeat(64)];
-  const bad = ["", "x".repeat(65), "a\nb", "a\n"];
-
-  it.each(good)("%s", (value) => {
-    expect(read(["Countersign-Reference", value]).reference).toBe(value);
-    expect(peekReference(["Countersign-Reference", value])).toBe(value);
-  });
-
-  it.each(bad)("%j is impossible, and echoed nowhere", (value) => {
-    expect(refusalOf(() => read(["Countersign-Reference", value]))).toMatchObject(
-      malformed("Countersign-Reference must be 1 to 64 of A-Z a-z 0-9 . _ -."),
-    );
-    expect(peekReference(["Countersign-Reference", value])).toBeUndefined();
+describe("Countersign-Reference, before the options are read,", () => {
+  it("is peeked at where it is one, and echoed nowhere where it is none", () => {
+    for (const value of good) expect(peekReference(["Countersign-Reference", value])).toBe(value);
+    for (const value of bad) expect(peekReference(["Countersign-Reference", value]), value).toBeUndefined();
   });
 
   it("is not peeked at when it is given twice or not at all", () => {

@@ -51,82 +51,57 @@ function stateWith(change: Partial<TokenState>): TokenState {
   return { ...initialState, ...change };
 }
 
-it.each<{ name: Named; left: string; expected: string }>([
-  { name: "none", left: "to none", expected: "wait" },
-  { name: "none", left: "to another", expected: "wait" },
-  { name: "new", left: "to none", expected: "use" },
-  { name: "new", left: "to another", expected: "use" },
-  { name: "all but due", left: "to none", expected: "use" },
-  { name: "all but due", left: "to another", expected: "use" },
-  { name: "just due", left: "to none", expected: "use_and_refresh" },
-  { name: "just due", left: "to another till now", expected: "use_and_refresh" },
-  { name: "just due", left: "to another", expected: "use" },
-  { name: "due to its last ms", left: "to none", expected: "use_and_refresh" },
-  { name: "due to its last ms", left: "to another till now", expected: "use_and_refresh" },
-  { name: "due to its last ms", left: "to another", expected: "use" },
-  { name: "at its end", left: "to none", expected: "wait" },
-  { name: "at its end", left: "to another", expected: "wait" },
-  { name: "dead", left: "to none", expected: "wait" },
-  { name: "dead", left: "to another", expected: "wait" },
-])(
-  "decide, for a request that takes any token, with a token that is $name and left $left says $expected",
-  ({ name, left, expected }) => {
-    const leftToAnotherUntilMs = { "to none": 0, "to another till now": nowMs, "to another": nowMs + 1 }[left] ?? 0;
-    const state = stateWith({ token: tokens[name], leftToAnotherUntilMs });
-    expect(decide(state, { nowMs, thresholds })).toEqual(
-      expected === "wait" ? { kind: "wait" } : { kind: expected, token: tokens[name] },
-    );
-  },
-);
-
-describe("decide, for a request that takes only a newer token,", () => {
-  const older = token("older", dueAgeMs * 2);
-  const newer = token("newer", -1);
-  it.each<{ name: Named; than: string; newerThan: Token; expected: string }>([
-    { name: "none", than: "an older one", newerThan: older, expected: "wait" },
-    { name: "new", than: "an older one", newerThan: older, expected: "use" },
-    { name: "new", than: "itself", newerThan: token("a", 5_000), expected: "wait" },
-    { name: "new", than: "a newer one", newerThan: newer, expected: "wait" },
-    { name: "just due", than: "an older one", newerThan: older, expected: "use_and_refresh" },
-    { name: "just due", than: "itself", newerThan: tokens["just due"], expected: "wait" },
-    { name: "just due", than: "a newer one", newerThan: newer, expected: "wait" },
-    { name: "at its end", than: "an older one", newerThan: older, expected: "wait" },
-    { name: "at its end", than: "itself", newerThan: tokens["at its end"], expected: "wait" },
-    { name: "at its end", than: "a newer one", newerThan: newer, expected: "wait" },
-  ])("says $expected where one that is $name is there and it must be newer than $than", (row) => {
-    const decision = decide(stateWith({ token: tokens[row.name] }), { nowMs, thresholds, newerThan: row.newerThan });
-    expect(decision.kind).toBe(row.expected);
-  });
+it.each<{ name: Named; nobody: string; another: string }>([
+  { name: "none", nobody: "wait", another: "wait" },
+  { name: "new", nobody: "use", another: "use" },
+  { name: "all but due", nobody: "use", another: "use" },
+  { name: "just due", nobody: "use_and_refresh", another: "use" },
+  { name: "due to its last ms", nobody: "use_and_refresh", another: "use" },
+  { name: "at its end", nobody: "wait", another: "wait" },
+  { name: "dead", nobody: "wait", another: "wait" },
+])("decide, with a token that is $name, says $nobody, and $another while it is left to another", (row) => {
+  const token = tokens[row.name];
+  const decided = (leftToAnotherUntilMs: number) =>
+    decide(stateWith({ token, leftToAnotherUntilMs }), { nowMs, thresholds });
+  const expected = (kind: string) => (kind === "wait" ? { kind } : { kind, token });
+  for (const untilMs of [0, nowMs]) expect(decided(untilMs)).toEqual(expected(row.nobody));
+  expect(decided(nowMs + 1)).toEqual(expected(row.another));
 });
 
-describe("decide, with an obstacle,", () => {
-  const read = {
-    "0.099 s ago": nowMs - 99,
-    "0.1 s ago": nowMs - 100,
-    "0.999 s ago": nowMs - 999,
-    "1 s ago": nowMs - 1_000,
-    never: Number.NEGATIVE_INFINITY,
-  };
-  it.each<{ name: Named; obstacle: RefreshResult | undefined; ago: keyof typeof read; expected: string }>([
-    { name: "none", obstacle: undefined, ago: "0.999 s ago", expected: "wait" },
-    { name: "none", obstacle: paused, ago: "0.999 s ago", expected: "unavailable" },
-    { name: "none", obstacle: paused, ago: "1 s ago", expected: "wait" },
-    { name: "none", obstacle: paused, ago: "never", expected: "wait" },
-    { name: "none", obstacle: suppressed, ago: "0.099 s ago", expected: "unavailable" },
-    { name: "none", obstacle: suppressed, ago: "0.1 s ago", expected: "wait" },
-    { name: "new", obstacle: paused, ago: "0.999 s ago", expected: "use" },
-    { name: "new", obstacle: paused, ago: "1 s ago", expected: "use" },
-    { name: "just due", obstacle: paused, ago: "0.999 s ago", expected: "use_and_refresh" },
-    { name: "just due", obstacle: suppressed, ago: "never", expected: "use_and_refresh" },
-    { name: "at its end", obstacle: paused, ago: "0.999 s ago", expected: "unavailable" },
-    { name: "at its end", obstacle: paused, ago: "1 s ago", expected: "wait" },
-    { name: "dead", obstacle: suppressed, ago: "0.099 s ago", expected: "unavailable" },
-  ])("a token that is $name and shared state read $ago says $expected", ({ name, obstacle, ago, expected }) => {
-    const state = stateWith({ token: tokens[name], lastRefreshMs: read[ago] });
-    const decision = decide(state, { nowMs, thresholds, obstacle });
-    expect(decision.kind).toBe(expected);
-    if (decision.kind === "unavailable") expect(decision.obstacle).toBe(obstacle);
-  });
+it.each<{ name: Named; anOlder: string }>([
+  { name: "none", anOlder: "wait" },
+  { name: "new", anOlder: "use" },
+  { name: "just due", anOlder: "use_and_refresh" },
+  { name: "at its end", anOlder: "wait" },
+])("decide, with a token that is $name, says $anOlder where it must be newer than an older one, else wait", (row) => {
+  const decided = (newerThan: Token) =>
+    decide(stateWith({ token: tokens[row.name] }), { nowMs, thresholds, newerThan }).kind;
+  expect(decided(token("older", dueAgeMs * 2))).toBe(row.anOlder);
+  expect(decided(token("newer", -1))).toBe("wait");
+  // Itself, as another process may know its age.
+  expect(decided(token("a", 2 * lifetimeMs))).toBe("wait");
+});
+
+it.each<[name: Named, obstacle: RefreshResult | undefined, readMsAgo: number, expected: string]>([
+  ["none", undefined, 999, "wait"],
+  ["none", paused, 999, "unavailable"],
+  ["none", paused, 1_000, "wait"],
+  ["none", paused, Number.POSITIVE_INFINITY, "wait"],
+  ["none", suppressed, 99, "unavailable"],
+  ["none", suppressed, 100, "wait"],
+  ["new", paused, 999, "use"],
+  ["new", paused, 1_000, "use"],
+  ["just due", paused, 999, "use_and_refresh"],
+  ["just due", suppressed, Number.POSITIVE_INFINITY, "use_and_refresh"],
+  ["at its end", paused, 999, "unavailable"],
+  ["at its end", paused, 1_000, "wait"],
+  ["dead", suppressed, 99, "unavailable"],
+])("decide, with a token that is %s, the obstacle %o and shared state read %s ms ago, says %s", (...row) => {
+  const [name, obstacle, readMsAgo, expected] = row;
+  const state = stateWith({ token: tokens[name], lastRefreshMs: nowMs - readMsAgo });
+  const decision = decide(state, { nowMs, thresholds, obstacle });
+  expect(decision.kind).toBe(expected);
+  if (decision.kind === "unavailable") expect(decision.obstacle).toBe(obstacle);
 });
 
 describe("the former secret's token", () => {
@@ -149,43 +124,25 @@ describe("the former secret's token", () => {
     expect({ any: used({}), orFormer: used({ orFormer: true }) }).toEqual({ any, orFormer });
   });
 
-  it.each<{ present: string; offered: string; expected: string }>([
-    { present: "no token", offered: "none", expected: "none" },
-    { present: "no token", offered: "of the set before", expected: "taken" },
-    { present: "no token", offered: "of a set before that set", expected: "taken" },
-    { present: "a token", offered: "of the set before", expected: "not taken" },
-    { present: "a newer former token", offered: "of the set before", expected: "not taken" },
-    { present: "an older former token", offered: "of the set before", expected: "taken" },
-  ])("$offered is $expected by a set with $present", ({ present, offered, expected }) => {
-    const before = stateWith({
-      token: present === "a token" ? token("own", 9_000) : undefined,
-      formerToken: {
-        "a newer former token": token("newer", 0),
-        "an older former token": token("older", 20_000),
-      }[present],
-      wakeNotBeforeMs: undefined,
-    });
-    const given = token("given", 10_000, "S1/green");
-    const from = stateWith({
-      token: offered === "of the set before" ? given : undefined,
-      formerToken: offered === "of a set before that set" ? given : undefined,
-      refusedToken: given,
-      lastUsedMs: 77,
-      origin,
-    });
-    const after = succeed(before, from, "S1/blue");
-    expect(after.lastUsedMs).toBe(77);
-    if (expected !== "taken") {
-      expect(after).toEqual({ ...before, lastUsedMs: 77 });
-      return;
-    }
-    expect(after).toMatchObject({
-      token: undefined,
-      formerToken: { id: "given", credential: "S1/blue" },
+  const given = token("given", 10_000, "S1/green");
+  const from = { refusedToken: given, lastUsedMs: 77, origin };
+  it.each<[string, before: Partial<TokenState>, from: Partial<TokenState>, isTaken: boolean]>([
+    ["none there is", {}, {}, false],
+    ["that of the set before is", {}, { token: given }, true],
+    ["that of a set before that set is", {}, { formerToken: given }, true],
+    ["none beside a token is", { token: token("own", 9_000) }, { token: given }, false],
+    ["none beside a newer former one is", { formerToken: token("newer", 0) }, { token: given }, false],
+    ["that in place of an older former one is", { formerToken: token("older", 20_000) }, { token: given }, true],
+  ])("%s taken over", (_, state, former, isTaken) => {
+    const before = stateWith({ ...state, wakeNotBeforeMs: undefined });
+    const taken = {
+      formerToken: { ...given, credential: "S1/blue" },
       refusedToken: given,
       wakeNotBeforeMs: 0,
       origin: { issuedHere: false, reason: "reload" },
-    });
+    };
+    const after = succeed(before, stateWith({ ...from, ...former }), "S1/blue");
+    expect(after).toEqual({ ...before, lastUsedMs: 77, ...(isTaken ? taken : {}) });
   });
 
   it("keeps its origin where its label stays", () => {
@@ -273,30 +230,24 @@ describe("the timer", () => {
   const startMs = nowMs;
   const dueMs = startMs + dueAgeMs;
   const endMs = startMs + endAgeMs;
-  it.each<{ token: string; notBefore: string; notBeforeMs: number | undefined; expected: number | undefined }>([
-    { token: "no", notBefore: "the end of a pause", notBeforeMs: dueMs - 5, expected: dueMs - 5 },
-    { token: "no", notBefore: "ever", notBeforeMs: Number.POSITIVE_INFINITY, expected: undefined },
-    { token: "a present", notBefore: "now", notBeforeMs: 0, expected: dueMs },
-    { token: "a former", notBefore: "now", notBeforeMs: 0, expected: dueMs },
-    {
-      token: "a present",
-      notBefore: "the end of a pause in the due zone",
-      notBeforeMs: dueMs + 5,
-      expected: dueMs + 5,
+  const never = Number.POSITIVE_INFINITY;
+  it.each<[string, notBeforeMs: number | undefined, withToken: number | undefined, without: number | undefined]>([
+    ["the end of a pause", dueMs - 5, dueMs, dueMs - 5],
+    ["the end of a pause in the due zone", dueMs + 5, dueMs + 5, dueMs + 5],
+    ["the end of a pause beyond the token's", endMs + 5, endMs, endMs + 5],
+    ["ever", never, endMs, undefined],
+    ["the end of its refresh", undefined, undefined, undefined],
+    ["now", 0, dueMs, 0],
+  ])(
+    "wakes, where there is no refresh before %s, at %s: %s with a token, else %s",
+    (_, wakeNotBeforeMs, ...expected) => {
+      const [withToken, without] = expected;
+      const wakes = (change: Partial<TokenState>) => nextWakeAt(stateWith({ ...change, wakeNotBeforeMs }), thresholds);
+      expect(wakes({ token: tokens.new })).toBe(withToken);
+      expect(wakes({ formerToken: tokens.new })).toBe(withToken);
+      expect(wakes({})).toBe(without);
     },
-    { token: "a present", notBefore: "the end of a pause beyond its end", notBeforeMs: endMs + 5, expected: endMs },
-    { token: "a present", notBefore: "ever", notBeforeMs: Number.POSITIVE_INFINITY, expected: endMs },
-    { token: "a former", notBefore: "ever", notBeforeMs: Number.POSITIVE_INFINITY, expected: endMs },
-    { token: "a present", notBefore: "the end of its refresh", notBeforeMs: undefined, expected: undefined },
-    { token: "no", notBefore: "the end of its refresh", notBeforeMs: undefined, expected: undefined },
-  ])("for $token token and no refresh before $notBefore", ({ token: which, notBeforeMs, expected }) => {
-    const state = stateWith({
-      token: which === "a present" ? tokens.new : undefined,
-      formerToken: which === "a former" ? tokens.new : undefined,
-      wakeNotBeforeMs: notBeforeMs,
-    });
-    expect(nextWakeAt(state, thresholds)).toBe(expected);
-  });
+  );
 
   it.each<{ name: Named; used: string; expected: string }>([
     { name: "none", used: "never", expected: "refresh" },
