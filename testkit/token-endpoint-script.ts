@@ -1,4 +1,4 @@
-import type { TokenEndpoint } from "../src/oauth/token-endpoint.ts";
+import type { TokenEndpoint, TokenResponse } from "../src/oauth/token-endpoint.ts";
 
 type PostResult = Awaited<ReturnType<TokenEndpoint["post"]>>;
 
@@ -54,6 +54,6 @@ export class TokenEndpointScript {
   }
 }
 
-export function answered(status: number, body = "", retryAfter?: string): PostResult {
+export function answered(status: number, body = "", retryAfter?: string): TokenResponse {
   return { kind: "answered", status, body, retryAfter, date: undefined };
 }

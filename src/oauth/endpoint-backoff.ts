@@ -51,11 +51,6 @@ export function describeNoToken(status: number | undefined): string {
   return status === 200 ? "answered 200, but with no token" : `answered ${status}`;
 }
 
-/** Whether the authorization server itself said so. A request that failed on the way concerns this process only. */
-function isFromServer(answer: TokenAnswer): boolean {
-  return answer.status !== undefined;
-}
-
 function pauseAfter(answer: TokenAnswer, failures: number, random: () => number): Pick<Pause, "kind"> & { ms: number } {
   switch (answer.kind) {
     case "issued":
@@ -133,7 +128,9 @@ export class EndpointBackoff {
 
   /** Returns the pause that follows from an answer. */
   onAnswer(answer: TokenAnswer): Pause {
-    const isAnswered = isFromServer(answer);
+    const { status } = answer;
+    // A request that failed on the way concerns this process only.
+    const isAnswered = status !== undefined;
     const { kind, ms } = pauseAfter(answer, isAnswered ? this.#failures : this.#unanswered, this.#random);
     this.#unanswered = isAnswered ? 0 : this.#unanswered + 1;
     if (isAnswered) {
@@ -142,7 +139,6 @@ export class EndpointBackoff {
       if (!isTransient) this.#isRefused = kind === "refused";
     }
     this.#pausedAtMs = this.#clock.nowMs();
-    const { status } = answer;
     const cause = "cause" in answer ? answer.cause : undefined;
     this.#pause = { kind, untilMs: this.#pausedAtMs + ms, status, cause };
     return this.#pause;

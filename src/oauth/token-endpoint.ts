@@ -9,7 +9,8 @@ export interface TokenResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
-  readonly body: string;
+  /** Undefined where it is longer than that of any response with a token. */
+  readonly body: string | undefined;
 }
 
 /** A token request, ready to be sent. */
@@ -40,7 +41,7 @@ export interface FileAssertion {
 export interface TokenEndpoint {
   /**
    * Posts a token request; follows no redirect, and always settles within the timeout. `failed`: no usable connection or no
-   * complete response. `malformed`: longer than any response with a token.
+   * complete response.
    * @param onConnected called when there is a connection, before the request is written
    */
   readonly post: (
@@ -186,6 +187,7 @@ function readResponse(
   wallMs: () => number,
 ): TokenAnswer {
   const { status, body, retryAfter, date } = response;
+  if (body === undefined) return { kind: "malformed", status, cause: "answer too long" };
   if (status === 200) {
     const grant = readToken(body, set.token?.lifetimeMs);
     return typeof grant === "string" ? { kind: "malformed", status, cause: grant } : { kind: "issued", grant, status };

@@ -14,13 +14,10 @@ const longestAnswerBytes = 65_536;
 
 /** Posts to the token endpoint at a path. */
 export function createPostTokenRequest(pool: Pool, path: string, clock: Clock): TokenEndpoint["post"] {
-  return async ({ contentType, body, authorization }, timeoutMs, onConnected) => {
+  return ({ contentType, body, authorization }, timeoutMs, onConnected) => {
     const headers = ["accept", "application/json", "content-type", contentType];
     if (authorization !== undefined) headers.push("authorization", authorization);
-    const result = await post(pool, { path, headers, body }, timeoutMs, clock, onConnected);
-    if (result.kind !== "answered") return result;
-    if (result.body === undefined) return { kind: "malformed", status: result.status, cause: "answer too long" };
-    return { ...result, body: result.body };
+    return post(pool, { path, headers, body }, timeoutMs, clock, onConnected);
   };
 }
 

@@ -58,7 +58,6 @@ const contained: readonly Contained[] = [
     awaited: /^(post\(|within\(|this\.#export)/,
     why: "read-whole.js takes every failure for an answer",
   },
-  { file: "adapters/http-client/read-whole.js", awaited: /^post\(/, why: "takes every failure for a result itself" },
   { file: "app/span-export.js", awaited: /^exporter\.close/, why: "as above" },
   { file: "app/token-backend.js", awaited: /^import\(/, why: "a file of the package" },
   { file: "app/listeners.js", awaited: /^(listener\.drain\(|drained)/, why: "as in drain.js" },
