@@ -97,24 +97,6 @@ describe("401 for ever", () => {
     expect(requests()).toBeLessThanOrEqual(10);
   });
 
-  it("on many sites costs at most three tokens a minute in all", async () => {
-    const { call, requests, recorder } = stage();
-    for (let site = 0; site < 20; site++) expect(await call(`S${site}`, never)).toBe(401);
-    // 20 s have passed.
-    expect(requests()).toBe(1 + 1);
-    expect(recorder.of("refresh_suppressed").filter(({ reason }) => reason === "limited")).toHaveLength(19);
-  });
-
-  it("on one site does not keep another's revoked token from being replaced at once", async () => {
-    const { call, requests } = stage();
-    expect(await call("good", always)).toBe(200);
-    for (let site = 0; site < 5; site++) await call(`bad${site}`, never);
-    const before = requests();
-    expect(await call("good", always)).toBe(200);
-    expect(await call("good", (token) => token === `token_${before + 1}`)).toBe(200);
-    expect(requests()).toBe(before + 1);
-  });
-
   it("on one operation of a site whose other calls are accepted costs three tokens a minute at most", async () => {
     const { clock, source, deadline, requests } = stage();
     const minutes: number[] = [];

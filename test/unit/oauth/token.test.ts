@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { CredentialSet, TokenSettings } from "../../../src/model/environment.ts";
 import { Secret } from "../../../src/model/secret.ts";
-import { drawThresholds, freshness, type Token } from "../../../src/oauth/token.ts";
+import { cacheKey, drawThresholds, freshness, type Token } from "../../../src/oauth/token.ts";
 
 const issuedAtMs = 5_000;
 const token = (lifetimeMs: number): Token => ({
@@ -39,5 +40,112 @@ describe("the freshness of a token", () => {
     expect(dueShare).toBeLessThan(0.88);
     expect(leewayMs).toBeGreaterThan(119_000);
     expect(leewayMs).toBeLessThan(120_000);
+  });
+});
+
+const set = (change: Partial<CredentialSet> = {}): CredentialSet => ({
+  label: "S1/blue",
+  name: "blue",
+  clientId: "abc",
+  clientSecret: new Secret("secret-1"),
+  audience: "https://api",
+  ...change,
+});
+
+describe("the cache key", () => {
+  const key = cacheKey("https://login", set());
+
+  it("is the same for the same set", () => {
+    expect(cacheKey("https://login", set({ name: "green", label: "S2/green" }))).toBe(key);
+  });
+
+  it("differs when anything differs that makes a token a different token", () => {
+    const others = [
+      cacheKey("https://login2", set()),
+      cacheKey("https://login", set({ clientId: "abd" })),
+      cacheKey("https://login", set({ audience: "https://api2" })),
+      cacheKey("https://login", set({ clientSecret: new Secret("secret-2") })),
+    ];
+    expect(new Set([key, ...others]).size).toBe(5);
+  });
+
+  it("differs for inputs that concatenate alike (row 41)", () => {
+    expect(cacheKey("https://login", set({ clientId: "ab", audience: "c" }))).not.toBe(
+      cacheKey("https://login", set({ clientId: "a", audience: "bc" })),
+    );
+  });
+
+  it("does not show the secret", () => {
+    expect(key).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+const asked = (change: Partial<TokenSettings> = {}): CredentialSet =>
+  set({
+    token: {
+      url: undefined,
+      clientAuth: { method: "post" },
+      body: "form",
+      scope: undefined,
+      resource: undefined,
+      extra: {},
+      lifetimeMs: undefined,
+      ...change,
+    },
+  });
+
+const byKey = (privateKey: string, change: object = {}) => ({
+  method: "private_key_jwt" as const,
+  privateKey: new Secret(privateKey),
+  algorithm: "ES256",
+  keyId: undefined,
+  thumbprints: undefined,
+  audience: "https://login/oauth/token",
+  ...change,
+});
+
+const byFile = (file: string) => asked({ clientAuth: { method: "assertion", file } });
+
+it("is one by the file of the assertion, whatever stands in it (row 100)", () => {
+  const [one, other] = [byFile("/run/one"), byFile("/run/other")].map((each) => cacheKey("https://login", each));
+  expect(one).toBe(cacheKey("https://login", byFile("/run/one")));
+  expect(one).not.toBe(other);
+});
+
+describe("the cache key of a set with settings of its own (row 72)", () => {
+  it("is that of a set without any, where they only write out what is so, or the way to a token", () => {
+    for (const same of [asked(), asked({ body: "json", lifetimeMs: 60_000 })]) {
+      expect(cacheKey("https://login", same)).toBe(cacheKey("https://login", set()));
+    }
+  });
+
+  it("differs with everything that makes a token another", () => {
+    const others = [
+      set(),
+      asked({ scope: "a" }),
+      asked({ scope: "a b" }),
+      asked({ resource: "a" }),
+      asked({ extra: { a: "b" } }),
+      asked({ extra: { ab: "" } }),
+      asked({ extra: { a: "b", c: "d" } }),
+      asked({ clientAuth: { method: "basic" } }),
+      asked({ clientAuth: { method: "tls" }, certificate: "AA:BB" }),
+      asked({ clientAuth: { method: "tls" }, certificate: "AA:BC" }),
+      asked({ clientAuth: byKey("key-1") }),
+      // A server may bind tokens to the certificate that they were asked for with (RFC 8705 section 3).
+      asked({ clientAuth: byKey("key-1"), certificate: "AA:BB" }),
+      asked({ clientAuth: byKey("key-1"), certificate: "AA:BC" }),
+      asked({ clientAuth: byKey("key-2") }),
+      { ...asked(), audience: undefined },
+    ].map((each) => cacheKey("https://login", each));
+    others.push(cacheKey("https://login/", set()));
+    expect(new Set(others).size).toBe(others.length);
+  });
+
+  it("is the same for one key in another assertion, and for further fields in another order", () => {
+    const key = cacheKey("https://login", asked({ clientAuth: byKey("key-1") }));
+    expect(cacheKey("https://login", asked({ clientAuth: byKey("key-1", { keyId: "1", audience: "b" }) }))).toBe(key);
+    const extra = cacheKey("https://login", asked({ extra: { a: "1", b: "2" } }));
+    expect(cacheKey("https://login", asked({ extra: { b: "2", a: "1" } }))).toBe(extra);
   });
 });
