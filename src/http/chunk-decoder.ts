@@ -16,7 +16,6 @@ const semicolon = 0x3b;
 const equals = 0x3d;
 const backslash = 0x5c;
 
-/** What is wrong with a chunked body. */
 export type ChunkFault =
   | "malformed"
   | "line feed alone"

@@ -104,7 +104,6 @@ export class EndpointBackoff {
     return next;
   }
 
-  /** The present pause. */
   pause(): Pause | undefined {
     if (this.#pause !== undefined && this.#clock.nowMs() >= this.#pause.untilMs) this.#pause = undefined;
     return this.#pause;
@@ -126,7 +125,6 @@ export class EndpointBackoff {
     return this.#isRefused || this.#failures > 0 || this.#unanswered > 0;
   }
 
-  /** Returns the pause that follows from an answer. */
   onAnswer(answer: TokenAnswer): Pause {
     const { status } = answer;
     // A request that failed on the way concerns this process only.

@@ -34,7 +34,6 @@ export interface RefreshParts {
   readonly report: Report;
 }
 
-/** What a refresh is wanted for. */
 export interface Need {
   readonly reason: RefreshReason;
   /** Only a newer token will do. */

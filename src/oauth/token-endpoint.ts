@@ -37,7 +37,6 @@ export interface FileAssertion {
   readonly expiresAtMs: number | undefined;
 }
 
-/** A set's token endpoint. */
 export interface TokenEndpoint {
   /**
    * Posts a token request; follows no redirect, and always settles within the timeout. `failed`: no usable connection or no
@@ -55,7 +54,6 @@ export interface TokenEndpoint {
   readonly readAssertion: (file: string) => Promise<FileAssertion | NoToken>;
 }
 
-/** What goes with one token request. */
 export interface Asking {
   readonly wallMs: () => number;
   /** The request ends by itself then, however many callers wait for it (row 40). */

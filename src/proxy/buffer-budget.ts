@@ -237,7 +237,6 @@ export class RequestBuffer implements BodyBuffer {
     return () => this.#budget.unstall(this);
   }
 
-  /** Gives everything back. */
   close(): void {
     this.#isClosed = true;
     this.#budget.unstall(this);

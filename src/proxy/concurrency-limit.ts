@@ -103,7 +103,6 @@ export class Admission {
     this.#hasPermit = true;
   }
 
-  /** Gives back all that was taken. */
   end(): void {
     if (this.buffer === undefined) return;
     this.buffer.close();

@@ -7,11 +7,8 @@ import { nearestName, nearestWithin } from "../model/names.ts";
 export interface RequestOptions {
   /** Countersign-Site: S… or K…. */
   readonly site: string | undefined;
-  /** Countersign-Auth. */
   readonly auth: AuthMethod | undefined;
-  /** Countersign-Timeout-Ms. */
   readonly timeoutMs: number | undefined;
-  /** Countersign-Reference. */
   readonly reference: string | undefined;
   /** Countersign-Once, or the header that `once.header` names. */
   readonly once: string | undefined;

@@ -126,7 +126,6 @@ export class Attempt {
     this.#reject(error);
   }
 
-  /** Its deadline has come. */
   timeOut(): void {
     const [detail, outcome, causedBy] = !this.#wasWritten
       ? (["No connection to the service was ready in time.", "not_sent", "no connection"] as const)

@@ -110,7 +110,6 @@ export interface ConnectSettings {
   readonly egress?: TunnelSettings | undefined;
 }
 
-/** What became of one tunnel. */
 export interface TunnelReport {
   readonly result: TunnelResult;
   /** Why it does not stand: `PROXY_STATUS_407`, `PROXY_ECONNREFUSED`, … */
@@ -255,7 +254,6 @@ interface Opening {
   readonly socket?: Socket;
 }
 
-/** Makes a socket that connects to one host. */
 type Open = (opening: Opening) => Socket;
 
 /** The event by which such a socket says that it is ready. */

@@ -11,7 +11,6 @@ import { closedCode, ForeignResponse, TransportError, unframedOverTlsCode } from
 const mostEarlierIds = 16;
 const longestIdChars = 128;
 
-/** How connections to one host are made. */
 export interface ConnectionSettings {
   readonly connect: Connect;
   /** The value of Host. */
@@ -20,7 +19,6 @@ export interface ConnectionSettings {
   readonly requestsPerConnection?: number | undefined;
 }
 
-/** Who uses a connection. */
 export interface ConnectionOwner {
   /** It is connected, or its response is complete: it takes the next attempt. */
   becameIdle(connection: Connection): void;

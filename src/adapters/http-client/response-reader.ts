@@ -41,7 +41,6 @@ type Framing = "length" | "chunks" | "close";
 export class ResponseReader {
   /** The final response's status, once its head is complete. */
   status = 0;
-  /** Its header lines. */
   headers: string[] = [];
   phase: "head" | "body" | "complete" = "complete";
   /** How long its connection may be idle before the next request; 0 where this was its last one. */

@@ -5,7 +5,6 @@ import type { Duplex } from "node:stream";
 /** What the agent asks of a way to connect; `createConnect` gives it. */
 export type Connect = (handlers: { onReady(socket: Socket): void; onFailed(error: unknown): void }) => Connecting;
 
-/** A connection that is being made. */
 export interface Connecting {
   /** Ends it; no handler is called for that. */
   destroy(): void;

@@ -34,7 +34,6 @@ export interface ListenerSettings extends RequestSettings {
   readonly held?: () => Promise<void> | undefined;
 }
 
-/** What a listener serves with. */
 export interface Serving {
   readonly handler: RequestHandler<StreamingRequest>;
   readonly settings: ListenerSettings;
@@ -219,7 +218,7 @@ type Place = Pick<Connection, "owner" | "waitsSince">;
  * @param before one that has waited since then or later stays
  */
 export function longestWaiting<Each extends Place>(
-  places: Iterable<Each>,
+  places: ReadonlySet<Each> | readonly Each[],
   owner: string,
   before = Number.POSITIVE_INFINITY,
   sinceOf = ({ waitsSince }: Each) => waitsSince,

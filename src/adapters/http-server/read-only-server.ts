@@ -21,7 +21,6 @@ export interface Page {
   readonly contentSecurityPolicy?: string;
 }
 
-/** What its connections need. */
 export interface Surroundings {
   readonly clock: Clock;
   /** For requests that have begun; not those of applications, whose load must not fail a probe. */
@@ -183,7 +182,6 @@ function readWeight(text: string | undefined): number {
   return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
 }
 
-/** What the admin port shows. */
 export interface AdminViews {
   /** Whether `/readyz` is green, and why. */
   readiness(): { readonly isReady: boolean; readonly reason: string };

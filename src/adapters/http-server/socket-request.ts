@@ -18,7 +18,6 @@ export interface RequestSettings {
   readonly isDraining: () => boolean;
 }
 
-/** How it is served. */
 export interface Service {
   readonly settings: RequestSettings;
   /** The present value of the Date header. */
