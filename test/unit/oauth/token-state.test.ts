@@ -82,22 +82,25 @@ it.each<{ name: Named; anOlder: string }>([
   expect(decided(token("a", 2 * lifetimeMs))).toBe("wait");
 });
 
-it.each<[name: Named, obstacle: RefreshResult | undefined, readMsAgo: number, expected: string]>([
-  ["none", undefined, 999, "wait"],
-  ["none", paused, 999, "unavailable"],
-  ["none", paused, 1_000, "wait"],
-  ["none", paused, Number.POSITIVE_INFINITY, "wait"],
-  ["none", suppressed, 99, "unavailable"],
-  ["none", suppressed, 100, "wait"],
-  ["new", paused, 999, "use"],
-  ["new", paused, 1_000, "use"],
-  ["just due", paused, 999, "use_and_refresh"],
-  ["just due", suppressed, Number.POSITIVE_INFINITY, "use_and_refresh"],
-  ["at its end", paused, 999, "unavailable"],
-  ["at its end", paused, 1_000, "wait"],
-  ["dead", suppressed, 99, "unavailable"],
-])("decide, with a token that is %s, the obstacle %o and shared state read %s ms ago, says %s", (...row) => {
-  const [name, obstacle, readMsAgo, expected] = row;
+const obstacles = { no: undefined, "a paused": paused, "a suppressed": suppressed };
+
+it.each<[name: Named, obstacle: keyof typeof obstacles, readMsAgo: number, expected: string]>([
+  ["none", "no", 999, "wait"],
+  ["none", "a paused", 999, "unavailable"],
+  ["none", "a paused", 1_000, "wait"],
+  ["none", "a paused", Number.POSITIVE_INFINITY, "wait"],
+  ["none", "a suppressed", 99, "unavailable"],
+  ["none", "a suppressed", 100, "wait"],
+  ["new", "a paused", 999, "use"],
+  ["new", "a paused", 1_000, "use"],
+  ["just due", "a paused", 999, "use_and_refresh"],
+  ["just due", "a suppressed", Number.POSITIVE_INFINITY, "use_and_refresh"],
+  ["at its end", "a paused", 999, "unavailable"],
+  ["at its end", "a paused", 1_000, "wait"],
+  ["dead", "a suppressed", 99, "unavailable"],
+])("decide, with a token that is %s, %s refresh and shared state read %s ms ago, says %s", (...row) => {
+  const [name, which, readMsAgo, expected] = row;
+  const obstacle = obstacles[which];
   const state = stateWith({ token: tokens[name], lastRefreshMs: nowMs - readMsAgo });
   const decision = decide(state, { nowMs, thresholds, obstacle });
   expect(decision.kind).toBe(expected);
