@@ -1,5 +1,5 @@
 import { rawPost } from "../../../testkit/raw-caller.ts";
-import type { Case } from "./case.ts";
+import type { Case } from "./framing.ts";
 
 /** Request targets by the status of an order to each (RFC 9112 3.2; product section 2); `own` is where the service is. */
 const byStatus = (own: string, url = `http://${own}/json-api`): Readonly<Record<number, readonly string[]>> => ({

@@ -1,0 +1,187 @@
+/**
+ * Proves rows 1 to 6, 10 and 11 on corpora of bytes: whatever a caller does to its framing, its target and its head, the service gets what
+ * we framed, below a listed operation of the listener's own environment, or nothing.
+ */
+import { once } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it } from "vitest";
+import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
+import { headerPairs } from "../../../testkit/header-pairs.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
+import { ask, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import type { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import {
+  bytesOf,
+  type Case,
+  fallsSilent,
+  framingCases,
+  hangsUp,
+  readerCases,
+  readsAnswer,
+  type Step,
+} from "./framing.ts";
+import { headerCases } from "./headers.ts";
+import { targetsAt } from "./targets.ts";
+
+const bodyTimeoutMs = 15_000;
+const lingerMs = 1_000;
+/** Far beyond what any answer takes: who gets fewer than were foretold is told so, not left waiting. */
+const patienceMs = 5_000;
+
+/**
+ * Plays a case on a connection of its own, and a plain order on another one after it.
+ * @returns all answers, what the service got in between, and the status of that order
+ */
+async function play(stage: Stage, [, steps, statuses]: Case) {
+  const { clock, port, simulator } = stage;
+  const seen = simulator.counts().apiRequests;
+  const connection = await RawConnection.open(port);
+  let read = 0;
+  connection.socket.setTimeout(patienceMs, () => connection.socket.destroy());
+  for (const step of typeof steps === "string" ? [steps] : steps) await take(step);
+  await answered(connection, statuses.length);
+  // No need to wait while the proxy takes in the rest of what it refused.
+  pass(clock, lingerMs);
+  connection.socket.end();
+  const answers = readAnswers(await connection.closed);
+  const next = (await ask(port)).status;
+  const upstream = simulator.seen.apiRequests.slice(seen, next === 200 ? -1 : undefined);
+  return { answers, upstream, next };
+
+  async function take(step: Step): Promise<void> {
+    if (step === hangsUp) connection.socket.end();
+    else if (step === fallsSilent) {
+      await whenInFlight(stage, 1);
+      pass(clock, bodyTimeoutMs);
+    } else if (step === readsAnswer) await answered(connection, ++read);
+    else connection.write(step);
+    await nextTurn();
+  }
+}
+
+type Played = Awaited<ReturnType<typeof play>>;
+
+/** Plays cases one after the other, holds each to what it foretells, and lets the test look at what came of it. */
+async function playAll(
+  cases: (ownAuthority: string) => readonly Case[],
+  look: (played: Played, nth: number, simulator: Stage["simulator"]) => void = () => {},
+  options: StageOptions = {},
+): Promise<void> {
+  const stage = await stageProxy(options);
+  const { simulator } = stage;
+  let served = 0;
+  for (const [nth, one] of cases(new URL(simulator.apiUrl).host).entries()) {
+    const [name, , statuses] = one;
+    const played = await play(stage, one);
+    const { answers, upstream, next } = played;
+    const expected = statuses.filter((status) => status === 200).map(() => "POST /json-api/create_order framed by us");
+    expect
+      .soft({ statuses: answers.map(({ status }) => status), upstream: upstream.map(describeRequest), next }, name)
+      .toEqual({ statuses, upstream: expected, next: 200 });
+    look(played, nth, simulator);
+    served += expected.length + 1;
+  }
+  expect(simulator.counts()).toMatchObject({ apiRequests: served, accepted: served, malformed: 0, incomplete: 0 });
+}
+
+/** How the service was asked: nothing but a POST of ours, framed by its length. */
+function describeRequest({ method, target, rawHeaders, body }: ApiRequest): string {
+  const framing = headerPairs(rawHeaders)
+    .filter(([name]) => /^(content-length|transfer-encoding|expect|upgrade|te|trailer)$/.test(name))
+    .map(([name, value]) => `${name}: ${value}`);
+  const isOurs = framing.join() === `content-length: ${body.length}` && !String(body).includes("smuggled");
+  return `${method} ${target} ${isOurs ? "framed by us" : framing.join(", ")}`;
+}
+
+/** The service's own clock stands still for that, so that no stamp comes from its future. */
+function pass(clock: ShiftedClock, ms: number): void {
+  clock.jumpWall(-ms);
+  clock.push(ms);
+}
+
+/** Resolves when that many whole answers have come, or nothing more will. */
+async function answered(connection: RawConnection, count: number): Promise<void> {
+  const { socket, closed } = connection;
+  while (!socket.readableEnded && !socket.destroyed && countAnswers(await connection.until(/^/)) < count) {
+    await Promise.race([once(socket, "text"), once(socket, "end"), closed]);
+  }
+}
+
+function countAnswers(text: string): number {
+  try {
+    return readAnswers(text).length;
+  } catch {
+    // In the middle of one: it will be counted when it is whole.
+    return -1;
+  }
+}
+
+it.each(framingCases)(
+  "the service sees one request, framed by us, for each answer of its own, after %s",
+  async (_, cases) => playAll(() => cases),
+);
+
+it.each(readerCases)("nothing is served of what the reader refuses, nor behind it: %s", async (_, cases) => {
+  await playAll(
+    () => cases,
+    ({ answers }) => {
+      const codes = answers.map(({ status, headers }) => [status, headers["countersign-error"]]);
+      const [status] = answers.map((answer) => answer.status);
+      expect(codes).toEqual([[status, status === 431 ? "headers_too_large" : "malformed_request"]]);
+    },
+  );
+});
+
+it("no target leads anywhere but to a listed operation", () => playAll(targetsAt));
+
+const headCodes: Readonly<Record<number, RegExp>> = {
+  400: /^malformed_request$/,
+  403: /^(target_not_allowed|site_not_configured|auth_not_configured)$/,
+  415: /^media_type_not_supported$/,
+  431: /^headers_too_large$/,
+};
+
+const ofHeaders = headerCases.map(([name, given, status]): Case => [name, rawPost(given), [status]]);
+
+it("nothing in a head reaches the service but what may", async () => {
+  const look = ({ answers, upstream: [request] }: Played, nth: number, { apiUrl }: Stage["simulator"]) => {
+    const [name, , status, passed = []] = headerCases[nth] ?? expect.unreachable();
+    const [answer] = answers;
+    expect.soft(answer?.headers["countersign-error"] ?? "", name).toMatch(headCodes[status] ?? /^$/);
+    if (request === undefined) return;
+    const ours = [
+      `host: ${new URL(apiUrl).host}`,
+      "connection: keep-alive",
+      "accept: application/json",
+      "content-type: application/json",
+      "authorization: Bearer token_1",
+      "via: 1.1 countersign",
+      `content-length: ${request.body.length}`,
+      `x-request-id: ${answer?.headers["countersign-request-id"]}`,
+    ];
+    const lines = headerPairs(request.rawHeaders).map((pair) => pair.join(": "));
+    expect.soft(lines.sort(), name).toEqual([...ours, ...passed].sort());
+  };
+  await playAll(() => ofHeaders, look, { environment: { forwardHeaders: ["x-tenant"] } });
+});
+
+it.each([
+  [
+    "framing",
+    300,
+    [...framingCases, ...readerCases].flatMap(([title, cases]) =>
+      cases.map(([name, ...rest]): Case => [`${title}: ${name}`, ...rest]),
+    ),
+  ],
+  ["targets", 120, targetsAt("127.0.0.1:80")],
+  ["headers", 100, ofHeaders],
+] as const)("the corpus of %s has at least %i cases, each of its own name and bytes", (_, atLeast, cases) => {
+  expect(cases.length).toBeGreaterThanOrEqual(atLeast);
+  expect(repeated(cases.map(([name]) => name))).toEqual([]);
+  expect(repeated(cases.map(bytesOf))).toEqual([]);
+});
+
+function repeated(texts: readonly string[]): string[] {
+  return texts.filter((text, index) => texts.indexOf(text) !== index);
+}
