@@ -1,7 +1,11 @@
-/** Row 12a: whoever is refused gets a whole answer before the close, also while sending: libraries repeat otherwise. */
+/**
+ * Rows 11, 12a: whoever is refused gets a whole answer before the close, also while sending, since libraries repeat a request otherwise;
+ * nobody is invited to send what is refused, and nothing of it is kept or served.
+ */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { scrape } from "../../../testkit/exposition.ts";
 import { orderText, RawConnection, type RawPost, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { openBehindHeld } from "../../../testkit/server-side.ts";
 import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
@@ -49,6 +53,25 @@ it.each(refused)("a whole answer comes, with 200 KiB still being sent %i %s for 
   expect((await call(url)).status).toBe(200);
 });
 
+const refusedByTheHead = refused.flatMap(([status, code, given]) =>
+  typeof given === "string" || code === "body_not_json" ? [] : [[status, given] as const],
+);
+
+it.each([...refusedByTheHead, [400, { more: ["Countersign-Timeout-Ms: soon"] }] as const])(
+  "who is refused before the body is looked at is not invited to send it: %i for %j",
+  async (status, given) => {
+    const { connection, clock, simulator } = await stageConnected();
+    const framing = ["Content-Length: 10"];
+    connection.write(rawPost({ framing, ...given, more: [...(given.more ?? []), "Expect: 100-continue"], body: "" }));
+    await connection.until(wholeFailure);
+    // No need to wait while the proxy waits for a body that will not come.
+    clock.push(1_000);
+    const answers = readAnswers(await connection.ended());
+    expect(answers.map((answer) => [answer.status, answer.headers["connection"]])).toEqual([[status, "close"]]);
+    expect(simulator.counts().apiRequests).toBe(0);
+  },
+);
+
 it.each([
   ["too many requests", { inFlightPerEnvironment: 0 }],
   ["too many connections", { connections: 2 }],
@@ -80,42 +103,6 @@ it.each([
 });
 
 describe("what follows on a kept-alive connection", () => {
-  it.each([
-    ["in the same packet", ""],
-    ["while it is being served", "later"],
-  ])("cannot disturb the request before it, malformed as it is: %s", async (_, later) => {
-    const { port, url, simulator } = await stageProxy();
-    const hanging = simulator.faults.add({ host: "api", kind: "hang" });
-    const connection = await RawConnection.open(port);
-    const first = rawPost({ connection: [] });
-    const nonsense = "BLAH blah\r\n\r\n";
-    connection.write(later === "" ? first + nonsense : first);
-    await hanging.whenPlayed(1);
-    if (later !== "") connection.write(nonsense);
-    expect((await call(url)).status).toBe(200);
-    hanging.release();
-    const answers = readAnswers(await connection.ended());
-    expect(answers.map(({ status, headers }) => [status, headers["connection"]])).toEqual([[200, "close"]]);
-    expect(simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
-  });
-
-  it("cannot overtake its response: what is refused waits for its turn, and what is malformed comes last", async () => {
-    const stage = await stageProxy();
-    const { url, simulator, recorder } = stage;
-    const { connection, release } = await openBehindHeld(stage, rawPost({ connection: [] }));
-    connection.write(rawPost({ connection: [], method: "GET", framing: [], body: "" }));
-    connection.write("BLAH blah\r\n\r\n");
-    expect((await call(url)).status).toBe(200);
-    expect(recorder.of("request_finished").filter(({ status }) => status === 405)).toEqual([]);
-    release();
-    const answers = readAnswers(await connection.ended());
-    expect(answers.map(({ status, headers }) => [status, headers["connection"]])).toEqual([
-      [200, "keep-alive"],
-      [405, "close"],
-    ]);
-    expect(simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
-  });
-
   it("is answered 400 when it is malformed and all is quiet, and the next connection works", async () => {
     const { connection, url } = await stageConnected();
     await connection.write(rawPost({ connection: [] })).until(/"order_1"/);
@@ -131,4 +118,106 @@ describe("what follows on a kept-alive connection", () => {
     const answers = readAnswers(await connection.write(rawPost()).ended());
     expect(answers.map(({ status }) => status)).toEqual([422, 200]);
   });
+});
+
+it("an invitation behind an answer that is not there yet comes in its turn", async () => {
+  const { connection, release } = await openBehindHeld(await stageProxy(), rawPost({ connection: [] }));
+  const framing = [`Content-Length: ${orderText.length}`];
+  connection.write(rawPost({ more: ["Expect: 100-continue"], framing, body: "" }));
+  release();
+  await connection.until(/100 Continue\r\n\r\n$/);
+  const answers = readAnswers(await connection.write(orderText).ended());
+  expect(answers.map(({ status }) => status)).toEqual([200, 100, 200]);
+});
+
+it("refuses HEAD without a body, as HEAD wants it", async () => {
+  const { connection } = await stageConnected();
+  const text = await connection.write(rawPost({ method: "HEAD", framing: [], body: "" })).ended();
+  expect(text).toMatch(/^HTTP\/1\.1 405 [\s\S]*\r\n\r\n$/);
+});
+
+it.each([
+  ["a header line that is none", "HEAD / HTTP/1.1\r\nHost : 127.0.0.1\r\n\r\n"],
+  ["a target that is none", "HEAD /a\x7f HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"],
+  ["two lengths", "HEAD / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nContent-Length: 1\r\n\r\n"],
+])("refuses HEAD without a body though it cannot be read: %s", async (_, bytes) => {
+  const { port } = await stageProxy();
+  const text = await (await RawConnection.open(port)).write(bytes).ended();
+  expect(text).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\n\r\n$/);
+  // Another method's refusal on its own connection has its body.
+  const other = await (await RawConnection.open(port)).write(bytes.replace("HEAD", "POST")).ended();
+  expect(other).toMatch(/\r\n\r\n\{.*"malformed_request"/s);
+});
+
+const largeBytes = 4_000_000;
+const chunk = `40000\r\n${" ".repeat(0x40000)}\r\n`;
+/** Our direction is closed by then, and bytes are still taken in. */
+const slowMs = 1_500;
+/** Nothing is taken in any more. */
+const tooSlowMs = 5_000;
+
+/** A proxy without a place, so that each request is refused by its head; and a large one that begins. */
+async function stageRefused() {
+  const limits = { inFlightPerEnvironment: 0, bodyBytes: largeBytes };
+  const { clock, connection } = await stageConnected({ limits });
+  const errors: unknown[] = [];
+  connection.socket.on("error", (error) => errors.push(error));
+  connection.write(rawPost({ framing: [`Content-Length: ${largeBytes}`], body: "{" }));
+  const [refused] = readAnswers(await connection.until(wholeFailure));
+  expectFailure(refused ?? expect.unreachable(), { status: 503, code: "overloaded" });
+  return { clock, connection, errors };
+}
+
+it("takes in the rest of a large body that comes seconds after the answer", async () => {
+  const { clock, connection, errors } = await stageRefused();
+  clock.push(slowMs);
+  // A caller that reads to the end need not wait for the close.
+  await connection.ended();
+  await new Promise((resolve) => connection.socket.write(" ".repeat(largeBytes / 2), resolve));
+  clock.push(slowMs);
+  connection.write(" ".repeat(largeBytes / 2 - 1));
+  connection.socket.end();
+  await connection.closed;
+  expect(errors).toEqual([]);
+});
+
+it("waits for the rest no longer than 5 s", async () => {
+  const { clock, connection, errors } = await stageRefused();
+  clock.push(tooSlowMs);
+  await connection.ended();
+  connection.write(" ").write(" ");
+  await connection.closed;
+  expect(errors.length).toBeLessThanOrEqual(1);
+});
+
+it("keeps nothing of a refused body whose rest is still to come", async () => {
+  const { connection, adminUrl } = await stageConnected();
+  connection.write(rawPost({ framing: ["Transfer-Encoding: chunked"], body: chunk + chunk }));
+  const [refused] = readAnswers(await connection.until(wholeFailure));
+  expectFailure(refused ?? expect.unreachable(), { status: 413, code: "body_too_large" });
+  expect((await scrape(adminUrl)).value("countersign_buffered_bytes")).toBe(0);
+});
+
+const orders = rawPost({ connection: [] }).repeat(2_000);
+
+it.each([
+  ["a known length", [`Content-Length: ${orders.length}`], [orders]],
+  [
+    "chunks",
+    ["Transfer-Encoding: chunked"],
+    [`${orders.length.toString(16)}\r\n`, orders.slice(0, -1), `${orders.slice(-1)}\r\n0\r\n\r\n`],
+  ],
+])("reads no part of a refused body of %s as a request, nor what follows it", async (_, framing, pieces) => {
+  const { connection, simulator, recorder } = await stageConnected();
+  connection.write(rawPost({ target: "/no_such_operation", connection: [], framing, body: "" }));
+  await connection.until(wholeFailure);
+  for (const piece of pieces) connection.write(piece);
+  connection.write(rawPost());
+  const answers = readAnswers(await connection.ended());
+  expect(answers.map(({ status }) => status)).toEqual([403]);
+  connection.socket.end();
+  await connection.closed;
+  await recorder.nth("request_finished", 1);
+  expect(recorder.count("request_finished")).toBe(1);
+  expect(simulator.counts().apiRequests).toBe(0);
 });

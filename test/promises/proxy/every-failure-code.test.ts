@@ -1,11 +1,423 @@
-/** Each code of the failure table is answered, logged and counted with its status, outcome and detail. */
+/** Each code of the failure table is answered, logged and counted with its status, outcome and detail. Row 4: CONNECT and TRACE are such. */
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { failures, requestFailureCodes } from "../../../src/model/errors.ts";
-import { expectFailure } from "../../../testkit/expect-failure.ts";
-import { callBadly, type FailureCase, reference } from "../../../testkit/failure-case.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
-import { failuresAfterAdmission } from "./failures-after-admission.ts";
-import { failuresOfTheParameters, failuresOfTheRequest } from "./failures-of-the-request.ts";
+import type { FaultAction } from "../../../simulator/src/service/fault.ts";
+import { type FailureCode, failures, requestFailureCodes } from "../../../src/model/errors.ts";
+import { type Called, call, order } from "../../../testkit/call.ts";
+import { strangerCertificate } from "../../../testkit/caller-certificates.ts";
+import { type Answered, expectFailure } from "../../../testkit/expect-failure.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
+import { ask, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { letItRead } from "../../../testkit/server-side.ts";
+import { settlesSoon } from "../../../testkit/settles-soon.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import {
+  bothSite,
+  hmacSite,
+  type Stage,
+  type StageOptions,
+  stageConnected,
+  stageProxy,
+} from "../../../testkit/stage.ts";
+import { files } from "../pass-through/stage.ts";
+import { callSecurely } from "./caller-over-tls.ts";
+import {
+  byCertificate,
+  clientWith,
+  stageWithCaller,
+  stageWithCallers,
+  stageWithTokens,
+  token,
+} from "./stage-with-callers.ts";
+
+/** The caller's own key for the order in every case that can carry one. */
+const reference = "A-1042";
+
+/** One way to provoke a failure through the whole proxy. */
+interface FailureCase {
+  readonly code: FailureCode;
+  /** In words, to tell the ways apart. */
+  readonly way: string;
+  readonly status: number;
+  /** Default `not_sent`. */
+  readonly outcome?: "not_sent" | "unknown" | undefined;
+  /** What the detail says of its own. */
+  readonly detail: RegExp;
+  /** How many requests the service saw in all; default 0. */
+  readonly sent?: number | undefined;
+  /** False where the head could not be read, so that no reference is known. */
+  readonly isReferenced?: false | undefined;
+  readonly provoke: () => Promise<Provoked>;
+}
+
+interface Provoked {
+  readonly stage: Stage;
+  readonly answer: Answered;
+}
+
+interface Wrong {
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: unknown;
+}
+
+/** A call with the reference and whatever else is wrong with it. */
+function callBadly(
+  stage: Stage,
+  { path = "/create_order", method = "POST", headers = {}, body = order }: Wrong = {},
+): Promise<Called> {
+  return call(stage.url, body, { path, method, headers: { "Countersign-Reference": reference, ...headers } });
+}
+
+/** What is wrong with the call, or its bytes; with the stage; and what the service plays. */
+interface Cause extends Wrong, Pick<FailureCase, "outcome" | "sent" | "isReferenced"> {
+  readonly raw?: Parameters<typeof ask>[1];
+  readonly options?: StageOptions;
+  /** In place of a plain stage with these options. */
+  readonly open?: () => Promise<Stage>;
+  readonly fault?: FaultAction;
+}
+
+/** The case of nothing but a bad call to a stage. */
+function failing(code: FailureCode, status: number, way: string, detail: RegExp, cause: Cause): FailureCase {
+  const { raw, options, open = () => stageProxy(options), fault, outcome, sent, isReferenced, ...wrong } = cause;
+  const provoke = async () => {
+    const stage = await open();
+    if (fault !== undefined) stage.simulator.faults.add({ host: "api", ...fault });
+    return { stage, answer: await (raw === undefined ? callBadly(stage, wrong) : ask(stage.port, raw)) };
+  };
+  return { code, status, way, detail, outcome, sent, isReferenced, provoke };
+}
+
+const withReference = [`Countersign-Reference: ${reference}`];
+const withToken = { "Proxy-Authorization": `Bearer ${token}` };
+
+/** Every way in which the caller's own request is at fault: 400 to 431, but for the values of its parameters. */
+const failuresOfTheRequest: readonly FailureCase[] = [
+  failing("malformed_request", 400, "a head that is not HTTP", /^The request is not well-formed HTTP\/1\.1/, {
+    raw: "BLAH blah\r\n\r\n",
+    isReferenced: false,
+  }),
+  failing("malformed_request", 400, "an impossible wish", /^Countersign-Timeout-Ms must be .* 100 to 5000\./, {
+    headers: { "Countersign-Timeout-Ms": "soon" },
+  }),
+  failing("malformed_request", 400, "a misspelt header", /Refrence is not a header .*; write Countersign-Reference\./, {
+    headers: { "Countersign-Refrence": "A-1" },
+  }),
+  failing("malformed_request", 400, "an answer's header", /a header of Countersign's answers/, {
+    headers: { "Countersign-Request-Id": "a" },
+  }),
+  failing("body_not_json", 400, "half an object", /^The body is not JSON: /, { body: '{"a":' }),
+  failing("duplicate_parameter", 400, "a name twice, once escaped", /"a" is given twice/, {
+    body: '{"a":"1","\\u0061":"2"}',
+  }),
+  failing("secret_in_body", 400, "a secret's name", /^The parameter secret_key is for a secret/, {
+    body: { ...order, secret_key: "x" },
+  }),
+  failing("query_not_allowed", 400, "a query", /query string/, { path: "/create_order?order_amount=1" }),
+  failing("target_not_allowed", 400, "a path of odd segments", /^The path \/\/evil is not an operation/, {
+    path: "//evil",
+  }),
+  // It came through HTTP_PROXY.
+  ...["GET", "PUT", "POST"].map((method) => {
+    const raw = { method, target: "http://other.example/", type: [], more: withReference };
+    return failing("target_not_allowed", 403, `a foreign URL, whatever is wrong with the ${method}`, /^/, { raw });
+  }),
+  failing("target_not_allowed", 400, "a slash too many", /empty segment.* Call \/create_order\./, {
+    path: "/create_order/",
+  }),
+  failing("target_not_allowed", 403, "a foreign Host", /^The Host evil\.example is not one of this listener's/, {
+    headers: { Host: "evil.example" },
+  }),
+  failing("operation_not_allowed", 403, "an operation that is not listed", /^The operation delete_all is not in/, {
+    path: "/delete_all",
+  }),
+  failing(
+    "operation_not_allowed",
+    403,
+    "the service's own path",
+    /adds the base path \/json-api itself.* Call \/create_order\./,
+    {
+      path: "/json-api/create_order",
+    },
+  ),
+  failing(
+    "site_not_configured",
+    403,
+    "an unknown site",
+    /^The site or key in Countersign-Site, S9999999999, is not configured in environment sandbox/,
+    { headers: { "Countersign-Site": "S9999999999" } },
+  ),
+  failing("auth_not_configured", 403, "HMAC for a site without keys", /^Site S1000000001 is not set up for hmac/, {
+    headers: { "Countersign-Auth": "hmac" },
+  }),
+  ...["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"].map((method) => {
+    const detail = new RegExp(`^${method} is not used by the service; operations are called with POST\\.`);
+    return failing("method_not_allowed", 405, method, detail, { method, body: "" });
+  }),
+  failing(
+    "method_not_allowed",
+    405,
+    "a CONNECT, which comes of an https URL and a proxy setting",
+    /^An https:\/\/ URL came through the proxy setting.* Set your base URL to http:\/\/127\.0\.0\.1:\d+\./,
+    { raw: `CONNECT api.example:443 HTTP/1.1\r\nHost: api.example:443\r\n${withReference}\r\n\r\n` },
+  ),
+  failing(
+    "caller_not_authenticated",
+    407,
+    "no token for a listener that asks for one",
+    /^The request has no Proxy-Authorization\. This listener wants a token with every request/,
+    { open: () => stageWithTokens() },
+  ),
+  {
+    code: "caller_not_known",
+    way: "a certificate of the authority, of no caller",
+    status: 403,
+    detail: /^The client certificate names no caller of this listener\. It has URI:spiffe:.*\/payments2; one of its/,
+    async provoke() {
+      const stage = await stageWithCallers(byCertificate({ name: "a", certificates: ["DNS:a.example"] }));
+      const more = { "Countersign-Reference": reference };
+      return { stage, answer: await callSecurely(stage.port, clientWith(strangerCertificate), more) };
+    },
+  },
+  failing(
+    "caller_not_allowed",
+    403,
+    "an operation that is not the caller's",
+    /^Caller orders may not call create_order: it is not in the caller's operations\./,
+    { open: () => stageWithCaller({ operations: new Set(["get_order"]) }), headers: withToken },
+  ),
+  {
+    code: "caller_rate_limited",
+    way: "more requests than the caller may make",
+    status: 429,
+    detail:
+      /^Caller orders makes more requests than it may: 0\.01 a second \(requestsPerSecond\)\. Send this one again/,
+    sent: 1,
+    async provoke() {
+      const stage = await stageWithCaller({ requestsPerSecond: 0.01 });
+      expect((await callBadly(stage, { headers: withToken })).status).toBe(200);
+      return { stage, answer: await callBadly(stage, { headers: withToken }) };
+    },
+  },
+  failing("request_timeout", 408, "a body that does not come", /^The body was not complete after 0\.[23] s\./, {
+    raw: {
+      framing: ["Content-Length: 5"],
+      more: [...withReference, "Countersign-Timeout-Ms: 300"],
+      body: "{",
+    },
+  }),
+  failing("body_too_large", 413, "one byte too many", /^The body is longer than 262144 bytes/, {
+    body: " ".repeat(262_145),
+  }),
+  failing("media_type_not_supported", 415, "a form", /x-www-form-urlencoded \(curl -d sends that\).* Add -H/, {
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+  }),
+  failing("expectation_not_supported", 417, "an unknown expectation", /100-continue/, {
+    raw: { more: [...withReference, "Expect: miracles"] },
+  }),
+  failing("headers_too_large", 431, "101 lines", /^The request has more than 100 header lines/, {
+    raw: { more: [...withReference, ...Array.from({ length: 96 }, (_, n) => `X-${n}: 1`)] },
+    isReferenced: false,
+  }),
+  failing("headers_too_large", 431, "more than 16 KiB", /16 KiB/, {
+    raw: { more: [...withReference, `X-Long: ${"x".repeat(16_384)}`] },
+    isReferenced: false,
+  }),
+];
+
+/** Every way in which the parameters are at fault: 422. */
+const failuresOfTheParameters: readonly FailureCase[] = [
+  failing("null_value", 422, "null", /^The parameter "note" .* is null/, { body: '{"note":null}' }),
+  failing("nested_value", 422, "an array", /^The parameter "note" .* is an array/, { body: '{"note":[]}' }),
+  failing("decimal_invalid", 422, "a third digit", /^The parameter "order_amount" is an amount/, {
+    body: { ...order, order_amount: "10.005" },
+  }),
+  failing("number_out_of_range", 422, "1E400", /^The number of parameter "n" takes more than 64/, {
+    body: '{"n":1E400}',
+  }),
+  failing("character_not_allowed", 422, "a space, with HMAC", /^The value of parameter "note" .* at position 2/, {
+    body: { ...order, note: "a b" },
+    headers: { "Countersign-Site": hmacSite },
+  }),
+  failing("name_not_allowed", 422, "a space in a name", /^The name "a b" at character 2 is not allowed/, {
+    body: '{"a b":"1"}',
+  }),
+  failing("version_mismatch", 422, "another version", /^The body's version is not 3\.0/, {
+    body: { ...order, version: "2.0" },
+  }),
+  failing("site_conflict", 422, "header and body of two minds", /mean different sites or keys/, {
+    body: { ...order, site_identifier: hmacSite },
+    headers: { "Countersign-Site": bothSite },
+    options: { withBoth: true },
+  }),
+  failing("site_required", 422, "no site named, no default", /name one in the header Countersign-Site\./, {
+    options: { environment: { defaultSite: undefined } },
+  }),
+];
+
+/** Nobody listens on it. */
+const deadUrl = "http://127.0.0.1:1";
+
+/** Fails once when it is told to, as a clock that is broken might. */
+class BreakableClock extends ShiftedClock {
+  isBroken = false;
+
+  override wallMs(): number {
+    if (!this.isBroken) return super.wallMs();
+    this.isBroken = false;
+    throw new Error("the clock is broken");
+  }
+}
+
+/** Every way in which the service, the authorization server or Countersign itself is at fault: 500 to 504. */
+const failuresAfterAdmission: readonly FailureCase[] = [
+  failing("upstream_unreachable", 502, "nobody listens there", /^The service refuses connections \(ECONNREFUSED\)\./, {
+    options: { baseUrl: deadUrl },
+  }),
+  {
+    code: "body_incomplete",
+    way: "the body of a pass-through request breaks off",
+    status: 400,
+    outcome: "unknown",
+    detail: /^(The connection closed before the body|The request)/,
+    provoke: breakOff,
+  },
+  failing(
+    "credentials_refused",
+    502,
+    "the authorization server knows neither set",
+    /^The authorization server refused credential "blue" \(client blue-id, site S1000000001\) and credential "green" /,
+    {
+      options: { simulator: { sites: [] } },
+    },
+  ),
+  failing(
+    "upstream_reset",
+    502,
+    "the connection is reset after the order was read",
+    /^The connection to the service broke before the answer was complete/,
+    { fault: { kind: "reset", when: "after_reading" }, outcome: "unknown", sent: 1 },
+  ),
+  failing("upstream_bad_response", 502, "the answer is not HTTP", /^The service's answer is not HTTP\/1\.1/, {
+    fault: { kind: "raw", bytes: "220 mail.example ESMTP\r\n" },
+    outcome: "unknown",
+    sent: 1,
+  }),
+  failing(
+    "token_unavailable",
+    503,
+    "the authorization server refuses connections",
+    /^No token for credential "blue" \(client blue-id, site S1000000001\): the authorization server could not be reached, or gave no complete answer \(ECONNREFUSED\)\. Next try in /,
+    { headers: { "Countersign-Timeout-Ms": "1000" }, options: { authUrl: deadUrl } },
+  ),
+  {
+    code: "overloaded",
+    way: "too many requests",
+    status: 503,
+    sent: 1,
+    detail: /^1 requests are in flight/,
+    provoke: crowd,
+  },
+  {
+    code: "overloaded",
+    way: "too many connections",
+    status: 503,
+    detail: /^2 connections are open/,
+    async provoke() {
+      const stage = await stageProxy({ limits: { connections: 2 } });
+      await RawConnection.open(stage.port);
+      await RawConnection.open(stage.port);
+      return { stage, answer: await callBadly(stage) };
+    },
+  },
+  { code: "draining", way: "the time to end is up", status: 503, detail: /shutting down/, provoke: drainAway },
+  failing(
+    "upstream_timeout",
+    504,
+    "the service does not answer",
+    /^No answer came in time\. (?!0\.[0-2])\d+\.\d s had passed by then\. create_order was sent\./,
+    { headers: { "Countersign-Timeout-Ms": "300" }, fault: { kind: "hang" }, outcome: "unknown", sent: 1 },
+  ),
+  {
+    code: "upstream_timeout",
+    way: "the connection is not ready in time",
+    status: 504,
+    detail:
+      /^No connection to the service was ready in time\. (?!0\.[0-2])\d+\.\d s had passed by then\. Nothing was sent\./,
+    async provoke() {
+      // It accepts connections, but never speaks TLS.
+      const { port } = await startRawUpstream();
+      const stage = await stageProxy({ baseUrl: `https://127.0.0.1:${port}/json-api` });
+      return { stage, answer: await callBadly(stage, { headers: { "Countersign-Timeout-Ms": "300" } }) };
+    },
+  },
+  // The configuration never lets a site through that signs without a key.
+  failing("internal", 500, "a defect before anything is sent", /failed in a way that it should not/, {
+    headers: { "Countersign-Site": hmacSite },
+    options: { site: { keys: [], defaultKey: undefined } },
+  }),
+  {
+    code: "internal",
+    way: "a defect after the order was sent",
+    status: 500,
+    outcome: "unknown",
+    sent: 1,
+    detail: /failed in a way that it should not/,
+    async provoke() {
+      const clock = new BreakableClock();
+      const stage = await stageProxy({ surroundings: { clock } });
+      const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
+      const calling = callBadly(stage);
+      await hanging.whenPlayed(1);
+      clock.isBroken = true;
+      hanging.release();
+      return { stage, answer: await calling };
+    },
+  },
+];
+
+/** The body of a pass-through request breaks off when its head has gone on. */
+async function breakOff(): Promise<Provoked> {
+  const { connection: caller, ...stage } = await stageConnected({ environment: { passThrough: [files] } });
+  const framing = ["Content-Length: 100"];
+  caller.write(rawPost({ method: "PUT", target: "/files/a", framing, more: withReference, body: "some" }));
+  await whenInFlight(stage, 1);
+  await delay(100);
+  caller.socket.end();
+  const [answer = expect.unreachable()] = readAnswers(await caller.ended());
+  return { stage, answer };
+}
+
+/** The only place is taken by a request that hangs. */
+async function crowd(): Promise<Provoked> {
+  const stage = await stageProxy({ limits: { inFlightPerEnvironment: 1 } });
+  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
+  const first = call(stage.url);
+  await hanging.whenPlayed(1);
+  const answer = await callBadly(stage);
+  hanging.release();
+  await first;
+  return { stage, answer };
+}
+
+/** A request that had begun before the end is complete when the time for open requests has run out. */
+async function drainAway(): Promise<Provoked> {
+  const { connection: late, ...stage } = await stageConnected();
+  const bytes = rawPost({ connection: [], more: withReference });
+  late.write(bytes.slice(0, 20));
+  // Connections are taken in their order, so the late one has been read from when this one is answered.
+  await letItRead(stage);
+  const stopping = stage.proxy.stop("SIGTERM");
+  stage.clock.push(stage.config.timeouts.requestMs + 500);
+  expect(await settlesSoon(stopping, stage.adminUrl)).toBe(false);
+  const [answer = expect.unreachable()] = readAnswers(await late.write(bytes.slice(20)).ended());
+  late.socket.end();
+  await stopping;
+  return { stage, answer };
+}
 
 const cases = [...failuresOfTheRequest, ...failuresOfTheParameters, ...failuresAfterAdmission];
 

@@ -113,6 +113,12 @@ describe("behind an order that is not answered yet", () => {
       `${rawPost({ ...kept, more: ["Expect: x"] })}${numbered(1)}`,
       [[417, "close"]],
     ],
+    ["a refused order and nonsense", `${rawPost({ ...kept, method: "PUT" })}BLAH blah\r\n\r\n`, [[405, "close"]]],
+    [
+      "a refused order that would be invited and another",
+      `${rawPost({ ...kept, more: ["Expect: 100-continue", "Countersign-Site: S9"] })}${rawPost({ more: ["Expect: 100-continue"] })}`,
+      [[403, "close"]],
+    ],
     ["an empty line and an order", `\r\n${rawPost()}`, [[200, "close"]]],
   ])("%s waits for its turn", async (_, tail, expected) => {
     const stage = await stageProxy();

@@ -1,5 +1,11 @@
-import { expect, it } from "vitest";
+/** Rows 2, 3, 6, 19: what the service gets of an order, in every way of authentication; the corpora have what it never gets. */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { headerPairs } from "../../../testkit/header-pairs.ts";
+import { ask } from "../../../testkit/raw-caller.ts";
 import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
 /** What the service got in its n-th call. */
@@ -74,4 +80,83 @@ it("authenticates as the caller asks where the site has both ways", async () => 
   expect((await call(url, order, { headers: { ...site, "Countersign-Auth": "hmac" } })).status).toBe(200);
   const requests = await simulator.seen.whenApiRequests(2);
   expect(requests.map(({ auth }) => auth)).toEqual(["oauth", "hmac"]);
+});
+
+it("passes on the caller's identification, languages, trace and request id", async () => {
+  const { port, simulator } = await stageProxy();
+  const sent = {
+    "user-agent": "shop/1.0",
+    "accept-language": "de",
+    traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    tracestate: "vendor=1",
+    "x-request-id": "of-the-caller",
+  };
+  await ask(port, { more: Object.entries(sent).map((pair) => pair.join(": ")) });
+  const { rawHeaders } = await received(simulator);
+  expect(Object.fromEntries(headerPairs(rawHeaders))).toMatchObject(sent);
+});
+
+it("passes on what forwardHeaders names, whatever its casing, and no Via where that is off", async () => {
+  const { port, simulator } = await stageProxy({ environment: { forwardHeaders: ["x-tenant"], via: false } });
+  await ask(port, { more: ["X-TENANT: a", "x-tenant: b", "X-Other: c"] });
+  const names = headerPairs((await received(simulator)).rawHeaders).map(([name]) => name);
+  const always = "accept authorization connection content-length content-type host";
+  expect(names.sort().join(" ")).toBe(`${always} x-request-id x-tenant x-tenant`);
+});
+
+describe("an absolute-form target", () => {
+  it("of another environment is refused, and that environment hears nothing of it", async () => {
+    const [own, other] = [await stageProxy(), await stageProxy()];
+    expectFailure(await ask(own.port, { target: `${other.simulator.apiUrl}/create_order` }), {
+      code: "target_not_allowed",
+      status: 403,
+    });
+    expect(own.simulator.counts()).toMatchObject({ apiRequests: 0, apiConnections: 0 });
+    expect(other.simulator.counts()).toMatchObject({ apiRequests: 0, apiConnections: 0 });
+  });
+
+  it("makes the Host header count for nothing, but for its being one", async () => {
+    const { port, simulator } = await stageProxy();
+    const target = `${simulator.apiUrl}/create_order`;
+    expect((await ask(port, { target, host: ["Host: evil.example"] })).status).toBe(200);
+    expectFailure(await ask(port, { target, host: [] }), { status: 400, code: "malformed_request" });
+    expect(simulator.counts().apiRequests).toBe(1);
+  });
+});
+
+it("answers to the names of its configuration and to the service's own, and tells whom it means upstream", async () => {
+  const bind = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
+  const listeners = [{ bind, environment: "sandbox", hosts: ["countersign.internal"] }];
+  const { port, simulator } = await stageProxy({ config: { listeners } });
+  const upstream = new URL(simulator.apiUrl).host;
+  for (const host of ["countersign.internal", "COUNTERSIGN.internal:7411", upstream]) {
+    expect((await ask(port, { host: [`Host: ${host}`] })).status).toBe(200);
+  }
+  for (const { rawHeaders } of await simulator.seen.whenApiRequests(3)) {
+    expect(rawHeaders.slice(0, 2)).toEqual(["host", upstream]);
+  }
+});
+
+const reserved = new Set(["version", "site_identifier", "timestamp", "signature"]);
+const name = fc
+  .stringMatching(/^[A-Za-z0-9_.-]{1,20}$/)
+  .filter((text) => !reserved.has(text) && !text.endsWith("_amount"));
+const plainText = fc.stringMatching(/^[A-Za-z0-9_.-]{0,30}$/);
+const decimal = fc.integer({ min: -1_000_000, max: 1_000_000 }).map((cents) => cents / 100);
+const value = fc.oneof(plainText, fc.boolean(), fc.integer(), decimal);
+const body = fc.tuple(fc.uniqueArray(fc.tuple(name, value), { selector: ([key]) => key, maxLength: 30 }), decimal);
+
+it("is verified by the service for every generated body", async () => {
+  const { url, simulator } = await stageProxy();
+  let sent = 0;
+  await fc.assert(
+    fc.asyncProperty(body, async ([members, amount]) => {
+      const text = JSON.stringify(Object.fromEntries([...members, ["order_amount", amount]]));
+      const answer = await call(url, text, { headers: { "Countersign-Site": hmacSite } });
+      expect(answer.status, answer.text).toBe(200);
+      sent += 1;
+    }),
+    { numRuns: 400 },
+  );
+  expect(simulator.counts()).toMatchObject({ apiRequests: sent, accepted: sent, refused: 0 });
 });
