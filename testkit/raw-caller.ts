@@ -40,34 +40,83 @@ export function chunked(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`;
 }
 
-export interface RawAnswered {
+/** An answer as its bytes came. */
+export interface RawAnswer {
   readonly status: number;
+  /** Names and values as written. */
+  readonly lines: readonly string[];
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Taken out of its chunks where it came in chunks; latin1. */
+  readonly body: string;
+  /** The body, read as UTF-8. */
   readonly text: string;
+  /** Whether the body ended as its head said, so that a client takes it for whole. */
+  readonly isComplete: boolean;
+  value(name: string): string | undefined;
+  values(name: string): string[];
+}
+
+/** The first answer in the bytes of a connection (latin1), whole or not, and what came behind it. */
+export function nextAnswer(bytes: string): { readonly answer: RawAnswer; readonly rest: string } {
+  const end = bytes.indexOf("\r\n\r\n");
+  const [statusLine = "", ...lines] = (end === -1 ? bytes : bytes.slice(0, end)).split("\r\n");
+  const pairs = lines.map((line) => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+  });
+  const values = (name: string) => pairs.flatMap(([own, value]) => (own === name.toLowerCase() ? [value] : []));
+  const value = (name: string) => values(name)[0];
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1] ?? 0);
+  const read = end === -1 ? { body: "", isComplete: false, rest: "" } : takeBody(bytes.slice(end + 4), status, value);
+  const { rest, body, isComplete } = read;
+  const text = Buffer.from(body, "latin1").toString("utf8");
+  const headers = Object.fromEntries(pairs);
+  return { answer: { status, lines, headers, body, text, isComplete, value, values }, rest };
+}
+
+/** Without a length or chunks all bytes are the body, whose end nobody knows. */
+function takeBody(bytes: string, status: number, value: (name: string) => string | undefined) {
+  if (value("transfer-encoding") === "chunked") return joinChunks(bytes);
+  const hasNone = status < 200 || status === 204 || status === 304;
+  const length = hasNone ? 0 : Number(value("content-length") ?? Number.NaN);
+  const body = Number.isNaN(length) ? bytes : bytes.slice(0, length);
+  return { body, isComplete: body.length === length, rest: bytes.slice(body.length) };
+}
+
+function joinChunks(text: string): { body: string; isComplete: boolean; rest: string } {
+  let body = "";
+  for (let rest = text; ; ) {
+    const [line, size = ""] = /^([0-9a-f]+)\r\n/i.exec(rest) ?? [];
+    if (line === undefined) return { body, isComplete: false, rest: "" };
+    const length = Number.parseInt(size, 16);
+    const chunk = rest.slice(line.length, line.length + length + 2);
+    body += chunk.slice(0, length);
+    rest = rest.slice(line.length + length + 2);
+    if (chunk.length < length + 2) return { body, isComplete: false, rest: "" };
+    if (length === 0) return { body, isComplete: true, rest };
+  }
 }
 
 /**
  * Every answer in the bytes of a connection (latin1), interim ones too.
  * @throws Error when the bytes end within an answer
  */
-export function readAnswers(bytes: string): RawAnswered[] {
-  const answers: RawAnswered[] = [];
+export function readAnswers(bytes: string): RawAnswer[] {
+  const answers: RawAnswer[] = [];
   for (let rest = bytes; rest !== ""; ) {
-    const end = rest.indexOf("\r\n\r\n");
-    const [statusLine = "", ...lines] = rest.slice(0, end).split("\r\n");
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
-    if (end === -1 || Number.isNaN(status)) throw new Error(`not a whole answer: ${rest.slice(0, 100)}`);
-    const headers = Object.fromEntries(
-      lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
-    );
-    const length = Number(headers["content-length"] ?? (status < 200 || status === 204 ? 0 : Number.NaN));
-    const text = rest.slice(end + 4, end + 4 + length);
-    if (text.length !== length) throw new Error(`not a whole answer: ${rest.slice(0, 100)}`);
-    answers.push({ status, headers, text: Buffer.from(text, "latin1").toString("utf8") });
-    rest = rest.slice(end + 4 + length);
+    const next = nextAnswer(rest);
+    if (!next.answer.isComplete) throw new Error(`not a whole answer: ${rest.slice(0, 100)}`);
+    answers.push(next.answer);
+    rest = next.rest;
   }
   return answers;
+}
+
+/** @param text everything that came until the connection closed, latin1; what is more than an answer makes it incomplete */
+export function readAnswer(text: string): RawAnswer {
+  const { answer, rest } = nextAnswer(text);
+  return rest === "" ? answer : { ...answer, body: answer.body + rest, isComplete: false };
 }
 
 /** A connection whose bytes the test writes itself. It ends with the test. */
@@ -147,28 +196,15 @@ export async function sendRaw(port: number, bytes: string): Promise<string> {
 }
 
 /** One exchange on a connection of its own, read to the close: all answers on it, interim ones first. */
-export async function exchange(port: number, bytes: string): Promise<RawAnswered[]> {
+export async function exchange(port: number, bytes: string): Promise<RawAnswer[]> {
   return readAnswers(await sendRaw(port, bytes));
 }
 
 /** The only answer of an exchange. */
-export async function ask(port: number, given: RawPost | string = {}): Promise<RawAnswered> {
+export async function ask(port: number, given: RawPost | string = {}): Promise<RawAnswer> {
   const [answer, ...more] = await exchange(port, typeof given === "string" ? given : rawPost(given));
   if (answer === undefined || more.length > 0) throw new Error(`${more.length + 1} answers instead of one`);
   return answer;
-}
-
-/** An answer as its bytes came, until the connection closed. */
-export interface RawAnswer {
-  readonly status: number;
-  /** Names and values as written. */
-  readonly lines: readonly string[];
-  /** Taken out of its chunks where it came in chunks; latin1. */
-  readonly body: string;
-  /** Whether the body ended as its head said, so that a client takes it for whole. */
-  readonly isComplete: boolean;
-  value(name: string): string | undefined;
-  values(name: string): string[];
 }
 
 /** One order on a connection of its own, and everything that came back, to the byte. */
@@ -179,38 +215,6 @@ export async function orderRaw(
 ): Promise<RawAnswer> {
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return readAnswer(await sendRaw(port, rawPost({ more, body: JSON.stringify(body) })));
-}
-
-/** @param text everything that came until the connection closed, latin1 */
-export function readAnswer(text: string): RawAnswer {
-  const end = text.indexOf("\r\n\r\n");
-  const [statusLine = "", ...lines] = (end === -1 ? text : text.slice(0, end)).split("\r\n");
-  const values = (name: string) =>
-    lines
-      .filter((line) => line.toLowerCase().startsWith(`${name.toLowerCase()}:`))
-      .map((line) => line.slice(name.length + 1).trim());
-  const value = (name: string) => values(name)[0];
-  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1] ?? 0);
-  const rest = end === -1 ? "" : text.slice(end + 4);
-  return { status, lines, value, values, ...readBody(rest, status, value, end !== -1) };
-}
-
-function readBody(rest: string, status: number, value: (name: string) => string | undefined, hasHead: boolean) {
-  if (status === 204 || status === 304) return { body: rest, isComplete: hasHead && rest === "" };
-  if (value("transfer-encoding") === "chunked") return joinChunks(rest);
-  return { body: rest, isComplete: hasHead && Buffer.byteLength(rest, "latin1") === Number(value("content-length")) };
-}
-
-function joinChunks(text: string): { body: string; isComplete: boolean } {
-  let body = "";
-  for (let rest = text; ; ) {
-    const [, size = "", after = ""] = /^([0-9a-f]+)\r\n(.*)$/is.exec(rest) ?? [];
-    const length = Number.parseInt(size, 16);
-    if (size === "" || after.length < length + 2) return { body: body + after, isComplete: false };
-    if (length === 0) return { body, isComplete: after === "\r\n" };
-    body += after.slice(0, length);
-    rest = after.slice(length + 2);
-  }
 }
 
 /** How the other side ended a connection: orderly (FIN), or by a reset (RST). */

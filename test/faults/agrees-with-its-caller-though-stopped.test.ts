@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { call } from "../../testkit/call.ts";
-import { type RawAnswered, RawConnection, type RawPost, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
+import { type RawAnswer, RawConnection, type RawPost, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { hmacSite, type Pod, startPod } from "../promises/reload/pod.ts";
 
@@ -63,7 +63,7 @@ class CallerOnce {
   }
 
   /** Resolves when there is an answer for each order, or the proxy has ended the connection. */
-  async settled(): Promise<readonly RawAnswered[]> {
+  async settled(): Promise<readonly RawAnswer[]> {
     const { socket } = this.connection;
     for (;;) {
       const text = await this.connection.until(/^/);
@@ -76,7 +76,7 @@ class CallerOnce {
   }
 }
 
-function wholeAnswers(text: string): readonly RawAnswered[] | undefined {
+function wholeAnswers(text: string): readonly RawAnswer[] | undefined {
   try {
     return readAnswers(text);
   } catch {
@@ -224,7 +224,7 @@ it("says so neither when it runs for a moment now and then", { timeout: 120_000 
 });
 
 /** Where what callers were told, what the service got and what the log says differ. */
-function disagreements(pod: Pod, settled: readonly (readonly [CallerOnce, readonly RawAnswered[]])[]): string[] {
+function disagreements(pod: Pod, settled: readonly (readonly [CallerOnce, readonly RawAnswer[]])[]): string[] {
   const found: string[] = [];
   const lines = pod.lines("request_finished");
   const sent = pod.simulator.seen.apiRequests.map(({ body }) => JSON.parse(String(body)).site_customer_identifier);

@@ -5,7 +5,7 @@ import { type Failure, type FailureCode, failures, type Outcome } from "../../..
 import { failureType } from "../../../src/proxy/answer.ts";
 import { homepage } from "../../../src/version.ts";
 import { freePort } from "../../../testkit/free-port.ts";
-import type { RawAnswered } from "../../../testkit/raw-caller.ts";
+import type { RawAnswer } from "../../../testkit/raw-caller.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
 import { callbackOf } from "./sender.ts";
 import { accepts, freshCallback, sendJson, stageCallbacks, stageRaw } from "./stage.ts";
@@ -14,7 +14,7 @@ interface Case {
   readonly code: FailureCode;
   /** Default `not_sent`. */
   readonly outcome?: Outcome;
-  readonly provoke: () => Promise<RawAnswered>;
+  readonly provoke: () => Promise<RawAnswer>;
 }
 
 /** A callback for an application below HTTP. */

@@ -9,7 +9,7 @@ import { addressOf } from "../../../testkit/address.ts";
 import { noTls } from "../../../testkit/certificates.ts";
 import { headerPairs } from "../../../testkit/header-pairs.ts";
 import { listen } from "../../../testkit/listen.ts";
-import { ask, type RawAnswered } from "../../../testkit/raw-caller.ts";
+import { ask, type RawAnswer } from "../../../testkit/raw-caller.ts";
 import { type Stage, stageProxy } from "../../../testkit/stage.ts";
 import { callbackOf, formOf, type Given } from "./sender.ts";
 
@@ -140,7 +140,7 @@ export const forms: readonly (readonly [name: string, write: (parameters: Given)
   ["GET query", (parameters) => ({ method: "GET", target: `/hook?${formOf(parameters)}` })],
 ];
 
-export function sendJson(port: number, parameters: Given, more: readonly string[] = []): Promise<RawAnswered> {
+export function sendJson(port: number, parameters: Given, more: readonly string[] = []): Promise<RawAnswer> {
   return send(port, { type: json, body: JSON.stringify(parameters), more });
 }
 
@@ -168,7 +168,7 @@ export const stageAnswering = (bytes: string) =>
   stageRaw((socket) => void socket.once("data", () => socket.end(bytes)));
 
 /** That it is this failure; returns what it says. */
-export function expectProblem({ status, text }: RawAnswered, code: FailureCode, outcome: Outcome = "not_sent") {
+export function expectProblem({ status, text }: RawAnswer, code: FailureCode, outcome: Outcome = "not_sent") {
   const problem = JSON.parse(text);
   expect({ ...problem, status }).toMatchObject({ code, outcome, status: failures[code].status });
   return problem;

@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
-import { chunked, rawPost } from "../../../testkit/raw-caller.ts";
+import { chunked, nextAnswer, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed } from "../../../testkit/seeded-random.ts";
 import { letItRead } from "../../../testkit/server-side.ts";
@@ -216,7 +216,7 @@ interface Played {
   readonly orders: Caller["orders"];
   readonly markers: readonly string[];
   readonly end: Caller["end"];
-  readonly answers: readonly Answer[];
+  readonly answers: ReturnType<typeof answersIn>;
   /** It came to an orderly end. */
   readonly isWhole: boolean;
   /** Neither its connection nor its last answer ended in time. */
@@ -224,46 +224,24 @@ interface Played {
   readonly text: string;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly requestId: string | undefined;
-  readonly outcome: string | undefined;
-  readonly closes: boolean;
-  readonly body: string;
-}
-
-/** The final answers whose bodies are whole, in their order. */
-function answersIn(text: string): Answer[] {
-  const answers: Answer[] = [];
+/** The final answers whose bodies are whole, in their order. Without a length the close ends a body. */
+function answersIn(text: string) {
+  const answers: {
+    status: number;
+    requestId: string | undefined;
+    outcome: string | undefined;
+    closes: boolean;
+    body: string;
+  }[] = [];
   for (let rest = text; ; ) {
-    const end = rest.indexOf("\r\n\r\n");
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(rest)?.[1]);
-    if (end === -1 || Number.isNaN(status)) return answers;
-    const head = rest.slice(0, end);
-    const behind = rest.slice(end + 4);
-    const field = (name: string) => new RegExp(`\r\n${name}: ([^\r]*)`, "i").exec(head)?.[1];
-    let body = "";
-    let length = 0;
-    if (status >= 200 && field("transfer-encoding") === "chunked") {
-      for (;;) {
-        const [line, size = ""] = /^([0-9a-f]+)\r\n/.exec(behind.slice(length)) ?? [];
-        if (line === undefined) return answers;
-        const bytes = Number.parseInt(size, 16);
-        body += behind.slice(length + line.length, length + line.length + bytes);
-        length += line.length + bytes + 2;
-        if (bytes === 0) break;
-      }
-    } else if (status >= 200) {
-      // Without a length its close ends it.
-      length = Number(field("content-length") ?? behind.length);
-      body = behind.slice(0, length);
-    }
-    if (behind.length < length) return answers;
+    const { answer, rest: behind } = nextAnswer(rest);
+    const { status, body, value, isComplete } = answer;
+    const isFramed = value("content-length") !== undefined || value("transfer-encoding") !== undefined;
+    if (status === 0 || !rest.includes("\r\n\r\n") || (isFramed && !isComplete)) return answers;
     if (status >= 200) {
-      const requestId = field("countersign-request-id");
-      const closes = field("connection") === "close";
-      answers.push({ status, requestId, outcome: field("countersign-outcome"), closes, body });
+      const [requestId, outcome] = [value("countersign-request-id"), value("countersign-outcome")];
+      answers.push({ status, requestId, outcome, closes: value("connection") === "close", body });
     }
-    rest = behind.slice(length);
+    rest = behind;
   }
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { call } from "../../../testkit/call.ts";
-import { type RawAnswered, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { type RawAnswer, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { letItRead, openBehindHeld, serverSideOf } from "../../../testkit/server-side.ts";
 import { hmacSite, stageConnected, stageProxy } from "../../../testkit/stage.ts";
@@ -11,7 +11,7 @@ const kept = { connection: [] };
 const connectRequest = "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n";
 const numbered = (n: number) => rawPost({ ...kept, body: JSON.stringify({ site_customer_identifier: `c${n}` }) });
 const customerOf = ({ body }: ApiRequest) => JSON.parse(String(body)).site_customer_identifier;
-const ends = (answers: readonly RawAnswered[]) => answers.map(({ status, headers }) => [status, headers["connection"]]);
+const ends = (answers: readonly RawAnswer[]) => answers.map(({ status, headers }) => [status, headers["connection"]]);
 
 it("forwards twelve orders of one connection one by one, in their order, and writes nothing to standard error", async () => {
   const warnings: Error[] = [];
