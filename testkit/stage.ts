@@ -5,6 +5,7 @@ import type { Dependencies } from "../src/app/dependencies.ts";
 import type { Binds } from "../src/app/listeners.ts";
 import type { Config } from "../src/config/config.ts";
 import type { CredentialSet, Environment, SigningKey, Site } from "../src/model/environment.ts";
+import type { RequestFinished } from "../src/model/events.ts";
 import { Secret } from "../src/model/secret.ts";
 import { addressOf } from "./address.ts";
 import { get } from "./call.ts";
@@ -13,6 +14,7 @@ import { EventRecorder } from "./event-recorder.ts";
 import { type Exposition, scrape } from "./exposition.ts";
 import { freePort } from "./free-port.ts";
 import { RawConnection } from "./raw-caller.ts";
+import { type RawBehaviour, startRawUpstream } from "./raw-upstream.ts";
 import { ShiftedClock } from "./shifted-clock.ts";
 import { audience, bothSite, canaries, childSite, hmacSite, oauthSite, simulatedSites } from "./simulated-sites.ts";
 
@@ -48,6 +50,8 @@ export interface Stage {
   readonly adminUrl: string;
   readonly statusUrl: string;
   readonly port: number;
+  /** How the first request ended, as soon as it has. */
+  finished(): Promise<RequestFinished>;
   metrics(): Promise<Exposition>;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever is shown
   status(): Promise<any>;
@@ -85,6 +89,7 @@ export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
     url: `http://127.0.0.1:${port}`,
     adminUrl,
     statusUrl,
+    finished: () => recorder.nth("request_finished", 1),
     metrics: () => scrape(adminUrl),
     status: async () => (await get(statusUrl, "/status")).json,
     page: async () => (await get(statusUrl, "/")).text,
@@ -93,6 +98,20 @@ export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
       return proxy.apply({ ...proxy.config, ...change, hash: `reload ${reloads}` }, "sighup");
     },
   };
+}
+
+/** A stage before a service whose bytes the test writes. */
+export async function stageBehind(service: RawBehaviour, options: StageOptions = {}) {
+  const upstream = await startRawUpstream(service);
+  return { ...(await stageProxy({ baseUrl: upstream.url, ...options })), upstream };
+}
+
+/** A stage with one credential set, whose token may be replaced at once: two refreshes are at least a second apart. */
+export async function stageWithToken(service: RawBehaviour, options: StageOptions = {}) {
+  const stage = await stageBehind(service, { oneSet: true, ...options });
+  await stage.recorder.nth("token_adopted", 1);
+  stage.clock.push(1_000);
+  return stage;
 }
 
 export interface ConnectedStage extends Stage {

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { orderText } from "../../testkit/raw-caller.ts";
 import { isInstalled, nameFor, runToEnd } from "../../testkit/run-program.ts";
-import { stageWithTokens, token } from "../promises/proxy/stage-with-callers.ts";
+import { stageWithTokens, token } from "../promises/proxy/callers.ts";
 
 const isThere = isInstalled("curl", "--version");
 

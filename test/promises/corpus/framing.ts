@@ -209,7 +209,7 @@ const lines: readonly Case[] = [
   ["every character that a name may have", having("!#$%&'*+-.^_`|~09Az: 1"), [200]],
   ["bytes beyond ASCII in a value", having("X-Line: \xe4\x80\xff"), [200]],
   ["tabs in a value", having("X-Line: \ta\tb\t"), [200]],
-  ["every byte in a write of its own", [...last.slice(0, -length), orderText], [200]],
+  ["every byte in a write of its own", [...last], [200]],
   ["a hidden request in a value", having(`X-Line: ${hidden.replaceAll(/\s+/g, " ")}`), [200]],
 ];
 

@@ -4,7 +4,7 @@ import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
-import { older, stageWithCallers, stageWithTokens, token } from "../proxy/stage-with-callers.ts";
+import { older, stageWithCallers, stageWithTokens, token } from "../proxy/callers.ts";
 
 const listener = "127.0.0.1:0";
 const everything = { certificates: [], sites: "any", operations: "any", requestsPerSecond: undefined } as const;

@@ -8,7 +8,7 @@ import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { accessLines } from "../../../testkit/log-lines.ts";
 import { rawPost, sendRaw } from "../../../testkit/raw-caller.ts";
 import { bothSite, hmacSite, stageProxy } from "../../../testkit/stage.ts";
-import { callSecurely, known, listenerTls } from "../proxy/caller-over-tls.ts";
+import { callSecurely, known, listenerTls } from "../proxy/callers.ts";
 import {
   older,
   payments,
@@ -16,7 +16,7 @@ import {
   stageWithCallers,
   stageWithTokens,
   token,
-} from "../proxy/stage-with-callers.ts";
+} from "../proxy/callers.ts";
 
 describe("who called", () => {
   it("is the name of its token, never the token", async () => {

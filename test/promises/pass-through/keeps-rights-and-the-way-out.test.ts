@@ -6,7 +6,7 @@ import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, oauthSite } from "../../../testkit/stage.ts";
 import { stageTracing } from "../../../testkit/tracing-stage.ts";
 import { places, stageEgress } from "../egress/stage.ts";
-import { stageWithCaller, token } from "../proxy/stage-with-callers.ts";
+import { stageWithCaller, token } from "../proxy/callers.ts";
 import { files, rawRequest, stageRoute } from "./stage.ts";
 
 const right = `Proxy-Authorization: Bearer ${token}`;

@@ -1,15 +1,19 @@
-/** Row 32: what is not surely a bearer token is none, and nothing is sent with it. No redirect is followed. */
+/**
+ * Rows 32 to 34: what is not surely a bearer token is none, and nothing is sent with it. No redirect is followed. A 429's Retry-After is
+ * honoured from 1 s to 24 h. A refused set is tried once in 10 s while the second serves; both refused: 502 credentials_refused.
+ */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { stageLiving } from "../../../testkit/living-stage.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { canaries, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
 /** What the authorization server issues, `{{token}}` standing for it, with some fields changed; `undefined` leaves one out. */
 function grant(changes: Record<string, unknown> = {}): string {
   return JSON.stringify({ access_token: "{{token}}", token_type: "Bearer", expires_in: 3_600, ...changes });
 }
 
+const dayMs = 86_400_000;
 const timeouts = { requestMs: 30_000, connectMs: 10_000, tokenMs: 20_000 };
 
 /**
@@ -22,15 +26,8 @@ async function stageAnswer(body: string, status = 200, headers: Record<string, s
   const stage = await stageLiving({ timeouts, surroundings: { random } });
   const { simulator } = stage;
   asked = () => simulator.counts().tokenRequests;
-  simulator.faults.add({
-    host: "login",
-    kind: "answer",
-    status,
-    headers,
-    body,
-    executes: true,
-    times: "until_cleared",
-  });
+  const answer = { kind: "answer", status, headers, body, executes: true } as const;
+  simulator.faults.add({ host: "login", times: "until_cleared", ...answer });
   stage.expire();
   return stage;
 }
@@ -81,8 +78,6 @@ it.each([
 });
 
 describe("a token answer is used", () => {
-  const dayMs = 86_400_000;
-
   it.each([
     ["as it should be", grant(), 3_600_000],
     ["with expires_in as digits in a string", grant({ expires_in: "3600" }), 3_600_000],
@@ -117,4 +112,140 @@ it.each([301, 302, 303, 307, 308])("a redirect %i of the authorization server is
   expect(elsewhere.connections).toBe(0);
   expect(simulator.counts().tokenRequests).toBeGreaterThanOrEqual(6);
   expect(simulator.counts().apiRequests).toBe(1);
+});
+
+const inAMinute = () => new Date(Date.now() + 60_000).toUTCString();
+/** With chance at a half, after six steps: half of 50 ms * 2^6. */
+const backoffMs = 1_600;
+
+it.each([
+  ["seconds", () => "7", 7_000, 7_000],
+  ["one second", () => "1", 1_000, 1_000],
+  ["zero", () => "0", 1_000, 1_000],
+  ["a day and more", () => "86401", dayMs, dayMs],
+  ["beyond all numbers", () => "9".repeat(400), dayMs, dayMs],
+  ["a date", inAMinute, 57_000, 61_000],
+  ["a date in the past", () => "Tue, 02 Jan 2024 03:04:05 GMT", 1_000, 1_000],
+  ["a date in a century", () => "Fri, 02 Jan 2126 03:04:05 GMT", dayMs, dayMs],
+  ["negative", () => "-5", backoffMs, backoffMs],
+  ["a fraction", () => "1.5", backoffMs, backoffMs],
+  ["a word", () => "soon", backoffMs, backoffMs],
+  ["empty", () => "", backoffMs, backoffMs],
+  ["absent", () => undefined, backoffMs, backoffMs],
+])("429 with Retry-After: %s", async (_name, retryAfter, leastMs, mostMs) => {
+  const { url, simulator, recorder, clock, expire } = await stageLiving();
+  const value = retryAfter();
+  const headers: Record<string, string> = value === undefined ? {} : { "Retry-After": value };
+  simulator.faults.add({ host: "login", kind: "answer", status: 429, headers, times: "until_cleared" });
+  expire();
+  const answer = await call(url);
+  expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
+  const { pauseMs = 0, result } = await recorder.nth("token_requested", 2);
+  expect(result).toBe("throttled");
+  expect(pauseMs).toBeGreaterThan(leastMs - 100);
+  expect(pauseMs).toBeLessThan(mostMs + 100);
+  const told = Number(answer.headers["retry-after"]);
+  expect(told).toBeGreaterThanOrEqual(Math.floor(leastMs / 1_000));
+  expect(told).toBeLessThanOrEqual(Math.ceil(mostMs / 1_000));
+
+  clock.push(pauseMs - 700);
+  for (let n = 0; n < 2; n++) expect((await call(url)).status).toBe(503);
+  expect(simulator.counts()).toMatchObject({ tokenRequests: 2, apiRequests: 1 });
+
+  simulator.faults.clear();
+  clock.push(700);
+  expect((await call(url)).status).toBe(200);
+  expect(simulator.counts()).toMatchObject({ tokenRequests: 3, tokensIssued: 2, apiRequests: 2 });
+});
+
+describe("credentials that every set has refused:", () => {
+  it.each([400, 401, 403])("502 credentials_refused, not_sent, after a %i", async (status) => {
+    const { url, simulator, expire } = await stageLiving();
+    simulator.faults.add({ host: "login", kind: "answer", status, times: "until_cleared" });
+    expire();
+    const answer = await call(url);
+    expect(answer.status).toBe(502);
+    expect(answer.headers["countersign-error"]).toBe("credentials_refused");
+    expect(answer.json).toMatchObject({ code: "credentials_refused", outcome: "not_sent" });
+    expect(answer.json.detail).toContain(`refused credential "blue" (client blue-id, site ${oauthSite}); no other set`);
+    expect(answer.json.detail).toMatch(/Next try in 10 s, or at once when the secret changes\. Nothing was sent\.$/);
+    expect(answer.text).not.toContain(canaries.blue);
+    expect(simulator.counts().apiRequests).toBe(1);
+  });
+
+  it("costs one token request in 10 s, however many ask", async () => {
+    const { url, simulator, clock, expire } = await stageLiving();
+    simulator.changeClientSecret("blue-id", "another");
+    expire();
+    const requests: number[] = [];
+    for (const pushMs of [0, 2_000, 9_000, 2_000, 9_000]) {
+      clock.push(pushMs);
+      const answers = await Promise.all(Array.from({ length: 20 }, () => call(url)));
+      expect(answers.map(({ json }) => json.code)).toEqual(Array(20).fill("credentials_refused"));
+      requests.push(simulator.counts().tokenRequests - 1);
+    }
+    expect(requests).toEqual([1, 1, 2, 2, 3]);
+    expect(simulator.counts().apiRequests).toBe(1);
+  });
+
+  it("names both sets where there are two", async () => {
+    const { url, simulator, expire } = await stageLiving({ oneSet: false });
+    simulator.deleteCredentials("blue-id");
+    simulator.deleteCredentials("green-id");
+    expire();
+    const answer = await call(url);
+    expect(answer.json).toMatchObject({ status: 502, code: "credentials_refused" });
+    expect(answer.json.detail).toContain('credential "blue"');
+    expect(answer.json.detail).toContain('credential "green"');
+    expect(simulator.counts()).toMatchObject({ tokenRequests: 3, apiRequests: 1 });
+  });
+
+  it("is over when the authorization server accepts them again", async () => {
+    const { url, simulator, clock, expire } = await stageLiving();
+    simulator.deleteCredentials("blue-id");
+    expire();
+    expect((await call(url)).status).toBe(502);
+    simulator.restoreCredentials("blue-id");
+    clock.push(10_000);
+    expect((await call(url)).status).toBe(200);
+  });
+});
+
+describe("the second set", () => {
+  it("takes over at once, with no failed call, while the first is tried once in 10 s", async () => {
+    const { url, simulator, clock, expire, recorder } = await stageLiving({ oneSet: false });
+    simulator.deleteCredentials("blue-id");
+    expire();
+    for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);
+    expect(simulator.seen.tokenRequests.map(({ clientId }) => clientId)).toEqual(["blue-id", "blue-id", "green-id"]);
+    const [from, to] = [`${oauthSite}/blue`, `${oauthSite}/green`];
+    const switched = { kind: "credential_switched", environment: "sandbox", site: oauthSite, from, to };
+    expect(recorder.of("credential_switched")).toEqual([switched]);
+    clock.push(10_000);
+    for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);
+    await simulator.seen.whenTokenAnswers(4);
+    expect(simulator.seen.tokenRequests.map(({ clientId }) => clientId).slice(3)).toEqual(["blue-id"]);
+    expect(simulator.counts()).toMatchObject({ accepted: 41, apiRequests: 41, tokensIssued: 2 });
+  });
+
+  it("is left when the first is accepted again", async () => {
+    const { url, simulator, clock, expire, recorder } = await stageLiving({ oneSet: false });
+    simulator.deleteCredentials("blue-id");
+    expire();
+    expect((await call(url)).status).toBe(200);
+    simulator.restoreCredentials("blue-id");
+    clock.push(10_000);
+    expect((await call(url)).status).toBe(200);
+    await recorder.nth("token_adopted", 3);
+    expect((await call(url)).status).toBe(200);
+    expect(recorder.of("credential_switched").map(({ to }) => to)).toEqual([`${oauthSite}/green`, `${oauthSite}/blue`]);
+    expect(simulator.seen.apiRequests.at(-1)?.token).toBe("token_3");
+  });
+
+  it("is not asked for while the first one's token lives", async () => {
+    const { url, simulator } = await stageLiving({ oneSet: false });
+    simulator.deleteCredentials("blue-id");
+    for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);
+    expect(simulator.seen.tokenRequests.map(({ clientId }) => clientId)).toEqual(["blue-id"]);
+  });
 });

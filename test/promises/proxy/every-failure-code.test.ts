@@ -21,15 +21,15 @@ import {
   stageProxy,
 } from "../../../testkit/stage.ts";
 import { files } from "../pass-through/stage.ts";
-import { callSecurely } from "./caller-over-tls.ts";
 import {
   byCertificate,
+  callSecurely,
   clientWith,
   stageWithCaller,
   stageWithCallers,
   stageWithTokens,
   token,
-} from "./stage-with-callers.ts";
+} from "./callers.ts";
 
 /** The caller's own key for the order in every case that can carry one. */
 const reference = "A-1042";

@@ -6,7 +6,7 @@ import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { ask, RawConnection, type RawPost, rawPost } from "../../../testkit/raw-caller.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { bothSite, childSite, hmacSite, oauthSite } from "../../../testkit/stage.ts";
-import { older, stageWithCaller, stageWithCallers, token } from "./stage-with-callers.ts";
+import { older, stageWithCaller, stageWithCallers, token } from "./callers.ts";
 
 const right = `Proxy-Authorization: Bearer ${token}`;
 const naming = (site: string) => ({ ...order, site_identifier: site });

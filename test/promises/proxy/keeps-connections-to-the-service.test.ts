@@ -1,14 +1,26 @@
-/** Which connection a request to the service takes, how long connections are kept, and how a pool of them ends. */
+/**
+ * Row 44: which connection a request to the service takes, how long connections are kept, and how a pool of them ends. A kept one that the
+ * service has closed costs no request, and never sends one twice.
+ */
 import { once } from "node:events";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { createServer } from "node:tls";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { serverTls, trusting } from "../../../testkit/certificates.ts";
+import { createConnect } from "../../../src/adapters/http-client/connect.ts";
+import { Pool } from "../../../src/adapters/http-client/connection-pool.ts";
+import { createPostSpans } from "../../../src/adapters/http-client/post.ts";
+import { ServiceAgent } from "../../../src/adapters/http-proxy/agent.ts";
+import { systemClock } from "../../../src/model/clock.ts";
+import { addressOf } from "../../../testkit/address.ts";
+import { call } from "../../../testkit/call.ts";
+import { serverTls, trusting as tls, trusting } from "../../../testkit/certificates.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { openServicePool } from "../../../testkit/service-pool.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
 
+const connectTimeoutMs = 60_000;
 const keptOpen = rawAnswer(200, "{}");
 
 /** A service whose sockets the test holds, the latest connection last. */
@@ -105,6 +117,27 @@ describe("a connection", () => {
     await settle();
     expect(await outcome()).toBe("200 {}");
     expect(upstream.connections).toBe(2);
+  });
+
+  it("that was idle for long is looked at once more for a close before it is used", async () => {
+    const { outcome, clock, sockets, upstream } = await startHeldUpstream();
+    expect(await outcome()).toBe("200 {}");
+    clock.push(1_000);
+    const second = outcome();
+    // This turn of the event loop reads no more.
+    sockets[0]?.destroy();
+    expect(await second).toBe("200 {}");
+    expect(upstream.connections).toBe(2);
+  });
+
+  it("that closes at this moment has what was written into it sent nowhere else", async () => {
+    const { outcome, upstream } = await startHeldUpstream((socket, number) => {
+      if (number === 1) socket.write(keptOpen);
+      else socket.resetAndDestroy();
+    });
+    expect(await outcome()).toBe("200 {}");
+    expect(await outcome()).toBe("upstream_reset unknown ECONNRESET");
+    expect([upstream.connections, upstream.requests.length]).toEqual([1, 2]);
   });
 
   it("that brings a response which nothing asked for, in the moment of the next request, is not used for it", async () => {
@@ -356,4 +389,65 @@ describe("a pool", () => {
     ]);
     expect(upstream.requests).toHaveLength(2);
   });
+});
+
+it("serves call after call where every answer is followed by an unannounced close", async () => {
+  const { url, simulator, recorder } = await stageProxy();
+  simulator.faults.add({ host: "api", kind: "close_after_answer", times: "until_cleared" });
+  const answers = [];
+  for (let n = 0; n < 50; n++) answers.push(await call(url));
+  const served = answers.filter(({ status }) => status === 200).length;
+  const unknown = answers.filter(({ json }) => json.code === "upstream_reset" && json.outcome === "unknown").length;
+  expect(served + unknown).toBe(50);
+  expect(simulator.counts()).toMatchObject({ accepted: served, apiRequests: served, tokensIssued: 1 });
+  expect(recorder.of("request_finished").every(({ attempts }) => attempts === 1)).toBe(true);
+});
+
+it("sends no more requests over one connection than keepAlive.requests, to the service and to the authorization server", async () => {
+  // What both hosts answer: to an order this is any text.
+  const upstream = await startRawUpstream({
+    answer: rawAnswer(200, '{"access_token":"a","token_type":"Bearer","expires_in":90}'),
+  });
+  const environment = { requestsPerConnection: 1 };
+  const { url } = await stageProxy({ baseUrl: upstream.url, authUrl: upstream.url, environment });
+  for (let n = 1; n <= 5; n++) expect((await call(url)).status).toBe(200);
+  expect(upstream.requests.length).toBeGreaterThan(5);
+  expect(upstream.spoken).toBe(upstream.requests.length);
+});
+
+/** Takes connections and never says a word, so that TLS and a tunnel are waited for. */
+async function startSilent() {
+  const server = createServer();
+  const port = await listen(server);
+  const accepted = once(server, "connection").then(([socket]: Socket[]) => {
+    if (socket === undefined) throw new Error("a connection without a socket");
+    socket.resume().on("error", () => {});
+    return { ended: once(socket, "close") };
+  });
+  return { address: addressOf(`https://127.0.0.1:${port}`), accepted };
+}
+
+it.each(["directly", "through a proxy"])(
+  "waits for no connection that is being made when it ends: the pool to a service, an authorization server or a collector, %s",
+  async (way) => {
+    const { address, accepted } = await startSilent();
+    const proxy = { proxy: { ...address, scheme: "http" as const }, tls, credentials: undefined };
+    const egress = way === "directly" ? undefined : proxy;
+    const pool = new Pool({ address, tls, connectTimeoutMs, connections: 1, egress }, systemClock);
+    const sent = createPostSpans(pool, "/", [], systemClock)("", connectTimeoutMs);
+    const { ended } = await accepted;
+    await pool.destroy();
+    expect((await sent).kind).toBe("failed");
+    await ended;
+  },
+);
+
+it("waits for no connection that is being made when it ends: those of pass-through routes", async () => {
+  const { address, accepted } = await startSilent();
+  const connect = createConnect({ address, tls, connectTimeoutMs }, systemClock);
+  const agent = new ServiceAgent({ connect, requests: 1, requestsPerConnection: undefined });
+  agent.createConnection({});
+  const { ended } = await accepted;
+  agent.destroy();
+  await ended;
 });

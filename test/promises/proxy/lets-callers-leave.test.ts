@@ -4,9 +4,10 @@ import { call, order } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { granted, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { letItRead, openBehindHeld } from "../../../testkit/server-side.ts";
 import { hmacSite, oauthSite, type Stage, stageConnected, stageProxy } from "../../../testkit/stage.ts";
+import { callSecurely, known, payments, stageWithCallers } from "./callers.ts";
 
 const reference = "A-1042";
 const more = [`Countersign-Reference: ${reference}`];
@@ -32,35 +33,41 @@ it.each(leaving)("sends nothing for a caller that %s its connection in the middl
   expect(stage.recorder.count("defect")).toBe(0);
 });
 
-it.each(leaving)("sends nothing for a caller that %s its connection while a token is awaited", async (_, leave) => {
-  let issue = () => {};
-  const login = await startRawUpstream({
-    answer(_request, socket) {
-      issue = () => socket.write(rawAnswer(200, '{"access_token":"a","token_type":"Bearer","expires_in":3600}'));
-    },
-  });
-  const { connection, ...stage } = await stageConnected({ authUrl: login.url });
-  connection.write(rawPost({ more }));
-  await whenInFlight(stage, 1);
-  await login.whenRequests(1);
-  leave(connection);
-  await letItRead(stage);
-  issue();
-  expect(await finished(stage)).toMatchObject({
-    status: 499,
-    outcome: "not_sent",
-    by: "countersign",
-    code: undefined,
-    attempts: 0,
-    callerLeft: true,
-  });
-  expect(stage.simulator.counts().apiRequests).toBe(0);
-  const { sum } = await scrape(stage.adminUrl);
-  const left = { site: oauthSite, operation: "create_order", status: "499", by: "countersign", outcome: "not_sent" };
-  expect(sum("countersign_requests_total", left)).toBe(1);
-  // The one failure is the call of letItRead.
-  expect(sum("countersign_failures_total")).toBe(sum("countersign_failures_total", { code: "method_not_allowed" }));
-});
+it.each([...leaving.map(([how, leave]) => [how, "TCP", leave] as const), ["closes", "TLS", leaving[1][1]] as const])(
+  "sends nothing for a caller that %s its connection over %s while a token is awaited",
+  async (_, over, leave) => {
+    let issue = () => {};
+    const login = await startRawUpstream({
+      answer(_request, socket) {
+        issue = () => socket.write(granted);
+      },
+    });
+    const options = { authUrl: login.url };
+    const stage = await (over === "TLS" ? stageWithCallers(payments, options) : stageProxy(options));
+    const to = over === "TLS" ? { ...known, host: "localhost" } : { host: "127.0.0.1" };
+    const connection = await RawConnection.open({ ...to, port: stage.port });
+    connection.write(rawPost({ more }));
+    await whenInFlight(stage, 1);
+    await login.whenRequests(1);
+    leave(connection);
+    await (over === "TLS" ? callSecurely(stage.port, known, { "Countersign-Site": "S9" }) : letItRead(stage));
+    issue();
+    expect(await finished(stage)).toMatchObject({
+      status: 499,
+      outcome: "not_sent",
+      by: "countersign",
+      code: undefined,
+      attempts: 0,
+      callerLeft: true,
+    });
+    expect(stage.simulator.counts().apiRequests).toBe(0);
+    const { sum } = await scrape(stage.adminUrl);
+    const left = { site: oauthSite, operation: "create_order", status: "499", by: "countersign", outcome: "not_sent" };
+    expect(sum("countersign_requests_total", left)).toBe(1);
+    // The one failure is that of the other caller.
+    expect(sum("countersign_failures_total")).toBe(1);
+  },
+);
 
 it.each([
   ["OAuth", []],

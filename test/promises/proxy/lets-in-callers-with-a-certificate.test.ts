@@ -1,14 +1,35 @@
-/** Row 60: a listener with mTLS speaks with nobody but those who have a certificate of its authorities. */
-import { once } from "node:events";
-import { connect as connectPlainly } from "node:net";
+/**
+ * Rows 60, 80: a listener with mTLS speaks with nobody but those who have a certificate of its authorities, and of those the configured ones
+ * come in, and no others.
+ */
 import type { ConnectionOptions } from "node:tls";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { headline } from "../../../src/adapters/log/lines.ts";
-import { authority, expiredCertificate, serverKey } from "../../../testkit/certificates.ts";
-import { rawPost } from "../../../testkit/raw-caller.ts";
+import type { Caller } from "../../../src/model/listener.ts";
+import {
+  bothCertificate,
+  hostileCertificate,
+  namelessCertificate,
+  paymentsCertificate,
+  reportsCertificate,
+  strangerCertificate,
+} from "../../../testkit/caller-certificates.ts";
+import { authority, clientCertificate, expiredCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { accessLines } from "../../../testkit/log-lines.ts";
+import { RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
+import { hmacSite } from "../../../testkit/stage.ts";
 import { certificate } from "../../simulator/certificate.ts";
-import { callSecurely, known, troubleOf } from "./caller-over-tls.ts";
-import { payments, stageWithCallers } from "./stage-with-callers.ts";
+import {
+  byCertificate,
+  callSecurely,
+  clientWith,
+  keptConnection,
+  known,
+  payments,
+  stageWithCallers,
+  troubleOf,
+} from "./callers.ts";
 
 const handshakeMs = 10_000;
 const stage = () => stageWithCallers(payments);
@@ -58,44 +79,101 @@ describe("cuts the connection, and hears nothing, of a caller", () => {
 
   it("that speaks no TLS at all, to which nothing is said", async () => {
     const { port, recorder } = await stage();
-    const socket = connectPlainly({ port, host: "127.0.0.1" });
-    onTestFinished(() => void socket.destroy());
-    let said = "";
-    socket
-      .on("error", () => {})
-      .on("data", (piece) => {
-        said += piece.toString("latin1");
-      });
-    socket.write(rawPost());
-    await once(socket, "close");
-    expect(said).not.toContain("HTTP");
+    const connection = await RawConnection.open(port);
+    expect(await connection.write(rawPost()).ended()).not.toContain("HTTP");
     expect(await recorder.nth("handshake_failed", 1)).toMatchObject({ reason: "ERR_SSL_HTTP_REQUEST" });
     expect(recorder.count("request_finished")).toBe(0);
   });
 
   it("that leaves in the middle of its handshake", async () => {
     const { port, recorder } = await stage();
-    const socket = connectPlainly({ port, host: "127.0.0.1" });
-    socket.write(Buffer.from("16030100c8010000c4", "hex"));
-    await once(socket, "connect");
+    const { socket } = (await RawConnection.open(port)).write("\x16\x03\x01\0\xc8\x01\0\0\xc4");
     socket.end();
     expect(await recorder.nth("handshake_failed", 1)).toMatchObject({ reason: "ECONNRESET" });
-    socket.destroy();
   });
 
   it("that takes longer than 10 s for its handshake, while others are served", { timeout: 60_000 }, async () => {
     const { port, recorder } = await stage();
-    const socket = connectPlainly({ port, host: "127.0.0.1" });
-    onTestFinished(() => void socket.destroy());
-    socket.on("error", () => {}).write(Buffer.from("1603", "hex"));
-    await once(socket, "connect");
+    const silent = (await RawConnection.open(port)).write("\x16\x03");
     const startedMs = performance.now();
     expect((await callSecurely(port)).status).toBe(200);
-    socket.resume();
-    await once(socket, "close");
+    await silent.ended();
     const tookMs = performance.now() - startedMs;
     expect(tookMs).toBeGreaterThan(handshakeMs - 500);
     expect(tookMs).toBeLessThan(handshakeMs * 4);
     expect(await recorder.nth("handshake_failed", 1)).toMatchObject({ reason: "ERR_TLS_HANDSHAKE_TIMEOUT" });
   });
+});
+
+type Known = Partial<Caller> & Pick<Caller, "name">;
+
+const pays = { name: "payments", certificates: ["URI:spiffe://prod.example/ns/pay/sa/payments"] };
+const reports = { name: "reports", certificates: ["URI:urn:reports", "DNS:reports.example"] };
+const stageOfTwo = () => stageWithCallers(byCertificate(pays, reports));
+
+it.each([
+  ["payments", paymentsCertificate],
+  ["reports", reportsCertificate],
+])("serves %s, whose name stands in the log", async (name, certificate) => {
+  const { port, recorder, simulator } = await stageOfTwo();
+  expect((await callSecurely(port, clientWith(certificate))).status).toBe(200);
+  expect(await accessLines({ recorder }, 1)).toMatchObject([{ caller: name, status: 200 }]);
+  expect(simulator.counts()).toMatchObject({ accepted: 1 });
+});
+
+describe("refuses, of those with a certificate of its authority, before anything is sent,", () => {
+  it.each([
+    [
+      "a workload that nobody has configured",
+      strangerCertificate,
+      /names no caller.*URI:spiffe:.*payments2;/,
+      "unknown certificate",
+    ],
+    [
+      "a certificate whose subject alone has the name",
+      namelessCertificate,
+      /no URI and no DNS name/,
+      "unknown certificate",
+    ],
+    [
+      "names that contain others",
+      hostileCertificate,
+      /names no caller.* It has DNS:\*\.example;/,
+      "unknown certificate",
+    ],
+    ["a certificate of two callers", bothCertificate, /names several callers/, "certificate of several callers"],
+  ])("%s", async (_, certificate, detail, cause) => {
+    const { port, simulator, recorder } = await stageOfTwo();
+    const answer = await callSecurely(port, clientWith(certificate), { "Proxy-Authorization": "Bearer x" });
+    expectFailure(answer, { status: 403, code: "caller_not_known", detail });
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ cause, stage: "check_caller" });
+    expect(simulator.counts().apiRequests).toBe(0);
+    const [line] = await accessLines({ recorder }, 1);
+    expect(line.caller).toMatch(/^(CN=|URI:)/);
+    expect(line.operation).toBeUndefined();
+  });
+
+  it("a certificate of another authority, in the handshake", async () => {
+    const { port, recorder } = await stageOfTwo();
+    expect(await troubleOf(port, clientWith(clientCertificate))).toBe("ECONNRESET");
+    expect(recorder.count("request_finished")).toBe(0);
+  });
+});
+
+it("asks anew with each request: what is configured holds on connections that are open", async () => {
+  const { port, proxy, config, simulator } = await stageOfTwo();
+  const kept = keptConnection(clientWith(paymentsCertificate));
+  expect((await kept(port)).status).toBe(200);
+  const apply = async (hash: string, ...callers: readonly Known[]) => {
+    const listeners = config.listeners.map((listener) => ({ ...listener, callers: byCertificate(...callers) }));
+    await proxy.apply({ ...config, hash, listeners }, "file_change");
+    return kept(port);
+  };
+  const narrowed = await apply("1", { ...pays, sites: new Set([hmacSite]) }, reports);
+  expectFailure(narrowed, { status: 403, code: "caller_not_allowed", detail: /^Caller payments may not use site/ });
+  const removed = await apply("2", reports);
+  expectFailure(removed, { status: 403, code: "caller_not_known", detail: /names no caller/ });
+  expect([narrowed, removed].map((each) => each.isSameConnection)).toEqual([true, true]);
+  expect((await apply("3", { ...pays, name: "pay" }, reports)).status).toBe(200);
+  expect(simulator.counts().apiRequests).toBe(2);
 });

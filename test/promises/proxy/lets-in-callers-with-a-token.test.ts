@@ -5,7 +5,7 @@ import { headline } from "../../../src/adapters/log/lines.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { ask, RawConnection, type RawPost, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
-import { older, stageWithTokens, token } from "./stage-with-callers.ts";
+import { older, stageWithTokens, token } from "./callers.ts";
 
 const right = `Proxy-Authorization: Bearer ${token}`;
 const basic = (text: string) => `Proxy-Authorization: Basic ${Buffer.from(text).toString("base64")}`;

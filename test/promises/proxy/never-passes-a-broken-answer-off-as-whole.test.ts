@@ -1,24 +1,37 @@
-/** Row 45: truncated, oversized and junk answers are 502 unknown or a cut connection, never a complete-looking 200. */
+/**
+ * Rows 12a, 43, 45: truncated, oversized and junk answers are 502 unknown or a cut connection, never a complete-looking 200, and nothing is
+ * sent twice (breaks anywhere: `breaks-at-ten-thousand-points`).
+ */
+
+import type { Socket } from "node:net";
 import { expect, it } from "vitest";
+import { order } from "../../../testkit/call.ts";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
-import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
+import { type RawBehaviour, rawAnswer } from "../../../testkit/raw-upstream.ts";
+import { hmacSite, stageBehind } from "../../../testkit/stage.ts";
 import { cut, refused } from "../../unit/broken-responses.ts";
 import { early } from "../../unit/whole-responses.ts";
 
-/** A service that answers with these bytes and closes, or resets. */
-async function answerWith(bytes: string, how: "close" | "reset" | "stay" = "close") {
-  const upstream = await startRawUpstream({
-    answer: (_request, socket) =>
-      socket.write(bytes, "latin1", () => {
-        if (how === "reset") setTimeout(() => socket.resetAndDestroy(), 20);
-        if (how === "close") socket.end();
-      }),
-  });
-  const stage = await stageProxy({ baseUrl: upstream.url });
-  const answer = await orderRaw(stage.port, { "Countersign-Site": hmacSite });
-  return { answer, upstream, end: await stage.recorder.nth("request_finished", 1) };
+const signed = { "Countersign-Site": hmacSite };
+/** More than comes in one read. */
+const large = { ...order, padding: "x".repeat(200_000) };
+
+/** One order to a service that behaves so: it is sent once. */
+async function orderOnce(service: RawBehaviour) {
+  const { port, upstream, finished } = await stageBehind(service);
+  const answer = await orderRaw(port, signed, large);
+  expect(upstream).toMatchObject({ connections: 1, spoken: 1 });
+  return { answer, upstream, end: await finished() };
 }
+
+const resets = (socket: Socket) => void socket.resetAndDestroy();
+const closes = (socket: Socket) => void socket.destroy();
+const ends = (socket: Socket) => void socket.end();
+
+/** It writes these bytes, and then does this. */
+const writing = (bytes: string, then: (socket: Socket) => void): RawBehaviour => ({
+  answer: (_request, socket) => void socket.write(bytes, "latin1", () => then(socket)),
+});
 
 const ok = "HTTP/1.1 200 OK\r\n";
 
@@ -34,10 +47,9 @@ const codings = [
 
 it("is 502 upstream_bad_response, unknown, whatever the reader refuses of a head", async () => {
   const rows = [...refused.filter(([code]) => !/^(CHUNK|TRAILER)/.test(code)), ...codings];
-  const upstream = await startRawUpstream({ answer: rows.map(([, , bytes]) => bytes) });
-  const { port, recorder } = await stageProxy({ baseUrl: upstream.url });
+  const { port, recorder, upstream } = await stageBehind({ answer: rows.map(([, , bytes]) => bytes) });
   for (const [at, [, title]] of rows.entries()) {
-    const answer = await orderRaw(port, { "Countersign-Site": hmacSite });
+    const answer = await orderRaw(port, signed);
     const told = { status: answer.status, isComplete: answer.isComplete, ...JSON.parse(answer.body) };
     const code = "upstream_bad_response";
     expect.soft(told, title).toMatchObject({ status: 502, isComplete: true, code, outcome: "unknown" });
@@ -49,12 +61,11 @@ it("is 502 upstream_bad_response, unknown, whatever the reader refuses of a head
 
 it("is 502 upstream_reset, unknown, wherever it ends before a byte of its body", async () => {
   const rows = cut.filter(([, bytes]) => !/\r\n\r\n./s.test(bytes.replace(early, "")));
-  const upstream = await startRawUpstream({
+  const { port, recorder, upstream } = await stageBehind({
     answer: ({ number }, socket) => void socket.end(rows[number - 1]?.[1] ?? "", "latin1"),
   });
-  const { port, recorder } = await stageProxy({ baseUrl: upstream.url });
   for (const [at, [title]] of rows.entries()) {
-    const answer = await orderRaw(port, { "Countersign-Site": hmacSite });
+    const answer = await orderRaw(port, signed);
     const code = answer.value("countersign-error");
     expect.soft({ status: answer.status, code }, title).toEqual({ status: 502, code: "upstream_reset" });
     const finished = { outcome: "unknown", by: "countersign", attempts: 1 };
@@ -63,17 +74,21 @@ it("is 502 upstream_reset, unknown, wherever it ends before a byte of its body",
   }
 });
 
-it.each([
-  ["half of a body with its length announced", `${ok}Content-Length: 20\r\n\r\n{"order_`, "close"],
-  ["all but one byte of it", `${ok}Content-Length: 20\r\n\r\n0123456789012345678`, "close"],
-  ["chunks without the last one", `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`, "close"],
-  ["half a chunk", `${ok}Transfer-Encoding: chunked\r\n\r\n20\r\n{"order_`, "close"],
-  ["a chunk size that is no number", `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n`, "stay"],
-  ["a reset in a body that the close would end", `${ok}\r\n{"order_`, "reset"],
-] as const)(
+it.each<[string, string, (socket: Socket) => void]>([
+  ["half of a body with its length announced", `${ok}Content-Length: 20\r\n\r\n{"order_`, ends],
+  ["all but one byte of it", `${ok}Content-Length: 20\r\n\r\n0123456789012345678`, ends],
+  ["chunks without the last one", `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`, ends],
+  ["half a chunk", `${ok}Transfer-Encoding: chunked\r\n\r\n20\r\n{"order_`, ends],
+  ["a chunk size that is no number", `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n`, () => {}],
+  [
+    "a reset in a body that the close would end",
+    `${ok}\r\n{"order_`,
+    (socket: Socket) => void setTimeout(() => resets(socket), 20),
+  ],
+])(
   "an answer that ends too early is a cut connection where a part had been passed on: %s",
-  async (_name, bytes, how) => {
-    const { answer, upstream, end } = await answerWith(bytes, how);
+  async (_name, bytes, then) => {
+    const { answer, upstream, end } = await orderOnce(writing(bytes, then));
     expect([200, 502]).toContain(answer.status);
     expect(answer.status === 200 && answer.isComplete).toBe(false);
     expect(upstream.requests).toHaveLength(1);
@@ -83,9 +98,32 @@ it.each([
 );
 
 it("passes on a body that is ended by the close, as HTTP allows, and ends it by the close too", async () => {
-  const { answer, end } = await answerWith("HTTP/1.0 200 OK\r\nX-Old: yes\r\n\r\n{}");
+  const { answer, end } = await orderOnce(writing("HTTP/1.0 200 OK\r\nX-Old: yes\r\n\r\n{}", ends));
   // Nobody can tell it from a part of a longer one, so it gets no end that the service did not give it.
   expect(answer).toMatchObject({ status: 200, body: "{}", isComplete: false });
   expect([answer.value("connection"), answer.value("transfer-encoding")]).toEqual(["close", undefined]);
   expect(end).toMatchObject({ outcome: "answered", code: undefined });
+});
+
+const body = "x".repeat(300);
+const head = rawAnswer(200, body).slice(0, -body.length);
+
+it.each<[string, string, RawBehaviour]>([
+  ["reset while the request is on its way", "send", { receive: (_bytes, socket) => resets(socket) }],
+  ["reset behind the answer's head", "stream_answer", writing(head, resets)],
+  ["closed behind the answer's head", "stream_answer", writing(head, closes)],
+])("is 502 upstream_reset with what to do, not a bare close: %s", async (_, stage, service) => {
+  const { answer, end } = await orderOnce(service);
+  expect(answer.status).toBe(502);
+  expect(answer.value("countersign-error")).toBe("upstream_reset");
+  expect(answer.value("countersign-outcome")).toBe("unknown");
+  expect(JSON.parse(answer.body)).toMatchObject({ code: "upstream_reset", outcome: "unknown" });
+  expect(JSON.parse(answer.body).detail).toMatch(/The order may exist: look for request [0-9a-f-]{36} before/);
+  expect(end).toMatchObject({ stage, code: "upstream_reset", status: 502 });
+});
+
+it("is a cut connection when part of the answer had been passed on", async () => {
+  const { answer, end } = await orderOnce(writing(head + body.slice(0, 100), closes));
+  expect(answer).toMatchObject({ status: 200, isComplete: false, body: body.slice(0, 100) });
+  expect(end).toMatchObject({ by: "service", status: 200, outcome: "unknown", code: "upstream_reset" });
 });

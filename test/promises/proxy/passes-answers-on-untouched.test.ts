@@ -1,25 +1,24 @@
-/** Row 47: any answer of the service reaches the caller byte for byte; a redirect too, which is never followed. */
+/**
+ * Rows 47, 87: any answer of the service reaches the caller byte for byte; a redirect too, which is never followed. A 5xx has the outcome
+ * `unknown`, unless the environment's `undecided` says otherwise.
+ */
+
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
+import { accessLines } from "../../../testkit/log-lines.ts";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
+import { granted, type RawRequest, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { hmacSite, oauthSite, stageBehind, stageProxy, stageWithToken } from "../../../testkit/stage.ts";
 
 const signed = { "Countersign-Site": hmacSite };
 
 async function answerWith(bytes: string) {
-  const upstream = await startRawUpstream({ answer: bytes });
-  const stage = await stageProxy({ baseUrl: upstream.url });
-  const answer = await orderRaw(stage.port, signed);
+  const { port, upstream, finished } = await stageBehind({ answer: bytes });
+  const answer = await orderRaw(port, signed);
   expect(upstream.requests).toHaveLength(1);
-  const [end] = stage.recorder.of("request_finished");
-  expect(end).toMatchObject({
-    status: answer.status,
-    by: "service",
-    outcome: outcomeOf(answer.status),
-    code: undefined,
-    attempts: 1,
-  });
+  const { status } = answer;
+  expect(await finished()).toMatchObject({ status, by: "service", outcome: outcomeOf(status), attempts: 1 });
+  expect(answer.value("countersign-error")).toBeUndefined();
   return answer;
 }
 
@@ -32,14 +31,13 @@ function outcomeOf(status: number): string {
 const everyByte = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)).join("");
 
 describe("status and body", () => {
-  it.each([200, 201, 202, 206, 299, 400, 403, 404, 405, 409, 415, 422, 429, 431, 500, 502, 503, 504, 599])(
+  it.each([200, 201, 202, 206, 299, 400, 403, 404, 405, 409, 415, 422, 429, 431, 500, 501, 502, 503, 504, 507, 599])(
     "of a %i with its length announced",
     async (status) => {
       const answer = await answerWith(rawAnswer(status, everyByte));
       expect(answer).toMatchObject({ status, body: everyByte, isComplete: true });
       expect(answer.value("content-length")).toBe("256");
       expect(answer.value("countersign-outcome")).toBe(outcomeOf(status));
-      expect(answer.value("countersign-error")).toBeUndefined();
     },
   );
 
@@ -131,4 +129,139 @@ it.each([301, 302, 303, 307, 308])("a redirect %i is passed on with its Location
   expect(answer.headers.location).toBe(location);
   expect(elsewhere.connections).toBe(0);
   expect(simulator.counts()).toMatchObject({ apiRequests: 1, replaced: 1 });
+});
+
+const plain = "HTTP/1.1 100 Continue\r\n\r\n";
+const interim = {
+  "100 Continue": plain,
+  "100 without a reason": "HTTP/1.1 100\r\n\r\n",
+  "100 of HTTP/1.0": "HTTP/1.0 100 Continue\r\n\r\n",
+  "100 with headers": "HTTP/1.1 100 Continue\r\nServer: x\r\nCountersign-Outcome: not_sent\r\n\r\n",
+  "102 Processing": "HTTP/1.1 102 Processing\r\n\r\n",
+  "103 Early Hints": "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\nLink: </b>\r\n\r\n",
+  "199, which nothing defines": "HTTP/1.1 199 Soon\r\n\r\n",
+  "four in a row": `${plain}HTTP/1.1 102 Processing\r\n\r\n${plain}HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n`,
+  "a thousand in a row": plain.repeat(1_000),
+} as const;
+
+const stageWith = (answer: (request: RawRequest) => string, sliceBytes = Number.POSITIVE_INFINITY) =>
+  stageBehind({
+    answer: async (request, socket) => {
+      const bytes = answer(request);
+      socket.setNoDelay(true);
+      for (let at = 0; at < bytes.length; at += sliceBytes) {
+        await new Promise((written) => socket.write(bytes.slice(at, at + sliceBytes), "latin1", written));
+        await new Promise(setImmediate);
+      }
+    },
+  });
+
+/** RFC 9110 section 15.2: those that nobody asked for, however many and in any pieces. */
+describe.each(Object.entries(interim))("the interim response %s", (_name, bytes) => {
+  it("of the service is ignored, on a connection that goes on serving", async () => {
+    const { upstream, port } = await stageWith(({ number }) => bytes + rawAnswer(201, `{"n":${number}}`));
+    for (const n of [1, 2, 3]) {
+      const answer = await orderRaw(port, signed);
+      expect(answer).toMatchObject({ status: 201, body: `{"n":${n}}`, isComplete: true });
+      expect(answer.values("countersign-outcome")).toEqual(["answered"]);
+      expect(answer.values("link")).toEqual([]);
+    }
+    expect(upstream.requests).toHaveLength(3);
+    expect(upstream.connections).toBe(1);
+  });
+
+  it("of the authorization server is ignored", async () => {
+    const login = await startRawUpstream({ answer: `${bytes}${granted}` });
+    const options = { authUrl: login.url, oneSet: true };
+    const { port, upstream } = await stageBehind({ answer: rawAnswer(200, "{}") }, options);
+    expect(await orderRaw(port)).toMatchObject({ status: 200, body: "{}" });
+    expect(upstream.requests[0]?.head).toContain("canary-token");
+    expect(login.requests).toHaveLength(1);
+  });
+});
+
+it("interim responses are ignored wherever the network cuts them into pieces", async () => {
+  const bytes = interim["four in a row"] + rawAnswer(200, "{}", "X-A: b\r\n");
+  for (const sliceBytes of [1, 2, 3, 5, 7, 25, 27, 64]) {
+    const { port } = await stageWith(() => bytes, sliceBytes);
+    expect(await orderRaw(port, signed)).toMatchObject({ status: 200, body: "{}", isComplete: true });
+  }
+});
+
+it("they are ignored while the answer takes its time", async () => {
+  const { port } = await stageBehind({
+    answer: (_request, socket) => {
+      socket.write(plain);
+      setTimeout(() => socket.write(rawAnswer(200, "{}")), 100);
+    },
+  });
+  expect(await orderRaw(port, signed)).toMatchObject({ status: 200, body: "{}", isComplete: true });
+});
+
+const gateway = "<html>Bad gateway</html>";
+const headers = "Server: balancer\r\nRetry-After: 7\r\nCountersign-Outcome: answered\r\n";
+
+const answersOf = (statuses: readonly number[]) => ({
+  answer: statuses.map((status) => rawAnswer(status, gateway, headers)),
+});
+
+/** A service behind something that answers with these statuses in turn. */
+const stageUndecided = (statuses: readonly number[], undecided: "5xx" | readonly number[]) =>
+  stageBehind(answersOf(statuses), {
+    environment: { undecided: undecided === "5xx" ? undecided : new Set(undecided) },
+    oneSet: true,
+  });
+
+it.each([
+  [hmacSite, "5xx"],
+  [oauthSite, "5xx"],
+  [hmacSite, [502, 504]],
+] as const)(
+  "an undecided answer at %s, where the list is %o, passes as it is, and is unknown wherever it is counted",
+  async (site, undecided) => {
+    const stage = await stageUndecided([502, 504], undecided);
+    for (const status of [502, 504]) {
+      const answer = await orderRaw(stage.port, { "Countersign-Site": site, "Countersign-Reference": `A-${status}` });
+      expect(answer).toMatchObject({ status, body: gateway, isComplete: true });
+      expect(answer.lines).toEqual(expect.arrayContaining(["Server: balancer", "Retry-After: 7"]));
+      expect(answer.values("countersign-outcome")).toEqual(["unknown"]);
+      expect(answer.value("countersign-error")).toBeUndefined();
+    }
+    expect(await accessLines(stage, 2)).toMatchObject([
+      { level: "error", status: 502, by: "service", outcome: "unknown", reference: "A-502" },
+      { level: "error", status: 504, by: "service", outcome: "unknown", reference: "A-504" },
+    ]);
+    const { sum } = await stage.metrics();
+    expect(sum("countersign_unknown_outcomes_total", { site })).toBe(2);
+    expect(sum("countersign_requests_total", { site, by: "service", outcome: "unknown" })).toBe(2);
+    expect(sum("countersign_requests_total", { status: "502", by: "service", outcome: "unknown" })).toBe(1);
+    expect(sum("countersign_failures_total")).toBe(0);
+    const { requests, unknownOutcomes } = await stage.status();
+    expect(requests.unknownOutcomes).toBe(2);
+    expect(unknownOutcomes).toMatchObject([
+      { reference: "A-504", status: 504, operation: "create_order", site },
+      { reference: "A-502", status: 502, operation: "create_order", site },
+    ]);
+    expect(await stage.page()).toContain("answered 504");
+  },
+);
+
+it("5xx that are not in the list, and all of them where the list is empty, are the service's own word", async () => {
+  const some = await stageUndecided([500, 503, 400], [502, 504]);
+  const none = await stageUndecided([502, 503, 504], []);
+  for (const stage of [some, none]) {
+    for (let n = 1; n <= 3; n++) {
+      const answer = await orderRaw(stage.port, signed);
+      expect(answer.values("countersign-outcome")).toEqual(["answered"]);
+    }
+    expect(stage.recorder.of("request_finished").map(({ outcome }) => outcome)).toEqual(Array(3).fill("answered"));
+  }
+});
+
+it("a retry that something in front of the service answers is unknown, too", async () => {
+  const stage = await stageWithToken(answersOf([401, 502]), { environment: { undecided: new Set([502]) } });
+  const answer = await orderRaw(stage.port);
+  expect(answer).toMatchObject({ status: 502, body: gateway, isComplete: true });
+  expect(answer.value("countersign-attempts")).toBe("2");
+  expect(answer.value("countersign-outcome")).toBe("unknown");
 });

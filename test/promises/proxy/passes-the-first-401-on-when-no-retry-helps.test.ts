@@ -1,9 +1,21 @@
-/** Spec 5.4: what the caller gets when the retry is refused, impossible or fails. HMAC and 403 are never retried. */
+/**
+ * Spec 5.4 and rows 12a, 45: what the caller gets when the retry after a 401 is refused, impossible or fails, and where the 401 stalls or
+ * breaks. HMAC and 403 are never retried.
+ */
+import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import { orderRaw } from "../../../testkit/raw-caller.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { orderRaw, type RawAnswer } from "../../../testkit/raw-caller.ts";
+import { rawAnswer } from "../../../testkit/raw-upstream.ts";
+import { drawSeed, pickBy, seededRandom } from "../../../testkit/seeded-random.ts";
+import {
+  hmacSite,
+  oauthSite,
+  type StageOptions,
+  stageBehind,
+  stageProxy,
+  stageWithToken,
+} from "../../../testkit/stage.ts";
 
 const firstBody = '{"error": "first",\n  "odd":1.0}';
 const firstHeaders = "X-Request-Id: api-1\r\nWWW-Authenticate: Bearer error=one\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n";
@@ -12,25 +24,19 @@ const secondBody = '{"error": "second"}';
 const second401 = rawAnswer(401, secondBody, "X-Request-Id: api-2\r\nWWW-Authenticate: Bearer error=two\r\n");
 
 /** A service that gives these answers in turn and then resets; the proxy has had its token for a while. */
-async function stageAnswers(
-  answers: readonly string[],
-  options: Parameters<typeof stageProxy>[0] = {},
-): Promise<Stage & { upstream: Awaited<ReturnType<typeof startRawUpstream>> }> {
-  const upstream = await startRawUpstream({
-    answer: ({ number }, socket) => {
-      const bytes = answers[number - 1];
-      if (bytes === undefined) socket.resetAndDestroy();
-      else socket.write(bytes, "latin1");
+const stageAnswers = (answers: readonly string[], options: StageOptions = {}) =>
+  stageWithToken(
+    {
+      answer: ({ number }, socket) => {
+        const bytes = answers[number - 1];
+        if (bytes === undefined) socket.resetAndDestroy();
+        else socket.write(bytes, "latin1");
+      },
     },
-  });
-  const stage = await stageProxy({ baseUrl: upstream.url, ...options });
-  await stage.recorder.nth("token_adopted", 1);
-  // Two refreshes are at least a second apart.
-  stage.clock.push(1_000);
-  return { ...stage, upstream };
-}
+    { oneSet: false, ...options },
+  );
 
-function expectFirst(answer: Awaited<ReturnType<typeof orderRaw>>) {
+function expectFirst(answer: RawAnswer) {
   expect(answer).toMatchObject({ status: 401, body: firstBody, isComplete: true });
   for (const line of firstHeaders.trim().split("\r\n")) expect(answer.lines).toContain(line);
   expect(answer.value("countersign-outcome")).toBe("answered");
@@ -39,27 +45,14 @@ function expectFirst(answer: Awaited<ReturnType<typeof orderRaw>>) {
 }
 
 describe("a second 401", () => {
-  it("is passed on byte for byte, and both are reported with what correlates them", async () => {
+  it("is passed on byte for byte (log.test.ts has what is reported of both)", async () => {
     const { port, upstream, recorder, simulator } = await stageAnswers([first401, second401]);
-    const answer = await orderRaw(port, { "Countersign-Reference": "A-1042" });
+    const answer = await orderRaw(port);
     expect(answer).toMatchObject({ status: 401, body: secondBody, isComplete: true });
     expect(answer.lines).toContain("WWW-Authenticate: Bearer error=two");
     expect(answer.value("countersign-attempts")).toBe("2");
     expect(upstream.requests).toHaveLength(2);
     expect(simulator.counts().tokensIssued).toBe(2);
-    const known = {
-      kind: "upstream_unauthorized",
-      environment: "sandbox",
-      site: oauthSite,
-      auth: "oauth",
-      credential: `${oauthSite}/blue`,
-      requestId: answer.value("countersign-request-id"),
-      reference: "A-1042",
-    };
-    expect(recorder.of("upstream_unauthorized")).toEqual([
-      { ...known, attempt: 1, upstreamHeaders: { "x-request-id": "api-1" } },
-      { ...known, attempt: 2, upstreamHeaders: { "x-request-id": "api-2" } },
-    ]);
     expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "refused" });
   });
 
@@ -131,17 +124,15 @@ describe("the first 401 is passed on", () => {
   });
 
   it("when the second connection is refused before a byte", async () => {
-    const upstream = await startRawUpstream({
+    const { port, upstream, finished } = await stageBehind({
       answer: (_request, socket) => {
         upstream.refuse();
         socket.end(first401);
       },
     });
-    const { port, recorder } = await stageProxy({ baseUrl: upstream.url });
     expectFirst(await orderRaw(port));
     expect(upstream.requests).toHaveLength(1);
-    const told = { status: 401, outcome: "answered", attempts: 1, retry: "failed" };
-    expect(await recorder.nth("request_finished", 1)).toMatchObject(told);
+    expect(await finished()).toMatchObject({ status: 401, outcome: "answered", attempts: 1, retry: "failed" });
   });
 
   it("whole, where it is longer than what is held in memory", async () => {
@@ -183,4 +174,114 @@ describe("no retry, no token", () => {
     expect(simulator.counts()).toMatchObject({ apiRequests: 1, tokensIssued: 1 });
     expect(recorder.count("upstream_unauthorized")).toBe(0);
   });
+});
+
+const body = '{"error":"unauthorized"}';
+const framings = {
+  length: `HTTP/1.1 401 Unauthorized\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  chunks: `HTTP/1.1 401 Unauthorized\r\nTransfer-Encoding: chunked\r\n\r\n18\r\n${body}\r\n0\r\n\r\n`,
+  close: `HTTP/1.1 401 Unauthorized\r\nX-A: b\r\n\r\n${body}`,
+} as const;
+const headBytes = (bytes: string) => bytes.indexOf("\r\n\r\n") + 4;
+
+const stalls = () => {};
+const resets = (socket: Socket) => socket.resetAndDestroy();
+const ends = (socket: Socket) => socket.end();
+
+/** Half of the body, or none of it, and then the worst. */
+const broken: readonly (readonly [string, string, (socket: Socket) => void])[] = [
+  ["that stalls after its head", framings.length.slice(0, headBytes(framings.length)), stalls],
+  ["that stalls in its body", framings.length.slice(0, -5), stalls],
+  ["in chunks that stall", framings.chunks.slice(0, -8), stalls],
+  ["that stalls, and only the close would end it", framings.close, stalls],
+  ["that is reset after its head", framings.length.slice(0, headBytes(framings.length)), resets],
+  ["that is reset in its body", framings.length.slice(0, -5), resets],
+  ["in chunks that are reset", framings.chunks.slice(0, -8), resets],
+  ["that is reset, and only the close would end it", framings.close, resets],
+  ["that ends too early", framings.length.slice(0, -5), ends],
+];
+
+/** A service whose first answer breaks; the next order is served. */
+const stageBroken = (bytes: string, breakOff: (socket: Socket) => void) =>
+  stageWithToken({
+    answer: ({ number }, socket) => {
+      if (number === 1) socket.setNoDelay(true).write(bytes, "latin1", () => breakOff(socket));
+      else socket.write(rawAnswer(200, "{}"));
+    },
+  });
+
+describe.each(broken)("a 401 %s", (_name, bytes, breakOff) => {
+  it("is followed by the retry all the same", async () => {
+    const { port, upstream, recorder, simulator } = await stageBroken(bytes, breakOff);
+    const answer = await orderRaw(port);
+    expect(answer).toMatchObject({ status: 200, body: "{}", isComplete: true });
+    expect(answer.value("countersign-attempts")).toBe("2");
+    expect(upstream.requests).toHaveLength(2);
+    expect(simulator.counts().tokensIssued).toBe(2);
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "cured" });
+  });
+
+  it("is told as a whole answer where no token is to be had", async () => {
+    const { port, upstream, recorder, simulator } = await stageBroken(bytes, breakOff);
+    simulator.faults.add({ host: "login", times: "until_cleared", kind: "answer", status: 401 });
+    const startedMs = performance.now();
+    const answer = await orderRaw(port, { "Countersign-Timeout-Ms": "600" });
+    expect(upstream.requests).toHaveLength(1);
+    const [status, code] = breakOff === stalls ? [504, "upstream_timeout"] : [502, "upstream_reset"];
+    expect(answer).toMatchObject({ status, isComplete: true });
+    expect(JSON.parse(answer.body)).toMatchObject({ code, outcome: "unknown" });
+    expect(JSON.parse(answer.body).detail).toMatch(/^The service answered 401\. /);
+    if (breakOff === stalls) expect(performance.now() - startedMs).toBeGreaterThanOrEqual(598);
+    expect(performance.now() - startedMs).toBeLessThan(6_000);
+    expect(recorder.of("request_finished")).toMatchObject([{ status, code, outcome: "unknown", by: "countersign" }]);
+  });
+});
+
+it.each([
+  ["stalls", 504, "upstream_timeout", stalls, "The rest of that answer did not come in time."],
+  ["is reset", 502, "upstream_reset", resets, ""],
+] as const)(
+  "a 401 that %s is told by %i %s where the retry finds no connection",
+  async (_name, status, code, breakOff, why) => {
+    const { port, upstream, finished } = await stageBehind({
+      answer: (_request, socket) => {
+        upstream.refuse();
+        socket.write(framings.length.slice(0, -5), () => breakOff(socket));
+      },
+    });
+    const answer = await orderRaw(port);
+    expect(answer).toMatchObject({ status, isComplete: true });
+    const detail = expect.stringContaining(`The service answered 401. ${why}`);
+    expect(JSON.parse(answer.body)).toMatchObject({ code, outcome: "unknown", detail });
+    expect(upstream.requests).toHaveLength(1);
+    expect(await finished()).toMatchObject({ retry: "failed" });
+  },
+);
+
+it("gets a whole answer at each of 100 random points where a 401 may break", async () => {
+  const random = seededRandom(drawSeed("broken 401s"));
+  const pick = pickBy(random);
+  const plans = Array.from({ length: 100 }, () => {
+    const bytes = pick(Object.values(framings));
+    return { bytes: bytes.slice(0, Math.floor(random() * (bytes.length - 1))), breakOff: resets };
+  });
+  const stage = await stageWithToken({
+    answer: ({ number }, socket) => {
+      const { bytes, breakOff } = plans[number - 1] ?? { bytes: "", breakOff: ends };
+      socket.setNoDelay(true).write(bytes, "latin1", () => breakOff(socket));
+    },
+  });
+  await stage.simulator.stopLogin();
+  const left = plans.keys();
+  const statuses: number[] = [];
+  const work = async () => {
+    for (const _ of left) {
+      const answer = await orderRaw(stage.port);
+      expect(answer.isComplete).toBe(true);
+      statuses.push(answer.status);
+    }
+  };
+  await Promise.all(Array.from({ length: 5 }, work));
+  expect(statuses.filter((status) => status === 502)).toHaveLength(100);
+  expect(stage.recorder.of("request_finished").filter(({ outcome }) => outcome === "unknown")).toHaveLength(100);
 });

@@ -1,9 +1,9 @@
-/** Row 72: what goes over the wire to an authorization server, for each `clientAuth`: a strict server of the test looks at every byte. */
+/** Spec 4.2, row 72: what goes over the wire to an authorization server, for each `clientAuth`: a strict server of the test looks at every byte. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, verify, X509Certificate } from "node:crypto";
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { call } from "../../../testkit/call.ts";
+import { call, order } from "../../../testkit/call.ts";
 import {
   authority,
   clientCertificate,
@@ -44,6 +44,23 @@ describe("a token request", () => {
       "&audience=https%3A%2F%2Fapi.example";
     expect(request.body).toBe(body);
     expect(request.head).toBe(headOf(login.port, "/oauth/token", form, body.length));
+  });
+
+  it("goes to no other host, tells the authorization server of no order, and the service of no secret", async () => {
+    const [service, login] = [await startService(), await startLogin()];
+    const authUrl = `${login.url}/tenant`;
+    const written = { baseUrl: `${service.url}/json-api`, authUrl, sites: one(post) };
+    const { url } = await startConfiguredProxy(written, { secret });
+    const headers = { Authorization: "Bearer callers-own", Cookie: "a=b", "X-Request-Id": "r-1" };
+    for (let n = 0; n < 5; n++) expect((await call(url, order, { headers })).status).toBe(200);
+    const lineOf = ({ head }: RawRequest) => head.split("\r\n")[0];
+    expect(service.requests.map(lineOf)).toEqual(Array(5).fill("POST /json-api/create_order HTTP/1.1"));
+    expect(login.requests.map(lineOf)).toEqual(["POST /tenant/oauth/token HTTP/1.1"]);
+    expect(login.requests[0]?.head).not.toMatch(/authorization|cookie|r-1/i);
+    for (const { head, body } of service.requests) {
+      expect(head).toContain("\r\nauthorization: Bearer abc.def\r\n");
+      expect(head + body).not.toMatch(/canary.client/);
+    }
   });
 
   it("has all settings as fields, and goes to the endpoint that is written down", async () => {

@@ -10,7 +10,7 @@ import type { RequestHandler } from "../../../src/proxy/handler.ts";
 import { call } from "../../../testkit/call.ts";
 import { authority, clientCertificate, clientKey, foreignCertificate } from "../../../testkit/certificates.ts";
 import { certificate } from "../../simulator/certificate.ts";
-import { callSecurely, keptConnection, known, listenerTls, openSecurely, troubleOf } from "./caller-over-tls.ts";
+import { callSecurely, keptConnection, known, listenerTls, openSecurely, troubleOf } from "./callers.ts";
 import { openListener, settings } from "./listener-alone.ts";
 
 const buffer = { reserve: () => {}, onEvicted: () => {} };

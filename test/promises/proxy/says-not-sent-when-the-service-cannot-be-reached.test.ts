@@ -1,58 +1,75 @@
-/** Row 42: refused, unknown name, a host that closes or says nothing during the TLS handshake: 502 not_sent. */
-import { expect, it } from "vitest";
+/**
+ * Row 42: refused, an unknown name, a host that closes or says nothing during the TLS handshake, a bad certificate or an old protocol is 502
+ * not_sent, and nothing turns verification off.
+ */
+
+import { once } from "node:events";
+import { connect, type TlsOptions } from "node:tls";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { Tls } from "../../../src/model/environment.ts";
+import { Secret } from "../../../src/model/secret.ts";
 import { type CallOptions, call, order } from "../../../testkit/call.ts";
+import {
+  authority,
+  clientCertificate,
+  clientKey,
+  expiredCertificate,
+  foreignCertificate,
+  noTls,
+  serverKey,
+  serverTls,
+  trusting,
+} from "../../../testkit/certificates.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
-import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { type RawBehaviour, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { certificate } from "../../simulator/certificate.ts";
 
 const signed: CallOptions = { headers: { "Countersign-Site": hmacSite, "Countersign-Reference": "A-1042" } };
 
-async function expectUnreachable({ url, recorder }: Stage, because: RegExp) {
-  const failure = { status: 502, code: "upstream_unreachable", detail: because, reference: "A-1042" } as const;
-  expectFailure(await call(url, order, signed), failure);
-  const end = await recorder.nth("request_finished", 1);
-  expect(end).toMatchObject({ code: "upstream_unreachable", outcome: "not_sent", stage: "send", attempts: 1 });
-}
+it.each<[string, RawBehaviour, RegExp, connectMs: number]>([
+  [
+    "closes during the TLS handshake",
+    { receive: (_bytes, socket) => socket.destroy() },
+    /closed the connection while it was being set up \(ECONNRESET\)/,
+    10_000,
+  ],
+  [
+    "speaks plain HTTP where TLS is due",
+    { receive: (_bytes, socket) => socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") },
+    /TLS certificate or protocol is not acceptable/,
+    10_000,
+  ],
+  ["never answers the TLS handshake within timeouts.connect", {}, /did not accept a connection in time/, 200],
+])("a host that %s, after one reconnect", async (_, service, because, connectMs) => {
+  const upstream = await startRawUpstream(service);
+  const stage = await stageProxy({
+    baseUrl: upstream.url.replace("http:", "https:"),
+    timeouts: { requestMs: 60_000, connectMs },
+  });
+  await expectUnreachable(stage, because);
+  expect(upstream).toMatchObject({ connections: 2, requests: [] });
+});
 
-it("a port on which nothing listens", async () => {
-  const stage = await stageProxy();
-  await stage.simulator.stopApi();
-  await expectUnreachable(stage, /refuses connections \(ECONNREFUSED\)/);
+it.each([
+  ["a port on which nothing listens", "http://127.0.0.1:1", /refuses connections \(ECONNREFUSED\)/],
+  [
+    "a name that does not exist",
+    "http://api.countersign.invalid/json-api",
+    /could not be resolved \((ENOTFOUND|EAI_AGAIN)\)|in time \(CONNECT_TIMEOUT\)/,
+  ],
+])("%s", async (_, baseUrl, because) => {
+  const stage = await stageProxy({ baseUrl });
+  await expectUnreachable(stage, because);
   expect(stage.simulator.counts()).toMatchObject({ apiRequests: 0, apiConnections: 0 });
 });
 
-it("a name that does not exist", async () => {
-  const stage = await stageProxy({ baseUrl: "http://api.countersign.invalid/json-api" });
-  await expectUnreachable(stage, /could not be resolved \((ENOTFOUND|EAI_AGAIN)\)|in time \(CONNECT_TIMEOUT\)/);
-  expect(stage.simulator.counts().apiRequests).toBe(0);
-});
-
-it("a host that closes during the TLS handshake, after one reconnect", async () => {
-  const upstream = await startRawUpstream({ receive: (_bytes, socket) => socket.destroy() });
-  const stage = await stageProxy({ baseUrl: upstream.url.replace("http:", "https:") });
-  await expectUnreachable(stage, /closed the connection while it was being set up \(ECONNRESET\)/);
-  expect(upstream.connections).toBe(2);
-});
-
-it("a host that speaks plain HTTP where TLS is due, after one reconnect", async () => {
-  const upstream = await startRawUpstream({
-    receive: (_bytes, socket) => socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"),
-  });
-  const stage = await stageProxy({ baseUrl: upstream.url.replace("http:", "https:") });
-  await expectUnreachable(stage, /TLS certificate or protocol is not acceptable/);
-  expect(upstream.connections).toBe(2);
-  expect(upstream.requests).toEqual([]);
-});
-
-it("a host that never answers the TLS handshake, after timeouts.connect and one reconnect", async () => {
-  const upstream = await startRawUpstream();
-  const stage = await stageProxy({
-    baseUrl: upstream.url.replace("http:", "https:"),
-    timeouts: { requestMs: 15_000, connectMs: 200 },
-  });
-  await expectUnreachable(stage, /did not accept a connection in time/);
-  expect(upstream.connections).toBe(2);
-});
+async function expectUnreachable({ url, finished }: Stage, because: RegExp) {
+  const failure = { status: 502, code: "upstream_unreachable", detail: because, reference: "A-1042" } as const;
+  expectFailure(await call(url, order, signed), failure);
+  const end = { code: "upstream_unreachable", outcome: "not_sent", stage: "send", attempts: 1 };
+  expect(await finished()).toMatchObject(end);
+}
 
 it("is back as soon as the service is", async () => {
   const { url, simulator } = await stageProxy();
@@ -62,4 +79,80 @@ it("is back as soon as the service is", async () => {
   statuses.push((await call(url)).status);
   expect(statuses).toEqual([502, 200]);
   expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1, tokensIssued: 1 });
+});
+
+const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
+
+const startTlsUpstream = (tls: TlsOptions) => startRawUpstream({ tls, answer: rawAnswer(200, "{}") });
+
+describe("a service is refused", () => {
+  it.each([
+    ["whose certificate has expired", { key: serverKey, cert: expiredCertificate }, trusting, "CERT_HAS_EXPIRED"],
+    [
+      "whose certificate names another host",
+      { key: serverKey, cert: foreignCertificate },
+      trusting,
+      "ERR_TLS_CERT_ALTNAME_INVALID",
+    ],
+    ["whose certificate is self-signed", certificate, noTls, "DEPTH_ZERO_SELF_SIGNED_CERT"],
+    ["whose certificate comes from an unknown authority", serverTls, noTls, "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+    ["whose private CA is not the configured one", certificate, trusting, "DEPTH_ZERO_SELF_SIGNED_CERT"],
+    ["that speaks TLS 1.1 at most", { ...serverTls, ...old }, trusting, "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"],
+  ])("%s", async (_name, options, tls, code) => {
+    const upstream = await startTlsUpstream(options);
+    const stage = await stageProxy({ baseUrl: upstream.url, environment: { tls } });
+    await expectUnreachable(stage, new RegExp(`not acceptable \\(${code}\\); see tls\\.caFile`));
+    expect(upstream).toMatchObject({ connections: 2, spoken: 0 });
+  });
+
+  it("also where the whole process was told to trust any certificate", async () => {
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const upstream = await startTlsUpstream(certificate);
+    await expectUnreachable(await stageProxy({ baseUrl: upstream.url }), /DEPTH_ZERO_SELF_SIGNED_CERT/);
+    expect(upstream.spoken).toBe(0);
+  });
+});
+
+/** The counter-proof: that server is there for whoever still speaks TLS 1.1. */
+it("the TLS 1.1 server of these tests does work", async () => {
+  const upstream = await startTlsUpstream({ ...serverTls, ...old });
+  const socket = connect({ ...old, host: "localhost", port: upstream.port, ca: authority });
+  await once(socket, "secureConnect");
+  expect(socket.getProtocol()).toBe("TLSv1.1");
+  socket.destroy();
+});
+
+describe("a service behind a private CA", () => {
+  it("is reached, and so is its authorization server", async () => {
+    const { url, simulator } = await stageProxy({ simulator: { tls: serverTls }, environment: { tls: trusting } });
+    expect((await call(url)).status).toBe(200);
+    expect(simulator.counts()).toMatchObject({ accepted: 1, tokensIssued: 1 });
+  });
+
+  it("that asks for client certificates is shown the configured one", async () => {
+    const tls: Tls = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };
+    const asking = { ...serverTls, ca: authority, requestCert: true };
+    const { url, simulator } = await stageProxy({ simulator: { tls: asking }, environment: { tls } });
+    expect((await call(url)).status).toBe(200);
+    expect(simulator.counts()).toMatchObject({ accepted: 1, tokensIssued: 1 });
+  });
+
+  it("that asks for client certificates is not reached without one", async () => {
+    const asking = { ...serverTls, ca: authority, requestCert: true };
+    const { url, simulator } = await stageProxy({ simulator: { tls: asking }, environment: { tls: trusting } });
+    expect((await call(url, order, signed)).status).toBe(502);
+    expect((await call(url)).json).toMatchObject({ code: "token_unavailable", outcome: "not_sent" });
+    expect(simulator.counts()).toMatchObject({ apiRequests: 0, tokenRequests: 0 });
+  });
+});
+
+it("an authorization server with a bad certificate is never told the credentials", async () => {
+  const login = await startTlsUpstream(certificate);
+  const { url, simulator } = await stageProxy({ authUrl: login.url });
+  const answer = await call(url);
+  expect(answer.status).toBe(503);
+  expect(answer.json).toMatchObject({ code: "token_unavailable", outcome: "not_sent" });
+  expect(login.spoken).toBe(0);
+  expect(simulator.counts().apiRequests).toBe(0);
 });

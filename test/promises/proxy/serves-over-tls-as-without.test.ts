@@ -4,10 +4,17 @@ import { expect, it } from "vitest";
 import { authority } from "../../../testkit/certificates.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import type { StageOptions } from "../../../testkit/stage.ts";
-import { callSecurely, keptConnection, known, openSecurely, readAll, troubleOf } from "./caller-over-tls.ts";
-import { payments, stageWithCallers } from "./stage-with-callers.ts";
+import {
+  callSecurely,
+  keptConnection,
+  known,
+  openSecurely,
+  payments,
+  readAll,
+  stageWithCallers,
+  troubleOf,
+} from "./callers.ts";
 
 const stage = (options: StageOptions = {}) => stageWithCallers(payments, options);
 
@@ -55,30 +62,6 @@ it("answers 503 to connections beyond the limit, and forgets those that are gone
     await once(socket, "close");
   }
   for (let round = 0; round < 5; round += 1) expect((await callSecurely(port)).status).toBe(200);
-});
-
-it("sends nothing for a caller who left while a token was awaited", async () => {
-  let issue = () => {};
-  const login = await startRawUpstream({
-    answer(_request, socket) {
-      issue = () => socket.write(rawAnswer(200, '{"access_token":"a","token_type":"Bearer","expires_in":3600}'));
-    },
-  });
-  const { port, adminUrl, recorder, simulator } = await stage({ authUrl: login.url });
-  const socket = await openSecurely(port);
-  socket.write(rawPost());
-  await whenInFlight({ adminUrl }, 1);
-  await login.whenRequests(1);
-  socket.destroy();
-  await once(socket, "close");
-  const other = await openSecurely(port);
-  other.write("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n");
-  await readAll(other);
-  issue();
-  const isOrder = ({ operation }: { operation: string | undefined }) => operation === "create_order";
-  const end = await recorder.nth("request_finished", 1, isOrder);
-  expect(end).toMatchObject({ status: 499, outcome: "not_sent", attempts: 0, callerLeft: true });
-  expect(simulator.counts().apiRequests).toBe(0);
 });
 
 it("drains: answers what is open, tells its callers to go, and closes idle connections", async () => {

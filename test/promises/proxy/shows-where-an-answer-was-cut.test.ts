@@ -9,8 +9,7 @@ import { orderToTheEnd } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, pickBy, seededRandom } from "../../../testkit/seeded-random.ts";
 import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
-import { known } from "./caller-over-tls.ts";
-import { payments, stageWithCallers } from "./stage-with-callers.ts";
+import { known, payments, stageWithCallers } from "./callers.ts";
 
 const body = '{"order_id":"order_1","status":"created"}';
 const framings = {
