@@ -57,6 +57,7 @@ it("answers in OpenMetrics where a scraper asks for it, and in the text format o
   const { get } = await stageServed(await stageProxy());
   const plain = await get();
   expect(plain.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+  expect(plain.headers["content-length"]).toBe(String(plain.body.length));
   const open = await get({ accept: prometheus3 });
   expect(open.headers["content-type"]).toBe("application/openmetrics-text; version=1.0.0; charset=utf-8");
   expect([plain.headers["vary"], open.headers["vary"]]).toEqual(Array(2).fill("Accept, Accept-Encoding"));

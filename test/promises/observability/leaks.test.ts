@@ -213,21 +213,6 @@ it.each([
   },
 );
 
-it.each([
-  ["client_secret", canaries.blue],
-  ["client_secret, cut off", canaries.blue.slice(0, 20)],
-  ["client_secret among words", `no client with ${canaries.blue}`],
-])("nothing comes out of an error code that repeats the %s", async (_, error) => {
-  const body = JSON.stringify({ error, error_description: `${canaries.blue} ${person}` });
-  const login = await startRawUpstream({ answer: rawAnswer(401, body) });
-  const { url, recorder } = await stage({ authUrl: login.url, oneSet: true });
-  expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toMatchObject({
-    code: "credentials_refused",
-  });
-  await recorder.nth("request_finished", 1);
-  expect(logOf(recorder.events, "trace").text).not.toContain(error);
-});
-
 const keyLine = clientKey.split("\n")[1] ?? "";
 const encoded = "canary+client-secret%26-basic";
 const platformAssertion = tokenFor(60);
@@ -291,14 +276,6 @@ it.each(proofs)(
     expect(everything).not.toContain(keyLine);
   },
 );
-
-it("nothing comes out when the connection to the authorization server breaks", async () => {
-  const login = await startRawUpstream({ answer: (_request, socket) => void socket.resetAndDestroy() });
-  const { url, recorder } = await stage({ authUrl: login.url });
-  expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toMatchObject({ code: "token_unavailable" });
-  await recorder.nth("request_finished", 1);
-  expect(await recorder.nth("token_requested", 1)).toMatchObject({ result: "failed", status: undefined });
-});
 
 it("nothing comes out of a defect's message, even where it looks like a stack", () => {
   const error = new TypeError(`cannot read ${person}\n    at ${amount}`);

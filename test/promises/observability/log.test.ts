@@ -1,9 +1,43 @@
-/** Product section 5: one JSON object a line, an access line per request, an event line per token event. */
-import { expect, it } from "vitest";
+/**
+ * Product section 5, row 70: one JSON object a line, an access line per request, an event line per token event. An access line says who called
+ * and where it came in, whatever the caller does to spoil it, and names the cause that the caller reads (leaks.test.ts has what is wrong
+ * with a request).
+ */
+
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import type { TlsOptions } from "node:tls";
+import { describe, expect, it } from "vitest";
 import type { Event } from "../../../src/model/events.ts";
+import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";
+import {
+  authority,
+  expiredCertificate,
+  foreignCertificate,
+  hostileCertificate,
+  hostileKey,
+  serverKey,
+  trusting,
+} from "../../../testkit/certificates.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
+import { freePort } from "../../../testkit/free-port.ts";
 import { accessLines, logOf } from "../../../testkit/log-lines.ts";
-import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { rawPost, sendRaw } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { bothSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { certificate } from "../../simulator/certificate.ts";
+import {
+  callSecurely,
+  known,
+  listenerTls,
+  older,
+  payments,
+  stageWithCaller,
+  stageWithCallers,
+  stageWithTokens,
+  token,
+} from "../proxy/callers.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const blue = `${oauthSite}/blue`;
@@ -249,4 +283,339 @@ it.each(["info", "warn", "error", "fatal"])("says where each listener leads at l
   const [line, ...more] = logOf(events, level).of();
   expect(line).toMatchObject({ level: "info", event: "started", message: "listening", routes });
   expect(more.map(({ event }) => event)).toEqual(level === "info" ? ["draining"] : []);
+});
+
+describe("who called", () => {
+  it("is the name of its token, never the token", async () => {
+    const stage = await stageWithTokens();
+    for (const given of [token, older, "canary-unknown"]) {
+      await call(stage.url, order, { headers: { "Proxy-Authorization": `Bearer ${given}` } });
+    }
+    await call(stage.url);
+    const lines = await accessLines(stage, 4);
+    expect(lines.map(({ status, caller, cause }) => [status, caller, cause])).toEqual([
+      [200, "orders", undefined],
+      [200, "orders-before", undefined],
+      [407, undefined, "unknown token"],
+      [407, undefined, "no Proxy-Authorization"],
+    ]);
+    expect(JSON.stringify(lines)).not.toContain("canary");
+  });
+
+  it("is the caller of its certificate", async () => {
+    const stage = await stageWithCallers(payments);
+    expect((await callSecurely(stage.port)).status).toBe(200);
+    const [line] = await accessLines(stage, 1);
+    expect(line).toMatchObject({ caller: "payments", callerAddress: "127.0.0.1", listener: "127.0.0.1:0" });
+  });
+
+  it("is one bounded, printable text, whatever the certificate of a stranger holds", async () => {
+    const stage = await stageWithCallers({ ...payments, tls: { ...listenerTls, ca: hostileCertificate } });
+    const given = { ...known, ca: authority, cert: hostileCertificate, key: hostileKey };
+    expect((await callSecurely(stage.port, given)).status).toBe(403);
+    const [{ caller, level }] = await accessLines(stage, 1);
+    expect(level).toBe("warn");
+    expect(caller).toMatch(/^CN=or\\0Aders\?\\1B\[31m, O=a.*fatal.*, OU=x+/);
+    expect(caller).toMatch(/^[\x20-\x7e]{256}…$/);
+  });
+
+  it("is found by its address: IPv4 as such where the listener takes IPv6 too", async () => {
+    const bind = { kind: "tcp", host: "", port: 0 } as const;
+    const listeners = [{ bind, environment: "sandbox", hosts: [], callers: { kind: "anyone" } as const }];
+    const stage = await stageProxy({ config: { listeners } });
+    expect((await call(stage.url)).status).toBe(200);
+    const [line] = await accessLines(stage, 1);
+    expect(line).toMatchObject({ callerAddress: "127.0.0.1", listener: ":0" });
+    expect(line).not.toHaveProperty("caller");
+  });
+
+  it("has no address on a Unix socket", async () => {
+    const socketPath = join(emptyFolder(), "app.sock");
+    const bind = { kind: "unix", path: socketPath } as const;
+    const stage = await stageProxy({ config: { listeners: [{ bind, environment: "sandbox", hosts: [] }] } });
+    expect((await call("http://localhost", order, { socketPath })).status).toBe(200);
+    const [line] = await accessLines(stage, 1);
+    expect(line).toMatchObject({ listener: `unix:${socketPath}`, status: 200 });
+    expect(line).not.toHaveProperty("callerAddress");
+  });
+
+  it("is said of requests that never became one, too", async () => {
+    const stage = await stageProxy();
+    await sendRaw(stage.port, "nonsense\r\n\r\n");
+    const [line] = await accessLines(stage, 1);
+    expect(line).toMatchObject({ callerAddress: "127.0.0.1", listener: "127.0.0.1:0", code: "malformed_request" });
+    expect(line.cause).toMatch(/^HPE_[A-Z_]+$/);
+    expect(line.message).toBe(`request without a head: 400 malformed_request (${line.cause}), not_sent`);
+    for (const name of ["method", "target"]) expect(line).not.toHaveProperty(name);
+  });
+});
+
+it("names the set or the key, and the bytes of both bodies", async () => {
+  const stage = await stageProxy({ withBoth: true });
+  const calls = [{}, { "Countersign-Site": hmacSite }, { "Countersign-Site": "K2000000002" }];
+  const toBoth = { "Countersign-Site": bothSite, "Countersign-Auth": "hmac" };
+  for (const headers of [...calls, toBoth]) expect((await call(stage.url, order, { headers })).status).toBe(200);
+  const lines = await accessLines(stage, 4);
+  expect(lines.map(({ credential, key }) => [credential, key])).toEqual([
+    ["S1000000001/blue", undefined],
+    [undefined, "K2000000001"],
+    [undefined, "K2000000002"],
+    [undefined, "K2000000005"],
+  ]);
+  expect(lines.map(({ tokenWaitMs }) => tokenWaitMs === undefined)).toEqual([false, true, true, true]);
+  for (const line of lines) expect(line.connectMs).toBeGreaterThan(0);
+});
+
+it("measures the wait for a connection apart from the service's time", async () => {
+  const stage = await stageProxy();
+  stage.simulator.faults.add({ host: "api", kind: "delay", delayMs: 300 });
+  await call(stage.url, order, { headers: { "Countersign-Site": hmacSite } });
+  const [line] = await accessLines(stage, 1);
+  expect(line.upstreamMs).toBeGreaterThan(290);
+  expect(line.connectMs).toBeLessThan(line.upstreamMs - 250);
+});
+
+describe("the target", () => {
+  it.each<[string, string]>([
+    ["/create_order?email=hidden@example.com&amount=73514273", "/create_order…"],
+    ["/create_order#hidden", "/create_order…"],
+    ["/create_order%3Femail=hidden", "/create_order…"],
+    ["/create_order;amount=73514273", "/create_order…"],
+    ['/x"},{"level":"fatal"', "/x…"],
+    ["/\u001b[31mhidden", "/…"],
+    ["/ünïcode-hidden", "/…"],
+    ["//user:hidden@evil.example/x", "…"],
+    [`/${"a".repeat(10_000)}hidden`, `/${"a".repeat(127)}…`],
+    ["http://evil.example/services/hidden-secret?x=hidden", "http://evil.example/…"],
+    ["http://user:hidden@evil.example/x", "…"],
+    [`http://${"hidden".repeat(1_700)}/x`, "…"],
+    ["create_order", "…"],
+    ["*", "…"],
+  ])("is shown without query, user information or a foreign path: %#", async (target, shown) => {
+    const stage = await stageProxy();
+    const text = await sendRaw(stage.port, rawPost({ target, host: ["Host: localhost"] }));
+    expect(text).toMatch(/^HTTP\/1\.1 4\d\d /);
+    const [line] = await accessLines(stage, 1);
+    // What the parser itself will not have comes without a target.
+    if (line.target === undefined) expect(line.cause).toMatch(/^HPE_/);
+    else expect(line.target).toBe(shown);
+    expect(JSON.stringify(line)).not.toMatch(/hidden|73514273/);
+    expect(line.message.length).toBeLessThan(600);
+  });
+
+  it("of a tunnel is not shown: it is a foreign host", async () => {
+    const stage = await stageProxy();
+    await sendRaw(stage.port, "CONNECT hidden.example:443 HTTP/1.1\r\nHost: hidden.example\r\n\r\n");
+    const [line] = await accessLines(stage, 1);
+    expect(line).toMatchObject({ method: "CONNECT", message: "CONNECT: 405 method_not_allowed, not_sent" });
+    expect(line).not.toHaveProperty("target");
+  });
+
+  it("may be long where any operation may be called, the line not", async () => {
+    const stage = await stageProxy({ environment: { operations: "any" } });
+    const operation = "a".repeat(10_000);
+    await call(stage.url, order, { path: `/${operation}`, headers: { "Countersign-Site": hmacSite } });
+    const [line] = await accessLines(stage, 1);
+    expect(line.operation).toBe(operation.slice(0, 128));
+    expect(JSON.stringify(line).length).toBeLessThan(2_000);
+  });
+});
+
+describe("the caller's own request id", () => {
+  it.each([
+    ["a UUID", "6f1c3f5e-1d2c-4e8f-9d0a-0b1c2d3e4f50"],
+    ["a load balancer's", "Root=1-67891233-abcdef012345678912345678;Self=1-67"],
+    ["128 characters", "a".repeat(128)],
+  ])("is logged: %s", async (_, id) => {
+    const stage = await stageProxy();
+    await call(stage.url, order, { headers: { "X-Request-Id": id } });
+    expect((await accessLines(stage, 1))[0].callerRequestId).toBe(id);
+  });
+
+  it.each<[string, string | string[]]>([
+    ["with quotes and braces", 'hidden"},{"level":"fatal"'],
+    ["with spaces", "hidden hidden"],
+    ["with a tabulator", "hidden\thidden"],
+    ["beyond ASCII", "hidden\u00e9"],
+    ["an e-mail address", "hidden@example.com"],
+    ["of 10 kB", "hidden".repeat(1_700)],
+    ["empty", ""],
+    ["given twice", ["hidden-1", "hidden-2"]],
+  ])("is left out where it is no plain id: %s", async (_, id) => {
+    const stage = await stageProxy();
+    await call(stage.url, order, { headers: { "X-Request-Id": id, "Countersign-Site": hmacSite } });
+    const [line] = await accessLines(stage, 1);
+    expect(line).not.toHaveProperty("callerRequestId");
+    // The simulator's answer repeats none of it.
+    expect(JSON.stringify(line)).not.toContain("hidden");
+  });
+});
+
+it.each([
+  ["with a quote and a brace", 'hidden"},{"level":"fatal"'],
+  ["with control characters' looks", "hidden%0a%1b"],
+  ["with user information", "user:hidden@evil.example"],
+  ["with a path", "evil.example/hidden"],
+  ["of 10 kB", "hidden".repeat(1_700)],
+])("repeats no foreign Host that is none: %s", async (_, host) => {
+  const stage = await stageProxy();
+  await sendRaw(stage.port, rawPost({ host: [`Host: ${host}`] }));
+  const [line] = await accessLines(stage, 1);
+  expect(line).toMatchObject({ code: "target_not_allowed", status: 403 });
+  expect(line).not.toHaveProperty("cause");
+  expect(JSON.stringify(line)).not.toContain("hidden");
+});
+
+it("shows no token of a caller in Basic either, nor a user that it names", async () => {
+  const stage = await stageWithCaller({ name: "billing", tokens: [new Secret("canary-billing-token")] });
+  const basic = Buffer.from('canary-user"}:canary-billing-token').toString("base64");
+  const answer = await call(stage.url, order, { headers: { "Proxy-Authorization": `Basic ${basic}` } });
+  expect(answer.status).toBe(200);
+  const [line] = await accessLines(stage, 1);
+  expect(line.caller).toBe("billing");
+  expect(JSON.stringify(line)).not.toMatch(/canary/);
+});
+
+const signed = { "Countersign-Site": hmacSite };
+
+/** A host that never gets as far as a request. */
+const startTls = async (tls: TlsOptions) => (await startRawUpstream({ tls })).url;
+
+/** Hosts that cannot be spoken with, and what the log says of each. */
+const hosts: readonly (readonly [string, () => Promise<string>, RegExp])[] = [
+  ["refuses connections", async () => `http://127.0.0.1:${await freePort()}`, /^ECONNREFUSED$/],
+  [
+    "has a name that does not exist",
+    async () => "http://host.countersign.invalid",
+    /^(ENOTFOUND|EAI_AGAIN|CONNECT_TIMEOUT)$/,
+  ],
+  [
+    "has a certificate that has expired",
+    () => startTls({ key: serverKey, cert: expiredCertificate }),
+    /^CERT_HAS_EXPIRED$/,
+  ],
+  ["signed its certificate itself", () => startTls(certificate), /^DEPTH_ZERO_SELF_SIGNED_CERT$/],
+  [
+    "has another host's certificate",
+    () => startTls({ key: serverKey, cert: foreignCertificate }),
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+  ],
+];
+
+describe.each(hosts)("where a host %s", (_, start, cause) => {
+  it("the access line says so of the service, as the caller reads it", async () => {
+    const stage = await stageProxy({ baseUrl: await start(), environment: { tls: trusting } });
+    const answer = await call(stage.url, order, { headers: signed });
+    expect(answer.status).toBe(502);
+    const [line] = await accessLines(stage, 1);
+    expect(line).toMatchObject({ level: "warn", code: "upstream_unreachable", outcome: "not_sent" });
+    expect(line.cause).toMatch(cause);
+    expect(answer.json.detail).toContain(`(${line.cause})`);
+    expect(line.message).toBe(`create_order for ${hmacSite}: 502 upstream_unreachable (${line.cause}), not_sent`);
+  });
+
+  it("the token request's line says so of the authorization server, and so do the access lines of requests that need the token", async () => {
+    const stage = await stageProxy({ authUrl: await start(), environment: { tls: trusting }, oneSet: true });
+    const answer = await call(stage.url, order, { headers: { "Countersign-Timeout-Ms": "3000" } });
+    expect(answer.json).toMatchObject({ code: "token_unavailable", outcome: "not_sent" });
+    const [access] = await accessLines(stage, 1);
+    const [request] = logOf(stage.recorder.events, "info").of("token_requested");
+    expect(request).toMatchObject({ level: "warn", result: "failed", credential: blue });
+    expect(request).not.toHaveProperty("status");
+    expect(request.cause).toMatch(cause);
+    expect(request.message).toMatch(
+      new RegExp(`^token for ${blue}: failed \\(${request.cause}\\), next try in ${Math.round(request.pauseMs)} ms$`),
+    );
+    expect(access).toMatchObject({ code: "token_unavailable", cause: request.cause });
+    expect(access.message).toBe(`create_order for ${oauthSite}: 503 token_unavailable (${request.cause}), not_sent`);
+    expect(access.tokenWaitMs).toBeGreaterThan(0);
+    expect(access).not.toHaveProperty("credential");
+  });
+});
+
+it("says that the authorization server reset the connection", async () => {
+  const login = await startRawUpstream({ answer: (_request, socket) => void socket.resetAndDestroy() });
+  const { recorder } = await stageProxy({ authUrl: login.url });
+  const { cause } = await recorder.nth("token_requested", 1, ({ result }) => result === "failed");
+  expect(cause).toMatch(/^(ECONNRESET|CONNECTION_CLOSED)$/);
+});
+
+/** What the log says where the authorization server answers so. */
+async function tokenLine(status: number, body: unknown) {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const login = await startRawUpstream({ answer: rawAnswer(status, Buffer.from(text).toString("latin1")) });
+  const { url, recorder } = await stageProxy({ authUrl: login.url, oneSet: true });
+  await call(url, order, { headers: { "Countersign-Timeout-Ms": "1000" } });
+  await recorder.nth("request_finished", 1);
+  const log = logOf(recorder.events, "trace");
+  return { line: log.of("token_requested")[0], access: log.of("request_finished")[0], text: log.text };
+}
+
+describe("the authorization server's own error code", () => {
+  it.each([
+    [401, "invalid_client", "refused", "credentials_refused"],
+    [400, "unauthorized_client", "refused", "credentials_refused"],
+    [403, "access_denied", "refused", "credentials_refused"],
+    [429, "too_many_requests", "throttled", "token_unavailable"],
+    [503, "temporarily_unavailable", "failed", "token_unavailable"],
+  ])("of a %i is the cause: %s", async (status, error, result, code) => {
+    const body = { error, error_description: "canary-description", error_uri: "https://canary.example" };
+    const { line, access, text } = await tokenLine(status, body);
+    expect(line).toMatchObject({ result, status, cause: error });
+    expect(line.message).toContain(`(HTTP ${status}, ${error})`);
+    expect(access).toMatchObject({ code, cause: error });
+    expect(text).not.toContain("canary");
+  });
+
+  it.each([
+    ["in no JSON", "<html>canary</html>"],
+    ["that is no text", { error: { canary: 1 } }],
+    ["that is empty", { error: "" }],
+    ["with a character that the RFC does not allow", { error: 'canary"}' }],
+    ["with a backslash", { error: "canary\\" }],
+    ["with a line's end", { error: 'canary\n{"level":"fatal"}' }],
+    ["with characters of another script", { error: "canary\u202e" }],
+    ["of 10 kB", { error: "canary".repeat(1_700) }],
+    ["that is the secret", { error: "canary-client-secret-blue" }],
+    ["that has the secret within", { error: "bad canary-client-secret-blue" }],
+    ["that has most of the secret", { error: "bad canary-client-sec" }],
+    ["that has the end of the secret", { error: "client-secret-blue" }],
+    ["in a list", [{ error: "canary" }]],
+  ])("is left out %s", async (_, body) => {
+    const { line, access, text } = await tokenLine(401, body);
+    expect(line).toMatchObject({ result: "refused", status: 401 });
+    expect(line).not.toHaveProperty("cause");
+    expect(line.message).toContain("refused (HTTP 401), next try");
+    expect(access).toMatchObject({ code: "credentials_refused", cause: "HTTP 401" });
+    expect(text).not.toMatch(/canary|secret/);
+  });
+});
+
+it.each([
+  ["no JSON", "<html>", "not a JSON object"],
+  ["no token", { token_type: "Bearer" }, "access_token"],
+  ["another type", { access_token: "token_0", token_type: "mac" }, "token_type"],
+  ["no life", { access_token: "token_0", token_type: "Bearer", expires_in: 0 }, "expires_in"],
+])("says what is wrong with a token answer that has %s", async (_, body, cause) => {
+  const { line, access } = await tokenLine(200, body);
+  expect(line).toMatchObject({ level: "warn", result: "malformed", status: 200, cause });
+  expect(access).toMatchObject({ code: "token_unavailable", cause });
+});
+
+describe("where time ran out, the access line says what had not come", () => {
+  const partial = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{";
+  it.each([
+    ["no connection", "https:", {}, "not_sent"],
+    ["no answer", "http:", {}, "unknown"],
+    ["incomplete answer", "http:", { answer: (_: unknown, socket: Socket) => void socket.write(partial) }, "unknown"],
+  ])("%s", async (cause, scheme, behaviour, outcome) => {
+    const upstream = await startRawUpstream(behaviour);
+    const stage = await stageProxy({ baseUrl: upstream.url.replace("http:", scheme) });
+    // In the middle of the second try to connect: each may take a second.
+    const headers = { ...signed, "Countersign-Timeout-Ms": "1500" };
+    await call(stage.url, order, { headers }).catch(() => undefined);
+    const [line] = await accessLines(stage, 1);
+    expect(line).toMatchObject({ code: "upstream_timeout", outcome, cause });
+    expect(line.message).toContain(`upstream_timeout (${cause}), ${outcome}`);
+  });
 });

@@ -8,14 +8,6 @@ import { hmacSite, startPod } from "../reload/pod.ts";
 
 const signed = { headers: { "Countersign-Site": hmacSite } };
 
-it("goes on taking new connections for drain.min, for applications that end later", async () => {
-  const pod = await startPod({ settings: { more: "drain: { min: 1s }" } });
-  pod.program.child.kill("SIGTERM");
-  await pod.nth("draining", 1);
-  expect((await call(pod.url, order, signed)).status).toBe(200);
-  expect(await pod.program.ended).toBe(0);
-});
-
 it("ends at once where nothing is under way, as a sidecar that is stopped after its application", async () => {
   const pod = await startPod();
   expect((await call(pod.url, order, signed)).status).toBe(200);

@@ -1,19 +1,23 @@
-/** Product section 5 and rows 60, 69: the admin and status ports only show, and show what they should. */
+/**
+ * Product section 5 and rows 60, 69: the admin and status ports only show, and show what they should. The status port answers to this
+ * machine's own names: without that, a web site that somebody visits could point its own name at 127.0.0.1 and read what is shown here
+ * (DNS rebinding).
+ */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { listen } from "../../../src/adapters/http-server/listen.ts";
-import { createAdmin } from "../../../src/adapters/http-server/read-only-server.ts";
+import { createAdmin, isOwnHost } from "../../../src/adapters/http-server/read-only-server.ts";
 import { Readiness } from "../../../src/adapters/stats/readiness.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { Bind } from "../../../src/model/listener.ts";
 import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
 import { call, get, order } from "../../../testkit/call.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { RawConnection } from "../../../testkit/raw-caller.ts";
+import { RawConnection, readAnswer, sendRaw } from "../../../testkit/raw-caller.ts";
 import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { childSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
@@ -100,31 +104,6 @@ it("waits for the default site of every environment, and never uses one environm
   expect(adopt("sandbox", `${oauthSite}/blue`)).toBe(`no token yet for production: ${oauthSite}`);
   expect(adopt("sandbox", `${oauthSite}/green`)).toBe(`no token yet for production: ${oauthSite}`);
   expect(adopt("production", `${oauthSite}/green`)).toBe("ok");
-});
-
-it("is not ready while it drains, but lives and is still measured", async () => {
-  const { url, adminUrl, simulator, proxy } = await stageProxy();
-  const hang = simulator.faults.add({ host: "api", kind: "hang" });
-  const open = call(url);
-  await hang.whenPlayed(1);
-  const stopped = proxy.stop("SIGTERM");
-  expect(await get(adminUrl, "/readyz")).toMatchObject({ status: 503, text: "draining\n" });
-  expect((await get(adminUrl, "/livez")).status).toBe(200);
-  expect((await get(adminUrl, "/metrics")).status).toBe(200);
-  hang.release();
-  expect((await open).status).toBe(200);
-  expect(await stopped).toBe(true);
-});
-
-it("shows metrics in the Prometheus text format", async () => {
-  const { adminUrl } = await stageProxy();
-  const { status, headers, text } = await get(adminUrl, "/metrics");
-  expect(status).toBe(200);
-  const length = String(Buffer.byteLength(text));
-  expect(headers).toMatchObject({
-    "content-type": "text/plain; version=0.0.4; charset=utf-8",
-    "content-length": length,
-  });
 });
 
 it("has nothing else on either port", async () => {
@@ -267,4 +246,67 @@ it("answers HEAD as GET, without the body", async () => {
     expect(headers["content-type"]).toBe((await get(url, path)).headers["content-type"]);
     expect(Number(headers["content-length"])).toBeGreaterThan(0);
   }
+});
+
+const advice = "Use localhost or an IP address";
+const from = (host: string) => ({ headers: { host } });
+
+describe("the status port", () => {
+  it.each(["localhost", "LOCALHOST:9000", "127.0.0.1", "127.8.8.8:1", "10.0.0.5:7413", "[::1]", "[fd00::7]:80"])(
+    "knows %s as its own: no name server can point it elsewhere",
+    (host) => expect(isOwnHost(host)).toBe(true),
+  );
+
+  it.each([
+    ...["evil.example", "evil.example:7413", "localhost.evil.example", "127.0.0.1.evil.example", "localhost.", ""],
+    ...["2130706433", "0x7f.1", "127.1", "[evil]", "::1", "localhost:", "localhost:x", "a@localhost", "localhost, a"],
+  ])("does not know %j as its own", (host) => expect(isOwnHost(host)).toBe(false));
+
+  it("shows itself to its own names, and nothing to others, whatever they ask for", async () => {
+    const { statusUrl } = await stageProxy();
+    expect((await get(statusUrl, "/", from("localhost:9000"))).status).toBe(200);
+    expect((await get(statusUrl, "/status", from("10.0.0.5:7413"))).status).toBe(200);
+    for (const path of ["/", "/live", "/status", "/nothing"]) {
+      const { status, text } = await get(statusUrl, path, from("evil.example:7413"));
+      expect([path, status]).toEqual([path, 403]);
+      expect(text).toContain(advice);
+    }
+    expect((await get(statusUrl, "/status", { ...from("evil.example"), method: "POST" })).status).toBe(403);
+  });
+
+  it("shows nothing to who names no host at all", async () => {
+    const { statusUrl } = await stageProxy();
+    const answer = await sendRaw(Number(new URL(statusUrl).port), "GET /status HTTP/1.0\r\n\r\n");
+    expect(readAnswer(answer)).toMatchObject({ status: 403, body: expect.stringContaining(advice) });
+  });
+
+  it("tells browsers to run, frame, keep and pass on nothing", async () => {
+    const { statusUrl } = await stageProxy();
+    for (const path of ["/", "/live", "/status", "/nothing"]) {
+      const { headers } = await get(statusUrl, path);
+      expect(headers).toMatchObject({
+        "cache-control": "no-store",
+        "x-frame-options": "DENY",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cross-origin-resource-policy": "same-origin",
+      });
+      const policy = String(headers["content-security-policy"]).split("; ");
+      const none = ["default-src", "base-uri", "form-action", "frame-ancestors"].map((what) => `${what} 'none'`);
+      expect(policy).toEqual(expect.arrayContaining(none));
+      expect(policy.join()).not.toMatch(/unsafe|script-src|\*/);
+      expect(headers).not.toHaveProperty("access-control-allow-origin");
+    }
+  });
+
+  it("does not reload itself at /, and does at /live", async () => {
+    const { statusUrl } = await stageProxy();
+    const refresh = '<meta http-equiv="refresh" content="5">';
+    const [still, live] = await Promise.all([get(statusUrl, "/?refresh=5"), get(statusUrl, "/live")]);
+    expect(still.headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(still.text).not.toContain("http-equiv");
+    expect(still.text).toContain('<a href="/live">');
+    expect(live.text).toContain(refresh);
+    expect(live.text).toContain('<a href="/">stop</a>');
+  });
 });
