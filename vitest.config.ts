@@ -6,7 +6,7 @@ import { LongestFirst } from "./testkit/longest-first.ts";
 const beside = [
   "test/docs/practise.test.ts",
   "test/promises/cli/{builds,demo}*.test.ts",
-  "test/promises/{cli/doctor*,reload/reports-the-active}.redis.test.ts",
+  "test/promises/{cli/doctor*,reload/follows-redis}.redis.test.ts",
   "test/promises/observability/{grows-no-series-by-what-callers-send,status-page}.test.ts",
   "test/promises/process/outlives-the-reader-of-its-log.test.ts",
 ];

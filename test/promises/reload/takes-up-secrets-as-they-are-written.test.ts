@@ -1,17 +1,20 @@
 /**
  * Secrets and certificates are taken up however they are written: by one swap of a folder's `..data` link, as the kubelet and the Secrets
- * Store CSI driver do, or file by file, each renamed into its place, as Vault's agent does.
+ * Store CSI driver do, or file by file, each renamed into its place, as Vault's agent does. Rows 80 and 81: a caller's new token and changed
+ * rights hold within 10 s, on open connections too, and no token comes out.
  */
 import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { renameSync } from "node:fs";
 import { connect } from "node:tls";
 import { expect, it } from "vitest";
+import { call, get, order } from "../../../testkit/call.ts";
 import { authority, rsaCertificate, rsaKey, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { Mount } from "./mount.ts";
-import { audience, ownListener, type Pod, startPod } from "./pod.ts";
+import { audience, hmacSite, ownListener, type Pod, startPod } from "./pod.ts";
 
 const rotated = "canary-client-secret-rotated";
 const first = { "tls.crt": serverCertificate, "tls.key": serverKey, "ca.crt": authority };
@@ -97,4 +100,51 @@ it("behind a pipe in its place, which is refused and not waited for", async () =
   await pod.told("config_applied", 1, () =>
     renameSync(pod.folder.write("k1.tmp", "canary-api-secret-key-rotated"), key),
   );
+});
+
+const [shop, shopNext, shopLast] = [1, 2, 3].map((n) => `canary-token-of-the-shop-${n}`);
+const shopListener = (rights = "", tokens = "[{ file: DIR/shop }, { file: DIR/shop-next }]") =>
+  `{ bind: "127.0.0.1:PORT", environment: sandbox, callers: { shop: { token: ${tokens}${rights} } } }`;
+
+it("the tokens and rights of a caller, while it serves", async () => {
+  const files = { shop: `${shop}\n`, "shop-next": `${shopNext}\n` };
+  const pod = await startPod({ settings: { listeners: [shopListener()] }, files });
+  const agent = keepAlive(1);
+  const send = async (token = "", site = hmacSite) => {
+    const headers = { "Proxy-Authorization": `Bearer ${token}`, "Countersign-Site": site };
+    const { status, headers: answered } = await call(pod.url, order, { agent, headers });
+    return answered["countersign-error"] ?? status;
+  };
+  expect([await send(shop), await send(shopNext), await send(shopLast)]).toEqual([
+    200,
+    200,
+    "caller_not_authenticated",
+  ]);
+  expect(await send(shop)).toBe(200);
+  const [socket] = Object.values(agent.freeSockets).flat();
+
+  await pod.told("config_applied", 1, () => pod.folder.write("shop", `${shopLast}\n`));
+  expect(await send(shopLast)).toBe(200);
+  expect(Object.values(agent.freeSockets).flat()).toEqual([socket]);
+  expect(await send(shop)).toBe("caller_not_authenticated");
+
+  const narrow = [shopListener(`, sites: [S1000000001]`)];
+  const write = (listeners: readonly string[]) => pod.config.update({ "countersign.yaml": pod.yaml({ listeners }) });
+  expect(await send(shopNext)).toBe(200);
+  await pod.told("config_applied", 2, () => write(narrow));
+  expect([await send(shopNext), await send(shopNext, "S1000000001")]).toEqual(["caller_not_allowed", 200]);
+
+  await pod.told("config_applied", 3, () => write([shopListener("", "{ file: DIR/shop }")]));
+  expect([await send(shopNext), await send(shopLast)]).toEqual(["caller_not_authenticated", 200]);
+
+  const seen = [
+    pod.program.stdout(),
+    pod.program.stderr(),
+    (await pod.metrics()).text,
+    (await get(pod.statusUrl, "/status")).text,
+    (await get(pod.statusUrl, "/")).text,
+  ].join("\n");
+  expect(seen).toContain('"caller":"shop"');
+  expect(seen).toContain('countersign_caller_requests_total{listener="');
+  expect(seen).not.toContain("canary");
 });
