@@ -1,13 +1,11 @@
 /** Row 88: a stream that ends early is no order of unknown outcome: a safe method changes nothing (RFC 9110 9.2.1). */
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
-import { call } from "../../../testkit/call.ts";
-import { scrape } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { rawAnswer } from "../../../testkit/raw-upstream.ts";
 import type { Stage } from "../../../testkit/stage.ts";
-import { connectRoute, type RouteOptions, rawRequest, stageRoute, stageSwitch, startService } from "./stage.ts";
+import { type RouteOptions, rawRequest, stageService, stageSwitch, stageUpstream } from "./stage.ts";
 
 const soon = { timeouts: { requestMs: 300, connectMs: 300, tokenMs: 300 }, route: { idleMs: 300 } };
 /** However long the head of the answer takes. */
@@ -16,22 +14,17 @@ const eventStream =
   "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\n";
 
 /** What is left of the one request that was sent, wherever outcomes are counted. */
-async function countsOf({ recorder, adminUrl, statusUrl }: Stage) {
-  const finished = await recorder.nth("request_finished", 1);
-  const { sum } = await scrape(adminUrl);
-  const { json } = await call(statusUrl, "", { method: "GET", path: "/status" });
+async function countsOf({ recorder, metrics, status, finished: ended }: Stage) {
+  const finished = await ended();
+  const { sum } = await metrics();
+  const { requests, unknownOutcomes: listed } = await status();
   const [line] = logOf(recorder.events, "info").of("request_finished");
-  expect(json.requests.unknownOutcomes).toBe(json.unknownOutcomes.length);
+  expect(requests.unknownOutcomes).toBe(listed.length);
   expect(sum("countersign_failures_total", { code: finished.code ?? "", outcome: finished.outcome })).toBe(
     finished.code === undefined ? 0 : 1,
   );
   expect(sum("countersign_requests_total", { status: String(finished.status), outcome: finished.outcome })).toBe(1);
-  return {
-    finished,
-    level: line?.level,
-    counted: sum("countersign_unknown_outcomes_total"),
-    listed: json.unknownOutcomes,
-  };
+  return { finished, level: line?.level, counted: sum("countersign_unknown_outcomes_total"), listed };
 }
 
 async function expectUncounted(stage: Stage, expected: object): Promise<void> {
@@ -43,8 +36,7 @@ async function expectUncounted(stage: Stage, expected: object): Promise<void> {
 
 /** A caller, and a service that writes these bytes to whatever it is asked. */
 async function stageBytes(bytes: string, after: (socket: Socket) => void = () => {}, options: RouteOptions = {}) {
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(bytes, () => after(socket)) });
-  return connectRoute(upstream.url, options);
+  return stageUpstream({ answer: (_, socket) => void socket.write(bytes, () => after(socket)) }, options);
 }
 
 it.each([
@@ -57,8 +49,10 @@ it.each([
 });
 
 it("a download whose reader is too slow", async () => {
-  const service = await startService((_, response) => void response.end(Buffer.alloc(64 * 1_048_576)));
-  const { caller, ...stage } = await connectRoute(service.url, soonIdle);
+  const { caller, ...stage } = await stageService(
+    (_, response) => void response.end(Buffer.alloc(64 * 1_048_576)),
+    soonIdle,
+  );
   caller.socket.pause();
   caller.write(rawRequest("GET /files/large"));
   await expectUncounted(stage, { status: 200, by: "service", code: "upstream_timeout", outcome: "unknown" });
@@ -67,8 +61,7 @@ it("a download whose reader is too slow", async () => {
 it.each(["GET", "HEAD", "OPTIONS"])(
   "a %s without an answer, whose caller is told that it may be sent again",
   async (method) => {
-    const service = await startService(() => {});
-    const { caller, ...stage } = await connectRoute(service.url, soon);
+    const { caller, ...stage } = await stageService(() => {}, soon);
     const answer = await caller.write(rawRequest(`${method} /files/a`)).ended();
     expect(answer).toMatch(/^HTTP\/1\.1 504 [\s\S]*countersign-outcome: unknown/i);
     if (method !== "HEAD")
@@ -78,10 +71,9 @@ it.each(["GET", "HEAD", "OPTIONS"])(
 );
 
 it("a GET whose caller leaves, which ends it at the service too", async () => {
-  const service = await startService(() => {});
-  const { caller, ...stage } = await connectRoute(service.url);
+  const { caller, service, ...stage } = await stageService(() => {});
   caller.write(rawRequest("GET /files/a"));
-  while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await service.whenAsked();
   await caller.leave();
   await service.allClosed();
   await expectUncounted(stage, { status: 499, callerLeft: true, outcome: "unknown" });
@@ -89,7 +81,7 @@ it("a GET whose caller leaves, which ends it at the service too", async () => {
 
 it("a GET that is answered 503: the answer is whole", async () => {
   const stage = await stageBytes(rawAnswer(503, "busy"));
-  const answer = await ask(stage.port, rawRequest("GET /files/a"));
+  const answer = await stage.send("GET /files/a");
   expect(answer).toMatchObject({ status: 503, text: "busy", headers: { "countersign-outcome": "answered" } });
   await expectUncounted(stage, { status: 503, by: "service", outcome: "answered" });
 });
@@ -113,8 +105,7 @@ it.each([
 });
 
 it.each(["POST", "PUT", "PATCH", "DELETE"])("but a %s without an answer counts, and is listed", async (method) => {
-  const service = await startService((incoming) => void incoming.resume());
-  const stage = await stageRoute(service.url, soon);
+  const stage = await stageService((incoming) => void incoming.resume(), soon);
   const answer = await ask(stage.port, rawRequest(`${method} /files/a`));
   expect(answer).toMatchObject({ status: 504, headers: { "countersign-outcome": "unknown" } });
   expect(answer.text).toContain("The call may have taken effect");
@@ -125,7 +116,7 @@ it.each(["POST", "PUT", "PATCH", "DELETE"])("but a %s without an answer counts, 
 
 it("and so does a POST that is answered 503", async () => {
   const stage = await stageBytes(rawAnswer(503, "busy"));
-  const answer = await ask(stage.port, rawRequest("POST /files/a"));
+  const answer = await stage.send("POST /files/a");
   expect(answer).toMatchObject({ status: 503, text: "busy", headers: { "countersign-outcome": "unknown" } });
   expect(await countsOf(stage)).toMatchObject({ counted: 1, level: "error", listed: [{ status: 503 }] });
 });

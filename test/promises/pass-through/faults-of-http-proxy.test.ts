@@ -58,7 +58,7 @@ describe.each(places)("%s", (place, start) => {
       const { port } = await start(service.url);
       const caller = await RawConnection.open(port);
       caller.write(rawRequest("GET /files/a"));
-      while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      await service.whenAsked();
       await caller.leave();
       const isEnded = await Promise.race([service.allClosed().then(() => true), delay(300).then(() => false)]);
       expect(isEnded).toBe(!isAlone);
@@ -165,11 +165,11 @@ it("http-proxy alone ends its process at an error behind the head of an answer, 
 
 it("a pass-through route survives an error behind the head of an answer, and tells its caller", async () => {
   const upstream = await breaksLate();
-  const { caller, recorder } = await connectRoute(upstream.url);
+  const { caller, recorder, finished } = await connectRoute(upstream.url);
   await caller.write(upload).until(/some$/);
   upstream.reset();
   await caller.closed;
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 200, outcome: "unknown" });
+  expect(await finished()).toMatchObject({ status: 200, outcome: "unknown" });
   expect(recorder.of("defect")).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import { hmacSite, oauthSite } from "../../../testkit/stage.ts";
 import { stageTracing } from "../../../testkit/tracing-stage.ts";
 import { places, stageEgress } from "../egress/stage.ts";
 import { stageWithCaller, token } from "../proxy/callers.ts";
-import { files, rawRequest, stageRoute } from "./stage.ts";
+import { files, rawRequest, stageUpstream } from "./stage.ts";
 
 const right = `Proxy-Authorization: Bearer ${token}`;
 
@@ -71,9 +71,8 @@ describe("a caller that may use a route, and not the longer one below it", () =>
 });
 
 it("a key of Countersign-Once is refused, since it would not be kept", async () => {
-  const upstream = await startRawUpstream({ answer: rawAnswer(200) });
-  const { port } = await stageRoute(upstream.url);
-  const answer = await ask(port, rawRequest("GET /files/a", ["Countersign-Once: order-1"]));
+  const { upstream, send } = await stageUpstream(rawAnswer(200));
+  const answer = await send("GET /files/a", ["Countersign-Once: order-1"]);
   expect(answer).toMatchObject({ status: 400, headers: { "countersign-outcome": "not_sent" } });
   expect(upstream.spoken).toBe(0);
 });

@@ -3,13 +3,12 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
 import { expect, it } from "vitest";
-import { ask, chunked } from "../../../testkit/raw-caller.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { connectRoute, rawRequest, stageRoute, startService } from "./stage.ts";
+import { chunked } from "../../../testkit/raw-caller.ts";
+import { rawAnswer } from "../../../testkit/raw-upstream.ts";
+import { rawRequest, stageService, stageUpstream } from "./stage.ts";
 
 it("sends method, path, query, headers and body as they came, with the token in place of the caller's", async () => {
-  const upstream = await startRawUpstream({ answer: rawAnswer(201, "made") });
-  const { port, recorder } = await stageRoute(upstream.url);
+  const { recorder, upstream, send, finished } = await stageUpstream(rawAnswer(201, "made"));
   const headers = [
     "Content-Type: application/pdf",
     "X-Two: a",
@@ -21,7 +20,7 @@ it("sends method, path, query, headers and body as they came, with the token in 
     "TE: trailers",
     "Content-Length: 4",
   ];
-  const answer = await ask(port, rawRequest("PUT /files/a%20b/c.pdf?q=http://x//y&z={1}", headers, "\x00\xff\r\n"));
+  const answer = await send("PUT /files/a%20b/c.pdf?q=http://x//y&z={1}", headers, "\x00\xff\r\n");
   expect(answer).toMatchObject({ status: 201, text: "made" });
   expect(answer.headers).toMatchObject({ "countersign-outcome": "answered" });
   const [seen] = upstream.requests;
@@ -39,7 +38,7 @@ it("sends method, path, query, headers and body as they came, with the token in 
     "x-two: a",
     "x-two: b",
   ]);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+  expect(await finished()).toMatchObject({
     operation: "/files/",
     operationLabel: "/files/",
     method: "PUT",
@@ -57,11 +56,10 @@ it("sends method, path, query, headers and body as they came, with the token in 
 it("streams an upload and a download of 30 MB without keeping them", async () => {
   const bytes = randomBytes(30_000_000);
   const digest = createHash("sha256").update(bytes).digest("hex");
-  const service = await startService((incoming, response) => {
+  const { url, finished } = await stageService((incoming, response) => {
     response.writeHead(200);
     incoming.pipe(response);
   });
-  const { url, recorder } = await stageRoute(service.url);
   const sent = request(`${url}/files/big`, { method: "POST", headers: { "transfer-encoding": "chunked" } });
   const hash = createHash("sha256");
   const answered = once(sent, "response").then(async ([response]) => {
@@ -70,15 +68,14 @@ it("streams an upload and a download of 30 MB without keeping them", async () =>
   sent.end(bytes);
   await answered;
   expect(hash.digest("hex")).toBe(digest);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ requestBytes: 3e7, responseBytes: 3e7 });
+  expect(await finished()).toMatchObject({ requestBytes: 3e7, responseBytes: 3e7 });
 });
 
 it("reads no more of an upload than the service takes, and gives up when it takes nothing for too long", async () => {
-  const service = await startService(() => {});
-  const { caller, recorder } = await connectRoute(service.url, { route: { idleMs: 500 } });
+  const { caller, finished } = await stageService(() => {}, { route: { idleMs: 500 } });
   caller.write(rawRequest("PUT /files/big", ["Content-Length: 100000000"]));
   caller.socket.write(Buffer.alloc(100_000_000));
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+  expect(await finished()).toMatchObject({
     status: 504,
     code: "upstream_timeout",
     cause: "slow service",
@@ -88,36 +85,31 @@ it("reads no more of an upload than the service takes, and gives up when it take
 });
 
 it("gives each event of a stream on as it comes, and ends it at the service when the caller leaves", async () => {
-  const service = await startService((_, response) => {
+  const { caller, service, finished } = await stageService((_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
   });
-  const { caller, recorder } = await connectRoute(service.url);
   caller.write(rawRequest("GET /files/events"));
   await caller.until(/text\/event-stream[\s\S]*\r\n\r\n/);
   await caller.leave();
   await service.allClosed();
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({
-    status: 200,
-    by: "service",
-    outcome: "answered",
-    callerLeft: true,
-  });
+  expect(await finished()).toMatchObject({ status: 200, by: "service", outcome: "answered", callerLeft: true });
 });
 
 it.each(["DELETE", "OPTIONS", "GET"])("frames a chunked body of %s anew", async (method) => {
-  const upstream = await startRawUpstream({ receive: (_, socket) => void socket.write(rawAnswer(200)) });
-  const { port } = await stageRoute(upstream.url);
+  const { upstream, send } = await stageUpstream({ receive: (_, socket) => void socket.write(rawAnswer(200)) });
   const smuggled = "GET /admin HTTP/1.1\r\nHost: x\r\n\r\n";
-  const answer = await ask(port, rawRequest(`${method} /files/x`, ["Transfer-Encoding: chunked"], chunked(smuggled)));
+  const answer = await send(`${method} /files/x`, ["Transfer-Encoding: chunked"], chunked(smuggled));
   expect(answer.status).toBe(200);
   expect(upstream.connections).toBe(1);
 });
 
 it("sends no more requests over one connection than keepAlive.requests", async () => {
-  const upstream = await startRawUpstream({ answer: rawAnswer(200, "{}") });
-  const { port } = await stageRoute(upstream.url, { environment: { requestsPerConnection: 2 } });
+  const { upstream, send } = await stageUpstream(
+    { answer: rawAnswer(200, "{}") },
+    { environment: { requestsPerConnection: 2 } },
+  );
   for (let n = 1; n <= 5; n++) {
-    expect(await ask(port, rawRequest("GET /files/a"))).toMatchObject({ status: 200 });
+    expect(await send("GET /files/a")).toMatchObject({ status: 200 });
     expect(upstream.spoken).toBe(Math.ceil(n / 2));
   }
 });

@@ -1,14 +1,12 @@
 /** Proves row 77: no spelling of a path reaches what is not below the route, and no request says otherwise who may do what there. */
+
 import { expect, it } from "vitest";
 import { ask } from "../../../testkit/raw-caller.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { rawAnswer } from "../../../testkit/raw-upstream.ts";
 import { childSite, hmacSite, oauthSite } from "../../../testkit/stage.ts";
-import { files, type RouteOptions, rawRequest, stageRoute } from "./stage.ts";
+import { files, type RouteOptions, stageUpstream } from "./stage.ts";
 
-async function stageEcho(options: RouteOptions = {}) {
-  const upstream = await startRawUpstream({ answer: rawAnswer(200) });
-  return { upstream, ...(await stageRoute(upstream.url, options)) };
-}
+const stageEcho = (options: RouteOptions = {}) => stageUpstream(rawAnswer(200), options);
 
 it.each([
   "/files/../admin",
@@ -34,8 +32,8 @@ it.each([
   "/files/a#b",
   "/files/a?b#c",
 ])("a path that can be read in two ways is refused %s", async (target) => {
-  const { upstream, port } = await stageEcho();
-  const answer = await ask(port, rawRequest(`GET ${target}`));
+  const { upstream, send } = await stageEcho();
+  const answer = await send(`GET ${target}`);
   expect(answer).toMatchObject({ status: 400, headers: { "countersign-error": "target_not_allowed" } });
   expect(answer.headers["countersign-outcome"]).toBe("not_sent");
   expect(upstream.spoken).toBe(0);
@@ -48,40 +46,40 @@ it.each([
   ["/files/100%25%20of%20..a/..%20b/%2e%2e%2e", "/json-api/files/100%25%20of%20..a/..%20b/%2e%2e%2e"],
   ["/files/a%2541%252525b?%00%252e%c0", "/json-api/files/a%2541%252525b?%00%252e%c0"],
 ])("sends the path %s to the letter", async (target, path) => {
-  const { upstream, port } = await stageEcho();
-  expect((await ask(port, rawRequest(`GET ${target}`))).status).toBe(200);
+  const { upstream, send } = await stageEcho();
+  expect((await send(`GET ${target}`)).status).toBe(200);
   expect(upstream.requests[0]?.head).toMatch(
     new RegExp(`^GET ${path.replace(/[?.*+^$(){}|\\[\]]/g, "\\$&")} HTTP/1.1\r\n`),
   );
 });
 
 it("takes the URL of a client that uses HTTP_PROXY, and no other host's", async () => {
-  const { upstream, port } = await stageEcho();
+  const { upstream, send } = await stageEcho();
   const own = `${upstream.url}/json-api/files/a?b`;
-  expect((await ask(port, rawRequest(`GET ${own}`))).status).toBe(200);
+  expect((await send(`GET ${own}`)).status).toBe(200);
   expect(upstream.requests[0]?.head).toMatch(/^GET \/json-api\/files\/a\?b HTTP/);
-  const foreign = await ask(port, rawRequest("GET http://other.example/json-api/files/a"));
+  const foreign = await send("GET http://other.example/json-api/files/a");
   expect(foreign).toMatchObject({ status: 403, headers: { "countersign-error": "target_not_allowed" } });
   expect(upstream.requests).toHaveLength(1);
 });
 
 it("leads to another path of the same host where upstreamPrefix says so", async () => {
-  const { upstream, port } = await stageEcho({ route: { upstreamPrefix: "/v2/store/" } });
-  await ask(port, rawRequest("GET /files/a"));
+  const { upstream, send } = await stageEcho({ route: { upstreamPrefix: "/v2/store/" } });
+  await send("GET /files/a");
   expect(upstream.requests[0]?.head).toMatch(/^GET \/v2\/store\/a HTTP/);
 });
 
 it("serves by the longest prefix", async () => {
   const inner = { ...files, prefix: "/files/public/", methods: new Set(["GET"]) };
-  const { upstream, port } = await stageEcho({ environment: { passThrough: [inner, files] } });
-  expect((await ask(port, rawRequest("DELETE /files/public/a"))).status).toBe(405);
-  expect((await ask(port, rawRequest("DELETE /files/a"))).status).toBe(200);
+  const { upstream, send } = await stageEcho({ environment: { passThrough: [inner, files] } });
+  expect((await send("DELETE /files/public/a")).status).toBe(405);
+  expect((await send("DELETE /files/a")).status).toBe(200);
   expect(upstream.requests).toHaveLength(1);
 });
 
 it("refuses a method that is not named, and sends nothing", async () => {
-  const { upstream, port } = await stageEcho({ route: { methods: new Set(["GET", "PUT"]) } });
-  const answer = await ask(port, rawRequest("DELETE /files/a"));
+  const { upstream, send } = await stageEcho({ route: { methods: new Set(["GET", "PUT"]) } });
+  const answer = await send("DELETE /files/a");
   expect(answer).toMatchObject({ status: 405, headers: { allow: "GET, PUT", "countersign-outcome": "not_sent" } });
   expect(upstream.spoken).toBe(0);
 });
@@ -94,9 +92,9 @@ it("refuses a Host that is not the listener's", async () => {
 });
 
 it("uses the site that the request names, else the route's, else the default", async () => {
-  const { port, recorder } = await stageEcho({ route: { site: childSite } });
-  await ask(port, rawRequest("GET /files/a"));
-  await ask(port, rawRequest("GET /files/a", [`Countersign-Site: ${oauthSite}`]));
+  const { recorder, send } = await stageEcho({ route: { site: childSite } });
+  await send("GET /files/a");
+  await send("GET /files/a", [`Countersign-Site: ${oauthSite}`]);
   expect(recorder.of("request_finished").map(({ site }) => site)).toEqual([childSite, oauthSite]);
 });
 
@@ -107,15 +105,15 @@ it.each([
   [["Countersign-Sitte: S9"], 400, "malformed_request"],
   [["Expect: 200-ok"], 417, "expectation_not_supported"],
 ])("refuses %s", async (headers, status, code) => {
-  const { upstream, port } = await stageEcho();
-  const answer = await ask(port, rawRequest("GET /files/a", headers));
+  const { upstream, send } = await stageEcho();
+  const answer = await send("GET /files/a", headers);
   expect(answer).toMatchObject({ status, headers: { "countersign-error": code, "countersign-outcome": "not_sent" } });
   expect(upstream.spoken).toBe(0);
 });
 
 it("leaves every other path to the operations", async () => {
-  const { upstream, port } = await stageEcho();
-  expect((await ask(port, rawRequest("GET /file/a"))).status).toBe(405);
+  const { upstream, port, send } = await stageEcho();
+  expect((await send("GET /file/a")).status).toBe(405);
   expect((await ask(port, {})).status).toBe(200);
   expect(upstream.requests[0]?.head).toMatch(/^POST \/json-api\/create_order HTTP/);
 });

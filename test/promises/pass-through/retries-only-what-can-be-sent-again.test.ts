@@ -1,49 +1,46 @@
 /** Proves row 76: a 401 is retried once with a new token where no byte of a body went out; a body that has begun never is. */
+
 import { expect, it } from "vitest";
 import { ask, readAnswers } from "../../../testkit/raw-caller.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { connectRoute, rawRequest, stageRoute } from "./stage.ts";
+import { rawAnswer } from "../../../testkit/raw-upstream.ts";
+import { rawRequest, stageUpstream } from "./stage.ts";
 
 const bearer = (head: string) => /^authorization: (.*)$/im.exec(head)?.[1];
 
 it("retries a request without a body, once", async () => {
-  const upstream = await startRawUpstream({ answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
-  const { port, recorder } = await stageRoute(upstream.url);
-  const answer = await ask(port, rawRequest("GET /files/a"));
+  const { upstream, send, finished } = await stageUpstream({ answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
+  const answer = await send("GET /files/a");
   expect(answer).toMatchObject({ status: 200, text: "yes" });
   expect(answer.headers["countersign-attempts"]).toBe("2");
   expect(upstream.requests.map(({ head }) => bearer(head))).toEqual(["Bearer token_1", "Bearer token_2"]);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "cured" });
+  expect(await finished()).toMatchObject({ retry: "cured" });
 });
 
 it("passes on the second 401", async () => {
-  const upstream = await startRawUpstream({ answer: rawAnswer(401, "no") });
-  const { port } = await stageRoute(upstream.url);
-  expect(await ask(port, rawRequest("GET /files/a"))).toMatchObject({ status: 401, text: "no" });
+  const { upstream, send } = await stageUpstream(rawAnswer(401, "no"));
+  expect(await send("GET /files/a")).toMatchObject({ status: 401, text: "no" });
   expect(upstream.requests).toHaveLength(2);
 });
 
 it("passes on the 401 of a body that has begun, and has a new token for the next request", async () => {
-  const upstream = await startRawUpstream({ answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
-  const { port, recorder } = await stageRoute(upstream.url);
+  const { port, upstream, finished } = await stageUpstream({ answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
   const put = rawRequest("PUT /files/a", ["Content-Length: 4"], "body");
   expect(await ask(port, put)).toMatchObject({ status: 401, text: "no" });
   expect(upstream.requests).toHaveLength(1);
   const told = { retry: "not_possible", retryReason: "not_repeatable" };
-  expect(await recorder.nth("request_finished", 1)).toMatchObject(told);
+  expect(await finished()).toMatchObject(told);
   expect(await ask(port, put)).toMatchObject({ status: 200, text: "yes" });
   expect(bearer(upstream.requests[1]?.head ?? "")).toBe("Bearer token_2");
 });
 
 it("asks for a body only when the service does, so that a 401 before it can be retried", async () => {
-  const upstream = await startRawUpstream({
+  const { caller, upstream } = await stageUpstream({
     receive: (_, socket) => {
       if (upstream.connections === 1) socket.end(rawAnswer(401, "no"));
       else if (upstream.requests.length === 0) socket.write("HTTP/1.1 100 Continue\r\n\r\n");
     },
     answer: rawAnswer(201),
   });
-  const { caller } = await connectRoute(upstream.url);
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4", "Expect: 100-continue"]));
   await caller.until(/100 Continue/);
   const [interim, answer] = readAnswers(await caller.write("body").ended());
@@ -54,30 +51,28 @@ it("asks for a body only when the service does, so that a 401 before it can be r
 });
 
 it("sends a body that has not begun with the retry, though its sender expects nothing", async () => {
-  const upstream = await startRawUpstream({
+  const { caller, upstream, finished } = await stageUpstream({
     receive: (_, socket) => {
       if (upstream.connections === 1) socket.end(rawAnswer(401, "no"));
     },
     answer: rawAnswer(201),
   });
-  const { caller, recorder } = await connectRoute(upstream.url);
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4"]));
   await upstream.whenConnections(2);
   const [answer] = readAnswers(await caller.write("body").ended());
   expect(answer).toMatchObject({ status: 201 });
   expect(upstream.requests).toMatchObject([{ body: "body" }]);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "cured" });
+  expect(await finished()).toMatchObject({ retry: "cured" });
 });
 
 it("leaves a body that begins behind a 401 to the retry, whole", async () => {
-  const upstream = await startRawUpstream({
+  const { caller, recorder, upstream } = await stageUpstream({
     receive: (_, socket) => {
       // The rest of it never comes.
       if (upstream.connections === 1) socket.write("HTTP/1.1 401 No\r\nContent-Length: 9\r\n\r\n");
     },
     answer: ({ number }, socket) => void (number === 1 && socket.write(rawAnswer(201))),
   });
-  const { caller, recorder } = await connectRoute(upstream.url);
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4"]));
   await recorder.nth("upstream_unauthorized", 1);
   await recorder.nth("token_adopted", 2);
@@ -87,8 +82,7 @@ it("leaves a body that begins behind a 401 to the retry, whole", async () => {
 });
 
 it("invites the body of a sender that waits, where the service ignores Expect", async () => {
-  const upstream = await startRawUpstream({ answer: rawAnswer(201) });
-  const { caller } = await connectRoute(upstream.url);
+  const { caller, upstream } = await stageUpstream(rawAnswer(201));
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4", "Expect: 100-continue"]));
   await caller.until(/100 Continue/);
   expect(readAnswers(await caller.write("body").ended()).map(({ status }) => status)).toEqual([100, 201]);
@@ -98,10 +92,9 @@ it("invites the body of a sender that waits, where the service ignores Expect", 
 });
 
 it("reconnects once where nothing could be written, and says not_sent", async () => {
-  const upstream = await startRawUpstream();
+  const { recorder, upstream, send } = await stageUpstream({});
   upstream.refuse();
-  const { port, recorder } = await stageRoute(upstream.url);
-  const answer = await ask(port, rawRequest("PUT /files/a", ["Content-Length: 4"], "body"));
+  const answer = await send("PUT /files/a", ["Content-Length: 4"], "body");
   expect(answer).toMatchObject({ status: 502, headers: { "countersign-outcome": "not_sent" } });
   expect(recorder.of("request_finished")).toMatchObject([{ code: "upstream_unreachable", cause: "ECONNREFUSED" }]);
 });

@@ -7,7 +7,7 @@ import type { Tls } from "../../../src/model/environment.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { authority, clientCertificate, clientKey, serverTls, trusting } from "../../../testkit/certificates.ts";
 import { listen } from "../../../testkit/listen.ts";
-import { ask, RawConnection } from "../../../testkit/raw-caller.ts";
+import { RawConnection } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { rawRequest, stageRoute } from "./stage.ts";
 
@@ -26,16 +26,16 @@ async function startTlsService() {
 
 it("with the environment's authority and client certificate", async () => {
   const service = await startTlsService();
-  const { port } = await stageRoute(service.url, { environment: { tls: proved } });
+  const { send } = await stageRoute(service.url, { environment: { tls: proved } });
   for (let time = 0; time < 2; time += 1) {
-    expect(await ask(port, rawRequest("GET /files/a"))).toMatchObject({ status: 200, text: "true" });
+    expect(await send("GET /files/a")).toMatchObject({ status: 200, text: "true" });
   }
 });
 
 it("to no service that its authorities do not vouch for: not_sent", async () => {
   const service = await startTlsService();
-  const { port } = await stageRoute(service.url);
-  const answer = await ask(port, rawRequest("PUT /files/a", ["Content-Length: 1"], "x"));
+  const { send } = await stageRoute(service.url);
+  const answer = await send("PUT /files/a", ["Content-Length: 1"], "x");
   expect(answer.headers).toMatchObject({
     "countersign-error": "upstream_unreachable",
     "countersign-outcome": "not_sent",
@@ -50,12 +50,12 @@ async function stageAnswer(bytes: string) {
 }
 
 it("an answer that only the close ends is unknown, and its caller is reset", async () => {
-  const { port, recorder } = await stageAnswer("HTTP/1.1 200 OK\r\n\r\nsome");
+  const { port, finished } = await stageAnswer("HTTP/1.1 200 OK\r\n\r\nsome");
   const caller = await RawConnection.open(port);
   const failed = once(caller.socket, "error");
   await caller.write(rawRequest("GET /files/a")).until(/some$/);
   expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+  expect(await finished()).toMatchObject({
     status: 200,
     code: "upstream_reset",
     cause: "UNFRAMED_OVER_TLS",
@@ -69,9 +69,9 @@ it.each([
   ["GET", "HTTP/1.1 204 No\r\n\r\n"],
   ["HEAD", "HTTP/1.1 200 OK\r\n\r\n"],
 ])("the answer to a %s that has an end of its own is whole: %j", async (method, bytes) => {
-  const { port, recorder } = await stageAnswer(bytes);
+  const { port, finished } = await stageAnswer(bytes);
   const caller = await RawConnection.open(port);
   caller.write(rawRequest(`${method} /files/a`));
   expect(await caller.ended()).toMatch(bytes.includes("some") ? /some/ : /\r\n\r\n$/);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", code: undefined });
+  expect(await finished()).toMatchObject({ outcome: "answered", code: undefined });
 });

@@ -5,8 +5,9 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { PassThroughRoute } from "../../../src/model/environment.ts";
 import { listen } from "../../../testkit/listen.ts";
-import { RawConnection } from "../../../testkit/raw-caller.ts";
-import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { ask, RawConnection } from "../../../testkit/raw-caller.ts";
+import { type RawBehaviour, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 /** Below it everything may be read and written, over WebSocket as well. */
 export const files: PassThroughRoute = {
@@ -20,32 +21,33 @@ export const files: PassThroughRoute = {
 
 export type RouteOptions = StageOptions & { readonly route?: Partial<PassThroughRoute> };
 
-/** The whole proxy in this process with one route to the service at this address. */
-export function stageRoute(baseUrl: string, { route = {}, ...options }: RouteOptions = {}): Promise<Stage> {
+/** The whole proxy in this process with one route to the service at this address. `send` asks on a connection of its own. */
+export async function stageRoute(baseUrl: string, { route = {}, ...options }: RouteOptions = {}) {
   const environment = { passThrough: [{ ...files, ...route }], ...options.environment };
-  return stageProxy({ ...options, environment, baseUrl: `${baseUrl}/json-api` });
+  const stage = await stageProxy({ ...options, environment, baseUrl: `${baseUrl}/json-api` });
+  return { ...stage, send: (...request: Parameters<typeof rawRequest>) => ask(stage.port, rawRequest(...request)) };
 }
 
 /** The same, with a caller's connection to it whose bytes the test writes. */
-export async function connectRoute(
-  baseUrl: string,
-  options: RouteOptions = {},
-): Promise<Stage & { readonly caller: RawConnection }> {
+export async function connectRoute(baseUrl: string, options: RouteOptions = {}) {
   const stage = await stageRoute(baseUrl, options);
   return { ...stage, caller: await RawConnection.open(stage.port) };
 }
 
-export interface Service {
-  readonly url: string;
-  readonly requests: IncomingMessage[];
-  /** Connections that are open now. */
-  readonly open: ReadonlySet<Socket>;
-  /** Resolves when no connection is open. */
-  allClosed(): Promise<void>;
+/** The same before a service whose bytes the test writes. */
+export async function stageUpstream(service: RawBehaviour | string, options: RouteOptions = {}) {
+  const upstream = await startRawUpstream(typeof service === "string" ? { answer: service } : service);
+  return { ...(await connectRoute(upstream.url, options)), upstream };
+}
+
+/** The same before a service by Node's own server. */
+export async function stageService(serve: RequestListener, options: RouteOptions = {}) {
+  const service = await startService(serve);
+  return { ...(await connectRoute(service.url, options)), service };
 }
 
 /** A service by Node's own server. Ends with the test. */
-export async function startService(serve: RequestListener): Promise<Service> {
+export async function startService(serve: RequestListener) {
   const requests: IncomingMessage[] = [];
   const open = new Set<Socket>();
   const server = createServer((request, response) => {
@@ -65,7 +67,11 @@ export async function startService(serve: RequestListener): Promise<Service> {
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
+    /** Connections that are open now. */
     open,
+    async whenAsked() {
+      if (requests.length === 0) await once(server, "request");
+    },
     async allClosed() {
       while (open.size > 0) await once(server, "gone");
     },

@@ -4,11 +4,11 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { expect, it } from "vitest";
 import { RawConnection } from "../../../testkit/raw-caller.ts";
-import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { asking, connectRoute, handshake, rawRequest, stageRoute, stageSwitch } from "./stage.ts";
+import { rawAnswer } from "../../../testkit/raw-upstream.ts";
+import { asking, handshake, rawRequest, stageSwitch, stageUpstream } from "./stage.ts";
 
 it("switches, and passes bytes both ways", async () => {
-  const { caller, recorder } = await stageSwitch((socket) => socket.write("hello") && socket.pipe(socket));
+  const { caller, finished } = await stageSwitch((socket) => socket.write("hello") && socket.pipe(socket));
   const head = await caller.until(/hello$/);
   expect(head).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
   expect(head).toMatch(/\r\nupgrade: websocket\r\n/i);
@@ -16,7 +16,7 @@ it("switches, and passes bytes both ways", async () => {
   expect(head).toMatch(/\r\ncountersign-request-id: /i);
   await caller.write("and back").until(/and back$/);
   caller.socket.end();
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+  expect(await finished()).toMatchObject({
     status: 101,
     by: "service",
     outcome: "answered",
@@ -26,15 +26,15 @@ it("switches, and passes bytes both ways", async () => {
 });
 
 it("ends it at the caller when the service ends it", async () => {
-  const { caller, recorder } = await stageSwitch((socket) => socket.end("bye"));
+  const { caller, finished } = await stageSwitch((socket) => socket.end("bye"));
   expect(await caller.ended()).toMatch(/bye$/);
   caller.socket.end();
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 101, outcome: "answered" });
+  expect(await finished()).toMatchObject({ status: 101, outcome: "answered" });
 });
 
 it("ends it at the service when the caller is gone", async () => {
   const gone = new EventEmitter();
-  const { caller, recorder } = await stageSwitch((socket) => {
+  const { caller, finished } = await stageSwitch((socket) => {
     socket.resume().on("end", () => gone.emit("gone"));
     socket.write("hello");
   });
@@ -42,7 +42,7 @@ it("ends it at the service when the caller is gone", async () => {
   const ended = once(gone, "gone");
   caller.socket.resetAndDestroy();
   await ended;
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 101, outcome: "answered" });
+  expect(await finished()).toMatchObject({ status: 101, outcome: "answered" });
 });
 
 it("cuts it when the time of open requests has run out, and says why, as of any stream", async () => {
@@ -58,16 +58,12 @@ it("cuts it when the time of open requests has run out, and says why, as of any 
 });
 
 it("resets the caller when the service resets, and says so", async () => {
-  const { caller, sockets, recorder } = await stageSwitch((socket) => socket.write("hello"));
+  const { caller, sockets, finished } = await stageSwitch((socket) => socket.write("hello"));
   await caller.until(/hello$/);
   const failed = once(caller.socket, "error");
   (sockets[0] as Socket).resetAndDestroy();
   expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({
-    status: 101,
-    outcome: "unknown",
-    code: "upstream_reset",
-  });
+  expect(await finished()).toMatchObject({ status: 101, outcome: "unknown", code: "upstream_reset" });
 });
 
 it("ends one on which nothing passes for idleTimeout in order, on both sides", async () => {
@@ -77,25 +73,24 @@ it("ends one on which nothing passes for idleTimeout in order, on both sides", a
     socket.resume().on("end", () => ends.emit("service", "end"));
     socket.write("hello");
   };
-  const { caller, recorder } = await stageSwitch(talk, { route: { idleMs: 300 } });
+  const { caller, finished } = await stageSwitch(talk, { route: { idleMs: 300 } });
   const atService = once(ends, "service");
   await caller.until(/hello$/);
   // A reset rejects it.
   await once(caller.socket, "end");
   expect(await atService).toEqual(["end"]);
   caller.socket.end();
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", cause: "idle" });
+  expect(await finished()).toMatchObject({ outcome: "answered", cause: "idle" });
 });
 
 it("ends an idle one though neither side closes its own half", async () => {
-  const { caller, recorder } = await stageSwitch((socket) => socket.write("hello"), { route: { idleMs: 300 } });
+  const { caller, finished } = await stageSwitch((socket) => socket.write("hello"), { route: { idleMs: 300 } });
   await caller.until(/hello$/);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", cause: "idle" });
+  expect(await finished()).toMatchObject({ outcome: "answered", cause: "idle" });
 });
 
 it("answers 502 when the service resets before it has switched, and lives on", async () => {
-  const upstream = await startRawUpstream({ receive: (_, socket) => void socket.resetAndDestroy() });
-  const { port } = await stageRoute(upstream.url);
+  const { port } = await stageUpstream({ receive: (_, socket) => void socket.resetAndDestroy() });
   for (let time = 0; time < 2; time += 1) {
     const caller = await RawConnection.open(port);
     expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 502 [\s\S]*outcome: unknown/i);
@@ -104,47 +99,40 @@ it("answers 502 when the service resets before it has switched, and lives on", a
 
 it("gives an answer that does not switch as any other, framed as a whole", async () => {
   const chunks = "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n";
-  const upstream = await startRawUpstream({ answer: chunks });
-  const { caller } = await connectRoute(upstream.url);
+  const { caller } = await stageUpstream({ answer: chunks });
   expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 403 [\s\S]*\r\n\r\n2\r\nno\r\n0\r\n\r\n$/);
 });
 
 it("retries a handshake that is answered 401 with a new token", async () => {
-  const upstream = await startRawUpstream({
+  const { caller } = await stageUpstream({
     answer: [rawAnswer(401), "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello"],
   });
-  const { caller } = await connectRoute(upstream.url);
   await caller.write(handshake).until(/^HTTP\/1.1 101 [\s\S]*hello$/);
 });
 
 it("refuses to switch where bytes came before it had", async () => {
-  const { caller, recorder } = await stageSwitch((socket) => socket.write("hello"));
+  const { caller, finished } = await stageSwitch((socket) => socket.write("hello"));
   caller.write("too soon");
   expect(await caller.ended()).toMatch(/^HTTP\/1.1 400 [\s\S]*body_incomplete/);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ code: "body_incomplete", outcome: "unknown" });
+  expect(await finished()).toMatchObject({ code: "body_incomplete", outcome: "unknown" });
 });
 
 it.each([
   ["another protocol", "Upgrade: h2c\r\nConnection: Upgrade\r\n"],
   ["none", ""],
 ])("treats a switch to %s as a bad answer, and does not use its connection again", async (_, lines) => {
-  const upstream = await startRawUpstream({
+  const { caller, port, upstream, finished } = await stageUpstream({
     answer: [`HTTP/1.1 101 Switching Protocols\r\n${lines}\r\n`, rawAnswer(200)],
   });
-  const { caller, port, recorder } = await connectRoute(upstream.url);
   expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 502 [\s\S]*upstream_bad_response/);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({
-    code: "upstream_bad_response",
-    outcome: "unknown",
-  });
+  expect(await finished()).toMatchObject({ code: "upstream_bad_response", outcome: "unknown" });
   const next = await RawConnection.open(port);
   expect(await next.write(rawRequest("GET /files/a", ["Connection: close"])).ended()).toMatch(/^HTTP\/1.1 200 /);
   expect(upstream.connections).toBe(2);
 });
 
 it("does not ask for it where the route has no upgrade", async () => {
-  const upstream = await startRawUpstream({ answer: rawAnswer(426) });
-  const { caller } = await connectRoute(upstream.url, { route: { upgrade: undefined } });
+  const { caller, upstream } = await stageUpstream(rawAnswer(426), { route: { upgrade: undefined } });
   expect(await caller.write(rawRequest("GET /files/live", asking)).ended()).toMatch(/^HTTP\/1.1 426 /);
   expect(upstream.requests[0]?.head).not.toMatch(/^upgrade:/im);
 });
