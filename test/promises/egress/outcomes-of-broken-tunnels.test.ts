@@ -2,7 +2,6 @@
  * Row 78: whatever fails before a byte of the request was written, at the proxy, on the way to it or in the tunnel, is `not_sent` and says so;
  * what breaks afterwards is `unknown`.
  */
-
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";

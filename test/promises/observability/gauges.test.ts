@@ -2,7 +2,6 @@
  * Product sections 4 and 5, row 54: the gauges that operators plan by and alarms compare with: of tokens and credential sets, which are those of
  * the active configuration, of limits, connections and certificates.
  */
-
 import { createServer } from "node:net";
 import { expect, it } from "vitest";
 import { earliestExpirySeconds } from "../../../src/adapters/stats/gauges.ts";

@@ -3,7 +3,6 @@
  * and where it came in, whatever the caller does to spoil it, and names the cause that the caller reads (leaks.test.ts has what is wrong
  * with a request).
  */
-
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { TlsOptions } from "node:tls";
@@ -502,19 +501,9 @@ const hosts: readonly (readonly [string, () => Promise<string>, RegExp])[] = [
   ],
 ];
 
-describe.each(hosts)("where a host %s", (_, start, cause) => {
-  it("the access line says so of the service, as the caller reads it", async () => {
-    const stage = await stageProxy({ baseUrl: await start(), environment: { tls: trusting } });
-    const answer = await call(stage.url, order, { headers: signed });
-    expect(answer.status).toBe(502);
-    const [line] = await accessLines(stage, 1);
-    expect(line).toMatchObject({ level: "warn", code: "upstream_unreachable", outcome: "not_sent" });
-    expect(line.cause).toMatch(cause);
-    expect(answer.json.detail).toContain(`(${line.cause})`);
-    expect(line.message).toBe(`create_order for ${hmacSite}: 502 upstream_unreachable (${line.cause}), not_sent`);
-  });
-
-  it("the token request's line says so of the authorization server, and so do the access lines of requests that need the token", async () => {
+/** says-not-sent-when-the-service-cannot-be-reached.test.ts has the same of a service. */
+describe.each(hosts)("where the authorization server %s", (_, start, cause) => {
+  it("the token request's line says so, and so do the access lines of requests that need the token", async () => {
     const stage = await stageProxy({ authUrl: await start(), environment: { tls: trusting }, oneSet: true });
     const answer = await call(stage.url, order, { headers: { "Countersign-Timeout-Ms": "3000" } });
     expect(answer.json).toMatchObject({ code: "token_unavailable", outcome: "not_sent" });

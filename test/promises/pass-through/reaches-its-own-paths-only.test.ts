@@ -1,5 +1,4 @@
 /** Proves row 77: no spelling of a path reaches what is not below the route, and no request says otherwise who may do what there. */
-
 import { expect, it } from "vitest";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";

@@ -1,5 +1,4 @@
 /** Proves row 76: a 401 is retried once with a new token where no byte of a body went out; a body that has begun never is. */
-
 import { expect, it } from "vitest";
 import { ask, readAnswers } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";

@@ -130,13 +130,3 @@ export async function openSecurely(port: number, options: ConnectionOptions = kn
   await once(socket, "secureConnect");
   return socket;
 }
-
-/** All that still comes on a connection. */
-export async function readAll(socket: TLSSocket): Promise<string> {
-  let text = "";
-  socket.setEncoding("latin1").on("data", (piece: string) => {
-    text += piece;
-  });
-  if (!socket.destroyed) await once(socket, "close");
-  return text;
-}

@@ -2,7 +2,6 @@
  * Rows 12a, 43, 45: truncated, oversized and junk answers are 502 unknown or a cut connection, never a complete-looking 200, and nothing is
  * sent twice (breaks anywhere: `breaks-at-ten-thousand-points`).
  */
-
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { order } from "../../../testkit/call.ts";

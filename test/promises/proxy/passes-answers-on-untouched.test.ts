@@ -2,7 +2,6 @@
  * Rows 47, 87: any answer of the service reaches the caller byte for byte; a redirect too, which is never followed. A 5xx has the outcome
  * `unknown`, unless the environment's `undecided` says otherwise.
  */
-
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { accessLines } from "../../../testkit/log-lines.ts";

@@ -1,5 +1,4 @@
 /** Row 60: new tokens, limits and certificates hold from the next request or handshake; no connection is lost. */
-
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";

@@ -2,7 +2,6 @@
  * Row 42: refused, an unknown name, a host that closes or says nothing during the TLS handshake, a bad certificate or an old protocol is 502
  * not_sent, and nothing turns verification off.
  */
-
 import { once } from "node:events";
 import { connect, type TlsOptions } from "node:tls";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -21,6 +20,7 @@ import {
   trusting,
 } from "../../../testkit/certificates.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { accessLines } from "../../../testkit/log-lines.ts";
 import { type RawBehaviour, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
 import { certificate } from "../../simulator/certificate.ts";
@@ -64,11 +64,16 @@ it.each([
   expect(stage.simulator.counts()).toMatchObject({ apiRequests: 0, apiConnections: 0 });
 });
 
-async function expectUnreachable({ url, finished }: Stage, because: RegExp) {
+/** The answer and the access line name the same cause. */
+async function expectUnreachable(stage: Stage, because: RegExp) {
   const failure = { status: 502, code: "upstream_unreachable", detail: because, reference: "A-1042" } as const;
-  expectFailure(await call(url, order, signed), failure);
-  const end = { code: "upstream_unreachable", outcome: "not_sent", stage: "send", attempts: 1 };
-  expect(await finished()).toMatchObject(end);
+  const answer = await call(stage.url, order, signed);
+  expectFailure(answer, failure);
+  const [line] = await accessLines(stage, 1);
+  const { code } = failure;
+  expect(line).toMatchObject({ level: "warn", code, outcome: "not_sent", stage: "send", attempts: 1 });
+  expect(answer.json.detail).toContain(`(${line.cause})`);
+  expect(line.message).toBe(`create_order for ${hmacSite}: 502 ${code} (${line.cause}), not_sent`);
 }
 
 it("is back as soon as the service is", async () => {

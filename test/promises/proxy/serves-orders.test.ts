@@ -1,5 +1,4 @@
 /** Rows 2, 3, 6, 19: what the service gets of an order, in every way of authentication; the corpora have what it never gets. */
-
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";

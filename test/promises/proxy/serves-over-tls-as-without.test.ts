@@ -3,37 +3,31 @@ import { once } from "node:events";
 import { expect, it } from "vitest";
 import { authority } from "../../../testkit/certificates.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
-import { rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { type RawAnswer, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import type { StageOptions } from "../../../testkit/stage.ts";
-import {
-  callSecurely,
-  keptConnection,
-  known,
-  openSecurely,
-  payments,
-  readAll,
-  stageWithCallers,
-  troubleOf,
-} from "./callers.ts";
+import { callSecurely, keptConnection, known, openSecurely, payments, stageWithCallers, troubleOf } from "./callers.ts";
 
 const stage = (options: StageOptions = {}) => stageWithCallers(payments, options);
+
+/** All answers to these bytes, on a connection of their own. */
+async function answersTo(port: number, bytes: string): Promise<RawAnswer[]> {
+  const connection = await RawConnection.open({ ...known, host: "localhost", port });
+  return readAnswers(await connection.write(bytes).ended());
+}
 
 it("serves many requests on one connection, and several at once in their order", async () => {
   const { port } = await stage();
   const kept = keptConnection();
   await kept(port);
   expect(await kept(port)).toMatchObject({ status: 200, isSameConnection: true });
-  const socket = await openSecurely(port);
-  socket.write(`${rawPost({ connection: [] })}${rawPost({ connection: [] })}${rawPost({ target: "/delete_all" })}`);
-  expect(readAnswers(await readAll(socket)).map(({ status }) => status)).toEqual([200, 200, 403]);
+  const pipelined = `${rawPost({ connection: [] }).repeat(2)}${rawPost({ target: "/delete_all" })}`;
+  expect((await answersTo(port, pipelined)).map(({ status }) => status)).toEqual([200, 200, 403]);
 });
 
 it("answers what is no HTTP, an endless head and a CONNECT over TLS, and closes", async () => {
   const { port, recorder } = await stage();
   const ask = async (bytes: string) => {
-    const socket = await openSecurely(port);
-    socket.write(bytes, "latin1");
-    const [answer] = readAnswers(await readAll(socket));
+    const [answer] = await answersTo(port, bytes);
     return [answer?.status, answer?.headers["countersign-error"]];
   };
   expect(await ask("BLAH blah\r\n\r\n")).toEqual([400, "malformed_request"]);
@@ -44,10 +38,8 @@ it("answers what is no HTTP, an endless head and a CONNECT over TLS, and closes"
 
 it("cuts a body that does not come", async () => {
   const { port } = await stage();
-  const socket = await openSecurely(port);
-  const slow = { framing: ["Content-Length: 5"], more: ["Countersign-Timeout-Ms: 200"], body: "{" };
-  socket.write(rawPost(slow));
-  expect(readAnswers(await readAll(socket)).map(({ status }) => status)).toEqual([408]);
+  const slow = rawPost({ framing: ["Content-Length: 5"], more: ["Countersign-Timeout-Ms: 200"], body: "{" });
+  expect((await answersTo(port, slow)).map(({ status }) => status)).toEqual([408]);
 });
 
 it("answers 503 to connections beyond the limit, and forgets those that are gone", async () => {
@@ -69,15 +61,14 @@ it("drains: answers what is open, tells its callers to go, and closes idle conne
   const idle = await openSecurely(port);
   const kept = keptConnection();
   await kept(port);
-  const busy = await openSecurely(port);
+  const busy = await RawConnection.open({ ...known, host: "localhost", port });
   const body = '{"order_amount":"10.00"}';
   busy.write(rawPost({ connection: [], framing: [`Content-Length: ${body.length}`], body: body.slice(0, 5) }));
   await whenInFlight({ adminUrl }, 1);
-  const answered = readAll(busy);
   const stopped = proxy.stop("SIGTERM");
   await once(idle, "close");
   busy.write(body.slice(5));
-  const [answer, ...more] = readAnswers(await answered);
+  const [answer, ...more] = readAnswers(await busy.ended());
   expect(more).toEqual([]);
   expect(answer).toMatchObject({ status: 200, headers: { connection: "close" } });
   expect(await stopped).toBe(true);

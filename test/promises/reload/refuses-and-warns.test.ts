@@ -3,7 +3,6 @@
  * `/readyz` says no meanwhile, where `reload.unreadyAfterRefusal` asks for it. A warning is logged when it comes up, and not again at each
  * reload; an acknowledged one is in no log at all.
  */
-
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
