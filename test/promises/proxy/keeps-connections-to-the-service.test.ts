@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createConnect } from "../../../src/adapters/http-client/connect.ts";
 import { Pool } from "../../../src/adapters/http-client/connection-pool.ts";
-import { createPostSpans } from "../../../src/adapters/http-client/post.ts";
+import { createPostSpans } from "../../../src/adapters/http-client/read-whole.ts";
 import { ServiceAgent } from "../../../src/adapters/http-proxy/agent.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { addressOf } from "../../../testkit/address.ts";
