@@ -1,8 +1,7 @@
 /** The access line is put together by hand; it is what pino writes of the same fields, to the byte. */
 import pino from "pino";
 import { expect, it } from "vitest";
-import { levelOf, writeAccessLine } from "../../src/adapters/log/access-line.ts";
-import { headline } from "../../src/adapters/log/lines.ts";
+import { headline, levelOf, writeAccessLine } from "../../src/adapters/log/lines.ts";
 import { failureCodes } from "../../src/model/errors.ts";
 import {
   callerSignatureResults,

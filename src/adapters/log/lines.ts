@@ -1,96 +1,89 @@
-import type { CallbackFinished, Event, RequestFinished, TokenEvent } from "../../model/events.ts";
-import { describeRequest, levelOf, roundToMicroseconds } from "./access-line.ts";
+import {
+  type CallbackFinished,
+  type Event,
+  hasUnknownEffect,
+  type RequestFinished,
+  type TokenEvent,
+} from "../../model/events.ts";
 
-/** How severe a line is. */
-export type Level = "trace" | "debug" | "info" | "warn" | "error";
+/** Of what came in at a listener. */
+type EndLevel = "info" | "warn" | "error";
+type Level = "trace" | "debug" | EndLevel;
 
 type Fields = Readonly<Record<string, unknown>>;
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
+
+/** How severe a line is, and its message. */
+type Headline = readonly [Level, message: string];
 
 /**
  * Every log line is here, one for each event. `trace` and `debug` are for what happens with every request, which the
  * access line sums up.
  */
-export function headline(event: Event): readonly [Level, message: string] {
-  switch (event.kind) {
-    case "request_finished":
-      return [levelOf(event), describeRequest(event)];
-    case "callback_finished":
-      return [callbackLevelOf(event), describeCallback(event)];
-    case "tunnel_requested":
-      return event.cause === undefined
-        ? ["trace", `the proxy opened a tunnel to ${event.destination}`]
-        : [throttledLevel(event), `no tunnel to ${event.destination}: ${event.cause}`];
-    case "upstream_unauthorized":
-      return event.attempt === 1
-        ? ["info", `the service answered 401 for ${event.site}`]
-        : ["info", `the service answered 401 for ${event.site} again; passed on to the caller`];
-    case "clock_skew_measured":
-      return ["trace", "clock compared with the service's"];
-    case "character_warned":
-      return ["warn", `a signed value has a character that the service may refuse: ${event.parameter}`];
-    case "token_requested":
-      return [event.result === "issued" ? "info" : "warn", describeTokenRequest(event)];
-    case "token_adopted":
-      return ["debug", "token in use"];
-    case "token_lapsed":
-      return ["info", "token lapsed"];
-    case "credential_switched":
-      return ["warn", `another credential set is in use: ${event.to}, no longer ${event.from}`];
-    case "credential_removed":
-      return ["info", `a credential set is not configured any more: ${event.credential}`];
-    case "refresh_suppressed":
-      return ["debug", `no refresh of ${event.credential} after a 401 for ${event.site}: ${event.reason}`];
-    case "token_cache_read":
-      return ["trace", `token looked up: ${event.result}`];
-    case "refresh_lock_tried":
-      return ["debug", `refresh lock: ${event.result}`];
-    case "redis_failed":
-      return [throttledLevel(event), `a Redis command failed: ${event.failure}`];
-    case "redis_down":
-      return ["warn", `Redis is away: ${event.failure}; every replica keeps its own tokens`];
-    case "redis_up":
-      return ["info", event.awayMs === undefined ? "Redis is there" : "Redis is back; tokens are shared again"];
-    case "spans_exported":
-      return ["debug", "spans exported"];
-    case "spans_lost":
-      return [throttledLevel(event), `${event.count} spans were ${event.result}: ${event.cause}`];
-    case "spans_delayed":
-      return [throttledLevel(event), `the collector took no spans: ${event.cause}; they are sent again`];
-    case "started":
-      return ["info", "listening"];
-    case "configuration_warned":
-      return ["warn", event.message];
-    case "handshake_failed":
-      return [throttledLevel(event), `a caller's TLS handshake failed: ${event.reason}`];
-    case "accept_failed":
-      return [event.isFirst ? "error" : "debug", `a connection could not be taken: ${event.reason}`];
-    case "old_address_used":
-      return [throttledLevel(event), `no new address of ${event.host} (${event.cause}); its last one is used`];
-    case "process_warned":
-      return ["warn", "a warning of Node's, without its text"];
-    case "log_lines_dropped":
-      return ["warn", `${event.dropped} log lines were dropped: standard output was not read`];
-    case "config_applied":
-      return ["info", "another configuration is active"];
-    case "config_refused":
-      return ["error", "a changed configuration was refused as a whole; the one before stays active"];
-    case "site_file_refused":
-      return [
-        "error",
-        `the site file ${event.file} was refused; ${event.isServed ? "its site is served as before" : "its site is not served"}`,
-      ];
-    case "sites_changed":
-      return ["info", `sites: ${event.added} added, ${event.changed} changed, ${event.removed} removed`];
-    case "config_unchanged":
-      return ["info", "configuration and secrets are as they were"];
-    case "draining":
-      return ["info", "draining"];
-    case "stopped":
-      return ["info", "stopped"];
-    case "defect":
-      return ["error", "a defect in Countersign"];
-  }
+const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { kind: Kind }>) => Headline } = {
+  request_finished: (event) => [levelOf(event), describeRequest(event)],
+  callback_finished: (event) => [callbackLevelOf(event), describeCallback(event)],
+  tunnel_requested: (event) =>
+    event.cause === undefined
+      ? ["trace", `the proxy opened a tunnel to ${event.destination}`]
+      : [throttledLevel(event), `no tunnel to ${event.destination}: ${event.cause}`],
+  upstream_unauthorized: ({ site, attempt }) => {
+    const again = attempt === 1 ? "" : " again; passed on to the caller";
+    return ["info", `the service answered 401 for ${site}${again}`];
+  },
+  clock_skew_measured: () => ["trace", "clock compared with the service's"],
+  character_warned: ({ parameter }) => [
+    "warn",
+    `a signed value has a character that the service may refuse: ${parameter}`,
+  ],
+  token_requested: (event) => [event.result === "issued" ? "info" : "warn", describeTokenRequest(event)],
+  token_adopted: () => ["debug", "token in use"],
+  token_lapsed: () => ["info", "token lapsed"],
+  credential_switched: ({ from, to }) => ["warn", `another credential set is in use: ${to}, no longer ${from}`],
+  credential_removed: ({ credential }) => ["info", `a credential set is not configured any more: ${credential}`],
+  refresh_suppressed: ({ credential, site, reason }) => [
+    "debug",
+    `no refresh of ${credential} after a 401 for ${site}: ${reason}`,
+  ],
+  token_cache_read: ({ result }) => ["trace", `token looked up: ${result}`],
+  refresh_lock_tried: ({ result }) => ["debug", `refresh lock: ${result}`],
+  redis_failed: (event) => [throttledLevel(event), `a Redis command failed: ${event.failure}`],
+  redis_down: ({ failure }) => ["warn", `Redis is away: ${failure}; every replica keeps its own tokens`],
+  redis_up: ({ awayMs }) => [
+    "info",
+    awayMs === undefined ? "Redis is there" : "Redis is back; tokens are shared again",
+  ],
+  spans_exported: () => ["debug", "spans exported"],
+  spans_lost: (event) => [throttledLevel(event), `${event.count} spans were ${event.result}: ${event.cause}`],
+  spans_delayed: (event) => [throttledLevel(event), `the collector took no spans: ${event.cause}; they are sent again`],
+  started: () => ["info", "listening"],
+  configuration_warned: ({ message }) => ["warn", message],
+  handshake_failed: (event) => [throttledLevel(event), `a caller's TLS handshake failed: ${event.reason}`],
+  accept_failed: ({ isFirst, reason }) => [isFirst ? "error" : "debug", `a connection could not be taken: ${reason}`],
+  old_address_used: (event) => [
+    throttledLevel(event),
+    `no new address of ${event.host} (${event.cause}); its last one is used`,
+  ],
+  process_warned: () => ["warn", "a warning of Node's, without its text"],
+  log_lines_dropped: ({ dropped }) => ["warn", `${dropped} log lines were dropped: standard output was not read`],
+  config_applied: () => ["info", "another configuration is active"],
+  config_refused: () => ["error", "a changed configuration was refused as a whole; the one before stays active"],
+  site_file_refused: ({ file, isServed }) => {
+    const served = isServed ? "its site is served as before" : "its site is not served";
+    return ["error", `the site file ${file} was refused; ${served}`];
+  },
+  sites_changed: ({ added, changed, removed }) => [
+    "info",
+    `sites: ${added} added, ${changed} changed, ${removed} removed`,
+  ],
+  config_unchanged: () => ["info", "configuration and secrets are as they were"],
+  draining: () => ["info", "draining"],
+  stopped: () => ["info", "stopped"],
+  defect: () => ["error", "a defect in Countersign"],
+};
+
+export function headline(event: Event): Headline {
+  return (headlines[event.kind] as (event: Event) => Headline)(event);
 }
 
 /** The level of a failure that repeats: `warn` once, then `debug`. */
@@ -99,7 +92,7 @@ function throttledLevel({ isFirst }: { readonly isFirst: boolean }): Level {
 }
 
 /** An operator has to act where the application fails or a callback is lost, and wants to know what is refused. */
-function callbackLevelOf({ result, outcome, isGuarded }: CallbackFinished): "error" | "warn" | "info" {
+function callbackLevelOf({ result, outcome, isGuarded }: CallbackFinished): EndLevel {
   if (outcome === "unknown" || result === "callback_too_old") return "error";
   const isFine = result === "delivered" || result === "repeated";
   return isFine && isGuarded !== false ? "info" : "warn";
@@ -127,7 +120,7 @@ function describePause(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
 }
 
-/** The event's own fields; those that are undefined are left out of the line. The access line has its own (access-line.ts). */
+/** The event's own fields; those that are undefined are left out of the line. The access line has its own. */
 export function fieldsOf(event: Exclude<Event, RequestFinished>): Fields {
   const { kind, ...fields } = event;
   const written = Object.entries({ event: kind, ...fields, ...changedFields(event) });
@@ -149,4 +142,115 @@ function changedFields(event: Exclude<Event, RequestFinished>): Fields {
     default:
       return {};
   }
+}
+
+/**
+ * An operator has to act on an unknown effect. A 4xx or 5xx of the service passes like any answer, but an order did not
+ * succeed: where all get 404, the path in baseUrl is wrong, and no caller can correct it.
+ */
+export function levelOf(event: RequestFinished): EndLevel {
+  if (hasUnknownEffect(event)) return "error";
+  const { code, by, status } = event;
+  const isServiceTrouble = by === "service" && status >= 400;
+  return code !== undefined || isServiceTrouble ? "warn" : "info";
+}
+
+/** `create_order for S1000000001: 502 upstream_unreachable (ECONNREFUSED), not_sent` */
+function describeRequest(event: RequestFinished): string {
+  const { site, status, code, cause, outcome, attempts, retryReason, callerLeft } = event;
+  const whom = site === undefined ? "" : ` for ${site}`;
+  const why = cause === undefined ? "" : ` (${cause})`;
+  const retried = attempts > 1 ? `, ${attempts} attempts` : "";
+  const notRetried = retryReason === undefined ? "" : `, no retry (${retryReason})`;
+  const left = callerLeft ? ", caller left" : "";
+  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${retried}${notRetried}${left}`;
+}
+
+/** The operation; before one is known, method and target. */
+function whatOf({ operation, method, target }: RequestFinished): string {
+  if (operation !== undefined) return operation;
+  if (method === undefined) return "request without a head";
+  return target === undefined ? method : `${method} ${target}`;
+}
+
+/** The failure's code, or who gave an answer that looks like one of ours. */
+function nameOf(code: string | undefined, { by, status }: RequestFinished): string {
+  if (code !== undefined) return ` ${code}`;
+  return by === "service" && status >= 400 ? " from the service" : "";
+}
+
+/**
+ * The access line: what pino would write, put together in one go, since it comes with every request.
+ * @param time ISO 8601
+ */
+export function writeAccessLine(event: RequestFinished, level: EndLevel, time: string): string {
+  const { upstreamHeaders } = event;
+  return (
+    `{"level":"${level}","time":"${time}","event":"request_finished"` +
+    text(',"environment":', event.environment) +
+    text(',"requestId":', event.requestId) +
+    text(',"traceId":', event.traceId) +
+    text(',"spanId":', event.spanId) +
+    text(',"reference":', event.reference) +
+    text(',"site":', event.site) +
+    text(',"auth":', event.auth) +
+    text(',"operation":', event.operation) +
+    `,"status":${event.status},"by":"${event.by}","outcome":"${event.outcome}"` +
+    text(',"code":', event.code) +
+    text(',"stage":', event.stage) +
+    `,"attempts":${event.attempts}` +
+    text(',"retry":', event.retry) +
+    text(',"retryReason":', event.retryReason) +
+    milliseconds(',"durationMs":', event.durationMs) +
+    milliseconds(',"upstreamMs":', event.upstreamMs) +
+    milliseconds(',"overheadMs":', event.overheadMs) +
+    (event.callerLeft ? ',"callerLeft":true' : "") +
+    text(',"method":', event.method) +
+    text(',"target":', event.target) +
+    text(',"listener":', event.listener) +
+    text(',"caller":', event.caller) +
+    text(',"callerAddress":', event.callerAddress) +
+    text(',"callerRequestId":', event.callerRequestId) +
+    integer(',"requestBytes":', event.requestBytes) +
+    milliseconds(',"tokenWaitMs":', event.tokenWaitMs) +
+    text(',"credential":', event.credential) +
+    text(',"key":', event.key) +
+    text(',"bridged":', event.bridged) +
+    text(',"callerSignature":', event.callerSignature) +
+    text(',"once":', event.once) +
+    text(',"onceFirst":', event.onceFirst) +
+    milliseconds(',"connectMs":', event.connectMs) +
+    (upstreamHeaders === undefined ? "" : `,"upstreamHeaders":${JSON.stringify(upstreamHeaders)}`) +
+    text(',"cause":', event.cause) +
+    integer(',"responseBytes":', event.responseBytes) +
+    `,"message":${quote(describeRequest(event))}}\n`
+  );
+}
+
+/** A field, or nothing where it has no value. */
+function text(name: string, value: string | undefined): string {
+  return value === undefined ? "" : name + quote(value);
+}
+
+function integer(name: string, value: number | undefined): string {
+  return value === undefined ? "" : name + value;
+}
+
+function milliseconds(name: string, value: number | undefined): string {
+  return value === undefined ? "" : name + roundToMicroseconds(value);
+}
+
+/** Rounded as in every line. */
+function roundToMicroseconds(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}
+
+/** A JSON string (RFC 8259 section 7). Most texts have nothing to escape. */
+function quote(value: string): string {
+  for (let index = 0; index < value.length; index++) {
+    const code = value.charCodeAt(index);
+    if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code <= 0xdfff))
+      return JSON.stringify(value);
+  }
+  return `"${value}"`;
 }

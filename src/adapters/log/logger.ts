@@ -1,8 +1,7 @@
 import pino, { type DestinationStream, type Logger } from "pino";
 import { type Clock, systemClock } from "../../model/clock.ts";
 import type { Report } from "../../model/events.ts";
-import { levelOf, writeAccessLine } from "./access-line.ts";
-import { fieldsOf, headline } from "./lines.ts";
+import { fieldsOf, headline, levelOf, writeAccessLine } from "./lines.ts";
 import { openStandardOutput } from "./standard-output.ts";
 
 interface Logging {
