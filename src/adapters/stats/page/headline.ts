@@ -1,11 +1,13 @@
 import { type FailureCode, failures } from "../../../model/errors.ts";
+import type { TokenResult } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
 import { isNotAsked } from "../../../oauth/token-endpoint.ts";
 import type { RecentFailure, RecentStep } from "../recent-requests.ts";
-import type { EnvironmentStatus, StatusSnapshot } from "../stats.ts";
+import type { EnvironmentStatus, RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
 import { sumOf } from "../sums.ts";
-import type { TokenOutage, TokenRequestStatus } from "../token-stats.ts";
+import type { CredentialStatus, TokenOutage, TokenRequestStatus } from "../token-stats.ts";
 import {
+  type Column,
   describeAge,
   describeDuration,
   describeSpan,
@@ -13,15 +15,21 @@ import {
   html,
   list,
   nothing,
+  quiet,
   showCount,
+  showName,
+  showPlace,
   showSentence,
+  showTime,
+  table,
 } from "./html.ts";
+import { describeUntaken, serviceRefusal } from "./traffic.ts";
 
 /** From this share of failures on it is more than chance, and how many it takes. */
 const failingShare = 0.05;
 const failingRequests = 2;
 /** A list of all would push everything else out of sight. */
-export const named = 3;
+const named = 3;
 
 /** `good`: nothing failed, and nothing is amiss. `idle`: no request, or none that failed beside something amiss. */
 type Tone = "good" | "idle" | "warn" | "bad";
@@ -134,27 +142,11 @@ function describeFailure(environment: string, { by, what, count }: RecentFailure
   return html`${place}. ${what === "499" ? "The caller left before anything was sent." : showSentence(failures[what as FailureCode]?.meaning ?? "")}`;
 }
 
-/** What an operator looks at first. The service's interface leaves its statuses open. */
-const serviceRefusals: Readonly<Record<string, string>> = {
-  "401": "It did not accept the token or the signature.",
-  "403": "It did not allow the site or the operation.",
-  "404": "It does not know what was asked for.",
-  "422": "It did not accept the parameters; with HMAC, perhaps the key or the signature.",
-  "429": "It received too many requests.",
-};
-
-export function serviceRefusal(status: string, allFail: boolean): string {
-  if (status === "404" && allFail) return "It does not know the path: compare the environment’s baseUrl.";
-  const known = serviceRefusals[status];
-  if (known !== undefined) return known;
-  return status.startsWith("5") ? "It failed." : "";
-}
-
 /**
  * Nothing without an outage.
  * @param fate what happens to orders meanwhile
  */
-export function describeOutage(
+function describeOutage(
   environment: string,
   outage: TokenOutage | undefined,
   fate: "not sent" | "signed",
@@ -168,21 +160,113 @@ export function describeOutage(
 the authorization server ${describeCause(lastRequest)}. Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
 }
 
+/** What came of a request to the authorization server; `failed` has several ends. */
+const causes: Readonly<Record<string, string>> = {
+  refused: "refuses the set",
+  throttled: "has asked to wait",
+  timed_out: "does not answer in time",
+  malformed: "answers what is no token",
+} satisfies Record<Exclude<TokenResult, "issued" | "failed">, string>;
+
 /** What the authorization server did, as the end of a sentence. */
-export function describeCause(last: TokenRequestStatus | undefined): string {
+function describeCause(last: TokenRequestStatus | undefined): string {
   const known = [last?.status, last?.cause].filter((each) => each !== undefined);
-  const status = known.length === 0 ? "" : ` (${known.join(", ")})`;
-  switch (last?.result) {
-    case "refused":
-      return `refuses the set${status}`;
-    case "throttled":
-      return `has asked to wait${status}`;
-    case "timed_out":
-      return `does not answer in time${status}`;
-    case "malformed":
-      return `answers what is no token${status}`;
-    default:
-      if (last !== undefined && isNotAsked(last)) return `is not asked${status}`;
-      return last?.status === undefined ? `cannot be reached, or gives no complete answer${status}` : `fails${status}`;
-  }
+  const details = known.length === 0 ? "" : ` (${known.join(", ")})`;
+  const failed = last?.status === undefined ? "cannot be reached, or gives no complete answer" : "fails";
+  const end = last !== undefined && isNotAsked(last) ? "is not asked" : failed;
+  return `${causes[last?.result ?? "failed"] ?? end}${details}`;
+}
+
+/** Orders that may exist though their caller got no answer that says so. Nothing where there is none. */
+export function unknownOutcomes(snapshot: StatusSnapshot): Html {
+  const { unknownOutcomes: count } = snapshot.requests;
+  if (count === 0) return nothing;
+  return html`<section class="verdict bad" aria-labelledby="unknown">
+<p class="figure" aria-hidden="true">${showCount(count)}</p>
+<div class="words">
+<h2 id="unknown">${showCount(count)} ${plural(count, "outcome is", "outcomes are")} unknown</h2>
+<p>${plural(count, "It was", "They were")} sent, and the service gave no complete answer, or a 5xx: <strong>an order may exist.</strong>
+Look for the reference at the service before anything is sent again.</p>
+<p>The log of every replica has the rest: <code>"level":"error"</code> with <code>"outcome":"unknown"</code>.</p>
+</div>
+${tableOf(snapshot)}</section>
+`;
+}
+
+function plural(count: number, one: string, many: string): string {
+  return count === 1 ? one : many;
+}
+
+/** The newest; the others are folded. */
+const shownOutcomes = 5;
+const outcomeColumns = (now: string): readonly Column<UnknownOutcome>[] => [
+  [
+    "Reference",
+    ({ reference: name }) =>
+      name === undefined ? quiet("none given") : html`<span class="reference">${showName(name)}</span>`,
+  ],
+  ["Operation", ({ operation = "none" }) => showName(operation)],
+  ["When", ({ at }) => showTime(at, now)],
+  ["Site", ({ environment, site }) => showPlace(environment, site)],
+  ["Caller", ({ caller }) => (caller === undefined ? quiet("–") : showName(caller))],
+  ["What happened", showEnd],
+  ["Request id", ({ requestId }) => showName(requestId)],
+];
+
+function tableOf({ at, requests, unknownOutcomes: shown }: StatusSnapshot): Html {
+  const earlier = requests.unknownOutcomes - shown.length;
+  const more = earlier === 0 ? nothing : html`<p class="rest">And ${showCount(earlier)} before these, in the log.</p>`;
+  const caption = "Requests whose outcome is unknown, newest first";
+  return html`${table(caption, outcomeColumns(at), shown, shownOutcomes)}${more}`;
+}
+
+function showEnd({ code, status, stage }: UnknownOutcome): Html {
+  const end = code ?? (status === undefined ? "caller left" : `answered ${status}`);
+  return html`<code>${end}</code> ${quiet(`at ${stage}`)}`;
+}
+
+/** What else needs attention, one line each; nothing on a good day. */
+export function notices({ readiness, redis, credentials, reload, environments, callbacks, at }: StatusSnapshot): Html {
+  const lines = list([
+    readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
+    ...environments.map(({ name, bridgedOutage }) => describeOutage(name, bridgedOutage, "signed", at)),
+    ...showSets(credentials.filter(isUnrenewed), at),
+    ...callbacks.map((listener) => describeUntaken(listener, at)),
+    ...redis.filter(({ isUp }) => isUp === false).map((server) => describeAway(server, callbacks.length > 0, at)),
+    reload.lastRefused?.isPending
+      ? html`<a href="#process">A new configuration was refused</a>; the old one stays active.`
+      : nothing,
+    ...environments.map(({ name, refusedSiteFiles = [] }) => {
+      const files = refusedSiteFiles.map(({ file }) => file);
+      return files.length === 0 ? nothing : html`Site files of ${name} are refused: ${listNames(files, named)}.`;
+    }),
+  ]);
+  if (lines === nothing) return nothing;
+  return html`<section class="notice warn" aria-label="Needs attention">${lines}</section>
+`;
+}
+
+/** What it was last asked for failed. That a set without a token is not served stands in the headline; that it is refused, here too. */
+function isUnrenewed({ failingSince, token, lastRequest }: CredentialStatus): boolean {
+  return failingSince !== undefined && (token !== "none" || lastRequest?.result === "refused");
+}
+
+function showSets(sets: readonly CredentialStatus[], now: string): Html[] {
+  const more = sets.length - named;
+  const rest = more > 0 ? html`<a href="#tokens">And ${showCount(more)} more sets get no new token.</a>` : nothing;
+  return [...sets.slice(0, named).map((set) => describeUnrenewed(set, now)), rest];
+}
+
+function describeUnrenewed({ environment, credential, token, lastRequest }: CredentialStatus, now: string): Html {
+  const left = token === "none" ? "It has none." : `The one it has expires ${describeAge(token.expiresAt, now)}.`;
+  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: the authorization server ${describeCause(lastRequest)}. ${left}`;
+}
+
+/** What Redis keeps for all replicas: tokens, keys of Countersign-Once, and callbacks that were handed over. */
+function describeAway({ node, since, failure }: RedisStatus, hasCallbacks: boolean, now: string): Html {
+  const away = since === undefined ? "is away" : `has been away for ${describeSpan(since, now)}`;
+  const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${failure ?? "other"}).`;
+  if (node !== "cache") return html`${what} It is one of several for the refresh lock.`;
+  const callbacks = hasCallbacks ? html`; so are callbacks, where <code>replay</code> is <code>strict</code>` : nothing;
+  return html`${what} This process keeps its own tokens. Requests with <code>Countersign-Once</code> are refused${callbacks}.`;
 }

@@ -1,13 +1,22 @@
-import type { StatusSnapshot } from "../stats.ts";
-import { notices, unknownOutcomes } from "./alerts.ts";
-import { callbacks } from "./callbacks.ts";
-import { failuresAndRefusals } from "./failures.ts";
-import { headline, judge, type Verdict } from "./headline.ts";
-import { Html, html, nothing, showMoment } from "./html.ts";
-import { configuration, redis } from "./process.ts";
+import type { RefusedReload, ReloadStatus } from "../reload.ts";
+import type { RedisStatus, StatusSnapshot } from "../stats.ts";
+import { headline, judge, notices, unknownOutcomes, type Verdict } from "./headline.ts";
+import {
+  type Column,
+  definitions,
+  folded,
+  Html,
+  html,
+  list,
+  nothing,
+  section,
+  showMoment,
+  showTime,
+  table,
+} from "./html.ts";
 import { style, styleHash } from "./style.ts";
 import { tokens } from "./tokens.ts";
-import { callers, traffic } from "./traffic.ts";
+import { callbacks, callers, failuresAndRefusals, traffic } from "./traffic.ts";
 
 /** The page's own style and its own icon, and nothing else: no script, no request, no form, no frame around it. */
 const contentSecurityPolicy = [
@@ -80,4 +89,60 @@ const dots: Readonly<Record<Verdict["tone"], string>> = {
 function icon({ requests }: StatusSnapshot, { tone }: Verdict): string {
   const dot = `<circle cx="8" cy="8" r="7" fill="${dots[requests.unknownOutcomes === 0 ? tone : "bad"]}"/>`;
   return `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">${dot}</svg>`)}`;
+}
+
+const redisColumns = (now: string): readonly Column<RedisStatus>[] => [
+  ["Server", ({ node }) => html`<code>${node}</code>`],
+  [
+    "State",
+    (server) =>
+      html`<span class="badge ${server.isUp === false ? "trouble" : "active"}">${describeState(server)}</span>`,
+  ],
+  ["Since", ({ since }) => showTime(since, now, "–")],
+];
+
+/** Where tokens are shared, and whether it answers. */
+export function redis({ redis: servers, at }: StatusSnapshot): Html {
+  const unused = html`<p class="soft">Not used: tokens are kept in this process.</p>`;
+  return section("redis", "Redis", servers.length === 0 ? unused : table("Redis servers", redisColumns(at), servers));
+}
+
+function describeState({ isUp, failure }: RedisStatus): string {
+  if (isUp === undefined) return "not heard of yet";
+  return isUp ? "up" : `away: ${failure ?? "other"}`;
+}
+
+/** Which build this is and since when; what is configured, where listeners lead, and what was refused in its place. */
+export function configuration({ at, version, runtime, startedAt, configHash, reload }: StatusSnapshot): Html {
+  const { inForceSince, trigger, routes, lastRefused } = reload;
+  const facts = definitions([
+    [
+      "Countersign",
+      html`<code>${version}</code> on Node.js <code>${runtime}</code>, started ${showTime(startedAt, at)}`,
+    ],
+    [
+      "Configuration",
+      html`<code>${configHash}</code>, active ${showTime(inForceSince, at, "–")}, ${becauseOf[trigger]}`,
+    ],
+    ["Listeners", list(routes.map((route) => html`<code>${route}</code>`))],
+  ]);
+  const refused = lastRefused === undefined ? nothing : showRefused(lastRefused, at);
+  return section("process", "Process", html`${refused}${facts}`);
+}
+
+const becauseOf: Readonly<Record<ReloadStatus["trigger"], string>> = {
+  start: "since the start",
+  sighup: "after a SIGHUP",
+  file_change: "after a file had changed",
+};
+
+function showRefused({ at, trigger, problems, problemCount, isPending }: RefusedReload, now: string): Html {
+  const more = problemCount - problems.length;
+  const shown = html`${list(problems.map((problem) => html`${problem}`))}
+${more > 0 ? html`<p>And ${more} more, in the log.</p>` : nothing}`;
+  const title = html`A configuration was refused ${becauseOf[trigger]}, ${showTime(at, now)}.`;
+  if (!isPending) return folded(html`${title} It has been fixed since.`, shown);
+  return html`<div class="notice bad"><p><strong>${title}</strong> What is below stays active.</p>
+${shown}</div>
+`;
 }

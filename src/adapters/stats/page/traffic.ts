@@ -1,10 +1,15 @@
-import { statusClasses } from "../../../model/events.ts";
+import { type FailureCode, failures } from "../../../model/errors.ts";
+import { type CallbackResult, statusClasses } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
+import type { CallbackFailureStatus, CallbackStatus } from "../callback-stats.ts";
 import type { CallerStatus, EnvironmentStatus, SiteStatus, StatusSnapshot } from "../stats.ts";
+import { type Occurrence, sumOf } from "../sums.ts";
 import {
   type Column,
   definitions,
+  describeAge,
   describeDuration,
+  folded,
   type Html,
   html,
   nothing,
@@ -13,6 +18,8 @@ import {
   showCount,
   showName,
   shownRows,
+  showPlace,
+  showSentence,
   showTime,
   table,
 } from "./html.ts";
@@ -74,10 +81,8 @@ function showBound(ms: number | undefined): string {
 
 function showAnswers(answers: EnvironmentStatus["answers"]): Html {
   const parts = (["service", "countersign"] as const).flatMap((by) => {
-    const counts = statusClasses.flatMap((name) => {
-      const count = answers[by][name] ?? 0;
-      return count === 0 ? [] : [`${showCount(count)} × ${name}`];
-    });
+    const given = statusClasses.filter((name) => answers[by][name] !== undefined);
+    const counts = given.map((name) => `${showCount(answers[by][name] ?? 0)} × ${name}`);
     return counts.length === 0 ? [] : [`${by === "service" ? "Service" : "Countersign"}: ${counts.join(", ")}`];
   });
   return parts.length === 0 ? quiet("no answer yet") : html`${parts.join("; ")}.`;
@@ -105,4 +110,143 @@ function showRights({ sites, operations, requestsPerSecond }: CallerStatus): str
 
 function showRight(names: readonly string[], what: string): string {
   return names.includes("*") ? `every ${what}` : listNames(names);
+}
+
+/** What happened, how often and when last: what came of callbacks, a failure of Countersign, a refusal of the service. */
+interface Happening extends Occurrence {
+  /** A result, a failure's code, or a status. */
+  readonly what: string;
+  readonly meaning: string;
+  readonly place?: Html;
+}
+
+const where: Column<Happening> = ["Where", ({ place = nothing }) => place];
+const columnsOf = (
+  title: string,
+  now: string,
+  more: readonly Column<Happening>[] = [],
+): readonly Column<Happening>[] => [
+  [title, ({ what }) => html`<code>${what}</code>`],
+  ["Times", ({ count }) => count, "number"],
+  ["Last", ({ lastAt }) => showTime(lastAt, now)],
+  ...more,
+  ["What it means", ({ meaning }) => showSentence(meaning)],
+];
+
+function newestFirst(all: readonly Happening[]): Happening[] {
+  return all.toSorted((one, other) => other.lastAt.localeCompare(one.lastAt));
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  delivered: "The application answered 2xx.",
+  declined: "The application answered something else than 2xx.",
+  repeated: "The application had taken it before; it was answered again, and not handed over.",
+  parameter_missing: "It has no `version`, `site_identifier`, `timestamp` or `signature`.",
+  site_unknown: "Its site, or its key, is not configured.",
+  key_missing: "Its site has no key of that version.",
+  signature_wrong: "It is not signed with the key that it names: another key, another `exempt`, or a forgery.",
+  timestamp_invalid: "It is signed, and its timestamp is not in Unix seconds.",
+} satisfies Record<Exclude<CallbackResult, FailureCode>, string>;
+/** Results of genuine callbacks that the application has not taken. */
+const untaken: ReadonlySet<string> = new Set<CallbackResult>([
+  "declined",
+  "application_unreachable",
+  "application_failed",
+  "application_timeout",
+  "replay_store_unavailable",
+  "callback_too_old",
+  "callback_too_early",
+]);
+
+/** What the service sent, and what came of it; nothing without a listener for callbacks. */
+export function callbacks({ callbacks: listeners, at }: StatusSnapshot): Html {
+  if (listeners.length === 0) return nothing;
+  return section("callbacks", "Callbacks", html`${listeners.map((listener) => showListener(listener, at))}`);
+}
+
+function showListener(status: CallbackStatus, now: string): Html {
+  const { environment, listener, application, lastFailure, unguarded } = status;
+  const results = resultsOf(status);
+  const facts = definitions([
+    ["Last not taken", lastFailure === undefined ? quiet("none") : showFailure(lastFailure, now)],
+    ["May come twice", unguarded === 0 ? undefined : html`${showCount(unguarded)}: ${whyUnguarded}`],
+  ]);
+  const counted = table(`Callbacks of ${environment} at ${listener}`, columnsOf("What came of it", now), results);
+  return html`<h3>${environment}</h3>
+<p class="soft"><code>${listener}</code> leads to <code>${application}</code></p>
+${facts}${results.length === 0 ? html`<p class="soft">None yet.</p>` : counted}`;
+}
+
+const whyUnguarded = "what was delivered before was not known, or could not be written";
+
+function resultsOf({ results }: CallbackStatus): Happening[] {
+  const all = Object.entries(results).map(([what, occurrence]) => {
+    return { what, ...occurrence, meaning: meanings[what] ?? failures[what as FailureCode]?.meaning ?? "" };
+  });
+  return newestFirst(all);
+}
+
+function showFailure({ at, result, status, cause, site, requestId }: CallbackFailureStatus, now: string): Html {
+  const why = cause === undefined ? nothing : html` (${cause})`;
+  const of = site === undefined ? nothing : html` of ${showName(site)}`;
+  return html`<code>${result}</code>${why}${of}, answered ${status}, request ${showName(requestId)} ${showTime(at, now)}`;
+}
+
+/** Of a listener whose last genuine callback the application has not taken. */
+export function describeUntaken(status: CallbackStatus, now: string): Html {
+  const last = resultsOf(status).find(({ what }) => untaken.has(what));
+  if (last === undefined || (status.results["delivered"]?.lastAt ?? "") >= last.lastAt) return nothing;
+  return html`<a href="#callbacks">The last callback of ${status.environment}</a> was not taken (<code>${last.what}</code>, ${describeAge(last.lastAt, now)}).`;
+}
+
+/** Failures with their place, time and meaning: of Countersign; and what the service and the authorization server refused or failed to do. */
+export function failuresAndRefusals({ environments, credentials, at }: StatusSnapshot): Html {
+  const tallies = environments.flatMap(({ name, sites, withoutSite }) => [
+    ...sites.map(({ identifier, tally }) => ({ place: showPlace(name, identifier), tally })),
+    { place: showPlace(name, undefined), tally: withoutSite },
+  ]);
+  const allOf = (kind: "failures" | "refusals", meaningOf: (what: string) => string): Happening[] =>
+    tallies.flatMap(({ place, tally }) =>
+      Object.entries(tally[kind]).map(([what, occurrence]) => {
+        return { what, ...occurrence, place, meaning: meaningOf(what) };
+      }),
+    );
+  const failed = allOf("failures", (code) => failures[code as FailureCode].meaning);
+  const isMistake = ({ what }: Happening) => failures[what as FailureCode].status < 500;
+  const mistakes = failed.filter(isMistake);
+  const own = failed.filter((failure) => !isMistake(failure));
+  const refusals = allOf("refusals", (status) => `Answered by the service. ${serviceRefusal(status, false)}`);
+  const ofSets = credentials.flatMap(({ environment, credential, requests: { refused } }) => {
+    const meaning = "The authorization server refused the set.";
+    return refused ? [{ what: "refused", ...refused, place: showPlace(environment, credential), meaning }] : [];
+  });
+  // Each caller sees its own mistakes: here they are folded, below what only an operator can see.
+  const summary = html`Callers&rsquo; mistakes: ${showCount(sumOf(mistakes, ({ count }) => count))}`;
+  const shownMistakes = mistakes.length === 0 ? nothing : folded(summary, showAll("Callers’ mistakes", mistakes, at));
+  const content = html`<h3>Of Countersign itself</h3>
+${showAll("Failures", own, at)}${shownMistakes}
+<h3>Of the service and the authorization server</h3>
+${showAll("Of the service and the authorization server", [...ofSets, ...refusals], at)}`;
+  return section("failures", "Failures", content);
+}
+
+function showAll(caption: string, all: readonly Happening[], now: string): Html {
+  if (all.length === 0) return html`<p class="soft">None.</p>`;
+  return table(`${caption}, newest first`, columnsOf("Failure", now, [where]), newestFirst(all));
+}
+
+/** What an operator looks at first. The service's interface leaves its statuses open. */
+const serviceRefusals: Readonly<Record<string, string>> = {
+  "401": "It did not accept the token or the signature.",
+  "403": "It did not allow the site or the operation.",
+  "404": "It does not know what was asked for.",
+  "422": "It did not accept the parameters; with HMAC, perhaps the key or the signature.",
+  "429": "It received too many requests.",
+};
+
+export function serviceRefusal(status: string, allFail: boolean): string {
+  if (status === "404" && allFail) return "It does not know the path: compare the environment’s baseUrl.";
+  const known = serviceRefusals[status];
+  if (known !== undefined) return known;
+  return status.startsWith("5") ? "It failed." : "";
 }
