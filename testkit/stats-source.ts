@@ -27,7 +27,7 @@ export function statsSource(change: Partial<Source> = {}): Source {
     buffers: () => ({ usedBytes: 0, limitBytes: 1 }),
     credentials: () => [],
     redis: () => [],
-    reload: () => ({ activeSinceMs: 1, isRefused: false }),
+    reload: () => ({ inForceSince: undefined, lastRefused: undefined }),
     readAssertion: async () => ({ kind: "failed" }),
     droppedLogLines: () => 0,
     wallTime: createWallTime(systemClock),

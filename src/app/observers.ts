@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { contentTypes, type ExpositionFormat, writeExposition } from "../adapters/stats/exposition.ts";
 import { createMetrics } from "../adapters/stats/metrics.ts";
 import { renderPage } from "../adapters/stats/page/render-page.ts";
-import { Readiness } from "../adapters/stats/readiness.ts";
+import { createReadiness } from "../adapters/stats/readiness.ts";
 import type { Configured, Source } from "../adapters/stats/source.ts";
 import { startAtZero } from "../adapters/stats/start-at-zero.ts";
 import { createStats, type StatusSnapshot } from "../adapters/stats/stats.ts";
@@ -39,14 +39,14 @@ export function openObservers(
     configured: () => describeConfig(active()),
     credentials: () => mergeShared(snapshots.credentials()),
     redis: () => completeNodes(redisNodes(active()), snapshots.redis()),
-    reload: () => stats.reload,
+    reload: () => stats.reload(),
     readAssertion: createReadAssertion(clock),
     droppedLogLines,
     wallTime: createWallTime(clock),
   };
   const metrics = createMetrics(source);
   const stats = createStats(source, metrics, clock);
-  const readiness = new Readiness(clock);
+  const readiness = createReadiness(clock);
   const formatNow = () => new Date(clock.wallMs()).toISOString();
   const startedAt = formatNow();
   const own = { version, runtime: process.version, host: hostname(), startedAt };

@@ -5,6 +5,14 @@ import type { RedisEvent } from "./redis-access.ts";
 /** Receives every event worth counting or logging. It never throws and never waits. */
 export type Report = (event: Event) => void;
 
+/** What is done with events, by their kind. */
+type Handlers = { readonly [Kind in Event["kind"]]?: (event: Extract<Event, { kind: Kind }>) => void };
+
+/** Hands each event to the handler of its kind, where there is one. */
+export function reportTo(handlers: Handlers): Report {
+  return (event) => (handlers[event.kind] as Report | undefined)?.(event);
+}
+
 /**
  * Everything worth counting or logging. Logic reports it; adapters turn it into counters, log lines and lists of `/status`.
  * The present state is asked for instead (credential-snapshot.ts). No event holds a secret, a token, a signature or a

@@ -1,7 +1,7 @@
 /** After a reload: what stays keeps its history, what is new begins, the rest is forgotten. */
 import { describe, expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
-import { Readiness } from "../../src/adapters/stats/readiness.ts";
+import { createReadiness } from "../../src/adapters/stats/readiness.ts";
 import { createStats } from "../../src/adapters/stats/stats.ts";
 import { createWallTime } from "../../src/model/clock.ts";
 import type { CredentialSnapshot } from "../../src/model/credential-snapshot.ts";
@@ -202,7 +202,7 @@ describe("readiness, with another configuration", () => {
 
   /** It listens, and waits for the environment's token; `issue` gives a set one. */
   function awaiting(...environments: readonly Environment[]) {
-    const readiness = new Readiness(new FakeClock());
+    const readiness = createReadiness(new FakeClock());
     readiness.follow(environments);
     readiness.report(started);
     const token = { lifetimeMs: 10_000, remainingMs: 10_000, issuedHere: true, reason: "start" } as const;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../model/clock.ts";
 import type { FailureCode } from "../../model/errors.ts";
-import { type Event, hasUnknownEffect, type Report, type RequestFinished, statusClass } from "../../model/events.ts";
+import { hasUnknownEffect, type Report, type RequestFinished, reportTo, statusClass } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
 import { describeEnd, type End, type RecentRequests } from "./recent-requests.ts";
 import { type Exemplar, onceForEach } from "./series.ts";
@@ -15,7 +15,7 @@ type RecentOf = (environment: string) => RecentRequests;
 export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): Report {
   const countRequest = createRequestCounting(metrics, recentOf, clock);
   const cacheReads = onceForEach((tier: string, result: string) => metrics.tokenCache.series({ tier, result }));
-  const counts: { readonly [Kind in Event["kind"]]?: (event: Extract<Event, { kind: Kind }>) => void } = {
+  return reportTo({
     request_finished: countRequest,
     callback_finished({ environment, listener, site = "none", result, isGuarded, durationMs }) {
       metrics.callbacks.series({ environment, site, result, listener }).inc(clock.wallMs());
@@ -39,8 +39,7 @@ export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     spans_lost: ({ result, count }) => metrics.traceSpans.inc({ result }, count),
     config_applied: () => metrics.configReloads.inc({ result: "applied" }),
     config_refused: () => metrics.configReloads.inc({ result: "refused" }),
-  };
-  return (event) => (counts[event.kind] as ((event: Event) => void) | undefined)?.(event);
+  });
 }
 
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */

@@ -306,12 +306,15 @@ export function createMetrics(source?: Source) {
     lastReloadSuccessful: figure(
       "countersign_config_last_reload_successful",
       "0 while the files hold a configuration that was refused, else 1.",
-      (from) => (from.reload().isRefused ? 0 : 1),
+      (from) => (from.reload().lastRefused?.isPending ? 0 : 1),
     ),
     lastReloadSuccess: figure(
       "countersign_config_last_reload_success_timestamp_seconds",
       "When the active configuration was applied.",
-      (from) => (from.reload().activeSinceMs ?? 0) / 1_000,
+      (from) => {
+        const { inForceSince } = from.reload();
+        return inForceSince === undefined ? 0 : Date.parse(inForceSince) / 1_000;
+      },
     ),
     configInfo: gauge(
       "countersign_config_info",

@@ -48,8 +48,11 @@ export interface Source {
   redis(): readonly RedisSnapshot[];
   /** As for a token request. */
   readonly readAssertion: TokenEndpoint["readAssertion"];
-  /** Since when the configuration is active, by the wall clock, and whether the files now hold another one that was refused. */
-  reload(): { readonly activeSinceMs: number | undefined; readonly isRefused: boolean };
+  /** Since when the configuration is active, and whether the files now hold another one that was refused. */
+  reload(): {
+    readonly inForceSince: string | undefined;
+    readonly lastRefused: { readonly isPending: boolean } | undefined;
+  };
   droppedLogLines(): number;
   /** Wall-clock time in milliseconds of a moment on the monotonic clock. */
   wallTime(monotonicMs: number): number;

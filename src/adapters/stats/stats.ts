@@ -1,14 +1,20 @@
 import type { Clock } from "../../model/clock.ts";
 import { type Address, credentialSetsOf, type Environment } from "../../model/environment.ts";
-import { type Event, hasUnknownEffect, type RequestFinished, statusClass } from "../../model/events.ts";
-import { createCallbackStats } from "./callback-stats.ts";
+import {
+  type CallbackFinished,
+  type Event,
+  hasUnknownEffect,
+  type ReloadTrigger,
+  type RequestFinished,
+  reportTo,
+  statusClass,
+} from "../../model/events.ts";
 import { createCounting } from "./counting.ts";
 import type { Metrics } from "./metrics.ts";
 import { RecentRequests } from "./recent-requests.ts";
-import { ReloadStats } from "./reload.ts";
 import { getOrMake } from "./series.ts";
-import type { Configured, Source } from "./source.ts";
-import { countBy, countOf, formatTime, groupBy, keptOf, sumOf, tally } from "./sums.ts";
+import type { CallbackPlace, Configured, Source } from "./source.ts";
+import { countBy, countOf, formatTime, groupBy, keptOf, occurrences, sumOf, tally } from "./sums.ts";
 import { type CredentialStatus, createTokenStats, findTokenOutage } from "./token-stats.ts";
 
 /**
@@ -35,8 +41,27 @@ export type SiteStatus = EnvironmentStatus["sites"][number];
 export type CallerStatus = NonNullable<StatusSnapshot["callers"]>[number];
 export type RedisStatus = StatusSnapshot["redis"][number];
 export type UnknownOutcome = ReturnType<typeof describeUnknown>;
+export type CallbackStatus = StatusSnapshot["callbacks"][number];
+export type CallbackFailureStatus = ReturnType<typeof describeCallbackFailure>;
+
+/** Since when the configuration is active and why, and the last one that was refused. */
+export interface ReloadState {
+  readonly inForceSince: string | undefined;
+  readonly trigger: "start" | ReloadTrigger;
+  readonly lastRefused: RefusedReload | undefined;
+}
+
+export interface RefusedReload {
+  readonly at: string;
+  readonly trigger: ReloadTrigger;
+  readonly problems: readonly string[];
+  readonly problemCount: number;
+  /** It is still what would be loaded: nothing has been applied or found unchanged since. */
+  readonly isPending: boolean;
+}
 
 const keptUnknown = 100;
+const keptProblems = 50;
 
 /** Counts events in metrics, keeps the last of what an operator asks for, and shows both as `/status` has them. */
 export function createStats(source: Source, metrics: Metrics, clock: Clock) {
@@ -44,50 +69,78 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   const recentOf = (environment: string) => getOrMake(recent, environment, () => new RecentRequests());
   const count = createCounting(metrics, recentOf, clock);
   const tokens = createTokenStats(metrics.tokenRequests, clock);
-  const callbacks = createCallbackStats(metrics, clock);
-  const reload = new ReloadStats(clock);
+  const formatNow = () => formatTime(clock.wallMs());
   /** Kept whatever is configured later: an order may exist in an environment that is no longer configured. */
   const unknown: UnknownOutcome[] = [];
+  let callbackPlaces: readonly CallbackPlace[] = [];
+  /** The last callback at a place that was neither delivered nor repeated. */
+  const callbackFailures = new Map<string, CallbackFailureStatus>();
+  let reload: ReloadState = { inForceSince: undefined, trigger: "start", lastRefused: undefined };
+  const settleReload = () => {
+    return { ...reload, lastRefused: reload.lastRefused && { ...reload.lastRefused, isPending: false } };
+  };
+
+  const keep = reportTo({
+    request_finished(event) {
+      if (!hasUnknownEffect(event)) return;
+      unknown.push(describeUnknown(event, formatNow()));
+      if (unknown.length > keptUnknown) unknown.shift();
+    },
+    callback_finished(event) {
+      if (event.result === "delivered" || event.result === "repeated") return;
+      callbackFailures.set(placeKey(event), describeCallbackFailure(event, formatNow()));
+    },
+    token_requested: tokens.report,
+    token_adopted: tokens.report,
+    started() {
+      reload = { ...reload, inForceSince: formatNow() };
+    },
+    config_applied({ trigger }) {
+      reload = { ...settleReload(), inForceSince: formatNow(), trigger };
+    },
+    config_unchanged() {
+      reload = settleReload();
+    },
+    config_refused({ trigger, problems }) {
+      const few = problems.slice(0, keptProblems);
+      const lastRefused = { at: formatNow(), trigger, problems: few, problemCount: problems.length, isPending: true };
+      reload = { ...reload, lastRefused };
+    },
+  });
 
   return {
-    reload,
+    reload: () => reload,
 
     /** `/status` forgets sites, callers, sets and listeners for callbacks that are not configured. Metrics forget nothing. */
     forgetOthers(): void {
-      const configured = source.configured();
-      const sites = new Map(configured.environments.map(({ name, sites }) => [name, sites]));
+      const { environments, callers, callbacks } = source.configured();
+      const sites = new Map(environments.map(({ name, sites }) => [name, sites]));
       metrics.requests.keepOnly(({ environment, site }) =>
         site === "none" ? sites.has(environment) : sites.get(environment)?.has(site) === true,
       );
       for (const [environment, requests] of recent) if (!sites.has(environment)) requests.clear();
-      const callers = new Set(configured.callers.map(({ listener, name }) => callerKey({ listener, caller: name })));
-      metrics.callerRequests.keepOnly((labels) => callers.has(callerKey(labels)));
-      tokens.keepOnly(configured.environments);
-      callbacks.follow(configured.callbacks);
+      const callerKeys = new Set(callers.map(({ listener, name }) => callerKey({ listener, caller: name })));
+      metrics.callerRequests.keepOnly((labels) => callerKeys.has(callerKey(labels)));
+      tokens.keepOnly(environments);
+      // What came to another place, or was for another application, is forgotten.
+      const known = new Map(callbackPlaces.map((place) => [placeKey(place), place.application]));
+      const staying = callbacks.filter((place) => known.get(placeKey(place)) === place.application);
+      const placeKeys = new Set(staying.map(placeKey));
+      for (const counter of [metrics.callbacks, metrics.callbacksUnguarded]) {
+        counter.keepOnly((labels) => placeKeys.has(placeKey(labels)));
+      }
+      for (const key of callbackFailures.keys()) if (!placeKeys.has(key)) callbackFailures.delete(key);
+      callbackPlaces = callbacks;
     },
 
     report(event: Event): void {
       count(event);
-      switch (event.kind) {
-        case "request_finished":
-          if (!hasUnknownEffect(event)) return;
-          unknown.push(describeUnknown(event, formatTime(clock.wallMs())));
-          if (unknown.length > keptUnknown) unknown.shift();
-          return;
-        case "callback_finished":
-          callbacks.report(event);
-          return;
-        case "token_adopted":
-        case "token_requested":
-          tokens.report(event);
-          return;
-        default:
-          reload.report(event);
-      }
+      keep(event);
     },
 
     view() {
       const { environments, callers } = source.configured();
+      const { lastRefused, ...active } = reload;
       const credentials = tokens.view(source.credentials(), source.wallTime);
       const setsOf = groupBy(credentials, ({ environment }) => environment);
       const endsOf = groupBy(metrics.requests.kept(), ({ labels }) => labels.environment);
@@ -101,7 +154,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
           return viewEnvironment(environment, lately, endsOf.get(name) ?? [], setsOf.get(name) ?? []);
         }),
         /** One for each listener for callbacks. */
-        callbacks: callbacks.view(),
+        callbacks: viewCallbacks(callbackPlaces, metrics, callbackFailures),
         /** Those that have names, in the configuration's order; absent where there are none. */
         ...(callers.length === 0 ? {} : { callers: viewCallers(callers, metrics.callerRequests.kept()) }),
         credentials,
@@ -109,7 +162,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
         redis: source.redis().map(({ sinceMs, ...server }) => {
           return { ...server, since: sinceMs === undefined ? undefined : formatTime(source.wallTime(sinceMs)) };
         }),
-        reload: reload.view(source.routes()),
+        reload: { ...active, routes: source.routes(), lastRefused },
       };
     },
   };
@@ -175,6 +228,27 @@ function viewEnvironment(
   };
 }
 
+/** What came of callbacks, by the listener that they came to. */
+function viewCallbacks(
+  places: readonly CallbackPlace[],
+  { callbacks, callbacksUnguarded }: Metrics,
+  failures: ReadonlyMap<string, CallbackFailureStatus>,
+) {
+  const resultsOf = groupBy(callbacks.kept(), ({ labels }) => placeKey(labels));
+  const unguardedOf = groupBy(callbacksUnguarded.kept(), ({ labels }) => placeKey(labels));
+  return places.map((place) => {
+    const key = placeKey(place);
+    return {
+      ...place,
+      /** By CallbackResult. */
+      results: occurrences(resultsOf.get(key) ?? [], ({ labels }) => labels.result),
+      /** Those that the application may get twice, since the store of replays failed. */
+      unguarded: sumOf(unguardedOf.get(key) ?? [], keptOf),
+      lastFailure: failures.get(key),
+    };
+  });
+}
+
 /** What each may do at a listener, and what it did; each name once for each listener. */
 function viewCallers(configured: Configured["callers"], ends: ReturnType<Metrics["callerRequests"]["kept"]>) {
   const endsOf = groupBy(ends, ({ labels }) => callerKey(labels));
@@ -200,8 +274,17 @@ function describeUnknown(event: RequestFinished, at: string) {
   return { at, environment, site, operation, caller, reference, requestId, code, status, stage };
 }
 
+/** A callback that the application has not taken; `cause` where it says more than the result. Nothing of its content. */
+function describeCallbackFailure({ result, status, cause, site, requestId }: CallbackFinished, at: string) {
+  return { at, result, status, cause: cause === result ? undefined : cause, site, requestId };
+}
+
 function callerKey({ listener, caller }: { readonly listener: string; readonly caller: string }): string {
   return `${listener} ${caller}`;
+}
+
+function placeKey(place: { readonly environment: string; readonly listener?: string | undefined }): string {
+  return `${place.environment} ${place.listener}`;
 }
 
 /** `["*"]`: all of the environment. */

@@ -11,7 +11,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listen } from "../../../src/adapters/http-server/listen.ts";
 import { createAdmin, isOwnHost } from "../../../src/adapters/http-server/read-only-server.ts";
-import { Readiness } from "../../../src/adapters/stats/readiness.ts";
+import { createReadiness } from "../../../src/adapters/stats/readiness.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { Bind } from "../../../src/model/listener.ts";
 import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
@@ -92,7 +92,7 @@ it("becomes ready with the second set when the first is refused", async () => {
 it("waits for the default site of every environment, and never uses one environment's token for another", async () => {
   const { config } = await stageProxy();
   const [sandbox = expect.unreachable()] = config.environments.values();
-  const readiness = new Readiness(systemClock);
+  const readiness = createReadiness(systemClock);
   readiness.follow([sandbox, { ...sandbox, name: "production" }]);
   readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
   const adopt = (environment: string, credential: string) => {

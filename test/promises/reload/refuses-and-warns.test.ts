@@ -6,7 +6,7 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { Readiness } from "../../../src/adapters/stats/readiness.ts";
+import { createReadiness } from "../../../src/adapters/stats/readiness.ts";
 import { Reloader } from "../../../src/app/reload.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { systemClock } from "../../../src/model/clock.ts";
@@ -43,7 +43,7 @@ it("/readyz says no after the time given, serves on, and is ready again with the
 /** Refused at second 0; what `/readyz` would say later on. */
 function refusedAtZero(unreadyAfterRefusalMs: number | undefined) {
   const clock = new FakeClock();
-  const readiness = new Readiness(clock);
+  const readiness = createReadiness(clock);
   const refuse = () => readiness.report({ kind: "config_refused", hash: "", trigger: "file_change", problems: [] });
   readiness.follow([], unreadyAfterRefusalMs);
   readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });

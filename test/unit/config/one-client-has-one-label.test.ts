@@ -1,6 +1,6 @@
 /** A client at several sites has one label in metrics, logs and `/status`, and sites wait for its token by it. */
 import { describe, expect, test } from "vitest";
-import { Readiness } from "../../../src/adapters/stats/readiness.ts";
+import { createReadiness } from "../../../src/adapters/stats/readiness.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
 import { openTokensOf } from "../../../testkit/token-stage.ts";
 import { blue } from "./refusal.ts";
@@ -62,7 +62,7 @@ describe("a client at two sites", () => {
   test("makes the default site ready with the one token that both have", async () => {
     const { config, environment } = await load(azure());
     const { clock, login, tokens, events } = await openTokensOf(config);
-    const readiness = new Readiness(clock);
+    const readiness = createReadiness(clock);
     readiness.follow([environment]);
     readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
     expect(readiness.view()).toMatchObject({ isReady: false, awaitsToken: true });

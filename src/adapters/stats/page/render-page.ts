@@ -1,5 +1,4 @@
-import type { RefusedReload, ReloadStatus } from "../reload.ts";
-import type { RedisStatus, StatusSnapshot } from "../stats.ts";
+import type { RedisStatus, RefusedReload, ReloadState, StatusSnapshot } from "../stats.ts";
 import { headline, judge, notices, unknownOutcomes, type Verdict } from "./headline.ts";
 import {
   type Column,
@@ -130,7 +129,7 @@ export function configuration({ at, version, runtime, startedAt, configHash, rel
   return section("process", "Process", html`${refused}${facts}`);
 }
 
-const becauseOf: Readonly<Record<ReloadStatus["trigger"], string>> = {
+const becauseOf: Readonly<Record<ReloadState["trigger"], string>> = {
   start: "since the start",
   sighup: "after a SIGHUP",
   file_change: "after a file had changed",

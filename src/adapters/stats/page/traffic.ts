@@ -1,8 +1,14 @@
 import { type FailureCode, failures } from "../../../model/errors.ts";
 import { type CallbackResult, statusClasses } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
-import type { CallbackFailureStatus, CallbackStatus } from "../callback-stats.ts";
-import type { CallerStatus, EnvironmentStatus, SiteStatus, StatusSnapshot } from "../stats.ts";
+import type {
+  CallbackFailureStatus,
+  CallbackStatus,
+  CallerStatus,
+  EnvironmentStatus,
+  SiteStatus,
+  StatusSnapshot,
+} from "../stats.ts";
 import { type Occurrence, sumOf } from "../sums.ts";
 import {
   type Column,
