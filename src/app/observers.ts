@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
-import { contentTypes, type ExpositionFormat, writeExposition } from "../adapters/stats/exposition.ts";
 import { createMetrics } from "../adapters/stats/metrics.ts";
 import { renderPage } from "../adapters/stats/page/render-page.ts";
 import { createReadiness } from "../adapters/stats/readiness.ts";
+import { contentTypes, type ExpositionFormat, writeExposition } from "../adapters/stats/series.ts";
 import type { Configured, Source } from "../adapters/stats/source.ts";
 import { startAtZero } from "../adapters/stats/start-at-zero.ts";
 import { createStats, type StatusSnapshot } from "../adapters/stats/stats.ts";

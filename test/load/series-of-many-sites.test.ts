@@ -1,7 +1,7 @@
 /** Row 71: a gateway of many sites: few series, and a scrape for which no request waits. */
 import { expect, it } from "vitest";
-import { writeExposition } from "../../src/adapters/stats/exposition.ts";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
+import { writeExposition } from "../../src/adapters/stats/series.ts";
 import { startAtZero } from "../../src/adapters/stats/start-at-zero.ts";
 import type { Site, TokenSettings } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";

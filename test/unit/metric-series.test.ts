@@ -1,8 +1,7 @@
 /** Series that are counted without prom-client's hashing are written as its own are. */
 import { Counter, Histogram, Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { writeExposition } from "../../src/adapters/stats/exposition.ts";
-import { createCounter, createHistogram, onceForEach } from "../../src/adapters/stats/series.ts";
+import { createCounter, createHistogram, onceForEach, writeExposition } from "../../src/adapters/stats/series.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 
 const buckets = [0.005, 0.1, 1, 30];

@@ -1,4 +1,5 @@
-import type { Metric, Registry } from "prom-client";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Metric, type MetricObject, type OpenMetricsContentType, Registry } from "prom-client";
 
 /** A detail is a label that `/status` has and metrics have not; it may be undefined. */
 type Labels<Label extends string, Detail extends string = never> = Readonly<Record<Label, string>> &
@@ -113,8 +114,8 @@ export function createCounter<Label extends string, Detail extends string = neve
     start(values: Readonly<Record<Label, string | readonly string[]>>): void {
       let combinations: Record<string, string>[] = [{}];
       for (const name of labelNames) {
-        const some = [values[name]].flat();
-        combinations = combinations.flatMap((labels) => some.map((value) => ({ ...labels, [name]: value })));
+        const some = new Set([values[name]].flat().map((value) => show(name, value)));
+        combinations = combinations.flatMap((labels) => [...some].map((value) => ({ ...labels, [name]: value })));
       }
       for (const labels of combinations) series(labels as Own);
     },
@@ -228,4 +229,44 @@ export function onceForEach<Labels extends Values, Found>(make: (...values: Labe
     level.found ??= make(...values);
     return level.found;
   };
+}
+
+/** The text formats that Prometheus reads. */
+export type ExpositionFormat = "text" | "openmetrics";
+
+export const contentTypes: Readonly<Record<ExpositionFormat, string>> = {
+  text: Registry.PROMETHEUS_CONTENT_TYPE,
+  openmetrics: Registry.OPENMETRICS_CONTENT_TYPE,
+};
+
+/** Writes all metrics in a text format, one at a time: prom-client's `metrics()` lets no request in between. */
+export async function writeExposition(registry: Registry, format: ExpositionFormat): Promise<string> {
+  const source = format === "text" ? registry : asOpenMetrics(registry);
+  const written: string[] = [];
+  for (const { name } of source.getMetricsAsArray()) {
+    written.push(await source.getSingleMetricAsString(name));
+    await nextTurn();
+  }
+  return `${written.join("\n")}\n${format === "openmetrics" ? "# EOF\n" : ""}`;
+}
+
+/** prom-client's types leave out that every metric can be read. */
+type Readable = MetricObject & Pick<Metric, "get">;
+
+/**
+ * The same metrics in a registry of their own, where the names of counters have no suffix. A registry that changes its
+ * content type takes it off the metrics themselves, for good.
+ */
+function asOpenMetrics(registry: Registry): Pick<Registry, "getMetricsAsArray" | "getSingleMetricAsString"> {
+  const views = new Registry<OpenMetricsContentType>();
+  views.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const metric of registry.getMetricsAsArray() as Readable[]) {
+    const isCounter = String(metric.type) === "counter";
+    const get = async () => {
+      const { name, ...rest } = await metric.get();
+      return { ...rest, name: isCounter ? name.replace(/_total$/, "") : name };
+    };
+    views.registerMetric({ name: metric.name, get } as unknown as Metric);
+  }
+  return views;
 }
