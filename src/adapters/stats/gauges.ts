@@ -36,24 +36,19 @@ export function ofCredentials(read: (credential: CredentialSnapshot, source: Sou
 }
 
 /**
- * Where metrics name no sites, one series of each environment stands for those of its sites or sets.
- * @param choose its value, of two of theirs
+ * Where metrics name no sites, one series of each environment stands for those of its sites or sets: a gauge keeps the
+ * last value of the same labels.
+ * @param compare puts the value that is to be shown last
  */
 function namedOrAll<Label extends "site" | "credential">(
   samples: Samples<"environment" | Label>,
   label: Label,
-  choose: (one: number, other: number) => number,
-  { namesSites }: Pick<Configured, "namesSites">,
+  compare: (one: number, other: number) => number,
+  { namesSites }: Configured,
 ): Samples<"environment" | Label> {
   if (namesSites) return samples;
-  const values = new Map<string, number>();
-  for (const [{ environment }, value] of samples) {
-    values.set(environment, choose(value, values.get(environment) ?? value));
-  }
-  return [...values].map(([environment, value]) => {
-    const labels = { environment, [label]: allSites } as Record<"environment" | Label, string>;
-    return [labels, value];
-  });
+  const sorted = samples.toSorted(([, one], [, other]) => compare(one, other));
+  return sorted.map(([labels, value]) => [{ ...labels, [label]: allSites }, value]);
 }
 
 /** A site with `bridge` has no token where all its sets are in an outage. */
@@ -72,7 +67,7 @@ export function bridgeActive(source: Source): Samples<"environment" | "site"> {
     );
     return [[{ environment, site }, isActive ? 1 : 0]];
   });
-  return namedOrAll(samples, "site", Math.max, configured);
+  return namedOrAll(samples, "site", (one, other) => one - other, configured);
 }
 
 /** A moment on the monotonic clock as a Unix timestamp. */
@@ -105,7 +100,8 @@ export async function assertionExpiry(source: Source): Promise<Samples<OfSet>> {
       return proof?.method === "assertion" ? [sampleOf(environment.name, label, proof.file)] : [];
     }),
   );
-  return namedOrAll((await Promise.all(samples)).flat(), "credential", Math.min, configured);
+  const read = (await Promise.all(samples)).flat();
+  return namedOrAll(read, "credential", (one, other) => other - one, configured);
 }
 
 /** A file is read once as long as it stays configured. */
@@ -135,17 +131,17 @@ export function createCertificateExpiry() {
  * @param pem what was read from the file
  */
 export function earliestExpirySeconds(pem: string): number | undefined {
-  const expiries = splitCertificates(pem).flatMap(readExpiry);
-  return expiries.length === 0 ? undefined : Math.min(...expiries);
+  const expiries = splitCertificates(pem).map(readExpiry);
+  const known = expiries.filter((seconds) => !Number.isNaN(seconds));
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** What OpenSSL cannot read was refused with the configuration, or expires never. */
-function readExpiry(pem: string): readonly number[] {
+/** NaN: what OpenSSL cannot read was refused with the configuration, or expires never. */
+function readExpiry(pem: string): number {
   try {
-    const expiry = Date.parse(new X509Certificate(pem).validTo) / 1_000;
-    return Number.isNaN(expiry) ? [] : [expiry];
+    return Date.parse(new X509Certificate(pem).validTo) / 1_000;
   } catch {
-    return [];
+    return Number.NaN;
   }
 }
 
@@ -156,32 +152,28 @@ const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total",
 const sampleEveryMs = 100;
 /** What these metrics have in them everywhere else: the time between two samples of prom-client's own. */
 const usualSampleEveryMs = 10;
-const intervals = ["min", "max", "mean", "p50", "p90", "p99"];
 
 /** Registers what prom-client tells of every process, its names and values as everywhere. */
 export function registerProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: sampleEveryMs });
-  const gaugeOf = (name: string) => registry.getSingleMetric(`nodejs_eventloop_lag_${name}_seconds`) as Gauge;
-  const excessSeconds = (sampleEveryMs - usualSampleEveryMs) / 1_000;
-  const shown = [...intervals.map((name) => show(gaugeOf(name), excessSeconds)), show(gaugeOf("stddev"), 0)];
+  /** What prom-client sets the gauges to. They show it, less the excess, once they are told to. */
+  const taken: number[] = [];
+  const updates = ["min", "max", "mean", "p50", "p90", "p99", "stddev"].map((name, index) => {
+    const gauge = registry.getSingleMetric(`nodejs_eventloop_lag_${name}_seconds`) as Gauge;
+    const set = gauge.set.bind(gauge);
+    const excessSeconds = name === "stddev" ? 0 : (sampleEveryMs - usualSampleEveryMs) / 1_000;
+    gauge.set = (_: unknown, seconds?: number) => {
+      taken[index] = seconds ?? Number.NaN;
+    };
+    return () => set(Math.max((taken[index] ?? 0) - excessSeconds, 0));
+  });
   // It sets the others too; the types leave it out.
   const lag = registry.getSingleMetric("nodejs_eventloop_lag_seconds") as unknown as { collect: () => void };
   const collect = lag.collect;
   lag.collect = () => {
     collect.call(lag);
     // Without a sample since the last scrape the deviation is NaN: the gauge keeps its value.
-    const isSampled = shown.every(({ seconds }) => !Number.isNaN(seconds()));
-    if (isSampled) for (const { update } of shown) update();
+    if (!taken.some(Number.isNaN)) for (const update of updates) update();
   };
   for (const name of misnamed) registry.removeSingleMetric(name);
-}
-
-/** Takes what prom-client sets a gauge to, and shows it less the excess once it is told to. */
-function show(gauge: Gauge, excessSeconds: number): { readonly seconds: () => number; readonly update: () => void } {
-  const set = gauge.set.bind(gauge);
-  let taken = Number.NaN;
-  gauge.set = (_: unknown, seconds?: number) => {
-    taken = seconds ?? Number.NaN;
-  };
-  return { seconds: () => taken, update: () => set(Math.max(taken - excessSeconds, 0)) };
 }
