@@ -1,17 +1,24 @@
 import type { RequestFinished } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
-import { countBy, sumOf } from "./sums.ts";
+import { sumOf } from "./sums.ts";
 
 /** The view covers so many steps of this length; the oldest goes when a new one begins. */
 const stepMs = 10_000;
 const steps = 30;
 
-/** How many requests of a step succeeded (2xx or 3xx of the service), failed, or may have had an effect. */
-export type RecentStep = Readonly<Record<"succeeded" | "failed" | "unknown", number>>;
+/** A request succeeded (2xx or 3xx of the service), failed, or may have had an effect. */
+export const fates = ["succeeded", "failed", "unknown"] as const;
+type Fate = (typeof fates)[number];
+/** How many requests of a step had which fate. */
+export type RecentStep = Readonly<Record<Fate, number>>;
+
+export function countFates(count: (fate: Fate) => number): RecentStep {
+  return { succeeded: count("succeeded"), failed: count("failed"), unknown: count("unknown") };
+}
 
 /** How requests ended that are counted alike. */
 export interface End extends Pick<RequestFinished, "by" | "status" | "outcome" | "code"> {
-  readonly fate: keyof RecentStep;
+  readonly fate: Fate;
 }
 
 /** Requests that did not succeed, of one kind. */
@@ -79,7 +86,7 @@ export class RecentRequests {
       medianMs: quantileMs(durations, 0.5),
       p95Ms: quantileMs(durations, 0.95),
       failures: countFailures(ends.flat()),
-      steps: ends.map(countFates),
+      steps: ends.map((step) => countFates((fate) => sumOf(step, ([end, count]) => (end.fate === fate ? count : 0)))),
     };
   }
 
@@ -98,33 +105,25 @@ function stepOf(nowMs: number): number {
   return Math.floor(nowMs / stepMs);
 }
 
-type Counted = readonly (readonly [end: End, count: number])[];
-
-function countFates(ends: Counted): RecentStep {
-  const of = (fate: keyof RecentStep) => sumOf(ends, ([end, count]) => (end.fate === fate ? count : 0));
-  return { succeeded: of("succeeded"), failed: of("failed"), unknown: of("unknown") };
-}
-
 /** The commonest first. */
-function countFailures(all: Counted): readonly RecentFailure[] {
-  const failed = all.filter(([{ fate }]) => fate !== "succeeded");
-  const nameOf = ([{ by, code, status }]: Counted[number]) => `${by} ${code ?? status}`;
-  return Object.entries(countBy(failed, nameOf, ([, count]) => count))
-    .map(([key, count]) => {
-      const [by, what = ""] = key.split(" ");
-      return { by: by === "service" ? by : "countersign", what, count } as const;
-    })
-    .sort((one, other) => other.count - one.count);
+function countFailures(all: readonly (readonly [end: End, count: number])[]): readonly RecentFailure[] {
+  const kinds = new Map<string, RecentFailure>();
+  for (const [{ by, status, code, fate }, count] of all) {
+    if (fate === "succeeded") continue;
+    const what = code ?? String(status);
+    const known = kinds.get(`${by} ${what}`);
+    kinds.set(`${by} ${what}`, { by, what, count: (known?.count ?? 0) + count });
+  }
+  return [...kinds.values()].sort((one, other) => other.count - one.count);
 }
 
 /** The bound that this share of durations does not exceed; undefined without any, or beyond the last bound. */
 function quantileMs(durations: readonly number[], share: number): number | undefined {
   const wanted = sumOf(durations, (count) => count) * share;
-  if (wanted === 0) return undefined;
   let seen = 0;
   const bucket = durations.findIndex((count) => {
     seen += count;
-    return seen >= wanted;
+    return count > 0 && seen >= wanted;
   });
   const seconds = answerBuckets[bucket];
   return seconds && seconds * 1_000;

@@ -171,12 +171,11 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
 /** Since the start, whatever was configured in the meantime. */
 function viewTotals({ requests, unknownOutcomes }: Metrics, inFlight: ReturnType<Source["inFlight"]>) {
   const ends = requests.counted();
-  const failures = ends.filter(({ labels: { code } }) => code !== undefined);
   return {
     inFlight: sumOf([...inFlight.values()], (open) => open),
     answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels }) => labels.by, countOf) },
     unknownOutcomes: sumOf(unknownOutcomes.counted(), countOf),
-    failures: countBy(failures, ({ labels: { code = "" } }) => code, countOf),
+    failures: countBy(ends, ({ labels }) => labels.code, countOf),
   };
 }
 
@@ -201,10 +200,8 @@ function viewEnvironment(
     const some = sites.filter(({ bridge }) => (bridge !== undefined) === isBridged);
     return findTokenOutage(some, sets);
   };
-  const answersBy = (by: RequestFinished["by"]) => {
-    const answers = ends.filter(({ labels }) => labels.by === by);
-    return countBy(answers, ({ labels }) => statusClass(Number(labels.status)), keptOf);
-  };
+  const answersBy = (by: RequestFinished["by"]) =>
+    countBy(ends, ({ labels }) => (labels.by === by ? statusClass(Number(labels.status)) : undefined), keptOf);
   return {
     name,
     baseUrl: urlOf(baseUrl),

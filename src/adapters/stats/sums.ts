@@ -1,4 +1,4 @@
-import type { Series } from "./series.ts";
+import { getOrMake, type Series } from "./series.ts";
 
 /** How often, and when last. */
 export interface Occurrence {
@@ -11,22 +11,22 @@ export type Tally = ReturnType<typeof tally>;
 
 /** Requests by their end. */
 export function tally(ends: Ends) {
-  const failures = ends.filter(({ labels: { code } }) => code !== undefined);
-  const refusals = ends.filter(({ labels: { by, status } }) => by === "service" && Number(status) >= 400);
   return {
-    answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels: { by = "" } }) => by, keptOf) },
+    answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels }) => labels.by, keptOf) },
     lastAt: ends.length === 0 ? undefined : lastOf(ends),
     /** By failure code. */
-    failures: occurrences(failures, ({ labels: { code = "" } }) => code),
+    failures: occurrences(ends, ({ labels }) => labels.code),
     /** The service's answers of 4xx and 5xx that were passed on to callers, by status. */
-    refusals: occurrences(refusals, ({ labels: { status = "" } }) => status),
+    refusals: occurrences(ends, ({ labels: { by, status } }) => {
+      return by === "service" && Number(status) >= 400 ? status : undefined;
+    }),
   };
 }
 
 /** How often each thing happened, and when last. */
 export function occurrences<Labels extends object>(
   all: readonly Series<Labels>[],
-  nameOf: (series: Series<Labels>) => string,
+  nameOf: KeyOf<Series<Labels>>,
 ): Record<string, Occurrence> {
   const entries = [...groupBy(all, nameOf)].map(([name, series]) => {
     return [name, { count: sumOf(series, keptOf), lastAt: lastOf(series) }] as const;
@@ -58,19 +58,20 @@ export function sumOf<Item>(items: readonly Item[], read: (item: Item) => number
 /** Adds the counts of items that have the same name. */
 export function countBy<Item>(
   items: readonly Item[],
-  nameOf: (item: Item) => string,
+  nameOf: KeyOf<Item>,
   countOf: (item: Item) => number,
 ): Record<string, number> {
   return Object.fromEntries([...groupBy(items, nameOf)].map(([name, group]) => [name, sumOf(group, countOf)]));
 }
 
-export function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): ReadonlyMap<string, Item[]> {
+/** What has no key is left out. */
+type KeyOf<Item> = (item: Item) => string | undefined;
+
+export function groupBy<Item>(items: readonly Item[], keyOf: KeyOf<Item>): ReadonlyMap<string, Item[]> {
   const groups = new Map<string, Item[]>();
   for (const item of items) {
     const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
+    if (key !== undefined) getOrMake(groups, key, () => []).push(item);
   }
   return groups;
 }

@@ -2,7 +2,7 @@ import { type FailureCode, failures } from "../../../model/errors.ts";
 import type { TokenResult } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
 import { isNotAsked } from "../../../oauth/token-endpoint.ts";
-import type { RecentFailure, RecentStep } from "../recent-requests.ts";
+import { countFates, fates, type RecentFailure, type RecentStep } from "../recent-requests.ts";
 import type { EnvironmentStatus, RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
 import { sumOf } from "../sums.ts";
 import type { CredentialStatus, TokenOutage, TokenRequestStatus } from "../token-stats.ts";
@@ -90,7 +90,6 @@ ${chart(environments)}</section>
 
 const height = 40;
 const stepWidth = 10;
-const fates = ["succeeded", "failed", "unknown"] as const;
 
 /** The last minutes of all environments together, a bar for each step: succeeded below, then failed, then unknown. */
 function chart(environments: readonly EnvironmentStatus[]): Html {
@@ -109,8 +108,7 @@ function chart(environments: readonly EnvironmentStatus[]): Html {
 }
 
 function addSteps(all: readonly (RecentStep | undefined)[]): RecentStep {
-  const of = (fate: keyof RecentStep) => all.reduce((sum, step) => sum + (step?.[fate] ?? 0), 0);
-  return { succeeded: of("succeeded"), failed: of("failed"), unknown: of("unknown") };
+  return countFates((fate) => sumOf(all, (step) => step?.[fate] ?? 0));
 }
 
 function drawStep(step: RecentStep, x: number, scale: number): Html[] {

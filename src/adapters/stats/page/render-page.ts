@@ -92,27 +92,23 @@ function icon({ requests }: StatusSnapshot, { tone }: Verdict): string {
 
 const redisColumns = (now: string): readonly Column<RedisStatus>[] => [
   ["Server", ({ node }) => html`<code>${node}</code>`],
-  [
-    "State",
-    (server) =>
-      html`<span class="badge ${server.isUp === false ? "trouble" : "active"}">${describeState(server)}</span>`,
-  ],
+  ["State", showState],
   ["Since", ({ since }) => showTime(since, now, "–")],
 ];
 
 /** Where tokens are shared, and whether it answers. */
-export function redis({ redis: servers, at }: StatusSnapshot): Html {
+function redis({ redis: servers, at }: StatusSnapshot): Html {
   const unused = html`<p class="soft">Not used: tokens are kept in this process.</p>`;
   return section("redis", "Redis", servers.length === 0 ? unused : table("Redis servers", redisColumns(at), servers));
 }
 
-function describeState({ isUp, failure }: RedisStatus): string {
-  if (isUp === undefined) return "not heard of yet";
-  return isUp ? "up" : `away: ${failure ?? "other"}`;
+function showState({ isUp, failure }: RedisStatus): Html {
+  if (isUp === false) return html`<span class="badge trouble">away: ${failure ?? "other"}</span>`;
+  return html`<span class="badge active">${isUp ? "up" : "not heard of yet"}</span>`;
 }
 
 /** Which build this is and since when; what is configured, where listeners lead, and what was refused in its place. */
-export function configuration({ at, version, runtime, startedAt, configHash, reload }: StatusSnapshot): Html {
+function configuration({ at, version, runtime, startedAt, configHash, reload }: StatusSnapshot): Html {
   const { inForceSince, trigger, routes, lastRefused } = reload;
   const facts = definitions([
     [
