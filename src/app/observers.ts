@@ -1,11 +1,10 @@
-import { hostname } from "node:os";
 import { createMetrics } from "../adapters/stats/metrics.ts";
 import { renderPage } from "../adapters/stats/page/render-page.ts";
 import { createReadiness } from "../adapters/stats/readiness.ts";
 import { contentTypes, type ExpositionFormat, writeExposition } from "../adapters/stats/series.ts";
 import type { Configured, Source } from "../adapters/stats/source.ts";
 import { startAtZero } from "../adapters/stats/start-at-zero.ts";
-import { createStats, type StatusSnapshot } from "../adapters/stats/stats.ts";
+import { createStats } from "../adapters/stats/stats.ts";
 import type { Config } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
@@ -13,7 +12,6 @@ import { type CredentialSnapshot, credentialKey } from "../model/credential-snap
 import type { Event } from "../model/events.ts";
 import { callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
-import { version } from "../version.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { createReadAssertion } from "./read-assertion.ts";
 import { redisNodes } from "./token-backend.ts";
@@ -47,17 +45,7 @@ export function openObservers(
   const metrics = createMetrics(source);
   const stats = createStats(source, metrics, clock);
   const readiness = createReadiness(clock);
-  const formatNow = () => new Date(clock.wallMs()).toISOString();
-  const startedAt = formatNow();
-  const own = { version, runtime: process.version, host: hostname(), startedAt };
-  const snapshot = (): StatusSnapshot => ({
-    at: formatNow(),
-    ...own,
-    configHash: active().hash,
-    readiness: readiness.view(),
-    ...stats.view(),
-    configuration: explain(active()),
-  });
+  const snapshot = () => stats.view(readiness.view(), explain(active()));
 
   return {
     prepare(config: Config): void {

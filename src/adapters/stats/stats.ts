@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import type { Clock } from "../../model/clock.ts";
 import { type Address, credentialSetsOf, type Environment } from "../../model/environment.ts";
 import {
@@ -9,6 +10,7 @@ import {
   reportTo,
   statusClass,
 } from "../../model/events.ts";
+import { version } from "../../version.ts";
 import { createCounting } from "./counting.ts";
 import type { Metrics } from "./metrics.ts";
 import { RecentRequests } from "./recent-requests.ts";
@@ -21,21 +23,7 @@ import { type CredentialStatus, createTokenStats, findTokenOutage } from "./toke
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
  * process's wall clock. Nothing in it is secret.
  */
-export interface StatusSnapshot extends ReturnType<ReturnType<typeof createStats>["view"]> {
-  /** When it was taken. */
-  readonly at: string;
-  readonly version: string;
-  /** Node.js's version. */
-  readonly runtime: string;
-  /** Which replica this is: in Kubernetes, the pod's name. */
-  readonly host: string;
-  readonly startedAt: string;
-  readonly configHash: string;
-  readonly readiness: { readonly isReady: boolean; readonly reason: string };
-  /** The effective configuration, secrets masked. */
-  readonly configuration: object;
-}
-
+export type StatusSnapshot = ReturnType<ReturnType<typeof createStats>["view"]>;
 export type EnvironmentStatus = StatusSnapshot["environments"][number];
 export type SiteStatus = EnvironmentStatus["sites"][number];
 export type CallerStatus = NonNullable<StatusSnapshot["callers"]>[number];
@@ -70,6 +58,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   const count = createCounting(metrics, recentOf, clock);
   const tokens = createTokenStats(metrics.tokenRequests, clock);
   const formatNow = () => formatTime(clock.wallMs());
+  const startedAt = formatNow();
   /** Kept whatever is configured later: an order may exist in an environment that is no longer configured. */
   const unknown: UnknownOutcome[] = [];
   let callbackPlaces: readonly CallbackPlace[] = [];
@@ -138,13 +127,24 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
       keep(event);
     },
 
-    view() {
-      const { environments, callers } = source.configured();
+    /** @param configuration the effective one, secrets masked */
+    view(readiness: { readonly isReady: boolean; readonly reason: string }, configuration: object) {
+      const { hash: configHash, environments, callers } = source.configured();
       const { lastRefused, ...active } = reload;
       const credentials = tokens.view(source.credentials(), source.wallTime);
       const setsOf = groupBy(credentials, ({ environment }) => environment);
       const endsOf = groupBy(metrics.requests.kept(), ({ labels }) => labels.environment);
       return {
+        /** When it was taken. */
+        at: formatNow(),
+        version,
+        /** Node.js's version. */
+        runtime: process.version,
+        /** Which replica this is: in Kubernetes, the pod's name. */
+        host: hostname(),
+        startedAt,
+        configHash,
+        readiness,
         requests: viewTotals(metrics, source.inFlight()),
         /** Newest first. */
         unknownOutcomes: unknown.toReversed(),
@@ -163,6 +163,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
           return { ...server, since: sinceMs === undefined ? undefined : formatTime(source.wallTime(sinceMs)) };
         }),
         reload: { ...active, routes: source.routes(), lastRefused },
+        configuration,
       };
     },
   };

@@ -1,8 +1,9 @@
-/** After a reload: what stays keeps its history, what is new begins, the rest is forgotten. */
+/** What `/status` shows of events and state, and readiness: after a reload what stays keeps its history, the rest is forgotten. */
 import { describe, expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { createReadiness } from "../../src/adapters/stats/readiness.ts";
 import { createStats } from "../../src/adapters/stats/stats.ts";
+import { findTokenOutage } from "../../src/adapters/stats/token-stats.ts";
 import { createWallTime } from "../../src/model/clock.ts";
 import type { CredentialSnapshot } from "../../src/model/credential-snapshot.ts";
 import type { CredentialSet, Environment, Site } from "../../src/model/environment.ts";
@@ -13,6 +14,9 @@ import { environmentOf, siteOf } from "../../testkit/environment.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { finishedRequest } from "../../testkit/finished-request.ts";
 import { configuredOf, statsSource } from "../../testkit/stats-source.ts";
+import { darkNight, quietNight } from "./status-snapshot.ts";
+
+const minuteMs = 60_000;
 
 /** A site with OAuth and sets of these names. */
 function site(identifier: string, ...names: readonly [string, ...string[]]): Site {
@@ -59,13 +63,24 @@ function openModel(...environments: readonly Environment[]) {
     redis: () => state.redis,
     wallTime: createWallTime(clock),
   });
-  const model = createStats(source, createMetrics(), clock);
+  const stats = createStats(source, createMetrics(), clock);
+  const model = { ...stats, view: () => stats.view({ isReady: true, reason: "ok" }, {}) };
   const follow = (...next: readonly Environment[]) => {
     state.environments = next;
     model.forgetOthers();
   };
   return { model, clock, state, follow };
 }
+
+/** The traffic of an environment. */
+function openTraffic() {
+  const { model, clock } = openModel(environmentOf());
+  const add = (change: Partial<RequestFinished>) => model.report(finishedRequest(change));
+  return { clock, add, shown: () => model.view().environments[0] ?? expect.unreachable() };
+}
+
+const ok = { by: "service", status: 200, outcome: "answered", code: undefined } as const;
+const left = { by: "countersign", status: 499, outcome: "not_sent", code: undefined } as const;
 
 describe("the status model", () => {
   it("shows the sets that there are, and keeps the requests of those that stay", () => {
@@ -195,6 +210,99 @@ describe("the status model", () => {
     const expiresAt = new Date(clock.wallMs() + 3_000_000).toISOString();
     expect(blue?.token).toMatchObject({ expiresAt });
   });
+});
+
+describe("the traffic of an environment", () => {
+  it("is counted by who answered and class of status; what is older than five minutes is forgotten", async () => {
+    const { add, shown, clock } = openTraffic();
+    for (let n = 0; n < 90; n += 1) add({ ...ok, durationMs: 40 });
+    await clock.advance(2 * minuteMs);
+    for (let n = 0; n < 10; n += 1) add({ ...ok, status: 503, outcome: "unknown", durationMs: 700 });
+    add({ ...left, durationMs: 1 });
+    const answers = { service: { "2xx": 90, "5xx": 10 }, countersign: { "4xx": 1 } };
+    expect(shown().answers).toEqual(answers);
+    await clock.advance(minuteMs);
+    const { recent } = shown();
+    expect(recent).toMatchObject({ seconds: 300, requests: 101, medianMs: 50, p95Ms: 1_000 });
+    expect(recent.perSecond).toBeCloseTo(101 / 180);
+    await clock.advance(3 * minuteMs);
+    expect(shown().recent).toMatchObject({ requests: 11, medianMs: 1_000 });
+    await clock.advance(2 * minuteMs);
+    expect(shown().recent).toMatchObject({ requests: 0, medianMs: undefined, p95Ms: undefined });
+    expect(shown().answers).toEqual(answers);
+  });
+
+  it("is divided by the time that has passed since the first request, and by a second at least", async () => {
+    const { add, shown, clock } = openTraffic();
+    for (let n = 0; n < 20; n += 1) {
+      await clock.advance(n === 0 ? minuteMs : 50);
+      add({ ...ok, durationMs: 40 });
+    }
+    expect(shown().recent.perSecond).toBe(20);
+    await clock.advance(3_050);
+    expect(shown().recent.perSecond).toBe(5);
+  });
+
+  it("shows what failed, the commonest first, and each step of ten seconds", async () => {
+    const { add, shown, clock } = openTraffic();
+    // To the beginning of a step.
+    await clock.advance(310_000 - clock.nowMs());
+    add({ ...ok, durationMs: 1 });
+    await clock.advance(280_000);
+    add({ ...left, durationMs: 1 });
+    await clock.advance(10_000);
+    for (const status of [404, 404, 403]) add({ ...ok, status, durationMs: 1 });
+    add({ by: "countersign", status: 502, outcome: "unknown", code: "upstream_reset", durationMs: 1 });
+    // Cut after its head had been passed on.
+    add({ ...ok, outcome: "unknown", code: "upstream_reset", durationMs: 1 });
+    await clock.advance(9_999);
+    const { failures, steps } = shown().recent;
+    expect(failures).toEqual([
+      { by: "service", what: "404", count: 2 },
+      { by: "countersign", what: "499", count: 1 },
+      { by: "service", what: "403", count: 1 },
+      { by: "countersign", what: "upstream_reset", count: 1 },
+      { by: "service", what: "upstream_reset", count: 1 },
+    ]);
+    expect(steps).toHaveLength(30);
+    const none = { succeeded: 0, failed: 0, unknown: 0 };
+    expect(steps.slice(1, -2)).toEqual(Array(27).fill(none));
+    expect([steps[0], ...steps.slice(-2)]).toEqual([
+      { ...none, succeeded: 1 },
+      { ...none, failed: 1 },
+      { ...none, failed: 3, unknown: 2 },
+    ]);
+  });
+
+  it("has no bound where it takes longer than the last one", () => {
+    const { add, shown } = openTraffic();
+    add({ ...ok, durationMs: 60_000 });
+    expect(shown().recent.medianMs).toBeUndefined();
+  });
+});
+
+it("finds sites that have asked for a token and have none in any set, and no others", () => {
+  const sites = darkNight.environments[0]?.sites ?? [];
+  const [blue = expect.unreachable(), green = expect.unreachable()] = darkNight.credentials;
+  const { failingSince: since, lastRequest, nextTryAt } = blue;
+  const outage = { sites: ["S1000000001", "S1000000002"], since, lastRequest, nextTryAt };
+  expect(findTokenOutage(sites, [blue, green])).toEqual(outage);
+  // The second set was never tried.
+  expect(findTokenOutage(sites, [blue, { ...green, failingSince: undefined }])).toEqual(outage);
+  // Nobody has asked yet.
+  const quiet = { failingSince: undefined, lastRequest: undefined };
+  expect(
+    findTokenOutage(sites, [
+      { ...blue, ...quiet },
+      { ...green, ...quiet },
+    ]),
+  ).toBeUndefined();
+  const [fresh] = quietNight.credentials;
+  if (fresh === undefined || fresh.token === "none") throw new Error("the night has a token");
+  // A live token of one set serves, whatever becomes of its renewal.
+  expect(findTokenOutage(sites, [blue, { ...green, token: fresh.token }])).toBeUndefined();
+  const expired = { ...fresh.token, remainingMs: -1 };
+  expect(findTokenOutage(sites, [{ ...blue, token: expired }, green])).toEqual(outage);
 });
 
 describe("readiness, with another configuration", () => {
