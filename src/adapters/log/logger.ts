@@ -4,12 +4,6 @@ import type { Report } from "../../model/events.ts";
 import { fieldsOf, headline, levelOf, writeAccessLine } from "./lines.ts";
 import { openStandardOutput } from "./standard-output.ts";
 
-interface Logging {
-  readonly report: Report;
-  /** @param level the least severe level that is written from now on */
-  setLevel(level: string): void;
-}
-
 /** The log on standard output; `flush` is for a process that ends by a defect. */
 export function createStandardLogging(level: string, clock: Clock) {
   const output = openStandardOutput(clock, (dropped) => logging.report({ kind: "log_lines_dropped", dropped }));
@@ -28,7 +22,7 @@ interface LogDestination extends DestinationStream {
  * warning or an error, is written together with those before it.
  * @param level the least severe level that is written
  */
-export function createLogging(level: string, destination: LogDestination): Logging {
+export function createLogging(level: string, destination: LogDestination) {
   const now = createTimestamp();
   const logger: Logger = pino(
     {
@@ -42,22 +36,24 @@ export function createLogging(level: string, destination: LogDestination): Loggi
   );
   // Where each listener leads is logged at any level: it decides which orders are real.
   const always = logger.child({}, { level: "info" });
+  const report: Report = (event) => {
+    if (event.kind === "request_finished") {
+      const level = levelOf(event);
+      if (!logger.isLevelEnabled(level)) return;
+      destination.write(writeAccessLine(event, level, now()));
+      if (level !== "info") destination.writePending?.();
+      return;
+    }
+    const [level, message] = headline(event);
+    const writer = event.kind === "started" || event.kind === "config_applied" ? always : logger;
+    if (!writer.isLevelEnabled(level)) return;
+    writer[level](fieldsOf(event), message);
+    destination.writePending?.();
+  };
   return {
-    report(event) {
-      if (event.kind === "request_finished") {
-        const level = levelOf(event);
-        if (!logger.isLevelEnabled(level)) return;
-        destination.write(writeAccessLine(event, level, now()));
-        if (level !== "info") destination.writePending?.();
-        return;
-      }
-      const [level, message] = headline(event);
-      const writer = event.kind === "started" || event.kind === "config_applied" ? always : logger;
-      if (!writer.isLevelEnabled(level)) return;
-      writer[level](fieldsOf(event), message);
-      destination.writePending?.();
-    },
-    setLevel(level) {
+    report,
+    /** @param level the least severe level that is written from now on */
+    setLevel(level: string): void {
       logger.level = level;
     },
   };
