@@ -13,7 +13,6 @@ type Level = "trace" | "debug" | EndLevel;
 type Fields = Readonly<Record<string, unknown>>;
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
 
-/** How severe a line is, and its message. */
 type Headline = readonly [Level, message: string];
 
 /**

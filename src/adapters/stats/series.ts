@@ -152,7 +152,6 @@ export function createHistogram<Label extends string>(about: About<Label>, bound
   };
 }
 
-/** One series of a histogram. */
 class HistogramSeries {
   readonly #name: string;
   readonly #sharedLabels: Labels<string>;

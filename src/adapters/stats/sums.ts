@@ -1,6 +1,5 @@
 import { getOrMake, type Series } from "./series.ts";
 
-/** How often, and when last. */
 export interface Occurrence {
   readonly count: number;
   readonly lastAt: string;

@@ -37,7 +37,6 @@ type Tone = "good" | "idle" | "warn" | "bad";
 /** Whether orders succeed: the page's headline, its title and its icon. */
 export interface Verdict {
   readonly tone: Tone;
-  /** The headline. */
   readonly title: string;
   /** The share that failed; `–` without a request. */
   readonly share: string;
@@ -176,9 +175,12 @@ function describeCause(last: TokenRequestStatus | undefined): string {
 }
 
 /** Orders that may exist though their caller got no answer that says so. Nothing where there is none. */
-export function unknownOutcomes(snapshot: StatusSnapshot): Html {
-  const { unknownOutcomes: count } = snapshot.requests;
+export function unknownOutcomes({ at, requests, unknownOutcomes: shown }: StatusSnapshot): Html {
+  const { unknownOutcomes: count } = requests;
   if (count === 0) return nothing;
+  const caption = "Requests whose outcome is unknown, newest first";
+  const earlier = count - shown.length;
+  const more = earlier === 0 ? nothing : html`<p class="rest">And ${showCount(earlier)} before these, in the log.</p>`;
   return html`<section class="verdict bad" aria-labelledby="unknown">
 <p class="figure" aria-hidden="true">${showCount(count)}</p>
 <div class="words">
@@ -187,7 +189,7 @@ export function unknownOutcomes(snapshot: StatusSnapshot): Html {
 Look for the reference at the service before anything is sent again.</p>
 <p>The log of every replica has the rest: <code>"level":"error"</code> with <code>"outcome":"unknown"</code>.</p>
 </div>
-${tableOf(snapshot)}</section>
+${table(caption, outcomeColumns(at), shown, shownOutcomes)}${more}</section>
 `;
 }
 
@@ -210,13 +212,6 @@ const outcomeColumns = (now: string): readonly Column<UnknownOutcome>[] => [
   ["What happened", showEnd],
   ["Request id", ({ requestId }) => showName(requestId)],
 ];
-
-function tableOf({ at, requests, unknownOutcomes: shown }: StatusSnapshot): Html {
-  const earlier = requests.unknownOutcomes - shown.length;
-  const more = earlier === 0 ? nothing : html`<p class="rest">And ${showCount(earlier)} before these, in the log.</p>`;
-  const caption = "Requests whose outcome is unknown, newest first";
-  return html`${table(caption, outcomeColumns(at), shown, shownOutcomes)}${more}`;
-}
 
 function showEnd({ code, status, stage }: UnknownOutcome): Html {
   const end = code ?? (status === undefined ? "caller left" : `answered ${status}`);
