@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { createReadiness } from "../../src/adapters/stats/readiness.ts";
+import type { CallbackPlace } from "../../src/adapters/stats/source.ts";
 import { createStats } from "../../src/adapters/stats/stats.ts";
 import { findTokenOutage } from "../../src/adapters/stats/token-stats.ts";
 import { createWallTime } from "../../src/model/clock.ts";
@@ -55,9 +56,10 @@ function openModel(...environments: readonly Environment[]) {
     environments,
     credentials: [] as readonly CredentialSnapshot[],
     redis: [] as readonly RedisSnapshot[],
+    callbacks: [] as readonly CallbackPlace[],
   };
   const source = statsSource({
-    configured: () => configuredOf({ environments: state.environments }),
+    configured: () => configuredOf({ environments: state.environments, callbacks: state.callbacks }),
     routes: () => ["a"],
     credentials: () => state.credentials,
     redis: () => state.redis,
@@ -161,6 +163,35 @@ describe("the status model", () => {
       failures: { overloaded: { count: 2, lastAt } },
       refusals: { "404": { count: 2, lastAt } },
     });
+  });
+
+  it("keeps what came of callbacks as long as their listener leads to the same application", () => {
+    const { model, state, follow } = openModel();
+    const leadTo = (application: string) => {
+      state.callbacks = [{ environment: "sandbox", listener: ":7414", application }];
+      follow();
+    };
+    const come = (result: "delivered" | "declined") =>
+      model.report({
+        kind: "callback_finished",
+        environment: "sandbox",
+        listener: ":7414",
+        requestId: result,
+        result,
+        status: 200,
+        outcome: "answered",
+        durationMs: 1,
+        callerLeft: false,
+      });
+    leadTo("http://one");
+    come("declined");
+    come("delivered");
+    leadTo("http://one");
+    const kept = { results: { declined: { count: 1 }, delivered: { count: 1 } }, lastFailure: { result: "declined" } };
+    expect(model.view().callbacks).toMatchObject([kept]);
+    leadTo("http://other");
+    expect(model.view().callbacks).toMatchObject([{ lastFailure: undefined }]);
+    expect(model.view().callbacks[0]?.results).toEqual({});
   });
 
   it("shows the Redis servers that there are, and since when each is up or down", async () => {
