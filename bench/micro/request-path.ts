@@ -11,7 +11,7 @@ import { SlowAnswers } from "countersign/proxy/forward";
 import { createRequestHandler, type RequestHandler } from "countersign/proxy/handler";
 import type { Answer, CallerRequest, Tracer } from "countersign/proxy/messages";
 import { readParameters } from "countersign/proxy/parameters";
-import { encodeSpan } from "countersign/tracing/span";
+import { encodeSpan } from "countersign/tracing/span-exporter";
 import { SpanTracer } from "countersign/tracing/tracer";
 import { order } from "../http/job.mjs";
 

@@ -13,7 +13,7 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from "../proxy/messages.ts";
-import type { Attributes, RecordSpan, Span, SpanLink } from "./span.ts";
+import type { Attributes, Span, SpanLink } from "./span-exporter.ts";
 
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
 
@@ -24,7 +24,8 @@ interface TracerParts {
   readonly clock: Clock;
   /** This many random bytes, as lower-case hex digits. */
   readonly randomHex: (bytes: number) => string;
-  readonly record: RecordSpan;
+  /** Takes complete spans. It never throws and never waits. */
+  readonly record: (span: Span) => void;
   /** The share of traces that begin here and are recorded: 0 to 1. A caller decides about its own trace. */
   readonly sampleRatio: number;
   readonly propagation: Propagation;

@@ -1,8 +1,7 @@
 /** Row 84: a collector that is away, slow or refuses costs spans, and nothing else. */
 import { expect, it } from "vitest";
 import type { TraceEvent } from "../../src/model/events.ts";
-import type { Span } from "../../src/tracing/span.ts";
-import { type PostResult, SpanExporter } from "../../src/tracing/span-exporter.ts";
+import { type PostResult, type Span, SpanExporter } from "../../src/tracing/span-exporter.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const span: Span = {

@@ -58,7 +58,7 @@ const contained: readonly Contained[] = [
     awaited: /^(post\(|within\(|this\.#export)/,
     why: "read-whole.js takes every failure for an answer",
   },
-  { file: "app/span-export.js", awaited: /^exporter\.close/, why: "as above" },
+  { file: "app/tracing.js", awaited: /^exporter\.close/, why: "as above" },
   { file: "app/token-backend.js", awaited: /^import\(/, why: "a file of the package" },
   { file: "app/listeners.js", awaited: /^(listener\.drain\(|drained)/, why: "as in drain.js" },
   { file: "app/token-sources.js", awaited: /^source\.close/, why: "a failed flight is a pause" },
