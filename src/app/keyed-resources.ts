@@ -47,18 +47,12 @@ interface Entry<Value> {
 export class KeyedResources<Value> {
   readonly #clock: Clock;
   readonly #endings: Endings<Value>;
-  readonly #groupOf: ((value: Value) => string) | undefined;
   readonly #entries = new Map<string, Entry<Value>>();
-  readonly #groups = new Map<string, Value[]>();
   #committed: Config | undefined;
-  /** The first key that each configuration has prepared. */
-  readonly #firstOf = new WeakMap<Config, string>();
 
-  /** @param groupOf what several may have in common, so that they are found among thousands */
-  constructor(clock: Clock, endings: Endings<Value> = { close() {} }, groupOf?: (value: Value) => string) {
+  constructor(clock: Clock, endings: Endings<Value> = { close() {} }) {
     this.#clock = clock;
     this.#endings = endings;
-    this.#groupOf = groupOf;
   }
 
   /**
@@ -67,8 +61,14 @@ export class KeyedResources<Value> {
    * @param lingerMs how long its users may still need it when a later configuration does not want it
    */
   prepare(config: Config, key: string, create: () => Value, lingerMs = 0): Value {
-    const entry = this.#entries.get(key) ?? this.#add(config, key, create());
-    if (!this.#firstOf.has(config)) this.#firstOf.set(config, key);
+    const entry: Entry<Value> = this.#entries.get(key) ?? {
+      value: create(),
+      preparedBy: config,
+      usedBy: undefined,
+      lingerMs,
+      cancelRetirement: undefined,
+    };
+    this.#entries.set(key, entry);
     entry.preparedBy = config;
     if (config === this.#committed) entry.usedBy = config;
     entry.lingerMs = Math.max(lingerMs, entry.lingerMs);
@@ -79,16 +79,6 @@ export class KeyedResources<Value> {
 
   get(key: string): Value | undefined {
     return this.#entries.get(key)?.value;
-  }
-
-  /** Those of a group that have not ended, oldest first. */
-  inGroup(group: string): readonly Value[] {
-    return this.#groups.get(group) ?? [];
-  }
-
-  /** The first that this configuration has prepared. */
-  of(config: Config): Value | undefined {
-    return this.get(this.#firstOf.get(config) ?? "");
   }
 
   /** All that have not ended, oldest first. */
@@ -108,7 +98,6 @@ export class KeyedResources<Value> {
       }
       const end = () => {
         this.#entries.delete(key);
-        this.#leaveGroup(entry.value);
         void (entry.usedBy === undefined ? close(entry.value) : retire(entry.value));
       };
       if (entry.usedBy === undefined || entry.lingerMs === 0) end();
@@ -120,26 +109,7 @@ export class KeyedResources<Value> {
   async close(): Promise<void> {
     const entries = [...this.#entries.values()];
     this.#entries.clear();
-    this.#groups.clear();
     for (const { cancelRetirement } of entries) cancelRetirement?.();
     await Promise.all(entries.map(({ value }) => this.#endings.close(value)));
-  }
-
-  #add(preparedBy: Config, key: string, value: Value): Entry<Value> {
-    const entry = { value, preparedBy, usedBy: undefined, lingerMs: 0, cancelRetirement: undefined };
-    this.#entries.set(key, entry);
-    const group = this.#groupOf?.(value);
-    const others = this.#groups.get(group ?? "");
-    if (others !== undefined) others.push(value);
-    else if (group !== undefined) this.#groups.set(group, [value]);
-    return entry;
-  }
-
-  #leaveGroup(value: Value): void {
-    const group = this.#groupOf?.(value);
-    if (group === undefined) return;
-    const others = this.inGroup(group).filter((other) => other !== value);
-    if (others.length > 0) this.#groups.set(group, others);
-    else this.#groups.delete(group);
   }
 }

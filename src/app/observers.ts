@@ -8,18 +8,13 @@ import { createStats } from "../adapters/stats/stats.ts";
 import type { Config } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
-import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
 import type { Event } from "../model/events.ts";
 import { callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
-import type { RedisSnapshot } from "../model/redis-access.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { createReadAssertion } from "./read-assertion.ts";
 import { redisNodes } from "./token-backend.ts";
 
-/**
- * The state of the process at the moment of asking, as its owners know it. A set that several sites use may be listed several
- * times, and of the Redis servers those that are opened.
- */
+/** The state of the process at the moment of asking, as its owners know it. */
 export interface Snapshots
   extends Pick<Source, "routes" | "connections" | "inFlight" | "buffers" | "credentials" | "redis"> {
   /** The active configuration. */
@@ -35,8 +30,6 @@ export function openObservers(
   const source: Source = {
     ...snapshots,
     configured: () => describeConfig(active()),
-    credentials: () => mergeShared(snapshots.credentials()),
-    redis: () => completeNodes(redisNodes(active()), snapshots.redis()),
     reload: () => stats.reload(),
     readAssertion: createReadAssertion(clock),
     droppedLogLines,
@@ -93,21 +86,4 @@ function describeConfig(config: Config): Configured {
     isTraced: tracing !== undefined,
     namesSites: metrics.sites === "named",
   };
-}
-
-/** Sites that share a set share its token; it is in use where one of them uses it. */
-function mergeShared(credentials: readonly CredentialSnapshot[]): readonly CredentialSnapshot[] {
-  const merged = new Map<string, CredentialSnapshot>();
-  for (const each of credentials) {
-    const key = credentialKey(each);
-    const isActive = each.isActive || merged.get(key)?.isActive === true;
-    merged.set(key, { ...each, isActive });
-  }
-  return [...merged.values()];
-}
-
-/** Servers of which nothing is known yet are listed too. */
-function completeNodes(nodes: readonly string[], known: readonly RedisSnapshot[]): readonly RedisSnapshot[] {
-  const unknown = { isUp: undefined, sinceMs: undefined, failure: undefined };
-  return nodes.map((node) => known.find((server) => server.node === node) ?? { node, ...unknown });
 }

@@ -43,6 +43,8 @@ export function redisNodes({ tokens }: Config): readonly string[] {
   return tokens.cache === "redis" ? ["cache", ...tokens.redis.lockNodes.map((_, index) => `lock-${index + 2}`)] : [];
 }
 
+const unknown = { isUp: undefined, sinceMs: undefined, failure: undefined };
+
 /** A request ends by its deadline, and its end is written right after that; a token is saved right after its request. */
 const lateMs = 2_000;
 
@@ -52,9 +54,10 @@ const lateMs = 2_000;
  */
 export function openTokenBackends(report: Report, dependencies: Dependencies, onReturn: () => void) {
   const backends = new KeyedResources<OpenBackend>(dependencies.clock, { close: (backend) => backend.close() });
+  const keyOf = ({ tokens }: Config) => fingerprintOf(tokens);
 
   function of(config: Config): OpenBackend {
-    const backend = backends.of(config);
+    const backend = backends.get(keyOf(config));
     if (backend === undefined) throw new Error("the backend of this configuration is not prepared, or has ended");
     return backend;
   }
@@ -74,7 +77,7 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
     of: (config: Config): TokenBackend => of(config),
 
     async prepare(config: Config): Promise<void> {
-      const key = fingerprintOf(config.tokens);
+      const key = keyOf(config);
       const backend = backends.get(key) ?? (await open(config));
       // Work that began with another backend records its end and unlocks there.
       const lingerMs = Math.max(config.timeouts.requestMs, config.timeouts.tokenMs) + lateMs;
@@ -90,8 +93,9 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
     /** Those of this configuration's backend, at each call. */
     claimsOf: (config: Config): ClaimStore => ({ open: (terms) => of(config).claims.open(terms) }),
 
-    /** The Redis servers of a configuration at this moment. */
-    redis: (config: Config): readonly RedisSnapshot[] => backends.of(config)?.snapshot() ?? [],
+    /** The Redis servers of a configuration at this moment; nothing is known of them before it is prepared. */
+    redis: (config: Config): readonly RedisSnapshot[] =>
+      backends.get(keyOf(config))?.snapshot() ?? redisNodes(config).map((node) => ({ node, ...unknown })),
 
     close: () => backends.close(),
   };

@@ -14,10 +14,10 @@ import type { Report } from "../model/events.ts";
 import { CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
+import type { RefreshParts } from "../oauth/refresh.ts";
 import { cacheKey, drawThresholds, type TokenSource } from "../oauth/token.ts";
 import { TokenCache } from "../oauth/token-cache.ts";
 import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
-import type { TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources } from "./keyed-resources.ts";
 import { openTokenBackends } from "./token-backend.ts";
@@ -31,8 +31,8 @@ export interface ConfiguredSet {
   /** Its environment's name. */
   readonly environment: string;
   readonly set: CredentialSet;
-  /** The environment, the site and the set's own name. It stays when the secret changes, unlike a label that sites share. */
-  readonly slot: string;
+  /** Its site, by `ownerKey`. With the set's own name it stays when the secret changes; sites may share a label. */
+  readonly owner: string;
   /** One for each client and what it asks a token for: sites that share them share its token, its back-off and its limits. */
   readonly tokenKey: string;
   /** Where its token requests go. */
@@ -112,7 +112,7 @@ function configureSet(environment: Environment, site: string, set: CredentialSet
   return {
     environment: name,
     set,
-    slot: `${ownerKey(name, site)} ${set.name}`,
+    owner: ownerKey(name, site),
     tokenKey,
     tokenUrl,
     authPoolKey,
@@ -124,10 +124,8 @@ function configureSet(environment: Environment, site: string, set: CredentialSet
 /** A set with its token cache, and what limits its token requests, at whichever sites it is configured. */
 interface OpenSet {
   readonly configured: ConfiguredSet;
+  readonly parts: RefreshParts;
   readonly source: TokenCache;
-  readonly store: TokenStore;
-  readonly backoff: EndpointBackoff;
-  readonly forcedRefreshes: ForcedRefreshLimiter;
 }
 
 /** The tokens of all sites, over the backend that the configuration names. */
@@ -145,7 +143,9 @@ export function openTokens(
   });
   // A fetch that is running ends by itself.
   const endings = { close: (set: OpenSet) => void closeSet(set), retire: retireSet };
-  const sets = new KeyedResources<OpenSet>(clock, endings, ({ configured }) => configured.tokenKey);
+  const sets = new KeyedResources<OpenSet>(clock, endings);
+  /** Those that have not ended, by `tokenKey`, oldest first. */
+  const sharing = new Map<string, readonly OpenSet[]>();
   /** By owner. Requests that were accepted by an earlier configuration may still need one that is retiring. */
   const failovers = new KeyedResources<CredentialFailover>(clock);
   /** What was committed last. */
@@ -154,10 +154,15 @@ export function openTokens(
   let owners: ReadonlyMap<string, TokenOwner> = new Map();
   /** The `credentialKey` of each of their sets, made when one retires. */
   let labels: ReadonlySet<string> | undefined;
-  /** By slot, the `tokenCacheKey` in the active configuration. */
-  let activeKeys = new Map<string, string>();
   let isClosed = false;
-  const activeIn = (slot: string) => sets.get(activeKeys.get(slot) ?? "");
+
+  /** What the active configuration has open in the place of a set: of the same name, at the same site. */
+  function activeInPlaceOf({ owner: key, set: { name } }: ConfiguredSet): OpenSet | undefined {
+    const owner = owners.get(key);
+    if (owner === undefined || committed === undefined) return undefined;
+    const active = setsOf(owner, committed).find(({ set }) => set.name === name);
+    return active && sets.get(active.tokenCacheKey);
+  }
 
   /**
    * A new cache takes the token and the limits of another one with the same secret. A reload ends no pause that the
@@ -166,13 +171,11 @@ export function openTokens(
   function createSet(configured: ConfiguredSet, config: Config): OpenSet {
     const { store, lock } = backends.of(config);
     const { environment, set, tokenKey, authPoolKey } = configured;
-    const others = sets.inGroup(tokenKey);
+    const others = sharing.get(tokenKey) ?? [];
     const onSameWay = others.find((other) => other.configured.authPoolKey === authPoolKey);
     const last = others.at(-1);
-    const backoff = onSameWay?.backoff ?? last?.backoff.withOtherTransport() ?? new EndpointBackoff(clock, random);
-    const forcedRefreshes = last?.forcedRefreshes ?? new ForcedRefreshLimiter(clock);
     // One literal: with spreads each of thousands of objects would have a hidden class of its own.
-    const source = new TokenCache({
+    const parts: RefreshParts = {
       environment,
       set,
       key: tokenKey,
@@ -182,19 +185,22 @@ export function openTokens(
       clock,
       random,
       report,
-      backoff,
-      forcedRefreshes,
+      backoff:
+        onSameWay?.parts.backoff ?? last?.parts.backoff.withOtherTransport() ?? new EndpointBackoff(clock, random),
+      forcedRefreshes: last?.parts.forcedRefreshes ?? new ForcedRefreshLimiter(clock),
       thresholds,
       tokenTimeoutMs: config.timeouts.tokenMs,
-    });
+    };
+    const opened = { configured, parts, source: new TokenCache(parts) };
+    sharing.set(tokenKey, [...others, opened]);
     const same = others.find((other) => other.source.hasToken);
-    if (same !== undefined) source.adoptFrom(same.source);
-    return { configured, source, store, backoff, forcedRefreshes };
+    if (same !== undefined) opened.source.adoptFrom(same.source);
+    return opened;
   }
 
   function openSet(configured: ConfiguredSet, config: Config): TokenCache {
     const opened = sets.prepare(config, configured.tokenCacheKey, () => createSet(configured, config));
-    const active = activeIn(configured.slot);
+    const active = activeInPlaceOf(configured);
     if (active !== undefined && active !== opened) succeed(opened, active);
     return opened.source;
   }
@@ -207,23 +213,27 @@ export function openTokens(
   /** Its token is gone, unless the set now in its slot has one. Its label may be that of another set now. */
   function retireSet(retired: OpenSet): void {
     const { configured, source } = retired;
-    const { environment, set, slot } = configured;
+    const { environment, set } = configured;
     const about = { environment, credential: set.label };
-    if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) report({ kind: "token_lapsed", ...about });
+    if (source.hasAnyToken && !activeInPlaceOf(configured)?.source.hasAnyToken)
+      report({ kind: "token_lapsed", ...about });
     labels ??= new Set([...owners.values()].flatMap(labelsOf));
     if (!labels.has(credentialKey(about))) report({ kind: "credential_removed", ...about });
     void closeSet(retired);
   }
 
   async function closeSet(closed: OpenSet): Promise<void> {
-    const { configured, source, store } = closed;
-    const { slot, tokenKey } = configured;
-    const successor = activeIn(slot);
+    const { configured, parts, source } = closed;
+    const { key, store } = parts;
+    const successor = activeInPlaceOf(configured);
+    const others = (sharing.get(key) ?? []).filter((other) => other !== closed);
+    if (others.length > 0) sharing.set(key, others);
+    else sharing.delete(key);
     await source.close();
     // A refresh that was running may have brought a newer token.
     if (successor !== undefined) succeed(successor, closed);
-    const isInUse = sets.inGroup(tokenKey).some((other) => other.store === store);
-    if (!isInUse) store.forget(tokenKey);
+    const isInUse = sharing.get(key)?.some((other) => other.parts.store === store);
+    if (!isInUse) store.forget(key);
   }
 
   function open(key: string, owner: TokenOwner, config: Config): CredentialFailover {
@@ -234,9 +244,6 @@ export function openTokens(
     failover.use(parts);
     return failover;
   }
-
-  const keysOf = (owner: TokenOwner, config: Config) =>
-    setsOf(owner, config).map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey] as const);
 
   /** An owner whose tokens somebody needs, or may: all but those of thousands that have not been asked for. */
   const isOpen = ([key, { isLazy }]: [string, TokenOwner]) => !isLazy || failovers.get(key) !== undefined;
@@ -252,24 +259,21 @@ export function openTokens(
       });
       const awaited = opened.filter(({ key, owner }) =>
         owner.isLazy
-          ? setsOf(owner, config).some(({ slot }) => activeIn(slot)?.source.hasToken)
+          ? setsOf(owner, config).some((set) => activeInPlaceOf(set)?.source.hasToken)
           : failovers.get(key) !== undefined,
       );
       await within(clock, Promise.all(awaited.map(({ sources }) => fetchFirst(sources))), longestPrefetchMs);
     },
 
     commit(config: Config): void {
-      const former = owners;
-      owners = ownersOf(config);
-      labels = undefined;
+      const next = ownersOf(config);
       // A request that is under way may still ask for the tokens of a site that goes.
-      for (const [key, owner] of former)
-        if (committed !== undefined && !owners.has(key) && failovers.get(key) === undefined)
-          open(key, owner, committed);
-      const wanted = [...owners].filter(isOpen);
-      for (const [key, owner] of wanted) open(key, owner, config);
-      activeKeys = new Map(wanted.flatMap(([, owner]) => keysOf(owner, config)));
+      for (const [key, owner] of owners)
+        if (committed !== undefined && !next.has(key) && failovers.get(key) === undefined) open(key, owner, committed);
+      for (const [key, owner] of [...next].filter(isOpen)) open(key, owner, config);
       committed = config;
+      owners = next;
+      labels = undefined;
       for (const resources of [failovers, sets, backends]) resources.commit(config);
     },
 
@@ -281,7 +285,6 @@ export function openTokens(
       if (isClosed) throw new ProxyError("draining", "Countersign is shutting down and asks for no more tokens.");
       const owner = owners.get(key);
       if (owner === undefined || committed === undefined) throw new Error("every site with credentials has a source");
-      for (const [slot, tokenCacheKey] of keysOf(owner, committed)) activeKeys.set(slot, tokenCacheKey);
       return open(key, owner, committed);
     },
 
@@ -290,7 +293,7 @@ export function openTokens(
       for (const [key, { isLazy }] of owners) if (!isLazy) failovers.get(key)?.warm();
     },
 
-    /** The configured sets at this moment, by their sites; one that several sites use is there several times. */
+    /** The configured sets at this moment, each once: sites that share one share its token, and one of them may use it. */
     credentials(): readonly CredentialSnapshot[] {
       const unopened: CredentialSnapshot[] = [];
       const opened: CredentialSnapshot[] = [];
@@ -299,8 +302,14 @@ export function openTokens(
         if (failover === undefined) unopened.push(...describeUnopened(owner));
         else opened.push(...failover.snapshot());
       }
+      const merged = new Map<string, CredentialSnapshot>();
       // What is known of a set at one site stands for the others.
-      return [...unopened, ...opened];
+      for (const each of [...unopened, ...opened]) {
+        const key = credentialKey(each);
+        const isActive = each.isActive || merged.get(key)?.isActive === true;
+        merged.set(key, { ...each, isActive });
+      }
+      return [...merged.values()];
     },
 
     claimsOf: backends.claimsOf,

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { Pool } from "../adapters/http-client/connection-pool.ts";
-import { createPostSpans } from "../adapters/http-client/post.ts";
+import { createPostSpans } from "../adapters/http-client/read-whole.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { credentialSetsOf, tokenUrlOf } from "../model/environment.ts";
