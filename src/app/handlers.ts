@@ -117,8 +117,6 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
       return servingWith(createCallbackHandler(own, { ...rules, ...place }), tls, config);
     },
 
-    prepare() {},
-
     commit(config: Config): void {
       limits.commit(config);
       for (const { requests } of limits.values()) requests.resize(config.limits.inFlightPerEnvironment);

@@ -8,7 +8,7 @@ import type { Cancel, Clock } from "../model/clock.ts";
  */
 export interface Reloadable {
   /** Opens what this configuration needs and is not open yet. Nothing in use changes. */
-  prepare(config: Config): Promise<void> | void;
+  prepare?(config: Config): Promise<void> | void;
   /** Serves by this configuration, which was prepared, and retires what it does not need. Never fails. */
   commit(config: Config): void;
 }

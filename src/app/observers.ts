@@ -11,8 +11,8 @@ import { createWallTime } from "../model/clock.ts";
 import type { Event } from "../model/events.ts";
 import { callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { createReadAssertion } from "./read-assertion.ts";
 import { redisNodes } from "./token-backend.ts";
+import { createReadAssertion } from "./upstreams.ts";
 
 /** The state of the process at the moment of asking, as its owners know it. */
 export interface Snapshots

@@ -6,8 +6,10 @@ import { explainTransportError } from "../adapters/http-client/transport-error.t
 import type { loadHttpProxy, StreamPool } from "../adapters/http-proxy/exchange.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";
 import type { CallbackListenerConfig, Config } from "../config/config.ts";
+import { codeOf, readRegularFile } from "../config/files/file-system.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
-import { type Clock, LogThrottle } from "../model/clock.ts";
+import { dropNewline } from "../config/rules/load-context.ts";
+import { type Clock, LogThrottle, within } from "../model/clock.ts";
 import {
   type Address,
   credentialSetsOf,
@@ -17,11 +19,10 @@ import {
   tokenUrlOf,
 } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
-import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
+import { parseAssertion, type TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { SendStream } from "../pass-through/messages.ts";
 import type { Send } from "../proxy/messages.ts";
 import { KeyedResources, lingerMarginMs, poolEndings } from "./keyed-resources.ts";
-import { createReadAssertion } from "./read-assertion.ts";
 
 type Application = CallbackListenerConfig["application"];
 
@@ -127,6 +128,18 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
     async close(): Promise<void> {
       await Promise.all([pools.close(), streamPools.close()]);
     },
+  };
+}
+
+/** A disk that hangs holds up no token request, and no scrape, for longer. */
+const longestReadMs = 1_000;
+
+/** Reads assertions from their files, anew each time. The cause of a failure names the file, and never what stands in it. */
+export function createReadAssertion(clock: Clock, readFile = readRegularFile): TokenEndpoint["readAssertion"] {
+  return async (file) => {
+    const reading = readFile(file).then(({ bytes }) => parseAssertion(dropNewline(bytes).toString()), codeOf);
+    const read = (await within(clock, reading, longestReadMs)) ?? "not read in time";
+    return typeof read === "string" ? { kind: "failed", cause: `assertion file ${file}: ${read}` } : read;
   };
 }
 

@@ -1,6 +1,6 @@
 /** Row 100: how a token request gets the platform's token. */
 import { expect, it } from "vitest";
-import { createReadAssertion } from "../../src/app/read-assertion.ts";
+import { createReadAssertion } from "../../src/app/upstreams.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { platformToken } from "../../testkit/platform-token.ts";
 
