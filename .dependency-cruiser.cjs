@@ -28,7 +28,7 @@ const packageOf = {
 };
 const ports = [
   "^src/proxy/(messages|handler)\\.ts$",
-  "^src/claims/records\\.ts$",
+  "^src/claims/claim\\.ts$",
   "^src/pass-through/messages\\.ts$",
   "^src/callbacks/application\\.ts$",
   "^src/tracing/span-exporter\\.ts$",

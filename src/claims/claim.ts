@@ -1,17 +1,63 @@
 import type { Clock } from "../model/clock.ts";
 import { type LateWrite, LateWrites } from "./late-writes.ts";
-import { type ClaimRecords, type NextRecord, NotWritten, type RecordTerms, type Swapped } from "./records.ts";
 
 /** What is claimed, by whom, and for how long. */
-export interface ClaimTerms extends RecordTerms {
+export interface ClaimTerms {
+  readonly kind: "once" | "callback";
+  /** A digest of what is claimed: it stands in the store. */
+  readonly key: string;
   /** Unique to this claim. */
   readonly holder: string;
   /** What others are told of the claim; letters, digits, `-`, `_` and `.`. */
   readonly note: string;
   /** Longer than the work can take that is claimed. */
   readonly leaseMs: number;
+  /** How long the claim, and how it ended, is remembered. */
+  readonly lifetimeMs: number;
   /** Whether others may claim it when its lease is over, and its holder does not say within `takeoverMs` how it ended. */
   readonly isTakenOver: boolean;
+  /** Nothing can have claimed it before; by the wall clock. Undefined: not known. */
+  readonly bornMs?: number;
+}
+
+/**
+ * Where claims are kept: one line of text for each name. A line is `<at> <until> <content>`, both moments in ms since 1970 by
+ * the store's own clock. The store compares, sets and forgets. What a line means is decided by `Claim` alone.
+ */
+export interface ClaimRecords {
+  /**
+   * Replaces the line of a name, if it is the expected one, in one step among all processes.
+   * @param expected the whole line; empty: there is none
+   * @param next undefined: there is none from now on
+   * @throws NotWritten where the line certainly stays; any other error: it may have been replaced, or may be yet
+   */
+  swap(
+    terms: Pick<ClaimTerms, "kind" | "key" | "lifetimeMs" | "bornMs">,
+    expected: string,
+    next: NextRecord | undefined,
+  ): Promise<Swapped>;
+  /** What came into being before this may have been forgotten before its lifetime was over. By the wall clock. */
+  rememberedSinceMs(): number;
+}
+
+interface NextRecord {
+  /** Undefined: now. */
+  readonly atMs: number | undefined;
+  /** From now to `until`. */
+  readonly leaseMs: number;
+  readonly content: string;
+}
+
+interface Swapped {
+  readonly isMade: boolean;
+  /** What stands there now; empty: nothing. */
+  readonly line: string;
+  readonly nowMs: number;
+}
+
+/** The store is away or refuses writes; nothing was written, and nothing will be. */
+export class NotWritten extends Error {
+  override readonly name = "NotWritten";
 }
 
 type ClaimResult = Claimed | FoundClaim;
@@ -37,14 +83,6 @@ export interface FoundClaim {
   readonly value: string;
 }
 
-/**
- * Lets one of several holders, in whichever process, do a piece of work. A claim is held until it is settled or released. Its
- * lease ends by itself, since its process may die; the claim stays, for the holder may live and be unable to say how it ended.
- */
-export interface ClaimStore {
-  open(terms: ClaimTerms): Claim;
-}
-
 /** A late write is tried each second, and a living holder finds its store again within a few. */
 export const takeoverMs = 15_000;
 /** No lease is so long: the store's clock has been set back. */
@@ -57,8 +95,12 @@ interface ClaimParts {
   readonly clock: Clock;
 }
 
-/** The claims of one process over one store. */
-export class Claims implements ClaimStore {
+/**
+ * The claims of one process over one store. Of several holders, in whichever process, one does a piece of work. A claim is held
+ * until it is settled or released. Its lease ends by itself, since its process may die; the claim stays, for the holder may live
+ * and be unable to say how it ended.
+ */
+export class Claims {
   readonly #parts: ClaimParts;
 
   constructor(records: ClaimRecords, clock: Clock) {
@@ -74,6 +116,8 @@ export class Claims implements ClaimStore {
     this.#parts.late.close();
   }
 }
+
+export type ClaimStore = Pick<Claims, "open">;
 
 /** One holder's claim. Each method may fail with an error of any kind, and is answered within a second. */
 export class Claim {

@@ -1,8 +1,7 @@
 /** Rows 82, 85: what a claim does when its store refuses, is damaged, or has its clock set back. */
 import { expect, it } from "vitest";
 import { createMemoryClaimRecords } from "../../src/adapters/memory/claim-records.ts";
-import { Claims, takeoverMs } from "../../src/claims/claim.ts";
-import { type ClaimRecords, NotWritten } from "../../src/claims/records.ts";
+import { type ClaimRecords, Claims, NotWritten, takeoverMs } from "../../src/claims/claim.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const hourMs = 3_600_000;

@@ -1,4 +1,4 @@
-import type { ClaimRecords } from "../../claims/records.ts";
+import type { ClaimRecords } from "../../claims/claim.ts";
 import type { Clock } from "../../model/clock.ts";
 
 /** A claim takes some 300 bytes: 20 MiB. */

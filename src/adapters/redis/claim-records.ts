@@ -1,4 +1,4 @@
-import { type ClaimRecords, NotWritten } from "../../claims/records.ts";
+import { type ClaimRecords, NotWritten } from "../../claims/claim.ts";
 import type { RedisConnection } from "./connection.ts";
 import { isAnswer, kindOf } from "./failure.ts";
 import { luaNow, redisKey } from "./scripts.ts";
