@@ -41,7 +41,11 @@ const tokenTimeoutMs = 5_000;
 /** One process: for one credential set what src/app makes, on a clock that can be stopped for it alone. */
 export function startReplica({ name, set, key, random, hear, countCommand, ...ground }: ReplicaParts) {
   const clock = new ProcessClock(ground.clock);
-  const report = (event: Event) => clock.isOver || hear(event);
+  const report = (event: Event) => {
+    if (clock.isOver) return;
+    hear(event);
+    if (event.kind === "redis_up" && event.awayMs !== undefined) source.resync();
+  };
   const client = createClient(ground.redis, countCommand);
   const connection = new TimedConnection({ client, node: "cache", clock, random, report }, ground);
   const source = new TokenCache({
@@ -67,7 +71,6 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
     clock,
     report,
   });
-  connection.onReturn(() => source.resync());
   credentials.warm();
   return {
     /** What the journey does with an order: a token, and word that the service took it. Resolves to the token's text. */

@@ -20,7 +20,6 @@ export function openRedisBackend(access: RedisAccess, report: Report, { clock, r
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
     lock,
     claims,
-    onReturn: (listener: () => void) => cache.onReturn(listener),
     snapshot: () => [cache, ...others].map((connection) => connection.snapshot()),
     async close() {
       claims.close();

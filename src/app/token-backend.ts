@@ -15,8 +15,6 @@ interface TokenBackend {
   readonly lock: RefreshLock;
   /** Claims of once keys and of callbacks. */
   readonly claims: ClaimStore;
-  /** Calls the listener whenever the store is back after it was away. */
-  onReturn(listener: () => void): void;
   /** Its servers at this moment; none where one process keeps all for itself. */
   snapshot(): readonly RedisSnapshot[];
   close(): Promise<void>;
@@ -35,7 +33,7 @@ export async function openTokenBackend(
   const store = createMemoryTokenStore(dependencies.clock);
   const claims = new Claims(createMemoryClaimRecords(dependencies.clock), dependencies.clock);
   const lock = createMemoryRefreshLock();
-  return { store, lock, claims, onReturn() {}, snapshot: () => [], close: async () => claims.close() };
+  return { store, lock, claims, snapshot: () => [], close: async () => claims.close() };
 }
 
 /** The Redis servers in use, as events and metrics name them: `cache`, and `lock-2`, … for further masters of the lock. */
@@ -50,7 +48,7 @@ const lateMs = 2_000;
 
 /**
  * The backend of each configuration; configurations with the same backend share it.
- * @param onReturn called whenever a store is back after it was away
+ * @param onReturn called whenever the store is back after it was away
  */
 export function openTokenBackends(report: Report, dependencies: Dependencies, onReturn: () => void) {
   const backends = new KeyedResources<OpenBackend>(dependencies.clock, { close: (backend) => backend.close() });
@@ -65,11 +63,12 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
   async function open(config: Config): Promise<OpenBackend> {
     const use = { isLeft: false };
     const reportOfUsed: Report = (event) => {
-      if (!use.isLeft || (event.kind !== "redis_up" && event.kind !== "redis_down")) report(event);
+      const isOfState = event.kind === "redis_up" || event.kind === "redis_down";
+      if (use.isLeft && isOfState) return;
+      report(event);
+      if (event.kind === "redis_up" && event.node === "cache" && event.awayMs !== undefined) onReturn();
     };
-    const backend = await openTokenBackend(config, reportOfUsed, dependencies);
-    backend.onReturn(onReturn);
-    return { ...backend, use };
+    return { ...(await openTokenBackend(config, reportOfUsed, dependencies)), use };
   }
 
   return {

@@ -32,7 +32,6 @@ const reconnectEveryMs = 30_000;
 export class RedisConnection {
   readonly #parts: ConnectionParts;
   readonly #first: Promise<void>;
-  readonly #returnListeners: (() => void)[] = [];
   readonly #throttle: LogThrottle;
   #state: "connecting" | "closed" | "open" | "ended" = "connecting";
   /** Why the client could not connect; the event of its closing does not say. */
@@ -67,11 +66,6 @@ export class RedisConnection {
   snapshot(): RedisSnapshot {
     const isUp = this.#sinceMs === undefined ? undefined : this.#state === "closed";
     return { node: this.#parts.node, isUp, sinceMs: this.#sinceMs, failure: this.#failure };
-  }
-
-  /** Calls the listener whenever the breaker closes again. */
-  onReturn(listener: () => void): void {
-    this.#returnListeners.push(listener);
   }
 
   /**
@@ -134,7 +128,6 @@ export class RedisConnection {
     this.#lostProbes = 0;
     this.#cancelProbe();
     report({ kind: "redis_up", node, awayMs: openSinceMs === undefined ? undefined : nowMs - openSinceMs });
-    if (openSinceMs !== undefined) for (const listener of this.#returnListeners) listener();
   }
 
   #openBreaker(failure: RedisFailureKind): void {

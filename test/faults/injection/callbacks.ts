@@ -7,7 +7,7 @@ const calling = new Set([
   ...promising,
   ...listening,
   ...["after", "setImmediate", "setTimeout", "queueMicrotask", "addEventListener"],
-  ...["createServer", "createTlsServer", "Readable", "onReturn"],
+  ...["createServer", "createTlsServer", "Readable"],
 ]);
 
 type FunctionNode = ArrowFunctionExpression | FunctionDeclaration | FunctionExpression;
