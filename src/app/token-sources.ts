@@ -45,8 +45,11 @@ export interface ConfiguredSet {
   readonly tokenCacheKey: string;
 }
 
-/** A site with credential sets of its own. */
+/** A site with credential sets of its own, in one configuration. */
 export interface TokenOwner {
+  /** See `ownerKey`. */
+  readonly key: string;
+  readonly config: Config;
   readonly environment: Environment;
   /** S… */
   readonly site: string;
@@ -61,21 +64,22 @@ const ownersOfConfig = new WeakMap<Config, ReadonlyMap<string, TokenOwner>>();
 
 /** By `ownerKey`. */
 export function ownersOf(config: Config): ReadonlyMap<string, TokenOwner> {
-  const owners =
-    ownersOfConfig.get(config) ??
-    new Map([...config.environments.values()].flatMap((each) => listOwners(each, config)));
+  const known = ownersOfConfig.get(config);
+  if (known !== undefined) return known;
+  const all = [...config.environments.values()].flatMap((environment) => listOwners(environment, config));
+  const owners = new Map(all.map((owner) => [owner.key, owner]));
   ownersOfConfig.set(config, owners);
   return owners;
 }
 
-function listOwners(environment: Environment, config: Config): [key: string, TokenOwner][] {
+function listOwners(environment: Environment, config: Config): TokenOwner[] {
   const { name, sites, siteOfKey, siteFolder, defaultSite, ...settings } = environment;
   const parts = [name, siteFolder?.path, defaultSite, settings, config.timeouts, fingerprintOf(config.tokens)];
   const basis = fingerprint(parts);
-  return [...sites.values()].flatMap(({ identifier: site, credentials }): [string, TokenOwner][] => {
+  return [...sites.values()].flatMap(({ identifier: site, credentials }) => {
     if (credentials?.owner !== site) return [];
     const isLazy = siteFolder !== undefined && site !== defaultSite;
-    return [[ownerKey(name, site), { environment, site, credentials, basis, isLazy }]];
+    return [{ key: ownerKey(name, site), config, environment, site, credentials, basis, isLazy }];
   });
 }
 
@@ -89,18 +93,18 @@ type ConfiguredSets = readonly [ConfiguredSet, ...ConfiguredSet[]];
 /** Of one configuration, and of the next if only other sites differ: so a set holds none of them. */
 const setsKnown = new WeakMap<Credentials, { readonly basis: string; readonly sets: ConfiguredSets }>();
 
-/** The credential sets of a site, as this configuration has them. */
-export function setsOf({ environment, site, credentials, basis }: TokenOwner, config: Config): ConfiguredSets {
+/** The credential sets of a site, as its configuration has them. */
+export function setsOf(owner: TokenOwner): ConfiguredSets {
+  const { credentials, basis } = owner;
   const known = setsKnown.get(credentials);
   if (known?.basis === basis) return known.sets;
   const [first, ...rest] = credentials.sets;
-  const configure = (set: CredentialSet) => configureSet(environment, site, set, config);
-  const sets = [configure(first), ...rest.map(configure)] as const;
+  const sets = [configureSet(first, owner), ...rest.map((set) => configureSet(set, owner))] as const;
   setsKnown.set(credentials, { basis, sets });
   return sets;
 }
 
-function configureSet(environment: Environment, site: string, set: CredentialSet, config: Config): ConfiguredSet {
+function configureSet(set: CredentialSet, { key: owner, environment, config }: TokenOwner): ConfiguredSet {
   const { name, baseUrl } = environment;
   const tokenUrl = tokenUrlOf(environment, set);
   const tokenKey = cacheKey(`${tokenUrl.origin}${tokenUrl.path}`, set);
@@ -109,16 +113,7 @@ function configureSet(environment: Environment, site: string, set: CredentialSet
   // go to another host.
   const parts = [tokenKey, set.label, set.token, authPoolKey, baseUrl, fingerprintOf(config.tokens)];
   const tokenCacheKey = fingerprint(parts);
-  return {
-    environment: name,
-    set,
-    owner: ownerKey(name, site),
-    tokenKey,
-    tokenUrl,
-    authPoolKey,
-    baseUrl,
-    tokenCacheKey,
-  };
+  return { environment: name, set, owner, tokenKey, tokenUrl, authPoolKey, baseUrl, tokenCacheKey };
 }
 
 /** A set with its token cache, and what limits its token requests, at whichever sites it is configured. */
@@ -148,8 +143,6 @@ export function openTokens(
   const sharing = new Map<string, readonly OpenSet[]>();
   /** By owner. Requests that were accepted by an earlier configuration may still need one that is retiring. */
   const failovers = new KeyedResources<CredentialFailover>(clock);
-  /** What was committed last. */
-  let committed: Config | undefined;
   /** The active configuration's owners of tokens. */
   let owners: ReadonlyMap<string, TokenOwner> = new Map();
   /** The `credentialKey` of each of their sets, made when one retires. */
@@ -159,8 +152,7 @@ export function openTokens(
   /** What the active configuration has open in the place of a set: of the same name, at the same site. */
   function activeInPlaceOf({ owner: key, set: { name } }: ConfiguredSet): OpenSet | undefined {
     const owner = owners.get(key);
-    if (owner === undefined || committed === undefined) return undefined;
-    const active = setsOf(owner, committed).find(({ set }) => set.name === name);
+    const active = owner && setsOf(owner).find(({ set }) => set.name === name);
     return active && sets.get(active.tokenCacheKey);
   }
 
@@ -205,8 +197,9 @@ export function openTokens(
     return opened.source;
   }
 
-  function openSources(owner: TokenOwner, config: Config): readonly [TokenCache, ...TokenCache[]] {
-    const [first, ...rest] = setsOf(owner, config);
+  function openSources(owner: TokenOwner): readonly [TokenCache, ...TokenCache[]] {
+    const { config } = owner;
+    const [first, ...rest] = setsOf(owner);
     return [openSet(first, config), ...rest.map((set) => openSet(set, config))];
   }
 
@@ -236,17 +229,18 @@ export function openTokens(
     if (!isInUse) store.forget(key);
   }
 
-  function open(key: string, owner: TokenOwner, config: Config): CredentialFailover {
+  function open(owner: TokenOwner): CredentialFailover {
+    const { key, config, environment, site } = owner;
     const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
-    const candidates = openSources(owner, config);
-    const parts = { environment: owner.environment.name, owner: owner.site, candidates, tokenTimeoutMs, clock, report };
+    const candidates = openSources(owner);
+    const parts = { environment: environment.name, owner: site, candidates, tokenTimeoutMs, clock, report };
     const failover = failovers.prepare(config, key, () => new CredentialFailover(parts), requestMs);
     failover.use(parts);
     return failover;
   }
 
   /** An owner whose tokens somebody needs, or may: all but those of thousands that have not been asked for. */
-  const isOpen = ([key, { isLazy }]: [string, TokenOwner]) => !isLazy || failovers.get(key) !== undefined;
+  const isOpen = ({ key, isLazy }: TokenOwner) => !isLazy || failovers.get(key) !== undefined;
 
   return {
     /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
@@ -254,13 +248,12 @@ export function openTokens(
       await backends.prepare(config);
       // Meanwhile all connections may have ended.
       if (isClosed) return;
-      const opened = [...ownersOf(config)].filter(isOpen).map(([key, owner]) => {
-        return { key, owner, sources: openSources(owner, config) };
-      });
-      const awaited = opened.filter(({ key, owner }) =>
+      const wanted = [...ownersOf(config).values()].filter(isOpen);
+      const opened = wanted.map((owner) => ({ owner, sources: openSources(owner) }));
+      const awaited = opened.filter(({ owner }) =>
         owner.isLazy
-          ? setsOf(owner, config).some((set) => activeInPlaceOf(set)?.source.hasToken)
-          : failovers.get(key) !== undefined,
+          ? setsOf(owner).some((set) => activeInPlaceOf(set)?.source.hasToken)
+          : failovers.get(owner.key) !== undefined,
       );
       await within(clock, Promise.all(awaited.map(({ sources }) => fetchFirst(sources))), longestPrefetchMs);
     },
@@ -268,10 +261,8 @@ export function openTokens(
     commit(config: Config): void {
       const next = ownersOf(config);
       // A request that is under way may still ask for the tokens of a site that goes.
-      for (const [key, owner] of owners)
-        if (committed !== undefined && !next.has(key) && failovers.get(key) === undefined) open(key, owner, committed);
-      for (const [key, owner] of [...next].filter(isOpen)) open(key, owner, config);
-      committed = config;
+      for (const owner of owners.values()) if (!next.has(owner.key) && !failovers.get(owner.key)) open(owner);
+      for (const owner of [...next.values()].filter(isOpen)) open(owner);
       owners = next;
       labels = undefined;
       for (const resources of [failovers, sets, backends]) resources.commit(config);
@@ -284,13 +275,13 @@ export function openTokens(
       if (known !== undefined) return known;
       if (isClosed) throw new ProxyError("draining", "Countersign is shutting down and asks for no more tokens.");
       const owner = owners.get(key);
-      if (owner === undefined || committed === undefined) throw new Error("every site with credentials has a source");
-      return open(key, owner, committed);
+      if (owner === undefined) throw new Error("every site with credentials has a source");
+      return open(owner);
     },
 
     /** Fetches tokens in the background where there are none. */
     warm(): void {
-      for (const [key, { isLazy }] of owners) if (!isLazy) failovers.get(key)?.warm();
+      for (const { key, isLazy } of owners.values()) if (!isLazy) failovers.get(key)?.warm();
     },
 
     /** The configured sets at this moment, each once: sites that share one share its token, and one of them may use it. */

@@ -34,7 +34,7 @@ async function fetchTokens(options: Options): Promise<void> {
   const sets = owners
     .filter((owner) => environment === undefined || owner.environment.name === environment)
     .filter((owner) => site === undefined || owner.site === site)
-    .flatMap((owner) => setsOf(owner, config));
+    .flatMap(setsOf);
   if (sets.length === 0) throw noneMatches(owners);
   const upstreams = openUpstreams(systemClock);
   await upstreams.prepare(config);
