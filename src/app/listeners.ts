@@ -1,6 +1,6 @@
 import { drain } from "../adapters/http-server/drain.ts";
 import { listen, reportRefusedConnections } from "../adapters/http-server/listen.ts";
-import { type Binding, createListener, type Listener, type Serving } from "../adapters/http-server/listener.ts";
+import { type Binding, createListener, type Serving } from "../adapters/http-server/listener.ts";
 import type { SocketServer } from "../adapters/http-server/tls.ts";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../model/clock.ts";
@@ -60,9 +60,12 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
     if (listener === undefined) {
       endServer(server);
     } else {
-      const drained = drainAndEnd(listener);
+      const drained = listener.drain();
       draining.add(drained);
-      void drained.then(() => draining.delete(drained));
+      void drained.then(() => {
+        endServer(server);
+        draining.delete(drained);
+      });
     }
   }
 
@@ -89,7 +92,7 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
   }
 
   function openListener({ bind, serving }: Required<Pick<WantedServer, "bind" | "serving">>) {
-    const listener = new HotListener({ name: describeBind(bind), report }, serving(), clock);
+    const listener = openHotListener({ name: describeBind(bind), report }, serving(), clock);
     return { server: listener.listener.server, listener };
   }
 
@@ -145,7 +148,7 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
      * @returns whether all connections were gone in time
      */
     async drain(): Promise<boolean> {
-      const openMs = Math.max(0, ...hotListeners().map(({ longestRequestMs }) => longestRequestMs));
+      const openMs = Math.max(0, ...hotListeners().map(({ longestRequestMs }) => longestRequestMs()));
       const drained = hotListeners().map((listener) => listener.drain(openMs, handlers.refuseAll));
       return (await Promise.all([...drained, ...draining])).every((isDrained) => isDrained);
     },
@@ -158,81 +161,71 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
 /** Time for the last responses, and for 503s to latecomers, after the last request could have ended. */
 const lateMs = 2_000;
 
+type HotListener = ReturnType<typeof openHotListener>;
+
 /**
  * A listener that stays, with its connections, while configurations come and go. It listens before its first configuration
  * is active; until then requests wait.
+ * @param binding where it listens, as configured
  */
-class HotListener {
-  /** Where it listens, as configured. */
-  readonly name: string;
-  readonly listener: Listener;
-  readonly #clock: Clock;
-  #serving: Serving;
-  #longestRequestMs = 0;
+function openHotListener(binding: Binding, first: ServingOn, clock: Clock) {
+  let longestRequestMs = 0;
   /** While requests wait: until when. */
-  #paused: Promise<void> | undefined;
-  #resume = () => {};
-  #isActive = false;
-  #isDraining = false;
+  let paused: Promise<void> | undefined;
+  let resume = () => {};
+  let isActive = false;
+  let isDraining = false;
+  let serving = complete(first);
+  pause();
+  const listener = createListener(() => serving, binding);
 
-  constructor(binding: Binding, serving: ServingOn, clock: Clock) {
-    this.name = binding.name;
-    this.#clock = clock;
-    this.#serving = this.#complete(serving);
-    this.listener = createListener(() => this.#serving, binding);
-    this.#pause();
-  }
-
-  /** The longest that a request may take: each has the deadline of the configuration that accepted it. */
-  get longestRequestMs(): number {
-    return this.#longestRequestMs;
-  }
-
-  /** Serves so from the next request on, on open connections as well. */
-  serve(serving: ServingOn): void {
-    this.#serving = this.#complete(serving);
-    this.listener.renew();
-    if (!this.#isActive) this.#resume();
-    this.#isActive = true;
-  }
-
-  /**
-   * Lets open requests end. Every connection closes with its next response.
-   * @param openMs how long open requests may take
-   * @param onTimeUp called then, before latecomers are answered
-   * @returns whether all connections were gone in time
-   */
-  drain(openMs = this.#longestRequestMs, onTimeUp = () => {}): Promise<boolean> {
-    const hold = () => {
-      this.#pause();
-      return () => {
-        this.#isDraining = true;
-        this.#resume();
-      };
-    };
-    return drain(this.listener, this.#clock, { hold, openMs, onTimeUp, lateMs });
-  }
-
-  /** Makes new requests wait for `#resume`. */
-  #pause(): void {
-    this.#paused ??= new Promise((resolve) => {
-      this.#resume = () => {
-        this.#paused = undefined;
+  /** Makes new requests wait for `resume`. */
+  function pause(): void {
+    paused ??= new Promise((resolve) => {
+      resume = () => {
+        paused = undefined;
         resolve();
       };
     });
   }
 
-  #complete({ settings, requestMs, ...serving }: ServingOn): Serving {
-    this.#longestRequestMs = Math.max(this.#longestRequestMs, requestMs);
-    return { ...serving, settings: { ...settings, isDraining: () => this.#isDraining, held: () => this.#paused } };
+  function complete({ settings, requestMs, ...own }: ServingOn): Serving {
+    longestRequestMs = Math.max(longestRequestMs, requestMs);
+    return { ...own, settings: { ...settings, isDraining: () => isDraining, held: () => paused } };
   }
-}
 
-async function drainAndEnd(listener: HotListener): Promise<boolean> {
-  const isDrained = await listener.drain();
-  endServer(listener.listener.server);
-  return isDrained;
+  return {
+    name: binding.name,
+    listener,
+
+    /** The longest that a request may take: each has the deadline of the configuration that accepted it. */
+    longestRequestMs: () => longestRequestMs,
+
+    /** Serves so from the next request on, on open connections as well. */
+    serve(next: ServingOn): void {
+      serving = complete(next);
+      listener.renew();
+      if (!isActive) resume();
+      isActive = true;
+    },
+
+    /**
+     * Lets open requests end. Every connection closes with its next response.
+     * @param openMs how long open requests may take
+     * @param onTimeUp called then, before latecomers are answered
+     * @returns whether all connections were gone in time
+     */
+    drain(openMs = longestRequestMs, onTimeUp = () => {}): Promise<boolean> {
+      const hold = () => {
+        pause();
+        return () => {
+          isDraining = true;
+          resume();
+        };
+      };
+      return drain(listener, clock, { hold, openMs, onTimeUp, lateMs });
+    },
+  };
 }
 
 /** Ends it with every connection, and with the timer that looks after them, which holds all that it has served. */
