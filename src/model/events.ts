@@ -1,4 +1,4 @@
-import type { AuthMethod } from "./environment.ts";
+import type { AuthMethod, RefusedSiteFile } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
 import type { RedisEvent } from "./redis-access.ts";
 
@@ -51,16 +51,17 @@ interface Finished {
   readonly caller?: string | undefined;
   /** The caller's IP address; absent over a Unix socket. */
   readonly callerAddress?: string | undefined;
-  /** S… once it is known. */
+  /** S… once it is known; of a callback, where it named one that is configured: it is true where the callback is genuine. */
   readonly site?: string | undefined;
   /** The HTTP status that was given. */
   readonly status: number;
+  /** Of a callback, `answered` is by the application. */
   readonly outcome: Outcome;
   /** Set when Countersign failed to serve, or an answer was cut short after its head had been passed on. */
   readonly code?: FailureCode | undefined;
   /** What a failure came from: a code, a reason, the name of a parameter, header or setting, or a foreign host. */
   readonly cause?: string | undefined;
-  /** K… of the key that signed. */
+  /** K… of the key that signed, or verified a callback. */
   readonly key?: string | undefined;
   /** From the complete head to the end of the answer. */
   readonly durationMs: number;
@@ -183,15 +184,9 @@ export function hasUnknownEffect(event: Pick<RequestFinished, "outcome" | "metho
 export interface CallbackFinished extends Finished {
   readonly kind: "callback_finished";
   readonly listener: string;
-  /** Where the callback named one that is configured; it is true where the callback is genuine. */
-  readonly site?: string | undefined;
-  /** K… of the key that verified it. */
-  readonly key?: string | undefined;
   readonly form?: "json" | "form" | "query" | undefined;
   /** What came of it: a label of metrics, from a fixed list. */
   readonly result: CallbackResult;
-  /** `answered`: by the application. */
-  readonly outcome: Outcome;
   /** False where the store of replays failed, so that the application may get it twice. */
   readonly isGuarded?: boolean | undefined;
   /** From connecting to the end of the application's answer. */
@@ -420,16 +415,8 @@ type ProcessEvent =
       /** What is wrong with the refused one, for people; no secret in it. */
       readonly problems: readonly string[];
     }
-  | {
-      /** A site's file holds what cannot be served; all others are. Once for each content. */
-      readonly kind: "site_file_refused";
-      readonly environment: string;
-      readonly file: string;
-      /** For people; no secret in it. */
-      readonly problems: readonly string[];
-      /** Whether the site is served as its file was before. */
-      readonly isServed: boolean;
-    }
+  /** A site's file holds what cannot be served; all others are. Once for each content. */
+  | (RefusedSiteFile & { readonly kind: "site_file_refused"; readonly environment: string })
   | {
       /** Sites of a folder came, went or changed. */
       readonly kind: "sites_changed";
