@@ -1,7 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { within } from "../model/clock.ts";
-import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
 import {
   type Address,
   type CredentialSet,
@@ -10,7 +9,7 @@ import {
   tokenUrlOf,
 } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { Report } from "../model/events.ts";
+import { type CredentialSnapshot, credentialKey, type Report } from "../model/events.ts";
 import { CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";

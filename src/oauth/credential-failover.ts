@@ -1,8 +1,7 @@
 import type { Clock } from "../model/clock.ts";
-import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { NoNewerToken, Report, TokenOutage } from "../model/events.ts";
+import type { CredentialSnapshot, NoNewerToken, Report, TokenOutage } from "../model/events.ts";
 import { describeNoToken, type Pause } from "./endpoint-backoff.ts";
 import type { Token, TokenSource } from "./token.ts";
 import type { TokenCache } from "./token-cache.ts";

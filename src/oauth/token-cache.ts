@@ -1,8 +1,7 @@
 import { type Cancel, within } from "../model/clock.ts";
-import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import { describeDefect } from "../model/defect.ts";
 import type { CredentialSet } from "../model/environment.ts";
-import type { NoNewerToken } from "../model/events.ts";
+import type { CredentialSnapshot, NoNewerToken } from "../model/events.ts";
 import type { Pause } from "./endpoint-backoff.ts";
 import { type Need, obstacleTo, type RefreshParts, type RefreshResult, refresh, republish } from "./refresh.ts";
 import { isNewer, type Token } from "./token.ts";

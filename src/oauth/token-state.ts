@@ -1,5 +1,4 @@
-import type { TokenSnapshot } from "../model/credential-snapshot.ts";
-import type { RefreshReason } from "../model/events.ts";
+import type { RefreshReason, TokenSnapshot } from "../model/events.ts";
 import type { RefreshResult } from "./refresh.ts";
 import { dueAtMs, expiredAtMs, freshness, isNewer, type Thresholds, type Token } from "./token.ts";
 

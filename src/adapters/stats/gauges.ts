@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { collectDefaultMetrics, type Gauge, type Registry } from "prom-client";
-import { type CredentialSnapshot, credentialKey } from "../../model/credential-snapshot.ts";
 import { credentialSetsOf, splitCertificates } from "../../model/environment.ts";
+import { type CredentialSnapshot, credentialKey } from "../../model/events.ts";
 import { allSites, getOrMake } from "./series.ts";
 import type { Configured, Source } from "./source.ts";
 

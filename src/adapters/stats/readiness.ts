@@ -1,7 +1,6 @@
 import type { Clock } from "../../model/clock.ts";
-import { credentialKey } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
-import { reportTo } from "../../model/events.ts";
+import { credentialKey, reportTo } from "../../model/events.ts";
 
 /**
  * Green once listening, or, with `readiness: token`, once every default site's credential set has had a token. It does

@@ -1,5 +1,5 @@
-import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
+import type { CredentialSnapshot } from "../../model/events.ts";
 import type { Caller, CallersTls } from "../../model/listener.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";

@@ -1,7 +1,6 @@
 import type { Clock, WallTime } from "../../model/clock.ts";
-import { type CredentialSnapshot, credentialKey } from "../../model/credential-snapshot.ts";
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
-import type { TokenEvent } from "../../model/events.ts";
+import { type CredentialSnapshot, credentialKey, type TokenEvent } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
 import { formatTime, groupBy, occurrences } from "./sums.ts";
 
