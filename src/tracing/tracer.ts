@@ -17,9 +17,6 @@ import type { Attributes, Span, SpanLink } from "./span-exporter.ts";
 
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
 
-/** Whether the service gets `traceparent`: where the caller sent one, with every request, or with none. */
-type Propagation = "callers" | "always" | "never";
-
 interface TracerParts {
   readonly clock: Clock;
   /** This many random bytes, as lower-case hex digits. */
@@ -28,7 +25,8 @@ interface TracerParts {
   readonly record: (span: Span) => void;
   /** The share of traces that begin here and are recorded: 0 to 1. A caller decides about its own trace. */
   readonly sampleRatio: number;
-  readonly propagation: Propagation;
+  /** Whether the service gets `traceparent`: where the caller sent one, with every request, or with none. */
+  readonly propagation: "callers" | "always" | "never";
 }
 
 /** Begins the spans of requests, and records those of token requests. */
@@ -43,7 +41,8 @@ export class SpanTracer implements Tracer {
     const parent = readTraceParent(headers);
     const context = parent === undefined ? this.#begin() : { ...parent, spanId: this.#parts.newSpanId() };
     const traceState = parent === undefined ? undefined : readTraceState(headers);
-    const begun: BegunSpan = { context, parentSpanId: parent?.spanId, traceState, now: this.#timeFromNow() };
+    const now = this.#timeFromNow();
+    const begun: BegunSpan = { context, parentSpanId: parent?.spanId, traceState, startMs: now(), now };
     event.traceId = context.traceId;
     if (!context.isSampled) return passingTrace(begun, this.#parts.propagation);
     event.spanId = context.spanId;
@@ -131,14 +130,15 @@ interface BegunSpan {
   /** The caller's span; undefined where the trace begins here. */
   readonly parentSpanId: string | undefined;
   readonly traceState: string | undefined;
-  /** By the wall clock, from the moment of the start on. */
+  readonly startMs: number;
+  /** By the wall clock, from `startMs` on. */
   readonly now: () => number;
 }
 
 type OpenSpan = { -readonly [Name in keyof Span]: Span[Name] };
 
 /** A request whose trace is recorded elsewhere, or nowhere: it is continued, and has no spans. */
-function passingTrace({ context, traceState }: BegunSpan, propagation: Propagation): RequestTrace {
+function passingTrace({ context, traceState }: BegunSpan, propagation: TracerParts["propagation"]): RequestTrace {
   return {
     traced: (send) => (request, deadlineMs, onConnected) => {
       const headers = propagate(request.headers, context, traceState, propagation);
@@ -156,7 +156,6 @@ class RecordedTrace implements RequestTrace {
   readonly #begun: BegunSpan;
   readonly #event: AccessEvent;
   readonly #listener: ListenerContext;
-  readonly #startMs: number;
   /** What was written, as it is known so far. */
   readonly #attempts: OpenSpan[] = [];
   #wait: TokenWait | undefined;
@@ -166,7 +165,6 @@ class RecordedTrace implements RequestTrace {
     this.#begun = begun;
     this.#event = event;
     this.#listener = listener;
-    this.#startMs = begun.now();
   }
 
   traced(send: Send): Send {
@@ -254,17 +252,18 @@ class RecordedTrace implements RequestTrace {
   }
 
   end(): void {
-    const { context, parentSpanId, traceState, now } = this.#begun;
+    const { context, parentSpanId, traceState, startMs, now } = this.#begun;
+    const { traceId, spanId } = context;
     const { record } = this.#parts;
     for (const attempt of this.#attempts) record(attempt);
     record({
-      traceId: context.traceId,
-      spanId: context.spanId,
+      traceId,
+      spanId,
       parentSpanId,
       traceState,
       name: nameOfRequest(this.#event),
       kind: "server",
-      startMs: this.#startMs,
+      startMs,
       endMs: now(),
       attributes: attributesOfRequest(this.#event, this.#listener),
       isError: isFailure(this.#event),
@@ -276,19 +275,14 @@ class RecordedTrace implements RequestTrace {
 function timed(response: UpstreamResponse, span: OpenSpan, now: () => number): UpstreamResponse {
   const { status, headers, body } = response;
   if (body instanceof Uint8Array) return response;
-  return { status, headers, body: untilItsEnd(body, span, now), discard: () => response.discard() };
-}
-
-async function* untilItsEnd(
-  body: AsyncIterable<Uint8Array>,
-  span: OpenSpan,
-  now: () => number,
-): AsyncGenerator<Uint8Array, void> {
-  try {
-    yield* body;
-  } finally {
-    span.endMs = now();
+  async function* untilItsEnd(streamed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+    try {
+      yield* streamed;
+    } finally {
+      span.endMs = now();
+    }
   }
+  return { status, headers, body: untilItsEnd(body), discard: () => response.discard() };
 }
 
 /**
@@ -300,7 +294,7 @@ function propagate(
   headers: HeaderLines,
   context: SpanContext,
   traceState: string | undefined,
-  propagation: Propagation,
+  propagation: TracerParts["propagation"],
 ): HeaderLines {
   const sent: string[] = [];
   let hasParent = false;
