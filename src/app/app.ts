@@ -64,6 +64,7 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     clock,
     report,
     handlers,
+    buffers,
     createAdmin: () => createAdmin({ ...views, readiness }, forReaders, () => active.adminHosts),
     createStatus: () => createStatus(views, forReaders),
   });

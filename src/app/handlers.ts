@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import type { ListenerSettings, Serving } from "../adapters/http-server/listener.ts";
 import { redisKey } from "../adapters/redis/scripts.ts";
 import { open, seal } from "../adapters/redis/seal.ts";
 import { createCallbackHandler } from "../callbacks/handler.ts";
@@ -9,22 +8,16 @@ import { type CallbackListenerConfig, type Config, defaultOnce, type ListenerCon
 import type { Environment } from "../model/environment.ts";
 import { type Caller, callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
 import { createPassThroughHandler } from "../pass-through/handler.ts";
+import type { StreamingRequest } from "../pass-through/messages.ts";
 import { CallerRegistry, RateLimit } from "../proxy/caller-registry.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { SlowAnswers } from "../proxy/forward.ts";
-import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
+import { createRequestHandler, type RequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
 import type { ListenerContext, Tracer } from "../proxy/messages.ts";
 import type { OnceRules, Sealing } from "../proxy/once.ts";
 import { loopbackHosts } from "../proxy/target.ts";
 import { KeyedResources } from "./keyed-resources.ts";
 import type { Upstreams } from "./upstreams.ts";
-
-/** What a listener serves with. Whether requests wait or connections close, the listener itself knows. */
-export type ServingOn = Omit<Serving, "settings"> & {
-  readonly settings: Omit<ListenerSettings, "isDraining" | "held">;
-  /** `timeouts.request`. */
-  readonly requestMs: number;
-};
 
 interface HandlersParts extends Pick<RequestHandlerParts, "clock" | "report" | "tokensOf" | "buffers"> {
   readonly upstreams: Pick<Upstreams, "sendTo" | "sendStreamTo" | "deliverTo">;
@@ -32,7 +25,7 @@ interface HandlersParts extends Pick<RequestHandlerParts, "clock" | "report" | "
   readonly claimsOf: (config: Config) => ClaimStore;
 }
 
-/** What listeners serve with: their handlers, the limits of environments, and the rates of callers. */
+/** The handlers of listeners, the limits of environments, and the rates of callers. */
 export type Handlers = ReturnType<typeof openHandlers>;
 
 export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: HandlersParts) {
@@ -53,10 +46,9 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
 
   /** The callers of a listener of this environment; undefined where they have no names. */
   function registryOf({ environment, callers }: ListenerConfig, config: Config): CallerRegistry | undefined {
-    if (callers === undefined || callers.kind === "anyone") return undefined;
-    return new CallerRegistry(
-      callersOf(callers).map((caller) => ({ ...caller, rate: rateOf(environment, caller, config) })),
-    );
+    if (callers?.kind !== "named") return undefined;
+    const known = callers.callers.map((caller) => ({ ...caller, rate: rateOf(environment, caller, config) }));
+    return new CallerRegistry(known);
   }
 
   function rateOf(environment: string, { name, requestsPerSecond }: Caller, config: Config): RateLimit | undefined {
@@ -64,15 +56,10 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
     return rates.prepare(config, `${environment} ${name}`, () => new RateLimit(requestsPerSecond, clock));
   }
 
-  function servingWith(handler: ServingOn["handler"], tls: ServingOn["tls"], config: Config): ServingOn {
-    const settings = { ...config.limits, clock, buffers: parts.buffers };
-    return { handler, requestMs: config.timeouts.requestMs, settings, tls };
-  }
-
   return {
     /** Where its environment has pass-through routes, a path below none of them goes to the main path. */
-    forApplications(listener: ListenerConfig, config: Config): ServingOn {
-      const { environment: name, callers } = listener;
+    forApplications(listener: ListenerConfig, config: Config): RequestHandler<StreamingRequest> {
+      const { environment: name } = listener;
       const context = contextOf(listener, config, registryOf(listener, config));
       const own = {
         ...parts,
@@ -88,7 +75,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
       const send = upstreams.sendTo(context.environment);
       const main = createRequestHandler({ ...own, send, concurrency, slowAnswers: new SlowAnswers() }, context);
       const routes = context.environment.passThrough;
-      if (routes === undefined) return servingWith(main, callersTlsOf(callers), config);
+      if (routes === undefined) return main;
       const streaming = {
         ...own,
         sendStream: upstreams.sendStreamTo(context.environment),
@@ -96,11 +83,11 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
         concurrency: toStreams,
         slowAnswers: new SlowAnswers(),
       };
-      return servingWith(createPassThroughHandler(streaming, context, routes, main), callersTlsOf(callers), config);
+      return createPassThroughHandler(streaming, context, routes, main);
     },
 
-    forCallbacks(listener: CallbackListenerConfig, config: Config): ServingOn {
-      const { bind, environment: name, application, exempt, rememberMs, replay: mode, tls } = listener;
+    forCallbacks(listener: CallbackListenerConfig, config: Config): RequestHandler {
+      const { bind, environment: name, application, exempt, rememberMs, replay: mode } = listener;
       const own = {
         ...parts,
         requestMs: config.timeouts.requestMs,
@@ -114,7 +101,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
       const path = url.path === "" ? "/" : url.path;
       const rules = { exempt, rememberMs, mode, timeoutMs, application: `${name} ${url.origin}${path}` };
       const place = { environment: environmentOf(name, config), listener: describeBind(bind), path };
-      return servingWith(createCallbackHandler(own, { ...rules, ...place }), tls, config);
+      return createCallbackHandler(own, { ...rules, ...place });
     },
 
     commit(config: Config): void {

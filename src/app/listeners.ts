@@ -6,7 +6,8 @@ import type { Config } from "../config/config.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 import { type Bind, callersTlsOf, describeBind } from "../model/listener.ts";
-import type { Handlers, ServingOn } from "./handlers.ts";
+import type { Buffers } from "../proxy/messages.ts";
+import type { Handlers } from "./handlers.ts";
 import { KeyedResources } from "./keyed-resources.ts";
 
 /** Where the servers listen. */
@@ -23,6 +24,8 @@ interface ListenersParts {
   readonly clock: Clock;
   readonly report: Report;
   readonly handlers: Handlers;
+  /** The memory of all listeners. */
+  readonly buffers: Buffers;
   readonly createAdmin: () => SocketServer;
   readonly createStatus: () => SocketServer;
 }
@@ -46,10 +49,13 @@ interface WantedServer {
   serving?(): ServingOn;
 }
 
+/** What a listener serves with. Whether requests wait or connections close, the listener itself knows. */
+type ServingOn = Omit<Serving, "settings"> & Pick<Config, "limits" | "timeouts">;
+
 /** The servers of this process: the listeners for applications and for callbacks, the admin and the status server. */
 export type Listeners = ReturnType<typeof openListeners>;
 
-export function openListeners({ clock, report, handlers, createAdmin, createStatus }: ListenersParts) {
+export function openListeners({ clock, report, handlers, buffers, createAdmin, createStatus }: ListenersParts) {
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
   /** The listeners that a reload has removed, until each has drained: whether it drained in time. */
   const draining = new Set<Promise<boolean>>();
@@ -71,19 +77,17 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
 
   /** Those for applications first, then those for callbacks, each in the configuration's order; admin and status last. */
   function serversOf(config: Config): WantedServer[] {
-    const { admin, status } = config;
-    const outbound = config.listeners.map((listener, index) => ({
-      setting: `listeners[${index}].bind`,
-      bind: listener.bind,
-      isTls: callersTlsOf(listener.callers) !== undefined,
-      serving: () => handlers.forApplications(listener, config),
-    }));
-    const inbound = config.callbacks.map((listener, index) => ({
-      setting: `callbacks[${index}].bind`,
-      bind: listener.bind,
-      isTls: listener.tls !== undefined,
-      serving: () => handlers.forCallbacks(listener, config),
-    }));
+    const { admin, status, limits, timeouts } = config;
+    const outbound = config.listeners.map((listener, index) => {
+      const tls = callersTlsOf(listener.callers);
+      const serving = () => ({ handler: handlers.forApplications(listener, config), tls, limits, timeouts });
+      return { setting: `listeners[${index}].bind`, bind: listener.bind, isTls: tls !== undefined, serving };
+    });
+    const inbound = config.callbacks.map((listener, index) => {
+      const { bind, tls } = listener;
+      const serving = () => ({ handler: handlers.forCallbacks(listener, config), tls, limits, timeouts });
+      return { setting: `callbacks[${index}].bind`, bind, isTls: tls !== undefined, serving };
+    });
     return [
       ...keyed([...outbound, ...inbound]).map((wanted) => ({ ...wanted, create: () => openListener(wanted) })),
       ownServer("admin", admin, createAdmin),
@@ -92,7 +96,7 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
   }
 
   function openListener({ bind, serving }: Required<Pick<WantedServer, "bind" | "serving">>) {
-    const listener = openHotListener({ name: describeBind(bind), report }, serving(), clock);
+    const listener = openHotListener({ name: describeBind(bind), report }, serving(), { clock, buffers });
     return { server: listener.listener.server, listener };
   }
 
@@ -168,7 +172,7 @@ type HotListener = ReturnType<typeof openHotListener>;
  * is active; until then requests wait.
  * @param binding where it listens, as configured
  */
-function openHotListener(binding: Binding, first: ServingOn, clock: Clock) {
+function openHotListener(binding: Binding, first: ServingOn, shared: Pick<ListenersParts, "clock" | "buffers">) {
   let longestRequestMs = 0;
   /** While requests wait: until when. */
   let paused: Promise<void> | undefined;
@@ -189,9 +193,9 @@ function openHotListener(binding: Binding, first: ServingOn, clock: Clock) {
     });
   }
 
-  function complete({ settings, requestMs, ...own }: ServingOn): Serving {
-    longestRequestMs = Math.max(longestRequestMs, requestMs);
-    return { ...own, settings: { ...settings, isDraining: () => isDraining, held: () => paused } };
+  function complete({ limits, timeouts, ...own }: ServingOn): Serving {
+    longestRequestMs = Math.max(longestRequestMs, timeouts.requestMs);
+    return { ...own, settings: { ...limits, ...shared, isDraining: () => isDraining, held: () => paused } };
   }
 
   return {
@@ -223,7 +227,7 @@ function openHotListener(binding: Binding, first: ServingOn, clock: Clock) {
           resume();
         };
       };
-      return drain(listener, clock, { hold, openMs, onTimeUp, lateMs });
+      return drain(listener, shared.clock, { hold, openMs, onTimeUp, lateMs });
     },
   };
 }
