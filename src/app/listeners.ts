@@ -53,8 +53,6 @@ interface WantedServer {
 type ServingOn = Omit<Serving, "settings"> & Pick<Config, "limits" | "timeouts">;
 
 /** The servers of this process: the listeners for applications and for callbacks, the admin and the status server. */
-export type Listeners = ReturnType<typeof openListeners>;
-
 export function openListeners({ clock, report, handlers, buffers, createAdmin, createStatus }: ListenersParts) {
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
   /** The listeners that a reload has removed, until each has drained: whether it drained in time. */

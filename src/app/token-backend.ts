@@ -73,7 +73,7 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
 
   return {
     /** @throws Error where the configuration was not prepared, or has ended */
-    of: (config: Config): TokenBackend => of(config),
+    of,
 
     async prepare(config: Config): Promise<void> {
       const key = keyOf(config);

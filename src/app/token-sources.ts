@@ -123,8 +123,6 @@ interface OpenSet {
 }
 
 /** The tokens of all sites, over the backend that the configuration names. */
-export type Tokens = ReturnType<typeof openTokens>;
-
 export function openTokens(
   tokenEndpointOf: (set: ConfiguredSet) => TokenEndpoint,
   report: Report,

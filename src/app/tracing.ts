@@ -6,7 +6,6 @@ import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { credentialSetsOf, tokenUrlOf } from "../model/environment.ts";
 import type { Event, Report } from "../model/events.ts";
-import type { Tracer } from "../proxy/messages.ts";
 import type { Span } from "../tracing/span-exporter.ts";
 import type { SpanTracer } from "../tracing/tracer.ts";
 import { version } from "../version.ts";
@@ -68,7 +67,7 @@ export function openTracing(report: Report, { clock, random }: Dependencies) {
       exports.commit(config);
     },
 
-    tracerOf: (config: Config): Tracer | undefined => tracerOf(config),
+    tracerOf,
 
     /** Reports the events of tokens, and records a span for each token request. */
     observeTokens: (next: Report) => (event: Event) => {

@@ -273,9 +273,6 @@ interface TunnelRequested extends Repeating {
   readonly durationMs: number;
 }
 
-/** What came of one request to the authorization server. */
-export type TokenResult = "issued" | "refused" | "throttled" | "failed" | "timed_out" | "malformed";
-
 /** Why a token was asked for. */
 export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized" | "redis_recovered" | "reload";
 
@@ -289,7 +286,8 @@ export type TokenEvent =
       readonly kind: "token_requested";
       readonly environment: string;
       readonly credential: string;
-      readonly result: TokenResult;
+      /** What came of one request to the authorization server. */
+      readonly result: "issued" | "refused" | "throttled" | "failed" | "timed_out" | "malformed";
       readonly reason: RefreshReason;
       readonly durationMs: number;
       /** The authorization server's status, when it answered. */
@@ -503,10 +501,8 @@ export type TraceEvent =
 export const spanResults = ["exported", "dropped", "rejected"] as const;
 
 export const statusClasses = ["2xx", "3xx", "4xx", "5xx"] as const;
-/** The class of an answer's status (RFC 9110 section 15). */
-export type StatusClass = (typeof statusClasses)[number];
 
-/** `5xx` of 502. What is below 200, such as 101, or above 599 counts as the nearest. */
-export function statusClass(status: number): StatusClass {
+/** The class of an answer's status (RFC 9110 section 15): `5xx` of 502. Below 200, such as 101, or above 599 it is the nearest. */
+export function statusClass(status: number): (typeof statusClasses)[number] {
   return statusClasses[Math.min(Math.max(Math.floor(status / 100), 2), 5) - 2] ?? "5xx";
 }
