@@ -251,6 +251,9 @@ interface Repeating {
   readonly isFirst: boolean;
 }
 
+/** What came of one request to the authorization server. */
+export type TokenResult = "issued" | "refused" | "throttled" | "failed" | "timed_out" | "malformed";
+
 export const tunnelResults = ["opened", "unauthorized", "refused", "malformed", "timed_out", "failed"] as const;
 /**
  * What came of one CONNECT. `unauthorized`: 407. `refused`: another status than 2xx. `malformed`: no answer in HTTP/1.1.
@@ -286,8 +289,7 @@ export type TokenEvent =
       readonly kind: "token_requested";
       readonly environment: string;
       readonly credential: string;
-      /** What came of one request to the authorization server. */
-      readonly result: "issued" | "refused" | "throttled" | "failed" | "timed_out" | "malformed";
+      readonly result: TokenResult;
       readonly reason: RefreshReason;
       readonly durationMs: number;
       /** The authorization server's status, when it answered. */
