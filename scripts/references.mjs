@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { createMetrics } from "../dist/adapters/stats/metrics.js";
 import { createCommands as createOwnCommands } from "../dist/cli/program.js";
-import { jsonSchema } from "../dist/config/form/json-schema.js";
+import { jsonSchema } from "../dist/config/form/schema.js";
 import { failures } from "../dist/model/errors.js";
 import { createCommands as createSimulatorCommands } from "../simulator/dist/program.js";
 

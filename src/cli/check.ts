@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { formatProblems, inFileOrder, type Problem } from "../config/diagnostics.ts";
 import { explain, routes } from "../config/explain.ts";
 import { toYaml } from "../config/files/yaml.ts";
-import { jsonSchema } from "../config/form/json-schema.ts";
+import { jsonSchema } from "../config/form/schema.ts";
 import { loadConfig } from "../config/load.ts";
 import { configOption, countOf, exitCodes } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";

@@ -2,10 +2,8 @@ import type { Address, Environment, Tls } from "../model/environment.ts";
 import type { Bind, Callers, CallersTls } from "../model/listener.ts";
 import type { RedisAccess } from "../model/redis-access.ts";
 import type { Secret } from "../model/secret.ts";
-import type { RawCallbackListener } from "./form/callbacks.ts";
-import type { RawListener } from "./form/listeners.ts";
-import type { RawConfig } from "./form/schema.ts";
-import type { RawTracing } from "./form/tracing.ts";
+import type { RawCallbackListener, RawListener } from "./form/listeners.ts";
+import type { RawConfig, RawTracing } from "./form/schema.ts";
 
 type Frozen<Value> = Value extends object ? { readonly [Name in keyof Value]: Frozen<Value[Name]> } : Value;
 /** Settings as they were read; the schema says what they are. */

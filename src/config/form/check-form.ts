@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { durationPattern } from "../../model/clock.ts";
 import { nearestName } from "../../model/names.ts";
 import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
-import { nodesAt, type SchemaNode } from "./json-schema.ts";
+import { nodesAt, type SchemaNode } from "./schema.ts";
 import { outOfRange } from "./values.ts";
 
 /**

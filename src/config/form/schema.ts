@@ -1,28 +1,63 @@
 import * as z from "zod";
-import { warningCodes } from "../diagnostics.ts";
-import { callbackListener } from "./callbacks.ts";
+import { type Path, warningCodes } from "../diagnostics.ts";
 import { environmentSchema } from "./environment.ts";
 import {
   bind,
+  codec,
   count,
   duration,
   durationWithin,
   headerName,
+  inFile,
   listOf,
   mapping,
   optional,
   plainName,
+  printable,
+  secretSource,
   section,
+  text,
+  tlsFiles,
   url,
   withDefault,
 } from "./fields.ts";
-import { hosts, listener } from "./listeners.ts";
-import { redis } from "./redis.ts";
-import { tracing } from "./tracing.ts";
+import { callbackListener, hosts, listener } from "./listeners.ts";
+import { hostPortForm, redisNodeForm } from "./values.ts";
 
 const tokens = section("Where tokens are kept (spec 5.4).", {
   cache: withDefault(z.enum(["memory", "redis"]), "memory").describe(
     "memory: one replica, nothing to install. redis: shared by all replicas.",
+  ),
+});
+
+const sentinel = mapping("Sentinels, instead of url.", {
+  name: text.describe("Name of the master that the Sentinels watch."),
+  nodes: listOf(codec(hostPortForm, "sentinel:26379"), 1).describe("The Sentinels, as `host:port`."),
+  password: optional(secretSource).describe("Where the Sentinels' own password is."),
+});
+
+const cluster = mapping("A Redis Cluster, instead of url.", {
+  nodes: listOf(codec(hostPortForm, "cache:6379"), 1).describe("Some of the nodes, as `host:port`."),
+});
+
+const redis = mapping("Where replicas share tokens; for `tokens.cache: redis`.", {
+  url: optional(codec(redisNodeForm, "rediss://cache:6379")).describe(
+    "One Redis: `rediss://host:port/db` (TLS), `redis://host:port/db` or `unix:/path?db=0`.",
+  ),
+  sentinel: sentinel.optional(),
+  cluster: cluster.optional(),
+  username: optional(z.union([text, inFile])).describe(
+    "ACL user, of every node, or `{ file: … }` where its name is; needs password. The file may be password's: its name is then the first line, the password the second. Default: Redis's own default user.",
+  ),
+  password: optional(secretSource).describe("Where its password is."),
+  tls: tlsFiles
+    .describe("TLS towards Redis: `tls: {}` turns it on for sentinel and cluster; with url write rediss://.")
+    .optional(),
+  lockNodes: listOf(codec(redisNodeForm, "rediss://lock-2:6379"))
+    .prefault([])
+    .describe("More independent masters, as url; with it an odd number of at least 3 in all: then a majority locks."),
+  encryptionKeys: withDefault(listOf(secretSource), []).describe(
+    "Keys of 64 hex digits (`countersign keygen`); the first encrypts (AES-256-GCM), all decrypt.",
   ),
 });
 
@@ -71,6 +106,28 @@ const metrics = section("What /metrics names.", {
   sites: optional(z.enum(["named", "none"])).describe(
     "`none`: the labels site and credential are `all`, and there are no gauges of single credential sets; 10,000 sites have as " +
       "many series as one. Default: named, or none where an environment's sites are in a folder.",
+  ),
+});
+
+const otlp = mapping("The collector, which takes OTLP over HTTP in JSON.", {
+  endpoint: url("https://collector:4318/v1/traces").describe("Its whole address, `/v1/traces` included."),
+  headers: withDefault(z.record(headerName, secretSource), {}).describe(
+    "Headers of each export, such as an API key or a tenant.",
+  ),
+  tls: tlsFiles.prefault({}).describe("TLS towards the collector."),
+});
+
+const tracing = mapping("Spans by OpenTelemetry, off without this section (docs/tracing.md).", {
+  otlp,
+  sampleRatio: withDefault(z.number().min(0).max(1), 1).describe(
+    "Of the traces that begin here, how many are recorded. A caller's own trace is recorded where it says so.",
+  ),
+  serviceName: withDefault(printable, "countersign").describe("`service.name` of the spans."),
+  resource: withDefault(z.record(printable, z.string()), {}).describe(
+    "Further attributes of all spans, like `deployment.environment.name`.",
+  ),
+  propagate: withDefault(z.enum(["callers", "always", "never"]), "callers").describe(
+    "Whether the service gets `traceparent`, with the span of the attempt. callers: where the caller sent one, as without tracing. always: with every request. never: with none, nor `tracestate`.",
   ),
 });
 
@@ -126,3 +183,48 @@ export const configSchema = mapping("Configuration of Countersign.", {
 
 /** The file's content after the schema: typed, defaults filled in, nothing looked up yet. */
 export type RawConfig = z.output<typeof configSchema>;
+export type RawRedis = z.output<typeof redis>;
+export type RawTracing = z.output<typeof tracing>;
+
+let schemaKnown: SchemaNode | undefined;
+
+/** The configuration's JSON Schema (2020-12), made once from the very schema that reads it: that takes 5 ms. */
+export function jsonSchema(): SchemaNode {
+  schemaKnown ??= {
+    ...(z.toJSONSchema(configSchema, { io: "input", target: "draft-2020-12" }) as SchemaNode),
+    title: "Countersign configuration",
+  };
+  return schemaKnown;
+}
+
+/** A node of the JSON Schema, as far as it helps a person. */
+export interface SchemaNode {
+  readonly title?: string;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: SchemaNode | boolean;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly examples?: readonly unknown[];
+}
+
+/** What may stand at a path: one node, or several alternatives; none where nothing may. */
+export function nodesAt(path: Path): readonly SchemaNode[] {
+  return path.reduce<readonly SchemaNode[]>(
+    (nodes, part) => nodes.flatMap((node) => within(node, part)).flatMap(alternatives),
+    alternatives(jsonSchema()),
+  );
+}
+
+function alternatives(node: SchemaNode): readonly SchemaNode[] {
+  return node.anyOf?.flatMap(alternatives) ?? [node];
+}
+
+function within({ items, properties = {}, additionalProperties }: SchemaNode, part: string | number): SchemaNode[] {
+  const child =
+    typeof part === "number" ? items : (Object.getOwnPropertyDescriptor(properties, part)?.value as SchemaNode);
+  if (child !== undefined) return [child];
+  return typeof part === "string" && typeof additionalProperties === "object" ? [additionalProperties] : [];
+}

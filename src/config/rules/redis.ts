@@ -2,7 +2,7 @@ import { describeRedisNode, type RedisAccess, type RedisNode, type RedisPlace } 
 import type { Secret } from "../../model/secret.ts";
 import type { TokensConfig } from "../config.ts";
 import type { SecretSource } from "../form/fields.ts";
-import type { RawRedis } from "../form/redis.ts";
+import type { RawRedis } from "../form/schema.ts";
 import { isLocal } from "../form/values.ts";
 import type { Content, LoadContext } from "./load-context.ts";
 import { loadTls } from "./tls.ts";

@@ -1,7 +1,7 @@
 import { hopByHop } from "../../http/headers.ts";
 import type { Secret } from "../../model/secret.ts";
 import type { TracingConfig } from "../config.ts";
-import type { RawTracing } from "../form/tracing.ts";
+import type { RawTracing } from "../form/schema.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadTls } from "./tls.ts";
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { isMap, type Node, type Pair, parse, parseDocument, type YAMLMap } from "yaml";
-import { jsonSchema } from "../../../src/config/form/json-schema.ts";
+import { jsonSchema } from "../../../src/config/form/schema.ts";
 
 // The values are described in three places: values.yaml with its comments comes first, the README's table is made from it, and
 // the schema takes its `config` from the product. `npx vitest run FILE -u` writes what follows from them.

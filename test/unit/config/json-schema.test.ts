@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { jsonSchema, nodesAt, type SchemaNode } from "../../../src/config/form/json-schema.ts";
+import { jsonSchema, nodesAt, type SchemaNode } from "../../../src/config/form/schema.ts";
 import { nearestName } from "../../../src/model/names.ts";
 
 const schema = jsonSchema();
