@@ -1,11 +1,18 @@
 import { isIP } from "node:net";
-import { type Bind, describeBind } from "../../model/listener.ts";
+import { type Bind, type Caller, type Callers, describeBind } from "../../model/listener.ts";
+import { nearestName } from "../../model/names.ts";
+import type { Secret } from "../../model/secret.ts";
 import type { ListenerConfig } from "../config.ts";
 import { formatPath } from "../diagnostics.ts";
+import { folderOf, type RawEnvironment } from "../form/environment.ts";
+import type { SecretSource } from "../form/fields.ts";
+import type { RawCaller, RawListener } from "../form/listeners.ts";
 import type { RawConfig } from "../form/schema.ts";
 import { isLocal } from "../form/values.ts";
-import { checkRates, loadCallers } from "./callers.ts";
 import type { LoadContext } from "./load-context.ts";
+import { withChildren } from "./sites.ts";
+import { loadCallersTls } from "./tls.ts";
+import { repeats } from "./uniqueness.ts";
 
 /** An address where this process listens. */
 interface Binding {
@@ -19,6 +26,12 @@ const openToAll =
   "every client that reaches this listener can spend money: it is not on loopback or a Unix socket and has no callers";
 const nameCallers =
   "bind it to 127.0.0.1, or say who may call: callers: { NAME: { token: { file: /path } } }, or the word anyone";
+
+/** RFC 6750 section 2.1: what can follow `Bearer`, and fits into a proxy's URL with little escaping. */
+const bearerToken = /^[A-Za-z0-9._~+/-]+=*$/;
+const notBearer = "the token cannot be sent as one: it may have A-Z a-z 0-9 - . _ ~ + / and = at its end (RFC 6750)";
+const leastTokenBytes = 16;
+const mostListed = 5;
 
 /**
  * Checks every address where this process listens, and loads who may call there.
@@ -72,4 +85,122 @@ function doCollide({ bind: a, environment }: Binding, { bind: b, environment: ot
 
 function isOneAddress(host: string): boolean {
   return isIP(host) !== 0 && host !== "0.0.0.0" && host !== "::";
+}
+
+/**
+ * Loads who may call on a listener.
+ * @param environment its own; undefined where there is no such environment
+ */
+async function loadCallers(
+  listener: RawListener,
+  environment: RawEnvironment | undefined,
+  context: LoadContext,
+): Promise<Callers | undefined> {
+  const { bind, callers, mtls } = listener;
+  const at = context.in("callers");
+  if (mtls !== undefined && typeof callers !== "object") {
+    context.in("mtls").report("mtls is for callers that have names", "add callers: { NAME: { certificate: … } }");
+  }
+  if (callers === undefined) return undefined;
+  if (callers === "anyone") return { kind: "anyone" };
+  const entries = Object.entries(callers);
+  if (entries.length === 0) at.report("there is no caller", "add one: NAME: { token: { file: /path } }");
+  const tls = mtls && (await loadCallersTls(mtls, context.in("mtls")));
+  const named: Caller[] = [];
+  for (const [name, caller] of entries) {
+    checkRights(caller, listener.environment, environment, at.in(name));
+    named.push(await loadCaller(name, caller, listener, at.in(name)));
+  }
+  if (mtls === undefined && !isLocal(bind)) {
+    const fix = "use mtls, and a certificate for each caller, or make sure that no one can listen in between";
+    at.warn("callers_in_plain_text", "tokens and orders go over the network in plain text", fix);
+  }
+  return { kind: "named", callers: named, tls };
+}
+
+async function loadCaller(
+  name: string,
+  { token, certificate, sites, operations, requestsPerSecond }: RawCaller,
+  { environment, mtls }: RawListener,
+  context: LoadContext,
+): Promise<Caller> {
+  const [atToken, atCertificate] = [context.in("token"), context.in("certificate")];
+  const hasTls = mtls !== undefined;
+  if (token === undefined && certificate === undefined) {
+    const fix = hasTls ? "add certificate: spiffe://… or a DNS name" : "add token: { file: /path }";
+    context.report("nothing proves this caller", fix);
+  } else if (token !== undefined && hasTls) {
+    const message = "callers of a listener with mtls prove themselves with a certificate";
+    atToken.report(message, "write certificate: …", "hidden");
+  } else if (certificate !== undefined && !hasTls) {
+    const fix = "add mtls: { caFile, certFile, keyFile } to the listener";
+    atCertificate.report("nothing asks for certificates here", fix);
+  }
+  const certificates: string[] = [];
+  for (const [value, at] of within(certificate, atCertificate)) {
+    if (certificates.includes(value)) at.report("this name is in the list already", "leave it out");
+    // Listeners of other environments may know the same workload.
+    at.addUniqueValue("certificate name", `${value} ${environment}`, name, environment);
+    certificates.push(value);
+  }
+  const tokens: Secret[] = [];
+  for (const [source, at] of within<SecretSource>(token, atToken)) {
+    const secret = await at.loadSecret(source);
+    if (secret === undefined) continue;
+    const report = (message: string) =>
+      at.report(message, "make one with: countersign keygen", at.state.origins.get(secret));
+    if (!bearerToken.test(secret.reveal())) report(notBearer);
+    if (secret.length < leastTokenBytes) report(`the token is shorter than ${leastTokenBytes} bytes`);
+    at.addUniqueValue("caller token", secret, name, environment);
+    if (tokens.some((earlier) => earlier.equals(secret))) {
+      at.report("this token is in the list already", "put another one there, or leave it out", "hidden");
+    }
+    tokens.push(secret);
+  }
+  const setOf = (names: readonly string[] | undefined) => (names === undefined ? "any" : new Set(names));
+  return { name, tokens, certificates, sites: setOf(sites), operations: setOf(operations), requestsPerSecond };
+}
+
+/** One value, or those of a list, each with its own path. */
+function within<Value>(given: Value | readonly Value[] | undefined, at: LoadContext): [Value, LoadContext][] {
+  if (given === undefined) return [];
+  return Array.isArray(given) ? [...at.each(given as readonly Value[])] : [[given as Value, at]];
+}
+
+/** A right to what the environment does not have is most often misspelt. */
+function checkRights(
+  { sites, operations }: RawCaller,
+  name: string,
+  environment: RawEnvironment | undefined,
+  context: LoadContext,
+): void {
+  if (environment === undefined) return;
+  const check = (what: string, given: readonly string[] = [], known: readonly string[], at: LoadContext) => {
+    for (const [each, atEach] of at.each(given)) {
+      if (known.includes(each)) continue;
+      const nearest = nearestName(each, known);
+      const list = `${known.slice(0, mostListed).join(", ")}${known.length > mostListed ? ", …" : ""}`;
+      const fix = nearest === undefined ? `write one of: ${list}` : `did you mean ${nearest}?`;
+      atEach.report(`environment ${name} has no ${what} ${each}`, fix);
+    }
+  };
+  const all = withChildren(environment.sites).map(([site]) => site);
+  if (folderOf(environment.sites) === undefined) check("site", sites, all, context.in("sites"));
+  if (environment.operations.includes("*")) return;
+  const prefixes = environment.passThrough.map(({ prefix }) => prefix);
+  check("operation", operations, [...environment.operations, ...prefixes], context.in("operations"));
+}
+
+/** A name is one caller in all of an environment: its requests are counted together. */
+function checkRates(listeners: readonly RawListener[], context: LoadContext): void {
+  const named = [...context.each(listeners)].flatMap(([{ environment, callers }, at]) =>
+    Object.entries(typeof callers === "object" ? callers : {}).map(([name, { requestsPerSecond }]) => {
+      return { key: `${environment} ${name}`, name, requestsPerSecond, at: at.in("callers", name) };
+    }),
+  );
+  for (const [caller, first] of repeats(named, ({ key }) => key)) {
+    if (caller.requestsPerSecond === first.requestsPerSecond) continue;
+    const message = `${caller.name} has another rate at ${formatPath(first.at.path)}, and is one caller`;
+    caller.at.in("requestsPerSecond").report(message, "write the same at both, or give one of them another name");
+  }
 }
