@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { takeTurns } from "../model/clock.ts";
-import type { Environment, Site } from "../model/environment.ts";
+import type { Environment } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
 import { decodeText, readRegularFile, stampOf } from "./files/file-system.ts";
@@ -12,14 +12,13 @@ import { checkForm } from "./form/check-form.ts";
 import { configSchema, type RawConfig } from "./form/schema.ts";
 import { hashConfig } from "./hash.ts";
 import { loadCallbacks } from "./rules/callbacks.ts";
-import { loadEnvironment, siteOfKeyIn } from "./rules/environments.ts";
+import { loadEnvironment, type ReadSites } from "./rules/environments.ts";
 import { loadListeners } from "./rules/listeners.ts";
 import { type ConfigDependencies, LoadContext, noteFiles } from "./rules/load-context.ts";
 import { loadRedis } from "./rules/redis.ts";
 import { SiteFolder } from "./rules/site-folder.ts";
-import type { EnvironmentSettings } from "./rules/token-settings.ts";
 import { loadTracing } from "./rules/tracing.ts";
-import { checkUniqueness, type UniqueValues } from "./rules/uniqueness.ts";
+import { checkUniqueness } from "./rules/uniqueness.ts";
 
 /** A sound configuration, or what is wrong with the file; and what it was read from. */
 export type Loaded = Outcome & {
@@ -68,17 +67,17 @@ export function createLoader(path: string): Loader {
     const dependencies = { ...(await systemDependencies()), ...given };
     const files = new Map<string, string>();
     const wanted = new Map<string, SiteFolder>();
-    const readSites: ReadSites = async (environment, path, settings) => {
+    const read: ReadSites = async (environment, path, settings) => {
       const absolute = resolve(dirname(file), path);
       files.set(absolute, await dependencies.stamp(absolute).then((stamp) => digestOf(Buffer.from(stamp))));
       const known = folders.get(environment);
       const folder = known?.path === absolute ? known : new SiteFolder(absolute, environment);
       wanted.set(environment, folder);
       await folder.read(settings, dirname(file), dependencies, changed);
-      return folder;
+      return folder.sites;
     };
     const watched = noteFiles(dependencies, files, ({ bytes }) => digestOf(bytes));
-    const outcome = await loadFile(file, watched, readSites);
+    const outcome = await loadFile(file, watched, { wanted, read });
     folders = outcome.kind === "loaded" ? wanted : new Map([...folders, ...wanted]);
     if (outcome.kind === "loaded") {
       changed = new Set();
@@ -88,7 +87,14 @@ export function createLoader(path: string): Loader {
   };
 }
 
-async function loadFile(file: string, dependencies: ConfigDependencies, readSites: ReadSites): Promise<Outcome> {
+/** The sites that have files of their own. */
+interface SiteFolders {
+  /** Those that were read, by environment. */
+  readonly wanted: ReadonlyMap<string, SiteFolder>;
+  readonly read: ReadSites;
+}
+
+async function loadFile(file: string, dependencies: ConfigDependencies, folders: SiteFolders): Promise<Outcome> {
   const text = await readText(file, dependencies);
   if (typeof text !== "string") return refuse([text]);
   const document = readDocument(text);
@@ -100,7 +106,7 @@ async function loadFile(file: string, dependencies: ConfigDependencies, readSite
 
   const context = LoadContext.open(dependencies, dirname(file), diagnostics);
   checkDependencies(file, context);
-  const config = await buildConfig(raw, readSites, context);
+  const config = await buildConfig(raw, folders, context);
   if (diagnostics.problems.length > 0) return refuse(diagnostics.problems);
 
   const { warnings } = diagnostics;
@@ -113,59 +119,25 @@ async function loadFile(file: string, dependencies: ConfigDependencies, readSite
   };
 }
 
-/** Reads what has changed of an environment's folder. Throws where the folder cannot be read. */
-type ReadSites = (environment: string, path: string, settings: EnvironmentSettings) => Promise<SiteFolder>;
-
-/** The environment with the sites of its folder that are served beside all others. */
-async function admitSites(
-  environment: Environment,
-  folder: SiteFolder,
-  values: UniqueValues,
-  context: LoadContext,
-): Promise<Environment> {
-  const { name, defaultSite } = environment;
-  const { diagnostics, origins } = context.state;
-  await takeTurns();
-  const { files, refused } = await folder.admit(values);
-  await takeTurns();
-  const sites = new Map<string, Site>();
-  for (const file of files) {
-    diagnostics.warnings.push(...file.warnings);
-    for (const [secret, origin] of file.origins) origins.set(secret, origin);
-    for (const site of file.sites) sites.set(site.identifier, site);
-  }
-  if (defaultSite !== undefined && !sites.has(defaultSite)) {
-    const message = `no file that is served has ${defaultSite}, so requests that name no site fail`;
-    const at = context.in("environments", name, "defaultSite");
-    at.warn("default_site_absent", message, "add its file, or name another");
-  }
-  return { ...environment, sites, siteOfKey: siteOfKeyIn(sites), siteFolder: { path: folder.path, refused } };
-}
-
 function refuse(problems: readonly Problem[]): Outcome {
   return { kind: "refused", problems: inFileOrder(problems) };
 }
 
 /** Reads all files that are named and reports problems of meaning; with a problem the result must not be used. */
-async function buildConfig(raw: RawConfig, readSites: ReadSites, context: LoadContext): Promise<Config> {
+async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, context: LoadContext): Promise<Config> {
   const environments = new Map<string, Environment>();
-  const folders = new Map<string, SiteFolder>();
+  const atEnvironments = context.in("environments");
   for (const [name, environment] of Object.entries(raw.environments)) {
-    const at = context.in("environments", name);
-    const read = async (settings: EnvironmentSettings, path: string) => {
-      const folder = await at.in("sites", "folder").guard(readSites(name, path, settings));
-      if (folder !== undefined) folders.set(name, folder);
-      return folder;
-    };
-    environments.set(name, await loadEnvironment(name, environment, read, at));
+    environments.set(name, await loadEnvironment(name, environment, read, atEnvironments.in(name)));
   }
-  if (environments.size === 0) context.in("environments").report("there is no environment", "add one");
+  if (environments.size === 0) atEnvironments.report("there is no environment", "add one");
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
   const listeners = await loadListeners(raw, context);
   const values = checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
-  for (const [name, folder] of folders) {
+  for (const [name, folder] of wanted) {
     const environment = environments.get(name);
-    if (environment !== undefined) environments.set(name, await admitSites(environment, folder, values, context));
+    if (environment === undefined) continue;
+    environments.set(name, await folder.admitTo(environment, values, atEnvironments.in(name)));
   }
   const isShared = raw.tokens.cache === "redis";
   const callbacks = await loadCallbacks(raw.callbacks, raw.environments, isShared, context.in("callbacks"));
@@ -188,7 +160,7 @@ async function buildConfig(raw: RawConfig, readSites: ReadSites, context: LoadCo
     timeouts: { requestMs, connectMs, tokenMs },
     limits: raw.limits,
     log: raw.log,
-    metrics: { sites: raw.metrics.sites ?? (folders.size > 0 ? ("none" as const) : ("named" as const)) },
+    metrics: { sites: raw.metrics.sites ?? (wanted.size > 0 ? ("none" as const) : ("named" as const)) },
     tracing,
     readiness: raw.readiness,
     reload: { unreadyAfterRefusalMs: raw.reload.unreadyAfterRefusal },

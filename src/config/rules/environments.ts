@@ -4,8 +4,7 @@ import { folderOf, namedSites, type RawEnvironment } from "../form/environment.t
 import { loadEgress } from "./egress.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadPassThrough } from "./pass-through.ts";
-import type { SiteFolder } from "./site-folder.ts";
-import { asksAuthorizationServer, loadSites, withChildren } from "./sites.ts";
+import { asksAuthorizationServer, loadSites, siteOfKeyIn, withChildren } from "./sites.ts";
 import { loadTls } from "./tls.ts";
 import {
   checkAuthorizationServer,
@@ -21,14 +20,15 @@ const neverForwarded: ReadonlySet<string> = new Set([
   ...["cookie", "expect", "host", "via"],
 ]);
 
-/**
- * @param readFolder reads the sites that have files of their own; undefined where the folder cannot be read
- * @param context of `environments.<name>`
- */
+type Sites = ReadonlyMap<string, Site>;
+/** Reads what has changed of an environment's folder. Throws where the folder cannot be read. */
+export type ReadSites = (environment: string, path: string, settings: EnvironmentSettings) => Promise<Sites>;
+
+/** @param context of `environments.<name>` */
 export async function loadEnvironment(
   name: string,
   raw: RawEnvironment,
-  readFolder: (settings: EnvironmentSettings, path: string) => Promise<SiteFolder | undefined>,
+  readSites: ReadSites,
   context: LoadContext,
 ): Promise<Environment> {
   const { baseUrl, authUrl, token, undecided, forwardHeaders, via, allowPlaintext: allowsPlaintext } = raw;
@@ -39,13 +39,13 @@ export async function loadEnvironment(
   const environment: EnvironmentSettings = { ...raw, tls };
   if (token !== undefined) checkTokenSettings(token, environment, context.in("token"));
   const folder = folderOf(raw.sites);
-  const ofFolder = folder === undefined ? undefined : ((await readFolder(environment, folder))?.sites ?? []);
-  const sites =
-    ofFolder === undefined
-      ? await loadSites(Object.entries(namedSites(raw.sites)), environment, context.in("sites"))
-      : new Map(ofFolder.map((site) => [site.identifier, site]));
+  const atSites = context.in("sites");
+  const sites: Sites =
+    folder === undefined
+      ? await loadSites(Object.entries(namedSites(raw.sites)), environment, atSites)
+      : ((await atSites.in("folder").guard(readSites(name, folder, environment))) ?? new Map());
   if (folder === undefined && sites.size === 0) {
-    context.in("sites").report("there is no site", "add one");
+    atSites.report("there is no site", "add one");
   } else if (folder === undefined && raw.defaultSite !== undefined) {
     context.in("defaultSite").reportUnlessOneOf([...sites.keys()], raw.defaultSite, "site");
   }
@@ -69,13 +69,6 @@ export async function loadEnvironment(
     requestsPerConnection: raw.keepAlive.requests,
   };
   return { ...loaded, egress: await loadEgress(raw.egress, hostsOf(loaded), context.in("egress")) };
-}
-
-/** Which site a K… belongs to. */
-export function siteOfKeyIn(sites: ReadonlyMap<string, Site>): ReadonlyMap<string, Site> {
-  const all = new Map<string, Site>();
-  for (const site of sites.values()) for (const { identifier } of site.keys) all.set(identifier, site);
-  return all;
 }
 
 /** The targets of its requests and token requests. */

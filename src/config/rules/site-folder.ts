@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { takeTurns } from "../../model/clock.ts";
-import type { RefusedSiteFile, Site } from "../../model/environment.ts";
+import type { Environment, RefusedSiteFile, Site } from "../../model/environment.ts";
 import type { Secret } from "../../model/secret.ts";
 import { Diagnostics, describeProblem, formatPath, type Path, type Problem } from "../diagnostics.ts";
 import { decodeText } from "../files/file-system.ts";
@@ -11,7 +11,7 @@ import { siteIdentifier } from "../form/fields.ts";
 import { siteInEffect } from "../form/site.ts";
 import { fingerprint, fingerprintOf } from "../hash.ts";
 import { type ConfigDependencies, LoadContext, noteFiles } from "./load-context.ts";
-import { asksAuthorizationServer, loadSites } from "./sites.ts";
+import { asksAuthorizationServer, loadSites, siteOfKeyIn } from "./sites.ts";
 import type { EnvironmentSettings } from "./token-settings.ts";
 import { checkUniqueness, type UniqueValue, type UniqueValues } from "./uniqueness.ts";
 
@@ -22,7 +22,8 @@ interface SiteFile {
   /** The site and its children; none where there is a problem. */
   readonly sites: readonly Site[];
   readonly values: readonly UniqueValue[];
-  readonly problems: readonly Problem[];
+  /** For people. */
+  readonly problems: readonly string[];
   readonly warnings: readonly Problem[];
   /** Where its secrets came from, for people. */
   readonly origins: readonly (readonly [Secret, string])[];
@@ -32,12 +33,6 @@ interface Entry {
   readonly latest: SiteFile;
   /** What the active configuration has of this file. */
   readonly inForce: SiteFile | undefined;
-}
-
-/** What is served of a folder. */
-interface Admitted {
-  readonly files: readonly SiteFile[];
-  readonly refused: readonly RefusedSiteFile[];
 }
 
 /**
@@ -89,11 +84,10 @@ export class SiteFolder {
   }
 
   /** Of all files without a problem of their own, whether or not they will be admitted. */
-  get sites(): readonly Site[] {
-    const sites: Site[] = [];
+  get sites(): ReadonlyMap<string, Site> {
+    const sites = new Map<string, Site>();
     for (const { latest, inForce } of this.#entries.values()) {
-      sites.push(...latest.sites);
-      if (inForce !== latest && inForce !== undefined) sites.push(...inForce.sites);
+      for (const site of [...latest.sites, ...(inForce?.sites ?? [])]) sites.set(site.identifier, site);
     }
     return sites;
   }
@@ -103,34 +97,45 @@ export class SiteFolder {
   }
 
   /**
-   * Decides which files are served beside the rest of the configuration. Of two that clash, the one in force stays; of two new
-   * ones the first by name.
+   * The environment with the sites that are served beside the rest of the configuration. Of two files that clash, the one in
+   * force stays; of two new ones the first by name.
    * @param values those of the rest; what is admitted is added
+   * @param context of the environment
    */
-  async admit(values: UniqueValues): Promise<Admitted> {
+  async admitTo(environment: Environment, values: UniqueValues, context: LoadContext): Promise<Environment> {
     const rank = ({ latest, inForce }: Entry) => (latest === inForce ? 0 : inForce === undefined ? 2 : 1);
     const byName = [...this.#entries];
     const admitted = new Map<string, SiteFile>();
     const problems = new Map<string, readonly string[]>();
-    let looked = 0;
-    for (const [name, { latest, inForce }] of byName.toSorted(([, a], [, b]) => rank(a) - rank(b))) {
-      looked += 1;
-      if (looked % admittedAtOnce === 0) await takeTurns();
-      const found = [...latest.problems, ...findClashes(latest, values, `${this.path}/${name}`)];
+    for (const [index, [name, entry]] of byName.toSorted(([, a], [, b]) => rank(a) - rank(b)).entries()) {
+      if (index % admittedAtOnce === 0) await takeTurns();
+      const { latest, inForce } = entry;
+      const found = [...latest.problems, ...findClashes(latest, values)];
       const served = found.length === 0 ? latest : inForce;
-      if (found.length > 0) problems.set(name, found.map(describeProblem));
-      if (served === undefined || (served !== latest && findClashes(served, values, "").length > 0)) continue;
+      if (found.length > 0) problems.set(name, found);
+      if (served === undefined || (served !== latest && findClashes(served, values).length > 0)) continue;
       for (const value of served.values) values.add(value);
       admitted.set(name, served);
     }
     this.#admitted = admitted;
-    return {
-      files: byName.flatMap(([name]) => admitted.get(name) ?? []),
-      refused: byName.flatMap(([file]) => {
-        const found = problems.get(file);
-        return found === undefined ? [] : [{ file, problems: found, isServed: admitted.has(file) }];
-      }),
-    };
+    await takeTurns();
+    const sites = new Map<string, Site>();
+    const refused: RefusedSiteFile[] = [];
+    const { diagnostics, origins } = context.state;
+    for (const [file] of byName) {
+      const [served, found] = [admitted.get(file), problems.get(file)];
+      if (found !== undefined) refused.push({ file, problems: found, isServed: served !== undefined });
+      if (served === undefined) continue;
+      diagnostics.warnings.push(...served.warnings);
+      for (const [secret, origin] of served.origins) origins.set(secret, origin);
+      for (const site of served.sites) sites.set(site.identifier, site);
+    }
+    const { defaultSite } = environment;
+    if (defaultSite !== undefined && !sites.has(defaultSite)) {
+      const message = `no file that is served has ${defaultSite}, so requests that name no site fail`;
+      context.in("defaultSite").warn("default_site_absent", message, "add its file, or name another");
+    }
+    return { ...environment, sites, siteOfKey: siteOfKeyIn(sites), siteFolder: { path: this.path, refused } };
   }
 
   /** What was admitted last is in force. */
@@ -171,7 +176,7 @@ export class SiteFolder {
       source.text = text ?? "";
       const document = readDocument(source.text);
       source.document = document;
-      diagnostics.problems.push(...document.yamlProblems.map((problem) => ({ ...problem, file: path })));
+      diagnostics.problems.push(...document.yamlProblems);
       if (diagnostics.problems.length > 0) return [];
       const raw = checkForm(document.value, siteInEffect, diagnostics, base);
       if (raw === undefined) return [];
@@ -192,7 +197,7 @@ export class SiteFolder {
       sites: problems.length > 0 ? [] : sites,
       // Without the room that a list has which grew.
       values: [...values],
-      problems,
+      problems: problems.map(describeProblem),
       warnings,
       origins: [...origins],
     };
@@ -230,12 +235,11 @@ function locateIn(source: Source, depth: number) {
   return (path: Path) => (source.document ?? readDocument(source.text)).locate(path.slice(depth));
 }
 
-/** @returns why the file cannot be served beside what these values belong to */
-function findClashes({ values }: SiteFile, others: UniqueValues, file: string): Problem[] {
+/** Why the file cannot be served beside what these values belong to. */
+function findClashes({ values }: SiteFile, others: UniqueValues): string[] {
   return values.flatMap((value) => {
     const clash = others.clashOf(value);
-    return clash === undefined
-      ? []
-      : [{ ...clash, path: formatPath(value.path), file, line: 1, column: 1, found: undefined }];
+    const place = { path: formatPath(value.path), line: 1, column: 1, found: undefined };
+    return clash === undefined ? [] : describeProblem({ ...clash, ...place });
   });
 }

@@ -28,6 +28,13 @@ export function asksAuthorizationServer({ credentials = [] }: RawSite): boolean 
   return credentials.some((set) => set.token?.url === undefined);
 }
 
+/** Which site a K… belongs to. */
+export function siteOfKeyIn(sites: ReadonlyMap<string, Site>): ReadonlyMap<string, Site> {
+  const all = new Map<string, Site>();
+  for (const site of sites.values()) for (const { identifier } of site.keys) all.set(identifier, site);
+  return all;
+}
+
 /** Loads an environment's sites and their children, all by their S… identifiers. */
 export async function loadSites(
   raw: Iterable<readonly [identifier: string, site: RawParent]>,
