@@ -16,10 +16,7 @@ type Login = Pick<RedisAccess, "username" | "password">;
 const noLogin: Login = { username: undefined, password: undefined };
 
 /** A node that is given by its URL, and where. */
-interface NodeByUrl {
-  readonly node: RedisNode;
-  readonly at: LoadContext;
-}
+type NodeByUrl = readonly [node: RedisNode, at: LoadContext];
 
 /**
  * Checks the section `redis`, and makes of it what `tokens.cache: redis` needs; undefined where it is not sound.
@@ -41,10 +38,16 @@ export async function loadRedis(
     context.report("redis is not used while tokens.cache is memory", fix, "hidden");
   }
   const place = await loadPlace(raw, context);
-  const nodes = nodesByUrl(raw, context);
-  // Without a place, the number of masters cannot be judged.
-  if (place !== undefined && raw.lockNodes.length > 0) checkLockCount(raw, nodes.length, context);
-  for (const [{ at }] of repeats(nodes, ({ node }) => serverOf(node))) {
+  const { url, lockNodes } = raw;
+  const atLockNodes = context.in("lockNodes");
+  const nodes: NodeByUrl[] = [...atLockNodes.each(lockNodes)];
+  if (url !== undefined) nodes.unshift([url, context.in("url")]);
+  // A majority locks: two masters are worse than one. Without a place, their number cannot be judged.
+  if (place !== undefined && lockNodes.length > 0 && (url === undefined || nodes.length % 2 === 0)) {
+    const fix = "with url there must be 3, 5, … in all";
+    atLockNodes.report("the lock needs an odd number of independent masters", fix, `${nodes.length} in all`);
+  }
+  for (const [[, at]] of repeats(nodes, ([node]) => serverOf(node))) {
     const message = "one server twice is not independent: where it is lost, both are";
     at.report(message, "name another server, or remove it");
   }
@@ -59,7 +62,7 @@ export async function loadRedis(
   const { username, password } = await loadLogin(raw, context);
   const tls = raw.tls && (await loadTls(raw.tls, context.in("tls")));
   if (place === undefined || encryptionKeys === undefined) return undefined;
-  return { place, lockNodes: raw.lockNodes, username, password, tls, encryptionKeys };
+  return { place, lockNodes, username, password, tls, encryptionKeys };
 }
 
 /** The user and the password: each where it is written, or both of one file. */
@@ -105,18 +108,6 @@ async function loadPlace({ url, sentinel, cluster }: RawRedis, context: LoadCont
     : { kind: "sentinel", master: sentinel.name, nodes, password };
 }
 
-function nodesByUrl({ url, lockNodes }: RawRedis, context: LoadContext): readonly NodeByUrl[] {
-  const all = [...context.in("lockNodes").each(lockNodes)].map(([node, at]) => ({ node, at }));
-  return url === undefined ? all : [{ node: url, at: context.in("url") }, ...all];
-}
-
-/** A majority locks, so the number of masters is odd. Two are worse than one: their majority is both. */
-function checkLockCount({ url }: RawRedis, masters: number, context: LoadContext): void {
-  if (url !== undefined && masters % 2 === 1) return;
-  const fix = "with url there must be 3, 5, … in all";
-  context.in("lockNodes").report("the lock needs an odd number of independent masters", fix, `${masters} in all`);
-}
-
 /** The same for all databases of one server, and for all loopback addresses. */
 function serverOf(node: RedisNode): string {
   if (node.kind === "unix") return node.path;
@@ -126,7 +117,7 @@ function serverOf(node: RedisNode): string {
 
 /** A URL says itself whether it speaks TLS; the section tls does not change that. */
 function checkUrlsSpeakTls(nodes: readonly NodeByUrl[]): void {
-  for (const { node, at } of nodes) {
+  for (const [node, at] of nodes) {
     if (node.kind === "tcp" && node.tls) continue;
     const what = node.kind === "unix" ? "a Unix socket" : "redis://";
     const fix = node.kind === "unix" ? "rediss://host:6379" : describeRedisNode({ ...node, tls: true });
@@ -137,7 +128,7 @@ function checkUrlsSpeakTls(nodes: readonly NodeByUrl[]): void {
 function warnOfPlaintext(raw: RawRedis, nodes: readonly NodeByUrl[], context: LoadContext): void {
   const warn = (at: LoadContext, fix: string) =>
     at.warn("redis_password_in_plain_text", "the password goes over the network in plain text", fix);
-  for (const { node, at } of raw.password === undefined ? [] : nodes) {
+  for (const [node, at] of raw.password === undefined ? [] : nodes) {
     if (!isLocal(node) && !(node.kind === "tcp" && node.tls)) warn(at, "use rediss:// (TLS)");
   }
   for (const name of ["sentinel", "cluster"] as const) {
