@@ -61,14 +61,13 @@ export class Diagnostics {
   report(path: Path, message: string, fix: string, found?: string | "hidden"): undefined {
     const { line, column, found: written } = this.#locate(path);
     const shown = found === "hidden" ? undefined : (found ?? written);
-    this.problems.push({ path: formatPath(path), file: this.#file, line, column, message, found: shown, fix });
+    this.problems.push({ path: formatPath(path), line, column, message, found: shown, fix });
     return undefined;
   }
 
   warn(code: WarningCode, path: Path, message: string, fix: string): void {
-    this.warnings.push(
-      new Warning({ path: formatPath(path), file: this.#file, message, fix, code }, path, this.#locate),
-    );
+    const words = { path: formatPath(path), file: this.#file, message, fix, code };
+    this.warnings.push(new Warning(words, path, this.#locate));
   }
 }
 
@@ -77,25 +76,17 @@ export class Diagnostics {
  * V8 keeps 2 KB for each object literal with getters.
  */
 class Warning implements Problem {
-  readonly path: string;
-  readonly file: string | undefined;
-  readonly message: string;
+  declare readonly path: string;
+  declare readonly file: string | undefined;
+  declare readonly message: string;
+  declare readonly fix: string;
+  declare readonly code: WarningCode;
   readonly found = undefined;
-  readonly fix: string;
-  readonly code: WarningCode;
   readonly #at: Path;
   readonly #locate: (path: Path) => Location;
 
-  constructor(
-    { path, file, message, fix, code }: Pick<Warning, "path" | "file" | "message" | "fix" | "code">,
-    at: Path,
-    locate: (path: Path) => Location,
-  ) {
-    this.path = path;
-    this.file = file;
-    this.message = message;
-    this.fix = fix;
-    this.code = code;
+  constructor(words: Omit<Problem, keyof Location>, at: Path, locate: (path: Path) => Location) {
+    Object.assign(this, words);
     this.#at = at;
     this.#locate = locate;
   }

@@ -69,7 +69,7 @@ export function createLoader(path: string): Loader {
     const wanted = new Map<string, SiteFolder>();
     const read: ReadSites = async (environment, path, settings) => {
       const absolute = resolve(dirname(file), path);
-      files.set(absolute, await dependencies.stamp(absolute).then((stamp) => digestOf(Buffer.from(stamp))));
+      files.set(absolute, digestOf(Buffer.from(await stampOf(absolute))));
       const known = folders.get(environment);
       const folder = known?.path === absolute ? known : new SiteFolder(absolute, environment);
       wanted.set(environment, folder);
@@ -201,7 +201,6 @@ async function systemDependencies(): Promise<ConfigDependencies> {
     mountPoints: await readMountPoints(),
     readFile: readRegularFile,
     readFolder: (path) => readdir(path),
-    stamp: stampOf,
   };
 }
 

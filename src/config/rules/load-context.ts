@@ -21,8 +21,6 @@ export interface ConfigDependencies {
   readFile(path: string, mayBePipe?: boolean): Promise<FileContent>;
   /** The names in a folder. */
   readFolder(path: string): Promise<readonly string[]>;
-  /** Changes whenever a file does; see FileContent. */
-  stamp(path: string): Promise<string>;
   /** Paths that are mounted by themselves: a `subPath` mount of Kubernetes is never updated. */
   readonly mountPoints: ReadonlySet<string>;
 }

@@ -3,7 +3,7 @@ import { takeTurns } from "../../model/clock.ts";
 import type { Environment, RefusedSiteFile, Site } from "../../model/environment.ts";
 import type { Secret } from "../../model/secret.ts";
 import { Diagnostics, describeProblem, formatPath, type Path, type Problem } from "../diagnostics.ts";
-import { decodeText } from "../files/file-system.ts";
+import { decodeText, stampOf } from "../files/file-system.ts";
 import type { WatchedFolder } from "../files/folder-watch.ts";
 import { readDocument, type SourceDocument } from "../files/yaml.ts";
 import { checkForm } from "../form/check-form.ts";
@@ -70,8 +70,7 @@ export class SiteFolder {
       const entry = known.get(name);
       const stamps = entry?.latest.stamps ?? [];
       // Without a promise for each of thousands of files.
-      const isStale =
-        told === undefined ? await haveChanged(stamps, dependencies) : stamps.some(([path]) => told.has(path));
+      const isStale = told === undefined ? await haveChanged(stamps) : stamps.some(([path]) => told.has(path));
       if (entry !== undefined && !isStale) {
         entries.set(name, entry);
         continue;
@@ -204,8 +203,8 @@ export class SiteFolder {
   }
 }
 
-async function haveChanged(stamps: SiteFile["stamps"], { stamp }: ConfigDependencies): Promise<boolean> {
-  for (const [path, known] of stamps) if ((await stamp(path)) !== known) return true;
+async function haveChanged(stamps: SiteFile["stamps"]): Promise<boolean> {
+  for (const [path, known] of stamps) if ((await stampOf(path)) !== known) return true;
   return false;
 }
 

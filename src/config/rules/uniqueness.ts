@@ -1,5 +1,5 @@
 import { Secret } from "../../model/secret.ts";
-import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
+import { type Diagnostics, formatPath, type Path, type Problem } from "../diagnostics.ts";
 import { fingerprintOf } from "../hash.ts";
 
 /** Something that belongs to one environment alone. */
@@ -21,12 +21,6 @@ export interface UniqueValue {
   readonly owner?: string | undefined;
 }
 
-/** What is wrong with a value that another one equals. */
-interface Clash {
-  readonly message: string;
-  readonly fix: string;
-}
-
 /**
  * Nothing of one environment may work in another (spec 7): a sandbox request must never become a real order. Within
  * one, a Key Identifier is unique (spec 5.3), and what proves a caller is that caller's. Environments may have their
@@ -36,7 +30,7 @@ export class UniqueValues {
   readonly #firsts = new Map<string, UniqueValue>();
 
   /** Why a value cannot stand beside those that were added; undefined where it can. */
-  clashOf(value: UniqueValue): Clash | undefined {
+  clashOf(value: UniqueValue): Pick<Problem, "message" | "fix"> | undefined {
     const first = this.#firsts.get(value.key);
     if (first === undefined) return undefined;
     const { kind, environment, owner } = value;
