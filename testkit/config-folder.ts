@@ -80,11 +80,6 @@ export class ConfigFolder extends ConfigWriter {
     return loaded;
   }
 
-  async problemsOfFile(file: string): Promise<readonly Problem[]> {
-    const loaded = await loadConfig(file);
-    return loaded.kind === "refused" ? loaded.problems : [];
-  }
-
   /** What a configuration is refused for; empty when it is not. */
   async problemsOf(yaml: string, around: Around = {}): Promise<readonly Problem[]> {
     const loaded = await this.load(yaml, around);

@@ -108,29 +108,16 @@ const variants: readonly string[] = [
     ...["docs: { baseUrl: https://docs.example }"],
   ].map(atTheEnd),
   ...[
-    "otlp: { endpoint: https://a/v1/traces }",
-    "otlp: { endpoint: https://b/v1/traces }",
-    "otlp: { endpoint: https://a/v1/traces, headers: { x-a: { file: main } } }",
-    "otlp: { endpoint: https://a/v1/traces, headers: { x-b: { file: main } } }",
-    "otlp: { endpoint: https://a/v1/traces, headers: { x-a: { file: green } } }",
-    "otlp: { endpoint: https://a/v1/traces, tls: { caFile: ca } }",
-    "otlp: { endpoint: https://a/v1/traces }, sampleRatio: 0.5",
-    "otlp: { endpoint: https://a/v1/traces }, serviceName: pay",
-    "otlp: { endpoint: https://a/v1/traces }, resource: { a: b }",
-    "otlp: { endpoint: https://a/v1/traces }, resource: { a: c }",
-    "otlp: { endpoint: https://a/v1/traces }, propagate: never",
-  ].map((settings) => atTheEnd(`tracing: { ${settings} }`)),
+    ...["a/v1/traces }", "b/v1/traces }", "a/v1/traces, headers: { x-a: { file: main } } }"],
+    ...["a/v1/traces, headers: { x-b: { file: main } } }", "a/v1/traces, headers: { x-a: { file: green } } }"],
+    ...["a/v1/traces, tls: { caFile: ca } }", "a/v1/traces }, sampleRatio: 0.5", "a/v1/traces }, serviceName: pay"],
+    ...["a/v1/traces }, resource: { a: b }", "a/v1/traces }, resource: { a: c }", "a/v1/traces }, propagate: never"],
+  ].map((settings) => atTheEnd(`tracing: { otlp: { endpoint: https://${settings} }`)),
   ...[
-    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }',
-    'bind: "127.0.0.1:7416", application: { url: "http://127.0.0.1:8080/a" }',
-    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/b" }',
-    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a", timeout: 5s }',
-    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a", tls: { caFile: ca } }',
-    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, exempt: [call]',
-    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, remember: 24h',
-    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, replay: best_effort',
-    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, mtls: { caFile: ca, certFile: cert, keyFile: key }',
-  ].map((settings) => atTheEnd(`callbacks: [ { environment: sandbox, ${settings} } ]`)),
+    ...["a }", "b }", "a, timeout: 5s }", "a, tls: { caFile: ca } }", "a }, exempt: [call]", "a }, remember: 24h"],
+    ...["a }, replay: best_effort", "a }, mtls: { caFile: ca, certFile: cert, keyFile: key }"],
+  ].map((settings) => withCallbacks("127.0.0.1:7415", settings)),
+  withCallbacks("127.0.0.1:7416", "a }"),
   ...[
     ...["url: redis://a", "url: redis://b", "url: redis://a:6380", "url: redis://a/1", "url: rediss://a"],
     ...["url: rediss://a, tls: { caFile: ca }", "url: rediss://a, tls: { caFile: other-ca }"],
@@ -154,6 +141,12 @@ const variants: readonly string[] = [
   `${withRedis("url: redis://a", "token-key")}once: { ttl: 2h }\n`,
   withRedis("url: redis://a", "other-key", "token-key"),
 ];
+
+/** @param settings from the path of the application's URL on */
+function withCallbacks(bind: string, settings: string): string {
+  const application = `application: { url: http://127.0.0.1:8080/${settings}`;
+  return atTheEnd(`callbacks: [ { environment: sandbox, bind: "${bind}", ${application} } ]`);
+}
 
 function withRedis(settings: string, ...keys: readonly string[]): string {
   const files = keys.map((key) => `{ file: ${key} }`).join(", ");

@@ -1,12 +1,126 @@
 import { expect, test } from "vitest";
 import { formatPath, type Path, type Problem } from "../../../src/config/diagnostics.ts";
 import { configSchema } from "../../../src/config/form/schema.ts";
-import { ConfigFolder } from "../../../testkit/config-folder.ts";
-import { misshapenEverywhere, wrongEverywhere } from "./faulty-configurations.ts";
+import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";
+import { atTheEnd, baseUrl, inSite1, inSite3, instead, key, redisWith, withListener } from "./refusal.ts";
 
 // All problems of a phase together, and none that merely follows. Each place of a file is spoilt in turn, as a value and
 // as a key: only that is reported, for faults of form come before all of meaning. Where other faults of form are in the
 // file, they are still reported. In a well-formed file each key is left out in turn, and what is wrong elsewhere stays.
+
+/** Well formed, with a problem of meaning in every part. */
+const wrongEverywhere = {
+  listeners: [
+    { bind: "127.0.0.1:7411", environment: "sandbox" },
+    { bind: ":7414", environment: "production" },
+    { bind: "localhost:7411", environment: "sandbox", hosts: ["app"] },
+  ],
+  admin: { bind: ":7412" },
+  status: { bind: ":7413" },
+  environments: {
+    sandbox: {
+      baseUrl: "https://api.sandbox.example/json-api",
+      authUrl: "https://api.sandbox.example",
+      operations: ["create_order", "*"],
+      defaultSite: "S4",
+      forwardHeaders: ["x-tenant", "cookie"],
+      tls: { caFile: "nothing", certFile: "nothing" },
+      sites: {
+        S1: {
+          credentials: [
+            { name: "a", dir: "nothing" },
+            { name: "a", clientId: "id", clientSecret: { file: "nothing" }, audience: "x" },
+          ],
+          children: {
+            S2: { exempt: ["timestamp"], keys: [{ identifier: "K1", secret: { file: "nothing" } }] },
+            S5: {},
+          },
+        },
+        S3: {
+          version: "2.0",
+          auth: ["hmac", "oauth"],
+          keys: [
+            { identifier: "K2", version: "3.0", secret: { file: "nothing" } },
+            { identifier: "K3", secret: { env: "NOTHING" } },
+          ],
+        },
+      },
+    },
+    production: {
+      baseUrl: "http://api.example",
+      authUrl: "https://api.sandbox.example",
+      operations: ["create_order"],
+      sites: { S8: { keys: [{ identifier: "K1", secret: { file: "k2" } }] }, S9: { decimals: ["fee"] } },
+    },
+  },
+  redis: {
+    url: "redis://a",
+    username: "u",
+    tls: { certFile: "nothing" },
+    lockNodes: ["rediss://b", "rediss://a", "rediss://c"],
+    encryptionKeys: [{ file: "k1" }, { file: "nothing" }],
+  },
+  timeouts: { request: "20s" },
+  log: { upstreamHeaders: ["x-request-id"] },
+};
+
+/** A fault of form in every part, besides some of meaning. */
+const misshapenEverywhere = {
+  listeners: [
+    { bind: "nowhere", environment: "sandbox" },
+    { bind: ":7414", environment: 5, hosts: ["a:1"] },
+    { bind: ":7411", environment: "sandbox", callers: { shop: { token: [] } } },
+  ],
+  admin: { bind: ":99999", host: [] },
+  status: { bind: ":7413", hosts: ["app"] },
+  environments: {
+    sandbox: {
+      baseUrl: "api.sandbox.example",
+      authUrl: "https://api.sandbox.example?a=b",
+      operations: ["../create_order", "*"],
+      defaultSite: "4",
+      allowPlaintext: "sure",
+      forwardHeaders: ["x tenant", "cookie"],
+      undecided: [404],
+      via: "no",
+      tls: { caFile: "nothing", cert: "nothing" },
+      sites: {
+        S1: {
+          credentials: [
+            { name: "a b", dir: "nothing" },
+            { name: "b", clientId: "id", clientSecret: "canary", audience: "x" },
+          ],
+          children: { S2: { exempt: ["time stamp"], keys: [{ identifier: "1", secret: { file: "nothing" } }] }, S5: 5 },
+        },
+        S3: {
+          version: 2.0,
+          auth: ["hmca"],
+          identifyBy: "sites",
+          characters: "no",
+          keys: [{ identifier: "K2", version: "3", default: "true", secret: { env: "" } }],
+        },
+      },
+    },
+    production: { baseUrl: "http://api.example", operations: [], sites: [] },
+  },
+  tokens: { cache: "disk" },
+  redis: {
+    url: "cache",
+    sentinel: { nodes: ["a"] },
+    cluster: {},
+    username: "",
+    password: "canary",
+    lockNodes: ["b"],
+    encryptionKeys: ["canary"],
+  },
+  timeouts: { request: 20, connect: "1ms", token: "soon" },
+  limits: { connections: 0, bodyBytes: "1" },
+  log: { level: "verbose", upstreamHeaders: "x-request-id" },
+  readiness: "maybe",
+  reload: { unreadyAfterRefusal: "1ms" },
+  drain: { min: "61m" },
+  acknowledge: ["nothing"],
+};
 
 /** Problems of several places: where the problem is reported, and what it was concluded from. */
 const conclusions: readonly (readonly [problem: string, ...from: string[]])[] = [
@@ -160,4 +274,125 @@ test("whatever else is of the wrong kind: every other fault of form is still rep
     const after = await problemsOf(spoilt);
     expect.soft(elsewhere(after, [path]), path).toEqual(elsewhere(before, [path]));
   }
+});
+
+const [site1, site3] = ["sandbox.sites.S1000000001", "sandbox.sites.S1000000003"];
+const twoWrongKeys = "encryptionKeys: [ { file: k2 }, { file: k2 } ]";
+const twoKeys = (isDefault: string) =>
+  edited([
+    key,
+    [`K1, default: ${isDefault}, secret: { file: DIR/k1 }`, "K2, secret: { file: DIR/nothing }"]
+      .map((each) => `          - { identifier: ${each} }\n`)
+      .join(""),
+  ]);
+const listening = 'bind: "127.0.0.1:7414", environment: sandbox';
+
+// What was concluded from a place that is faulty itself is not reported beside it. The walks above cover every place of one
+// file; these are the cases that they cannot reach.
+test.each<[what: string, yaml: string, paths: string[]]>([
+  [
+    "two environments whose addresses are both unreadable do not share them",
+    `${edited(["https://api.sandbox.example/json-api", "a"], ["https://login.sandbox.example", "b"])}${production.replace("https://api.example\n", "a\n").replace("https://login.example", "b")}`,
+    ["sandbox.baseUrl", "sandbox.authUrl", "production.baseUrl", "production.authUrl"],
+  ],
+  [
+    "a default site that may be among children that are no mapping",
+    inSite1("children: [S2]").replace("defaultSite: S1000000001", "defaultSite: S2"),
+    [`${site1}.children`],
+  ],
+  [
+    "http with an allowPlaintext that is neither true nor false",
+    instead(baseUrl, "baseUrl: http://api.sandbox.example\n    allowPlaintext: sure"),
+    ["sandbox.allowPlaintext"],
+  ],
+  [
+    "OAuth and a version where the method is misspelt",
+    inSite1('version: "2.0"\n        auth: [hmca]'),
+    [`${site1}.auth[0]`],
+  ],
+  [
+    "a key's version where the site's is a number",
+    inSite3("version: 2.0").replace("K2000000001,", 'K2000000001, version: "2.0",'),
+    [`${site3}.version`],
+  ],
+  [
+    "a child key's version where the parent's is a number",
+    inSite3(
+      'version: 2.0\n        children: { S5: { keys: [ { identifier: K9, version: "2.0", secret: { file: k2 } } ] } }',
+    ),
+    [`${site3}.version`],
+  ],
+  [
+    "callbacks where the only key is in a file that cannot be read",
+    atTheEnd(`callbacks: [ { ${listening}, application: { url: "http://127.0.0.1:8080/callbacks" } } ]`).replace(
+      "DIR/k1",
+      "none",
+    ),
+    [`${site3}.keys[0].secret`],
+  ],
+  [
+    "a child without credentials where its parent's are misspelt",
+    inSite1("children: { S5: {} }").replace("credentials:", "credential:"),
+    [`${site1}.credential`],
+  ],
+  [
+    "a Redis user without a password where it is misspelt",
+    redisWith(`url: rediss://a, username: u, pasword: {}, ${twoWrongKeys}`),
+    ["redis.pasword"],
+  ],
+  [
+    "an encryption key twice where it is none",
+    redisWith(`url: rediss://a, ${twoWrongKeys}`),
+    ["redis.encryptionKeys[0]", "redis.encryptionKeys[1]"],
+  ],
+  [
+    "a listener's environment where there is none at all",
+    sound.replace(/environments:[\s\S]*/, "environments: {}\n"),
+    ["environments"],
+  ],
+  [
+    "a default site where there is none at all",
+    sound.replace(/ {4}sites:[\s\S]*/, "    sites: {}\n"),
+    ["sandbox.sites"],
+  ],
+  [
+    "lock nodes of a Redis that is nowhere",
+    redisWith("lockNodes: [redis://b, redis://c], encryptionKeys: [ { file: k2 } ]"),
+    ["redis", "redis.encryptionKeys[0]"],
+  ],
+  [
+    "lock nodes of a Redis that is nowhere, but for a server named twice",
+    redisWith("lockNodes: [redis://b, redis://b], encryptionKeys: [ { file: k2 } ]"),
+    ["redis", "redis.lockNodes[1]", "redis.encryptionKeys[0]"],
+  ],
+  [
+    "a listener without callers where those are faulty",
+    withListener('bind: ":7411", environment: sandbox, callers: everyone'),
+    ["listeners[0].callers"],
+  ],
+  ["a key's secret that is missing, beside a faulty default", twoKeys('"true"'), [`${site3}.keys[0].default`]],
+  ["the same with a sound default", twoKeys("true"), [`${site3}.keys[1].secret`]],
+  [
+    "a child of a parent whose secrets cannot be read",
+    inSite1("children: { S1000000002: { auth: [oauth] } }").replace("DIR/blue", "DIR/nowhere"),
+    Array(3).fill(`${site1}.credentials[0].dir`),
+  ],
+  ["a listener of an environment that is faulty", edited([baseUrl, ""]), ["sandbox.baseUrl"]],
+  [
+    "an auth whose keys are faulty",
+    inSite3("auth: [hmac]").replace("K2000000001", "X2000000001"),
+    [`${site3}.keys[0].identifier`],
+  ],
+  [
+    "a place of Redis that is not whole, of two",
+    redisWith('cluster: {}, sentinel: { nodes: ["a:1"] }').replace("DIR/k1", "DIR/nothing"),
+    ["redis.cluster.nodes", "redis.sentinel.name"],
+  ],
+  [
+    "the same with both of them whole",
+    redisWith('cluster: { nodes: ["a:1"] }, sentinel: { name: m, nodes: ["a:1"] }').replace("DIR/k1", "DIR/nothing"),
+    [`${site3}.keys[0].secret`, "redis", "redis.encryptionKeys"],
+  ],
+])("%s", async (_, yaml, paths) => {
+  expect(placesOf(await new ConfigFolder().problemsOf(yaml))).toEqual(paths);
 });

@@ -1,10 +1,17 @@
 /** What newcomers write: each gets a sentence of its own that says what was found, what is allowed and what to write. */
-import { edited } from "../../../testkit/config-folder.ts";
+import { truncateSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { formatProblems } from "../../../src/config/diagnostics.ts";
+import { readAtOnce } from "../../../src/config/files/file-system.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 import {
   at,
+  atTheEnd,
   authUrl,
   baseUrl,
   fault,
+  inSandbox,
   instead,
   itRefuses,
   lineOfSite3,
@@ -15,11 +22,13 @@ import {
   withListener,
   withSecret,
   withSet,
+  withSite,
 } from "./refusal.ts";
 
 const expanded = "nothing is expanded in this file; write";
 const literal = `${expanded} the value itself … only secrets are named by { file } or { env }`;
 
+const secret = `${site3}.keys[0].secret`;
 /** As a shell would write it. */
 const inBraces = (name: string) => ["$", "{", name, "}"].join("");
 
@@ -28,49 +37,137 @@ itRefuses("text that something else was to replace", [
   fault(withListener(`bind: ":${inBraces("PORT:-1")}", environment: sandbox`), `listeners[0].bind: ${literal}`),
   fault(instead(lineOfSite3, `${inBraces("SITE")}:`), `.sites.${inBraces("SITE")}: ${literal}`),
   fault(withSet('name: blue, dir: "$(NAME)/x"'), `${site1}.credentials[0].dir: ${literal}`),
-  fault(withSecret(`{ file: "/run/${inBraces("NAME")}" }`), `${site3}.keys[0].secret.file: ${literal}`),
-  fault(
-    withSecret(`"${inBraces("K1:-canary-default")}"`),
-    `${site3}.keys[0].secret: ${expanded} { env: K1 } in its place`,
-  ),
-  fault(withSecret("{ env: $K1 }"), `${site3}.keys[0].secret.env: without $ … write { env: K1 }`),
-  fault(withSecret(`{ env: "${inBraces("K1")}" }`), `${site3}.keys[0].secret.env: without $ … write { env: K1 }`),
+  fault(withSecret(`{ file: "/run/${inBraces("NAME")}" }`), `${secret}.file: ${literal}`),
+  fault(withSecret(`"${inBraces("K1:-canary-default")}"`), `${secret}: ${expanded} { env: K1 } in its place`),
+  fault(withSecret("{ env: $K1 }"), `${secret}.env: without $ … write { env: K1 }`),
+  fault(withSecret(`{ env: "${inBraces("K1")}" }`), `${secret}.env: without $ … write { env: K1 }`),
   fault(withSecret(inBraces("K1")), ": nothing is expanded in this file … { file: /path } or { env: NAME }"),
 ]);
 
-const ofSet = (set: string) => withSet(`name: blue, ${set}`);
 const ways = "write anyone, or each caller's name and what proves it: { NAME: ";
-const callers = (who: string) => withListener(`bind: ":7411", environment: sandbox, callers: ${who}`);
+const callers = (who: string, said: string) =>
+  fault(withListener(`bind: ":7411", environment: sandbox, callers: ${who}`), `listeners[0].callers: ${said}; ${ways}`);
+const withOperations = (written: string, said: string) => fault(instead(operations, `operations: ${written}`), said);
+const without = (line: string, around: string, said: string) => fault(at(around, edited([line, ""])), said);
 
 itRefuses("what is nearly right", [
   fault(
-    ofSet("clientId: a, audience: b"),
+    withSet("name: blue, clientId: a, audience: b"),
     `${site1}.credentials[0].clientSecret: clientSecret is missing … clientSecret: { file: /path }`,
   ),
-  fault(callers("[anyone]"), `listeners[0].callers: this cannot be a list; ${ways}`),
-  fault(callers("all"), `listeners[0].callers: this value is not known; ${ways}`),
-  fault(instead(operations, "operations: [*]"), ': a * without quotes begins an alias … ["*"]'),
-  fault(instead(operations, "operations: *"), ': a * without quotes begins an alias … ["*"]'),
-  fault(instead(operations, 'operations: "*"'), '.operations: must be a list … ["*"]'),
-  fault(instead(operations, "operations: create_order"), ".operations: must be a list … [create_order]"),
+  callers("[anyone]", "this cannot be a list"),
+  callers("all", "this value is not known"),
+  withOperations("[*]", ': a * without quotes begins an alias … ["*"]'),
+  withOperations("*", ': a * without quotes begins an alias … ["*"]'),
+  withOperations('"*"', '.operations: must be a list … ["*"]'),
+  withOperations("create_order", ".operations: must be a list … [create_order]"),
   fault(
-    withListener('bind: "127.0.0.1:99999", environment: sandbox'),
+    withListener('bind: ":99999", environment: sandbox'),
     "listeners[0].bind: 99999 is more than 65535 … up to 65535",
   ),
   fault(
-    instead(authUrl, "authUrl: https://login.sandbox.example/a/oauth/token/"),
-    ".authUrl: adds itself … write https://login.sandbox.example/a",
+    instead(authUrl, "authUrl: https://a.example/b/oauth/token/"),
+    ".authUrl: adds itself … write https://a.example/b",
   ),
-  fault(
-    at("  sandbox:\n", edited([operations, ""])),
-    '.operations: operations is missing … add a list, like ["create_order"]',
-  ),
-  fault(
-    at("listeners:\n", edited([status, ""])),
-    'status: status is missing … add a mapping, like {"bind":"127.0.0.1:7413"}',
-  ),
-  fault(
-    at("  sandbox:\n", edited([authUrl, ""])),
-    ".authUrl: missing: site S1000000001 has credentials … HMAC alone needs none",
-  ),
+  without(operations, "  sandbox:\n", '.operations: operations is missing … add a list, like ["create_order"]'),
+  without(status, "listeners:\n", 'status: status is missing … add a mapping, like {"bind":"127.0.0.1:7413"}'),
+  without(authUrl, "  sandbox:\n", ".authUrl: missing: site S1000000001 has credentials … HMAC alone needs none"),
 ]);
+
+const figure = (line: string, said: string) => fault(atTheEnd(line), said);
+const undecided = (given: string, said: string) => fault(inSandbox(`undecided: ${given}`), `.undecided${said}`);
+
+itRefuses("figures out of range", [
+  figure("timeouts: { request: 20 }", 'timeouts.request: 20 has no unit … ms, s, m or h, like "20s"'),
+  figure("timeouts: { request: 20 s }", "timeouts.request: 20s"),
+  figure("timeouts: { request: 1h }", "timeouts.request: 1h is more than 10m, the most … from 100ms to 10m"),
+  figure("timeouts: { connect: 1ms }", "timeouts.connect: 1ms is less than 10ms, the least … from 10ms to 1m"),
+  figure("timeouts: { token: 2m }", "timeouts.token: 10ms to 1m"),
+  figure("limits: { inFlightPerEnvironment: 0 }", "limits.inFlightPerEnvironment: from 1 to 100000"),
+  figure("limits: { connections: 1000000 }", "limits.connections: 1000000 is more than 100000 … from 1 to 100000"),
+  figure('limits: { connections: "100" }', "limits.connections: without quotes or unit … from 1 to 100000"),
+  figure("limits: { connections: 30s }", "limits.connections: without quotes or unit … from 1 to 100000"),
+  figure("limits: { bodyBytes: 1.5 }", "limits.bodyBytes: whole number"),
+  figure("limits: { bodyBytes: 1 }", "limits.bodyBytes: 1 is less than 1024 … from 1024 to"),
+  figure("limits: { bodyBytes: 1073741824 }", "limits.bodyBytes: from 1024 to 16777216"),
+  figure("drain: { min: 61m }", "drain.min: 0s to 1h"),
+  figure("log: { level: verbose }", "log.level: info"),
+  figure("reload: { unreadyAfterRefusal: 999ms }", "reload.unreadyAfterRefusal: 1s to 1h"),
+  figure("reload: { unreadyAfterRefusal: 61m }", "reload.unreadyAfterRefusal: 1s to 1h"),
+  figure("readiness: maybe", "readiness: listening or token"),
+  undecided("[404]", "[0]: 404 is less than 500 … write a number from 500 to 599"),
+  undecided("[502, 600]", "[1]: 600 is more than 599 … write a number from 500 to 599"),
+  undecided("[502.5]", "[0]: must be a whole number … write a whole number"),
+  undecided('["502"]', "[0]: must be a number … write a number"),
+  undecided("502", ": must be a list … write a list"),
+]);
+
+/** Ten times ten times ten of one text. */
+const explosion = `a: &a [x, x, x, x, x, x, x, x, x, x]
+b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]
+c: [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]
+`;
+
+const twice = "is given twice; it is at line … , column … too; keep one of the two";
+
+itRefuses("surprising YAML", [
+  fault(inSandbox("operations: [other]"), `: the key … ${twice}`),
+  fault(withSecret("{ file: DIR/k1, file: DIR/canary }"), `: the key … ${twice}`),
+  fault(`${sound}--- # here\nlog: { level: debug }\n`, ": a second YAML document begins here … YAML"),
+  fault(atTheEnd("log:\n\t- canary"), ": not valid YAML: Tabs … YAML"),
+  fault(withSecret("*canary"), ": leads nowhere … YAML"),
+  fault(inSandbox("tls: &canary { caFile: *canary }"), ": into itself … YAML"),
+  fault(at("listeners:\n", `${sound}${explosion}`), ": too many aliases … YAML"),
+  fault(withSecret("!canary x"), ": Unresolved tag … YAML"),
+  fault(`%YAML 1.1 # here\n---\n${sound}`, ": only YAML 1.2 … YAML"),
+  fault(`%YAML 1.1 # here\n---\n${sound}canary: { <<: 5 }\n`, ": only YAML 1.2 … YAML"),
+  fault(withSite("__proto__: {}"), ": __proto__ … YAML"),
+]);
+
+test("a fault is printed with what was found and how to fix it", async () => {
+  const problems = await new ConfigFolder().problemsOf(withSite("S9: { version: 3.0 }"));
+  const printed = formatProblems("countersign.yaml", problems);
+  expect(printed.split("\n")).toEqual([
+    "countersign.yaml:12:13  environments.sandbox.sites.S9.version: YAML read this version as a number",
+    "    found  3.0",
+    '    fix    write it in quotes, like "3.0"',
+  ]);
+});
+
+describe("a file that is no configuration at all", () => {
+  test.each(["", "- a\n", "canary\n"])("%j", async (yaml) => {
+    const problems = await new ConfigFolder().problemsOf(yaml);
+    expect(problems).toMatchObject([{ path: "", line: 1, column: 1, message: "this must be a mapping" }]);
+    expect(JSON.stringify(problems)).not.toContain("canary");
+  });
+
+  test("an empty mapping", async () => {
+    const problems = await new ConfigFolder().problemsOf("{}\n");
+    expect(problems.map(({ path }) => path)).toEqual(["listeners", "admin", "status", "environments"]);
+  });
+
+  test("bytes that are not UTF-8", async () => {
+    const readFile = async () => ({ bytes: Buffer.from([0xff, 0xfe, 0x41]), mode: 0o600, stamp: "" });
+    const problems = await new ConfigFolder().problemsOf("", { readFile });
+    expect(problems).toMatchObject([{ message: expect.stringContaining("not UTF-8") }]);
+  });
+
+  test("a file that does not exist", async () => {
+    const problems = [{ path: "", message: expect.stringContaining("ENOENT") }];
+    expect(await loadConfig(`${new ConfigFolder().path}/nothing.yaml`)).toMatchObject({ problems });
+  });
+
+  test.each([
+    { when: "at the start", around: { readFile: readAtOnce } },
+    { when: "at a reload", around: {} },
+  ])("a file that would fill the memory, $when", async ({ around }) => {
+    const folder = new ConfigFolder();
+    const endless = folder.write("endless", "");
+    truncateSync(endless, 16 * 1_048_576 + 1);
+    const message = "the configuration file is longer than 16 MiB";
+    expect(await loadConfig(endless, around)).toMatchObject({ problems: [{ path: "", message }] });
+    const named = folder.write("countersign.yaml", sound.replaceAll("DIR/k1", endless).replaceAll("DIR", folder.path));
+    const problems = [{ message: "the file cannot be read (EFBIG)", fix: "name a file of at most 16 MiB" }];
+    expect(await loadConfig(named, around)).toMatchObject({ problems });
+  });
+});

@@ -1,8 +1,8 @@
-/** Rows 60 and 80: callers are read and checked before anything listens. */
+/** Rows 60 and 80: callers, and where the ports may and may not be, are checked before anything listens. */
 import { describe, expect, test } from "vitest";
 import { authority, clientKey, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
-import { ConfigFolder, edited, production } from "../../../testkit/config-folder.ts";
-import { fault, itRefuses, listener } from "./refusal.ts";
+import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";
+import { admin, at, fault, itRefuses, listener, withListener, withSecondListener, withStatus } from "./refusal.ts";
 
 const loopback = '"127.0.0.1:7411"';
 const mtls = ", mtls: { caFile: ca, certFile: cert, keyFile: key }";
@@ -170,4 +170,25 @@ itRefuses("callers that cannot be told apart", [
     "listeners[1].callers.payments.token: also environment sandbox's … environment production its own",
   ),
   refusal(ofPayments(byName), "listeners[0].mtls.keyFile: not the certificate's … certFile", mtls, { key: clientKey }),
+]);
+
+const socket = '  - { bind: "unix:/run/a.sock", environment: sandbox }';
+
+const ofSecond = (entry: string, said: string) => fault(withSecondListener(entry), `listeners[1].bind: ${said}`);
+
+itRefuses("unsafe places to listen", [
+  ofSecond('bind: "127.0.0.1:7411", environment: sandbox', "listeners[0] … own"),
+  fault(at(`${socket}\n`, edited([listener, `${socket} \n${socket}\n`])), "listeners[1].bind: listeners[0] … own"),
+  fault(
+    withSecondListener('bind: "[::1]:7411", environment: production').concat(production),
+    "listeners[1].bind: listeners[0].bind listens there already: 127.0.0.1:7411 … own",
+  ),
+  ...["", "0.0.0.0", "[::]", "localhost"].map((host) =>
+    ofSecond(`bind: "${host}:7411", environment: sandbox, callers: anyone`, "listeners[0] … own"),
+  ),
+  fault(at(admin, edited([listener, listener.replace("7411", "7412")])), "admin.bind: listeners[0] … own"),
+  fault(withStatus('bind: "127.0.0.1:7412"'), "status.bind: admin … own"),
+  fault(withStatus('bind: ":7413"'), "status.bind: loopback … 127.0.0.1"),
+  fault(withListener('bind: ":7411", environment: sandbox'), "listeners[0].bind: not on loopback … anyone"),
+  fault(at("listeners:\n", sound), ": NODE_TLS_REJECT_UNAUTHORIZED … unset", {}, { NODE_TLS_REJECT_UNAUTHORIZED: "0" }),
 ]);
