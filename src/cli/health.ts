@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import { readDocument } from "../config/files/yaml.ts";
-import { type Read, readBind } from "../config/form/values.ts";
+import { bindForm, type Read } from "../config/form/values.ts";
 import { systemClock } from "../model/clock.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
 import { askAdmin } from "./ask.ts";
@@ -48,7 +48,7 @@ async function askHealth({ config: file, admin: given, ready = false }: Options)
 }
 
 function parseBind(text: string): Bind {
-  const read = readBind(text);
+  const read = bindForm.read(text);
   if ("fix" in read) throw new InvalidArgumentError(`Please ${read.fix}.`);
   return read.value;
 }
@@ -70,5 +70,5 @@ export function readAdmin(text: string): Read<Bind> {
   const { value, yamlProblems } = readDocument(text);
   if (yamlProblems.length > 0) return { fix: "correct the YAML" };
   const bind = (value as { readonly admin?: { readonly bind?: unknown } | null } | null | undefined)?.admin?.bind;
-  return typeof bind === "string" ? readBind(bind) : { fix: 'write admin: { bind: ":7412" }' };
+  return typeof bind === "string" ? bindForm.read(bind) : { fix: 'write admin: { bind: ":7412" }' };
 }

@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 import * as z from "zod";
 import { type Address, withoutBrackets } from "../../model/environment.ts";
 import { codec, listOf, mapping, optional, secretSource, tlsFiles, withDefault } from "./fields.ts";
-import { describeAddress, isLoopback, type Read, readAddress, type TextForm } from "./values.ts";
+import { describeAddress, isLoopback, type TextForm, urlForm } from "./values.ts";
 
 /** An entry of NO_PROXY: hosts that are reached without a proxy. */
 export interface NoProxyRule {
@@ -16,14 +16,6 @@ const networkForm = /^([0-9a-f:.]+)\/(\d{1,3})$/;
 const hostForm = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/;
 /** The last label is not all digits: that would be an address. The root's dot may follow it (RFC 1034 section 3.1). */
 const nameForm = /^(\*?\.)?((?:[a-z0-9_-]+\.)*[a-z0-9_-]*[a-z_-][a-z0-9_-]*)\.?$/;
-
-const fix = "write a host (api.example), its subdomains (.example), an address, a network (10.0.0.0/8) or *";
-
-/** One entry of a list as Go, curl and others read it in NO_PROXY. */
-export function readNoProxyRule(text: string): Read<NoProxyRule> {
-  const matches = readMatch(text.toLowerCase());
-  return matches === undefined ? { fix } : { value: { text, matches } };
-}
 
 function readMatch(text: string): NoProxyRule["matches"] | undefined {
   if (text === "*") return () => true;
@@ -64,14 +56,6 @@ export function isDirect(address: Address, rules: readonly NoProxyRule[]): boole
   return isLoopback(address) || rules.some(({ matches }) => matches(plain, address.port));
 }
 
-/** The address of a proxy, and nothing more. */
-export function readProxyUrl(text: string): Read<Address> {
-  if (text.includes("@")) return { message: "user and password stand in a file", fix: "write auth: { file: /path }" };
-  const read = readAddress(text);
-  if ("value" in read && read.value.path === "") return read;
-  return { fix: "write http://host:port or https://host:port; other kinds of proxies, such as SOCKS, are not used" };
-}
-
 /** What a variable such as HTTPS_PROXY says. */
 export interface ProxyVariable {
   readonly proxy: Address;
@@ -84,7 +68,7 @@ const variableForm = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(?:([^@/?#\s]*)@)?([^@/?#\s]
 /** `[http[s]://][user[:password]@]host[:port]`, user and password percent-encoded. Undefined for anything else. */
 export function readProxyVariable(text: string): ProxyVariable | undefined {
   const [, scheme = "http", userInfo, place = ""] = variableForm.exec(text.trim()) ?? [];
-  const read = readProxyUrl(`${scheme}://${place}`);
+  const read = proxyUrlForm.read(`${scheme}://${place}`);
   if (!("value" in read)) return undefined;
   if (userInfo === undefined) return { proxy: read.value, credentials: undefined };
   const credentials = readUserInfo(userInfo);
@@ -106,13 +90,25 @@ function readUserInfo(text: string): string | undefined {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
 export const credentialsForm = /^[^:\x00-\x1f\x7f]+:[^\x00-\x1f\x7f]*$/;
 
-const proxyUrlForm: TextForm<Address> = {
-  read: readProxyUrl,
+/** The address of a proxy, and nothing more. */
+export const proxyUrlForm: TextForm<Address> = {
+  read(text) {
+    if (text.includes("@")) return { message: "user and password stand in a file", fix: "write auth: { file: /path }" };
+    const read = urlForm.read(text);
+    if ("value" in read && read.value.path === "") return read;
+    return { fix: "write http://host:port or https://host:port; other kinds of proxies, such as SOCKS, are not used" };
+  },
   write: describeAddress,
   pattern: /^https?:\/\/[^/?#@\s]+\/?$/,
 };
-const noProxyForm: TextForm<NoProxyRule> = {
-  read: readNoProxyRule,
+
+/** One entry of a list as Go, curl and others read it in NO_PROXY. */
+export const noProxyForm: TextForm<NoProxyRule> = {
+  read(text) {
+    const matches = readMatch(text.toLowerCase());
+    if (matches !== undefined) return { value: { text, matches } };
+    return { fix: "write a host (api.example), its subdomains (.example), an address, a network (10.0.0.0/8) or *" };
+  },
   write: ({ text }) => text,
   pattern: /^(\*|(\*?\.)?[A-Za-z0-9_.-]+(:\d{1,5})?|[0-9A-Fa-f:.[\]]+(:\d{1,5})?|[0-9A-Fa-f:.]+\/\d{1,3})$/,
 };

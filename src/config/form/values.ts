@@ -23,22 +23,21 @@ export interface TextForm<Value> {
 }
 
 /** `127.0.0.1:7411`, `:7412` (every address), `[::1]:7411` or `unix:/run/app.sock`. Port 0 takes a free one. */
-export function readBind(text: string): Read<Bind> {
-  if (text.startsWith("unix:")) {
-    const path = text.slice("unix:".length);
-    if (isSocketPath(path)) return { value: { kind: "unix", path } };
-    return { fix: "write unix: and an absolute path of at most 107 bytes, like unix:/run/countersign/app.sock" };
-  }
-  const [, ipv6, name = "", digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text) ?? [];
-  const port = Number(digits);
-  const isAddress = ipv6 === undefined || isIPv6(ipv6);
-  if (port > 65_535) return { message: `${port} is more than 65535, the highest port`, fix: "name a port up to 65535" };
-  if (digits === undefined || !isAddress) return { fix: "write an address and a port, like 127.0.0.1:7411 or :7412" };
-  return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
-}
-
 export const bindForm: TextForm<Bind> = {
-  read: readBind,
+  read(text) {
+    if (text.startsWith("unix:")) {
+      const path = text.slice("unix:".length);
+      if (isSocketPath(path)) return { value: { kind: "unix", path } };
+      return { fix: "write unix: and an absolute path of at most 107 bytes, like unix:/run/countersign/app.sock" };
+    }
+    const [, ipv6, name = "", digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text) ?? [];
+    const port = Number(digits);
+    const isAddress = ipv6 === undefined || isIPv6(ipv6);
+    if (port > 65_535)
+      return { message: `${port} is more than 65535, the highest port`, fix: "name a port up to 65535" };
+    if (digits === undefined || !isAddress) return { fix: "write an address and a port, like 127.0.0.1:7411 or :7412" };
+    return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
+  },
   write: describeBind,
   pattern: /^(unix:\/.+|(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):\d{1,5})$/,
 };
@@ -61,27 +60,31 @@ const pathSegments = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.~-]+)*$/;
  */
 const addressForm = /^(https?):\/\/(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*[A-Za-z0-9_-])(?::0*[1-9]\d{0,4})?([^?#\s]*)$/i;
 
-/** An http or https URL without user information, query or fragment, taken apart. */
-export function readAddress(text: string): Read<Address> {
-  const [, scheme, given = ""] = addressForm.exec(text) ?? [];
-  const path = given.replace(/\/$/, "");
-  if (scheme === undefined || !URL.canParse(text) || !pathSegments.test(path)) {
-    return { fix: "write an http:// or https:// URL with a plain host and an optional path, and nothing more" };
-  }
-  const { hostname: host, port, origin } = new URL(text);
-  const isSecure = scheme.toLowerCase() === "https";
-  const defaultPort = isSecure ? 443 : 80;
-  return {
-    value: { origin, scheme: isSecure ? "https" : "http", host, port: port === "" ? defaultPort : Number(port), path },
-  };
-}
-
 export function describeAddress({ origin, path }: Address): string {
   return `${origin}${path}`;
 }
 
+/** An http or https URL without user information, query or fragment, taken apart. */
 export const urlForm: TextForm<Address> = {
-  read: readAddress,
+  read(text) {
+    const [, scheme, given = ""] = addressForm.exec(text) ?? [];
+    const path = given.replace(/\/$/, "");
+    if (scheme === undefined || !URL.canParse(text) || !pathSegments.test(path)) {
+      return { fix: "write an http:// or https:// URL with a plain host and an optional path, and nothing more" };
+    }
+    const { hostname: host, port, origin } = new URL(text);
+    const isSecure = scheme.toLowerCase() === "https";
+    const defaultPort = isSecure ? 443 : 80;
+    return {
+      value: {
+        origin,
+        scheme: isSecure ? "https" : "http",
+        host,
+        port: port === "" ? defaultPort : Number(port),
+        path,
+      },
+    };
+  },
   write: describeAddress,
   pattern: /^https?:\/\/[^/?#@\s]+(\/[A-Za-z0-9_.~/-]*)?$/,
 };
@@ -89,7 +92,7 @@ export const urlForm: TextForm<Address> = {
 /** The whole address of a token endpoint. It is used as it stands: a slash at the end belongs to it. */
 export const tokenUrlForm: TextForm<Address> = {
   read(text) {
-    const read = readAddress(text);
+    const read = urlForm.read(text);
     if (!("value" in read)) return read;
     const { origin, path } = read.value;
     if (path === "") return { fix: `write the whole address of the token endpoint, like ${origin}/oauth2/token` };

@@ -5,17 +5,14 @@ import {
   credentialsForm,
   isDirect,
   type NoProxyRule,
+  noProxyForm,
   type RawEgress,
-  readNoProxyRule,
   readProxyVariable,
 } from "../form/egress.ts";
 import type { SecretSource } from "../form/fields.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadTls } from "./tls.ts";
 
-/** Upper case first, as in Go. */
-const proxyNames = ["HTTPS_PROXY", "https_proxy"] as const;
-const noProxyNames = ["NO_PROXY", "no_proxy"] as const;
 const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
 
 /** A way out, with its rules not yet applied to the hosts of the environment. */
@@ -62,8 +59,7 @@ async function loadCredentials(source: SecretSource, context: LoadContext): Prom
 
 /** The values of the variables are never shown. */
 function readVariables(context: LoadContext): Way | undefined {
-  const { env } = context.state.dependencies;
-  const given = firstOf(env, proxyNames);
+  const given = variableOf("HTTPS_PROXY", context);
   if (given === undefined) {
     return context.report("HTTPS_PROXY is not set, and egress takes its proxy from there", "set it, or remove egress");
   }
@@ -80,21 +76,23 @@ function readVariables(context: LoadContext): Way | undefined {
 }
 
 function readNoProxy(context: LoadContext): NoProxyRule[] {
-  const given = firstOf(context.state.dependencies.env, noProxyNames);
+  const given = variableOf("NO_PROXY", context);
   const entries = given?.value.split(/[\s,]+/).filter((text) => text !== "") ?? [];
   return entries.flatMap((text) => {
-    const rule = readNoProxyRule(text);
+    const rule = noProxyForm.read(text);
     if ("value" in rule) return rule.value;
     context.report(`${given?.name} has an entry that cannot be read`, rule.fix, JSON.stringify(text.slice(0, 64)));
     return [];
   });
 }
 
-/** An empty variable says nothing. */
-function firstOf(env: Readonly<Record<string, string | undefined>>, names: readonly string[]) {
-  for (const name of names) {
-    const value = env[name];
-    if (value !== undefined && value.trim() !== "") return { name, value };
-  }
-  return undefined;
+/** In upper case first, as in Go. An empty variable says nothing. */
+function variableOf(
+  upper: string,
+  { state }: LoadContext,
+): { readonly name: string; readonly value: string } | undefined {
+  const { env } = state.dependencies;
+  return [upper, upper.toLowerCase()]
+    .map((name) => ({ name, value: env[name] ?? "" }))
+    .find(({ value }) => value.trim() !== "");
 }

@@ -142,9 +142,8 @@ export class LoadContext {
       const message = `the secret from ${origin} is shorter than ${shortestGoodBytes} bytes`;
       this.warn("secret_short", message, "use a longer one");
     }
-    const [what, fix] = notPlain.find(([, , applies]) => applies(bytes)) ?? [];
-    if (what !== undefined && fix !== undefined)
-      this.warn("secret_not_plain", `the secret from ${origin} ${what}`, fix);
+    const [what, fix] = mistakeIn(bytes) ?? [];
+    if (fix !== undefined) this.warn("secret_not_plain", `the secret from ${origin} ${what}`, fix);
     return { bytes, origin };
   }
 
@@ -227,28 +226,23 @@ function fixReading(code: string): string {
   return code === "EFBIG" ? "name a file of at most 16 MiB" : "make it a file that this process may read";
 }
 
-/** What is most often a mistake, what to do about it, and where it applies. */
-const notPlain: readonly (readonly [what: string, fix: string, applies: (bytes: Buffer) => boolean])[] = [
-  [
-    "begins or ends with a blank, a line break or a byte order mark",
-    "write it again without, as with printf %s",
-    hasBlankEdge,
-  ],
-  [
-    "stands in quotes, which are a part of it",
-    "write it again without",
-    (bytes) => /^(["'`]).+\1$/s.test(bytes.toString("latin1")),
-  ],
-  [
-    "is a text in Base64, which is used as it stands",
-    "write the text itself; a Secret of Kubernetes takes it as stringData, or encoded once as data",
-    isEncodedText,
-  ],
-];
+/** What is most often a mistake in a secret, and what to do about it. */
+function mistakeIn(bytes: Buffer): readonly [what: string, fix: string] | undefined {
+  const text = bytes.toString("latin1");
+  if (hasBlankEdge(bytes)) {
+    return [
+      "begins or ends with a blank, a line break or a byte order mark",
+      "write it again without, as with printf %s",
+    ];
+  }
+  if (/^(["'`]).+\1$/s.test(text)) return ["stands in quotes, which are a part of it", "write it again without"];
+  if (!isEncodedText(text)) return undefined;
+  const fix = "write the text itself; a Secret of Kubernetes takes it as stringData, or encoded once as data";
+  return ["is a text in Base64, which is used as it stands", fix];
+}
 
 /** Random keys in Base64 do not decode to a text: each byte would have to be printable by chance. */
-function isEncodedText(bytes: Buffer): boolean {
-  const text = bytes.toString("latin1");
+function isEncodedText(text: string): boolean {
   const isBase64 = text.length >= shortestGoodBytes && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
   return isBase64 && /^[\x20-\x7e]+\r?\n?$/.test(Buffer.from(text, "base64").toString("latin1"));
 }

@@ -1,7 +1,7 @@
 /** Row 78: what an environment says of its way out, what is refused, and what noProxy and the variables mean, entry by entry. */
 import { describe, expect, test } from "vitest";
 import { explain, routes } from "../../../src/config/explain.ts";
-import { isDirect, readNoProxyRule, readProxyUrl, readProxyVariable } from "../../../src/config/form/egress.ts";
+import { isDirect, noProxyForm, proxyUrlForm, readProxyVariable } from "../../../src/config/form/egress.ts";
 import type { Loaded } from "../../../src/config/load.ts";
 import { addressOf } from "../../../testkit/address.ts";
 import { authority } from "../../../testkit/certificates.ts";
@@ -107,7 +107,7 @@ test("two environments may share a proxy", async () => {
 });
 
 function directBy(rule: string, url: string): boolean | string {
-  const read = readNoProxyRule(rule);
+  const read = noProxyForm.read(rule);
   return "value" in read ? isDirect(addressOf(url), [read.value]) : "refused";
 }
 
@@ -173,14 +173,14 @@ describe("the address of a proxy", () => {
     ["http://10.0.0.1", "http://10.0.0.1"],
     ["HTTP://[2001:DB8::1]:3128", "http://[2001:db8::1]:3128"],
   ])("%s is taken", (text, origin) => {
-    expect(readProxyUrl(text)).toMatchObject({ value: { origin } });
+    expect(proxyUrlForm.read(text)).toMatchObject({ value: { origin } });
   });
 
   test.each([
     ...["proxy:3128", "socks5://a:1080", "http://a/path", "http://a:0", "http://a:99999", "http://u:p@a:1"],
     ...["http://a?b", ""],
   ])("%j is refused", (text) => {
-    expect(readProxyUrl(text)).toHaveProperty("fix");
+    expect(proxyUrlForm.read(text)).toHaveProperty("fix");
   });
 });
 

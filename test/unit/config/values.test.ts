@@ -1,13 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import {
-  bindForm,
-  hostPortForm,
-  isLocal,
-  readAddress,
-  readBind,
-  redisNodeForm,
-  urlForm,
-} from "../../../src/config/form/values.ts";
+import { bindForm, hostPortForm, isLocal, redisNodeForm, urlForm } from "../../../src/config/form/values.ts";
 import { durationPattern, formatDuration, parseDurationMs } from "../../../src/model/clock.ts";
 import { describeRedisNode } from "../../../src/model/redis-access.ts";
 
@@ -60,7 +52,7 @@ describe("binds", () => {
     ["unix:/run/a.sock", { kind: "unix", path: "/run/a.sock" }, true],
     [`unix:/${"a".repeat(106)}`, { kind: "unix", path: `/${"a".repeat(106)}` }, true],
   ] as const)("%s, local: %s", (text, bind, local) => {
-    expect(readBind(text)).toEqual({ value: bind });
+    expect(bindForm.read(text)).toEqual({ value: bind });
     expect(isLocal(bind)).toBe(local);
     expect(text).toMatch(bindForm.pattern);
   });
@@ -70,7 +62,7 @@ describe("binds", () => {
     ...["[::g]:1", "[:::]:1", "[127.0.0.1]:1", "http://127.0.0.1:1", "a b:1", "unix:run/a.sock", "unix:"],
     ...["unix:/", "unix:/run/a\0b", `unix:/${"a".repeat(107)}`, `unix:/${"ü".repeat(54)}`],
   ])("%j is refused", (text) => {
-    expect(readBind(text)).toHaveProperty("fix");
+    expect(bindForm.read(text)).toHaveProperty("fix");
   });
 });
 
@@ -89,7 +81,7 @@ describe("URLs", () => {
     ["https://api.example/...", "https://api.example", "api.example", 443, "/..."],
   ])("%s", (text, origin, host, port, path) => {
     const scheme = text.startsWith("https") ? "https" : "http";
-    expect(readAddress(text)).toEqual({ value: { origin, scheme, host, port, path } });
+    expect(urlForm.read(text)).toEqual({ value: { origin, scheme, host, port, path } });
     expect(text).toMatch(urlForm.pattern);
   });
 
@@ -106,7 +98,7 @@ describe("URLs", () => {
     ...["https://api\u00adx.example", "https://*.example", "https://[::g]", "https://::1"],
     ...[" https://api.example", "https://api.example\n"],
   ])("%j is refused", (text) => {
-    expect(readAddress(text)).toHaveProperty("fix");
+    expect(urlForm.read(text)).toHaveProperty("fix");
   });
 });
 
