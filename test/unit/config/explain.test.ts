@@ -3,6 +3,7 @@ import type { Config } from "../../../src/config/config.ts";
 import { explain, routes } from "../../../src/config/explain.ts";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";
+import { inSite1, listener } from "./refusal.ts";
 
 async function load(folder: ConfigFolder, yaml: string, env = {}): Promise<Config> {
   return (await folder.loadSound(yaml, { env })).config;
@@ -13,30 +14,20 @@ test("the configuration in effect has every default, and what folders hold, but 
   const yaml = edited(["{ file: DIR/k1 }", "{ env: API_KEY }"]);
   const explained = explain(await load(folder, yaml, { API_KEY: "canary-of-good-length" }));
   expect(explained).toMatchObject({
-    environments: {
-      sandbox: {
-        allowPlaintext: false,
-        sites: {
-          S1000000001: {
-            auth: ["oauth"],
-            version: "3.0",
-            exempt: ["format", "signature", "call"],
-            credentials: [
-              {
-                name: "blue",
-                clientId: "blue-id",
-                clientSecret: { file: `${folder.path}/blue/client-secret` },
-                audience: "https://api.sandbox.example",
-              },
-            ],
-          },
-          S1000000003: { auth: ["hmac"], keys: [{ default: true, version: "3.0", secret: { env: "API_KEY" } }] },
-        },
-      },
-    },
-    timeouts: { request: "20s", connect: "2s", token: "5s" },
-    admin: { bind: ":7412" },
+    ...{ timeouts: { request: "20s", connect: "2s", token: "5s" }, admin: { bind: ":7412" } },
+    environments: { sandbox: { allowPlaintext: false } },
   });
+  const sites = "environments.sandbox.sites";
+  const clientSecret = { file: `${folder.path}/blue/client-secret` };
+  expect(explained).toHaveProperty(
+    `${sites}.S1000000001`,
+    expect.objectContaining({
+      ...{ auth: ["oauth"], version: "3.0", exempt: ["format", "signature", "call"] },
+      credentials: [{ name: "blue", clientId: "blue-id", clientSecret, audience: "https://api.sandbox.example" }],
+    }),
+  );
+  const key = expect.objectContaining({ default: true, version: "3.0", secret: { env: "API_KEY" } });
+  expect(explained).toHaveProperty(`${sites}.S1000000003`, expect.objectContaining({ auth: ["hmac"], keys: [key] }));
   expect(JSON.parse(JSON.stringify(explained))).toEqual(explained);
 });
 
@@ -47,9 +38,8 @@ test("the effective configuration says where the documentation is", async () => 
 });
 
 test("a child has what it inherits in the configuration in effect", async () => {
-  const credentials = "        credentials:\n";
-  const children = "        decimals: [fee]\n        children: { S2: { characters: warn } }\n";
-  const explained = explain(await load(new ConfigFolder(), edited([credentials, `${children}${credentials}`])));
+  const yaml = inSite1("decimals: [fee]\n        children: { S2: { characters: warn } }");
+  const explained = explain(await load(new ConfigFolder(), yaml));
   const path = "environments.sandbox.sites.S1000000001.children.S2";
   expect(explained).toHaveProperty(
     path,
@@ -77,10 +67,8 @@ test.each([
 });
 
 test("routes say where each listener leads", async () => {
-  const listener = '  - { bind: "127.0.0.1:7411", environment: sandbox }\n';
-  const more =
-    '  - { bind: "[::1]:7414", environment: production }\n  - { bind: "unix:/run/a.sock", environment: production }\n';
-  const yaml = `${edited([listener, `${listener}${more}`])}${production.replace("[create_order]", '["*"]')}`;
+  const more = ["[::1]:7414", "unix:/run/a.sock"].map((bind) => `  - { bind: "${bind}", environment: production }\n`);
+  const yaml = `${edited([listener, [listener, ...more].join("")])}${production.replace("[create_order]", '["*"]')}`;
   const lines = routes(await load(new ConfigFolder(), yaml));
   expect(lines).toEqual([
     "127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)",

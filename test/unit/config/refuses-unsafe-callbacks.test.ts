@@ -47,25 +47,15 @@ describe("callbacks as they are meant", () => {
     const { config, codes } = await load(listener(`{ ${own}, ${here} }`));
     const [callbacks] = config.callbacks ?? [];
     expect(callbacks).toMatchObject({
-      environment: "sandbox",
-      rememberMs: 604_800_000,
-      replay: "strict",
-      tls: undefined,
+      ...{ environment: "sandbox", rememberMs: 604_800_000, replay: "strict", tls: undefined },
+      application: { timeoutMs: 10_000, url: { path: "/callbacks" } },
     });
-    expect(callbacks?.application).toMatchObject({ timeoutMs: 10_000, url: { path: "/callbacks" } });
     expect([...(callbacks?.exempt ?? [])]).toEqual(["format", "signature", "call"]);
     expect(routes(config)).toContain("127.0.0.1:7414 hands callbacks of sandbox to http://127.0.0.1:8080/callbacks");
+    const application = { url: "http://127.0.0.1:8080/callbacks", timeout: "10s" };
+    const written = { exempt: ["format", "signature", "call"], remember: "168h", replay: "strict" };
     expect(explain(config)).toMatchObject({
-      callbacks: [
-        {
-          bind: "127.0.0.1:7414",
-          environment: "sandbox",
-          application: { url: "http://127.0.0.1:8080/callbacks", timeout: "10s" },
-          exempt: ["format", "signature", "call"],
-          remember: "168h",
-          replay: "strict",
-        },
-      ],
+      callbacks: [{ bind: "127.0.0.1:7414", environment: "sandbox", application, ...written }],
     });
     expect(codes).toContain("callbacks_without_keys");
   });
