@@ -37,23 +37,54 @@ export async function loadCredentials(
   }
   const sets: CredentialSet[] = [];
   for (const [index, given] of raw.entries()) {
-    const at = context.in(index);
-    const locate = (key: string) => at.in("dir" in given ? "dir" : key);
-    if (given.token !== undefined) checkTokenSettings(given.token, environment, at.in("token"));
-    const settings = { ...environment.token, ...given.token };
-    // The service's authorization server wants one (spec 4.2).
-    const needsAudience = settings.audience === undefined && settings.url === undefined;
-    const written = "dir" in given ? await writeOut(given, settings, needsAudience, locate("dir")) : given;
-    if (needsAudience && !("dir" in given) && given.audience === undefined) {
-      at.in("audience").report("audience is missing", "add a text");
-    }
-    const set = await loadSet(written, owner, settings, environment, locate);
-    if (set === undefined) continue;
-    sets.push(shareLabel(set, context.state.clientLabels));
-    raw[index] = { ...written, clientId: set.clientId };
+    const loaded = await loadSet(given, owner, environment, context.in(index));
+    if (loaded === undefined) continue;
+    sets.push(shareLabel(loaded.set, context.state.clientLabels));
+    raw[index] = loaded.written;
   }
   const [first, ...rest] = sets;
   return first === undefined ? undefined : { owner, sets: [first, ...rest] };
+}
+
+/** A set, and what it is when it is written out. */
+async function loadSet(
+  given: RawCredentialSet,
+  owner: string,
+  environment: EnvironmentSettings,
+  context: LoadContext,
+): Promise<{ readonly set: CredentialSet; readonly written: RawCredentialSet } | undefined> {
+  if (given.token !== undefined) checkTokenSettings(given.token, environment, context.in("token"));
+  const settings = { ...environment.token, ...given.token };
+  const locate = (key: string) => context.in("dir" in given ? "dir" : key);
+  // The service's authorization server wants one (spec 4.2).
+  const needsAudience = settings.audience === undefined && settings.url === undefined;
+  const written = "dir" in given ? await writeOut(given, settings, needsAudience, locate("dir")) : given;
+  if (needsAudience && !("dir" in given) && given.audience === undefined) {
+    context.in("audience").report("audience is missing", "add a text");
+  }
+  const { name, clientId, audience = settings.audience } = written;
+  const loaded = await loadClientAuth(written, settings, environment, locate);
+  if (clientId === undefined || loaded === undefined) return undefined;
+  const { clientSecret, clientAuth } = loaded;
+  locate("clientId").addUniqueValue("client id", clientId);
+  if (clientSecret !== undefined) locate("clientSecret").addUniqueValue("secret", clientSecret);
+  if (clientAuth.method === "private_key_jwt") locate("privateKey").addUniqueValue("secret", clientAuth.privateKey);
+  const { cert } = environment.tls;
+  const isOwnWay = environment.token === undefined && given.token === undefined;
+  const token: TokenSettings | undefined = isOwnWay
+    ? undefined
+    : {
+        url: settings.url,
+        clientAuth,
+        body: settings.body ?? "form",
+        scope: settings.scope,
+        resource: settings.resource,
+        extra: settings.extra ?? {},
+        lifetimeMs: settings.lifetime,
+        certificate: cert && new X509Certificate(cert).fingerprint256,
+      };
+  const set = { label: `${owner}/${name}`, name, clientId, clientSecret, audience, token };
+  return { set, written: { ...written, clientId } };
 }
 
 /** A set whose parts stand in a folder, written out. What cannot be read is reported, and left out. */
@@ -73,38 +104,6 @@ async function writeOut(
     audience: hasOwn ? await context.readText(file, "audience") : settings.audience,
     ...(key && { [key]: { file: `${dir}/${fileNames[key]}` } }),
   };
-}
-
-/** @param locate finds a key of the set */
-async function loadSet(
-  raw: WrittenSet,
-  owner: string,
-  settings: RawTokenSettings,
-  environment: EnvironmentSettings,
-  locate: (key: string) => LoadContext,
-): Promise<CredentialSet | undefined> {
-  const { name, clientId, audience = settings.audience } = raw;
-  const loaded = await loadClientAuth(raw, settings, environment, locate);
-  if (clientId === undefined || loaded === undefined) return undefined;
-  const { clientSecret, clientAuth } = loaded;
-  locate("clientId").addUniqueValue("client id", clientId);
-  if (clientSecret !== undefined) locate("clientSecret").addUniqueValue("secret", clientSecret);
-  if (clientAuth.method === "private_key_jwt") locate("privateKey").addUniqueValue("secret", clientAuth.privateKey);
-  const { cert } = environment.tls;
-  const isOwnWay = environment.token === undefined && raw.token === undefined;
-  const token: TokenSettings | undefined = isOwnWay
-    ? undefined
-    : {
-        url: settings.url,
-        clientAuth,
-        body: settings.body ?? "form",
-        scope: settings.scope,
-        resource: settings.resource,
-        extra: settings.extra ?? {},
-        lifetimeMs: settings.lifetime,
-        certificate: cert && new X509Certificate(cert).fingerprint256,
-      };
-  return { label: `${owner}/${name}`, name, clientId, clientSecret, audience, token };
 }
 
 /**

@@ -68,14 +68,9 @@ export async function loadEnvironment(
     tls,
     requestsPerConnection: raw.keepAlive.requests,
   };
-  return { ...loaded, egress: await loadEgress(raw.egress, hostsOf(loaded), context.in("egress")) };
-}
-
-/** The targets of its requests and token requests. */
-function hostsOf(environment: Environment): Address[] {
-  const { baseUrl, authUrl } = environment;
-  const endpoints = credentialSetsOf(environment).map(({ set }) => set.token?.url);
-  return [baseUrl, authUrl, ...endpoints].filter((address) => address !== undefined);
+  const tokenUrls = credentialSetsOf(loaded).map(({ set }) => set.token?.url);
+  const hosts = [baseUrl, authUrl, ...tokenUrls].filter((address) => address !== undefined);
+  return { ...loaded, egress: await loadEgress(raw.egress, hosts, context.in("egress")) };
 }
 
 function checkAddresses(environment: RawEnvironment, context: LoadContext): void {

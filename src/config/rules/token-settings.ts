@@ -80,12 +80,6 @@ export type WrittenSet = Omit<Exclude<RawCredentialSet, { dir: string }>, "clien
   readonly clientId: string | undefined;
 };
 
-/** What proves a client. */
-interface LoadedClientAuth {
-  readonly clientAuth: ClientAuth;
-  readonly clientSecret?: Secret;
-}
-
 export function methodOf({ clientAuth = "post" }: RawTokenSettings): ClientAuth["method"] {
   return typeof clientAuth === "object" ? "assertion" : clientAuth;
 }
@@ -112,7 +106,7 @@ export async function loadClientAuth(
   settings: RawTokenSettings,
   environment: EnvironmentSettings,
   locate: (key: string) => LoadContext,
-): Promise<LoadedClientAuth | undefined> {
+): Promise<{ readonly clientAuth: ClientAuth; readonly clientSecret?: Secret } | undefined> {
   const method = methodOf(settings);
   // A secret that is never used is an error: it was meant for something.
   for (const key of ["clientSecret", "privateKey"] as const) {
