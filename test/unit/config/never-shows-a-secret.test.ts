@@ -11,6 +11,8 @@ import { redisWith, withRedis } from "./refusal.ts";
 const key = "secret: { file: DIR/k1 }";
 const set = "{ name: blue, dir: DIR/blue }";
 
+const withToken = (settings: string) => edited([set, `{ name: a, dir: DIR/blue, token: { ${settings} } }`]);
+
 /** All that an active configuration may be printed as. */
 function printed(loaded: Loaded): string {
   const explained = loaded.kind === "loaded" ? explain(loaded.config) : expect.unreachable();
@@ -53,15 +55,9 @@ describe("no secret comes out of a refusal, wherever it was written by mistake",
     ["under a misspelt key of a set", edited([set, "{ name: a, clientId: b, clientsecret: canary, audience: c }"])],
     ["as a private key", edited([set, "{ name: a, clientId: b, privateKey: canary, audience: c }"])],
     ["as a private key in a list", edited([set, "{ name: a, clientId: b, privateKey: [canary], audience: c }"])],
-    [
-      "as a further field that is no text",
-      edited([set, "{ name: a, dir: DIR/blue, token: { extra: { k: [canary] } } }"]),
-    ],
-    ["among the settings", edited([set, "{ name: a, dir: DIR/blue, token: { clientsecret: canary } }"])],
-    [
-      "in a token endpoint",
-      edited([set, '{ name: a, dir: DIR/blue, token: { url: "https://canary:canary@a/token" } }']),
-    ],
+    ["as a further field that is no text", withToken("extra: { k: [canary] }")],
+    ["among the settings", withToken("clientsecret: canary")],
+    ["in a token endpoint", withToken('url: "https://canary:canary@a/token"')],
     ["in place of a set", edited([set, "canary"])],
     ["in place of the sets", edited([`credentials:\n          - ${set}`, "credentials: canary"])],
     ["in place of a site", edited(["    sites:\n", "    sites:\n      S9: canary\n"])],

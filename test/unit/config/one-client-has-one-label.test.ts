@@ -7,29 +7,16 @@ import { blue } from "./refusal.ts";
 
 const [first, second, child] = ["S1000000001", "S1000000002", "S1000000009"];
 
+const blueSet = { clientId: "blue-id", clientSecret: { file: "DIR/blue/client-secret" } };
 /** The client of the first site, but for what is changed. */
-const azure = (change: Readonly<Record<string, string>> = {}) => {
-  const own = {
-    name: "azure",
-    clientId: "blue-id",
-    clientSecret: "{ file: DIR/blue/client-secret }",
-    audience: '"https://api.sandbox.example"',
-    ...change,
-  };
-  return `{ ${Object.entries(own)
-    .map(([field, value]) => `${field}: ${value}`)
-    .join(", ")} }`;
-};
+const azure = (change: object = {}) =>
+  JSON.stringify({ name: "azure", ...blueSet, audience: "https://api.sandbox.example", ...change });
 
 /** The second site has these sets; it is the default one, so the name that is waited for is another site's. */
 async function load(...sets: readonly string[]) {
   const site = `      ${second}: { credentials: [ ${sets.join(", ")} ], children: { ${child}: {} } }\n`;
-  const edits = [
-    [`defaultSite: ${first}`, `defaultSite: ${second}`],
-    [blue, `${blue}${site}`],
-  ] as const;
-  const loaded = await new ConfigFolder().loadSound(edited(...edits));
-  const { config } = loaded;
+  const yaml = edited([`defaultSite: ${first}`, `defaultSite: ${second}`], [blue, `${blue}${site}`]);
+  const { config } = await new ConfigFolder().loadSound(yaml);
   const environment = config.environments.get("sandbox") ?? expect.unreachable();
   const labelsOf = (name: string) => environment.sites.get(name)?.credentials?.sets.map(({ label }) => label);
   return { config, environment, labels: [first, second, child].map(labelsOf) };
@@ -45,17 +32,17 @@ describe("a client at two sites", () => {
 
   test.each([
     ["another client id", { clientId: "other-id" }],
-    ["another secret", { clientSecret: "{ file: DIR/green }" }],
-    ["another audience", { audience: '"https://other.example"' }],
-    ["another scope", { token: "{ scope: orders }" }],
-    ["another way to prove itself", { token: "{ clientAuth: basic }" }],
+    ["another secret", { clientSecret: { file: "DIR/green" } }],
+    ["another audience", { audience: "https://other.example" }],
+    ["another scope", { token: { scope: "orders" } }],
+    ["another way to prove itself", { token: { clientAuth: "basic" } }],
   ])("is not one with %s: that has a label of its own", async (_, change) => {
     const { labels } = await load(azure(change));
     expect(labels).toEqual([[`${first}/blue`], [`${second}/azure`], [`${second}/azure`]]);
   });
 
   test("is one with another body, since the token is the same", async () => {
-    const { labels } = await load(azure({ token: "{ body: json, lifetime: 1h }" }));
+    const { labels } = await load(azure({ token: { body: "json", lifetime: "1h" } }));
     expect(labels[1]).toEqual([`${first}/blue`]);
   });
 
