@@ -46,7 +46,7 @@ it("has no example that sends an order twice; but for a 421, which says that the
 for (const client of clients) {
   const isThere = client.version !== undefined;
   const name = nameFor(isThere, "it", client.name);
-  describe.runIf(isThere)(name, { timeout: 120_000 }, () => measure(client));
+  describe.runIf(isThere)(name, () => measure(client));
 }
 
 function measure(client: Client): void {

@@ -41,7 +41,7 @@ describe.each([
     asks: ["--source", "11", "--version"],
     args: (to: string) => [java, client, to, body],
   })),
-])("$client", { timeout: 60_000 }, ({ client, program, asks, args }) => {
+])("$client", ({ client, program, asks, args }) => {
   const isThere = isInstalled(program, ...asks);
 
   it.runIf(isThere)(nameFor(isThere, program, "creates an order by the base URL"), () =>

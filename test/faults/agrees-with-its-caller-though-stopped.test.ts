@@ -169,7 +169,7 @@ async function openCallers({ port }: Pod): Promise<readonly (readonly [Script, C
   return opened;
 }
 
-it("says of no order that it was not sent and sends it all the same", { timeout: 120_000 }, async () => {
+it("says of no order that it was not sent and sends it all the same", async () => {
   const pod = await startPod();
   const callers = await openCallers(pod);
   const held = callers.filter(([{ held }]) => held);
@@ -191,7 +191,7 @@ it("says of no order that it was not sent and sends it all the same", { timeout:
   expect(disagreements(pod, settled)).toEqual([]);
 });
 
-it("says so neither when it runs for a moment now and then", { timeout: 120_000 }, async () => {
+it("says so neither when it runs for a moment now and then", async () => {
   const pod = await startPod();
   const callers = await Promise.all(
     Array.from({ length: 150 }, async (_, n) => new CallerOnce(`starved-${n}`, await RawConnection.open(pod.port))),

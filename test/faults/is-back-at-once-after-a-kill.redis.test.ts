@@ -25,9 +25,7 @@ async function lockLives(redis: RealRedis): Promise<number[]> {
   return lives.map(Number).filter((life) => life !== -2);
 }
 
-it("row 51: serves again at once after each of 100 kills, and leaves no lock that does not end", {
-  timeout: 120_000,
-}, async () => {
+it("row 51: serves again at once after each of 100 kills, and leaves no lock that does not end", async () => {
   const random = seededRandom(drawSeed("kills"));
   const redis = await startRedis();
   const options = {

@@ -5,9 +5,7 @@ import { startRedis } from "../../testkit/redis.ts";
 
 const seconds = 35;
 
-it("costs three curing-nothing token requests a minute at most, and holds no real revocation up", {
-  timeout: 120_000,
-}, async () => {
+it("costs three curing-nothing token requests a minute at most, and holds no real revocation up", async () => {
   const { url } = await startRedis();
   const { replicas, simulator } = await startFleet({ redis: `{ url: ${url} }`, replicas: 8 });
   simulator.faults.add({ host: "api", site: otherSite, kind: "answer", status: 401, times: "until_cleared" });

@@ -36,4 +36,4 @@ it("loses at most one order in 10,000 to connections that close while they are i
   const ids = upstream.requests.map(({ head }) => /x-request-id: (\S+)/i.exec(head)?.[1]);
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids.length).toBeGreaterThanOrEqual(callers * rounds - failures.length);
-}, 120_000);
+});

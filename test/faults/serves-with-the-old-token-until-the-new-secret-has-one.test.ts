@@ -95,7 +95,7 @@ it("the old token ends with its own life", async () => {
     code: "credentials_refused",
     detail: /^The authorization server refused/,
   });
-}, 60_000);
+});
 
 it("the second set takes over as soon as it has a token", async () => {
   const green =

@@ -214,4 +214,4 @@ it("gives each order the end of its own", async () => {
   expect(count.answered).toBeGreaterThan(200);
   expect(count.unknown).toBeGreaterThan(50);
   expect(count.onOdd).toBeGreaterThan(0);
-}, 120_000);
+});

@@ -193,7 +193,7 @@ tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
     const traffic = startTraffic(staged);
     await traffic.more(50);
     await traffic.expectOnce("Sentinels", await hangAndKill(traffic, [first, second], [second, first]));
-  }, 120_000);
+  });
 
   it("in a Cluster of six slots are half moved, a master hangs and comes back, and another is killed: the same", async () => {
     const nodes = await startCluster(startRedis, { replicas: 3 });
@@ -205,7 +205,7 @@ tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
     await traffic.more(100);
     await endMove();
     await traffic.expectOnce("Cluster", await hangAndKill(traffic, [three, standInOfThree], [two, standInOfTwo]));
-  }, 120_000);
+  });
 
   it("one server that writes before it answers hangs, and is killed and started: the same, with the documented user", async () => {
     const redis = await startRedis({ args: ["--appendonly", "yes", "--appendfsync", "always"] });
@@ -227,7 +227,7 @@ tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
     await areUp(replicas);
     await traffic.more(50);
     await traffic.expectOnce("One server", []);
-  }, 120_000);
+  });
 });
 
 type Six = readonly [RealRedis, RealRedis, RealRedis, RealRedis, RealRedis, RealRedis];

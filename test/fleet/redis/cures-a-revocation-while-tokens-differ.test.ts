@@ -32,4 +32,4 @@ it("each replica passes on one 401 at the most, and one token serves both", asyn
     expect(lastToken()).toBe("token_3");
   }
   expect(simulator.counts().tokenRequests).toBe(3);
-}, 40_000);
+});

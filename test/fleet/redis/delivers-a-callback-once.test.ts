@@ -58,7 +58,7 @@ it("one whose process is killed while it delivers is delivered again, which is c
     .toBe(200);
   expect(application.received).toHaveLength(2);
   expect((await scrape(other.adminUrl)).sum("countersign_callbacks_unguarded_total")).toBe(1);
-}, 90_000);
+});
 
 it.each([
   ["strict", 503, 0],
@@ -135,7 +135,6 @@ it.each(states)(
     const [name = ""] = (await redis.command("KEYS", "*:callback")) as string[];
     expect(await redis.command("GET", name)).toMatch(/ settled \S+ \S+ 200$/);
   },
-  60_000,
 );
 
 it("a mark that Redis refused comes within seconds, with no further callback at any replica", async () => {

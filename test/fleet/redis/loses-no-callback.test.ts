@@ -82,7 +82,7 @@ it("a thousand callbacks, repeated unchanged after six hours, are delivered once
     expect((await sendJson([...living][0]?.port ?? 0, callback)).status).toBe(200);
   }
   expect(application.received).toHaveLength(count + twice.length);
-}, 180_000);
+});
 
 it("a callback that is remembered takes less than 400 bytes of Redis", async () => {
   const redis = await startRedis();
@@ -102,7 +102,7 @@ it("a callback that is remembered takes less than 400 bytes of Redis", async () 
   await inParallel(Array.from({ length: many }), (_, index) => remember(index + 1));
   const bytesEach = ((await usedBytes()) - before) / many;
   expect(bytesEach).toBeLessThan(400);
-}, 60_000);
+});
 
 /** As many at a time as there are senders. */
 async function inParallel<Item, Result>(

@@ -75,4 +75,4 @@ it("a holder that comes back late takes the newer token, and leaves another's lo
     expect(await tokensInUse(fleet)).toEqual(Array(4).fill("token_4"));
     expect(simulator.counts()).toMatchObject({ tokenRequests: 4, tokensIssued: 4, unauthorized: 0 });
   });
-}, 180_000);
+});

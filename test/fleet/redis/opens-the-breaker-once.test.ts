@@ -26,4 +26,4 @@ it("a Redis that answers in 130 ms is called away once, and back once when it is
   network.heal();
   await recorder.nth("redis_up", 2);
   expect(said()).toEqual(["redis_up", "redis_down", "redis_up"]);
-}, 40_000);
+});

@@ -22,39 +22,31 @@ async function logOf(file: string, event: string) {
   return { stderr: program.stderr(), of: program.events(event) };
 }
 
-it.skipIf(own === undefined)(
-  "says that Redis is in protected mode, and what to do",
-  async () => {
-    const redis = await startRedis({ args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes"] });
-    const file = await configure(`url: "redis://${own}:${redis.port}"`);
-    const warn = vi.spyOn(console, "warn");
-    const { hasFailed, of } = await diagnose(file);
-    expect(hasFailed).toBe(true);
-    expect(of("redis")[0]).toMatch(/^fail cache \S+: it is in protected mode, .* \(DENIED\) \| give its default/);
-    expect(warn).not.toHaveBeenCalled();
+it.skipIf(own === undefined)("says that Redis is in protected mode, and what to do", async () => {
+  const redis = await startRedis({ args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes"] });
+  const file = await configure(`url: "redis://${own}:${redis.port}"`);
+  const warn = vi.spyOn(console, "warn");
+  const { hasFailed, of } = await diagnose(file);
+  expect(hasFailed).toBe(true);
+  expect(of("redis")[0]).toMatch(/^fail cache \S+: it is in protected mode, .* \(DENIED\) \| give its default/);
+  expect(warn).not.toHaveBeenCalled();
 
-    const { stderr, of: down } = await logOf(file, "redis_down");
-    expect(stderr).toBe("");
-    expect(down).toMatchObject([{ level: "warn", failure: "protected_mode" }]);
-  },
-  30_000,
-);
+  const { stderr, of: down } = await logOf(file, "redis_down");
+  expect(stderr).toBe("");
+  expect(down).toMatchObject([{ level: "warn", failure: "protected_mode" }]);
+});
 
-it.skipIf(own === undefined)(
-  "says so of a Cluster too",
-  async () => {
-    const redis = await startRedis({
-      args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes", "--cluster-enabled", "yes"],
-    });
-    // On one machine the end of the connection may overtake what Redis said.
-    const wire = await startFaultProxy(`redis://${own}:${redis.port}`);
-    const file = await configure(`cluster: { nodes: [ "127.0.0.1:${wire.port}" ] }`);
-    const warn = vi.spyOn(console, "warn");
-    expect((await diagnose(file)).of("redis")[0]).toMatch(/^fail cache .*: it is in protected mode/);
-    expect(warn).not.toHaveBeenCalled();
-  },
-  30_000,
-);
+it.skipIf(own === undefined)("says so of a Cluster too", async () => {
+  const redis = await startRedis({
+    args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes", "--cluster-enabled", "yes"],
+  });
+  // On one machine the end of the connection may overtake what Redis said.
+  const wire = await startFaultProxy(`redis://${own}:${redis.port}`);
+  const file = await configure(`cluster: { nodes: [ "127.0.0.1:${wire.port}" ] }`);
+  const warn = vi.spyOn(console, "warn");
+  expect((await diagnose(file)).of("redis")[0]).toMatch(/^fail cache .*: it is in protected mode/);
+  expect(warn).not.toHaveBeenCalled();
+});
 
 it("logs what the client prints about Redis as a line of JSON", async () => {
   const redis = await startRedis();

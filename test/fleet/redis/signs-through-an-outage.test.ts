@@ -49,4 +49,4 @@ it("serves every order, and takes one token when the authorization server is bac
       expect(apiRequests).toBe(sent);
     },
   );
-}, 90_000);
+});

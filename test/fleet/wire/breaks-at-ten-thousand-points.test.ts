@@ -53,40 +53,36 @@ async function stageBreaking(faultsOf: (connection: number) => Faults, answerOf:
 /** The ids of the requests that the service has seen, whole or only a head. */
 const idsAt = ({ requests }: RawUpstream) => requests.map(({ head }) => /x-request-id: (\S+)/i.exec(head)?.[1]);
 
-it.each(runs)(
-  "reaches the service once at each of $points random points in $paddingBytes bytes",
-  async (run) => {
-    const { points, paddingBytes } = run;
-    const random = seededRandom(drawSeed("where the network breaks"));
-    const { port, network, upstream, recorder } = await stageBreaking(
-      () => drawBreak(random, paddingBytes),
-      (number) => answers[number % answers.length] ?? "",
-    );
-    const padding = "x".repeat(paddingBytes);
-    const wrong: unknown[] = [];
-    let next = 0;
-    const callOnAndOn = async () => {
-      for (let n = next++; n < points; n = next++) {
-        const headers = { "X-Request-Id": `call_${n}`, ...(n % 2 === 0 ? signed : {}) };
-        const answer = await orderRaw(port, headers, { padding });
-        if (!isHonest(answer)) wrong.push({ n, status: answer.status, lines: answer.lines, body: answer.body });
-      }
-    };
-    await Promise.all(Array.from({ length: atOnce }, callOnAndOn));
-    expect(wrong).toEqual([]);
-    // One connection for each order, so none was sent a second time; and none came through whole twice.
-    expect({ connections: network.connections, beyondTheNetwork: upstream.connections }).toEqual({
-      connections: points,
-      beyondTheNetwork: points,
-    });
-    const ids = idsAt(upstream);
-    expect(new Set(ids).size).toBe(ids.length);
-    const finished = recorder.of("request_finished");
-    expect(finished).toHaveLength(points);
-    expect(finished.filter(({ outcome, attempts }) => outcome !== "unknown" || attempts !== 1)).toEqual([]);
-  },
-  180_000,
-);
+it.each(runs)("reaches the service once at each of $points random points in $paddingBytes bytes", async (run) => {
+  const { points, paddingBytes } = run;
+  const random = seededRandom(drawSeed("where the network breaks"));
+  const { port, network, upstream, recorder } = await stageBreaking(
+    () => drawBreak(random, paddingBytes),
+    (number) => answers[number % answers.length] ?? "",
+  );
+  const padding = "x".repeat(paddingBytes);
+  const wrong: unknown[] = [];
+  let next = 0;
+  const callOnAndOn = async () => {
+    for (let n = next++; n < points; n = next++) {
+      const headers = { "X-Request-Id": `call_${n}`, ...(n % 2 === 0 ? signed : {}) };
+      const answer = await orderRaw(port, headers, { padding });
+      if (!isHonest(answer)) wrong.push({ n, status: answer.status, lines: answer.lines, body: answer.body });
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, callOnAndOn));
+  expect(wrong).toEqual([]);
+  // One connection for each order, so none was sent a second time; and none came through whole twice.
+  expect({ connections: network.connections, beyondTheNetwork: upstream.connections }).toEqual({
+    connections: points,
+    beyondTheNetwork: points,
+  });
+  const ids = idsAt(upstream);
+  expect(new Set(ids).size).toBe(ids.length);
+  const finished = recorder.of("request_finished");
+  expect(finished).toHaveLength(points);
+  expect(finished.filter(({ outcome, attempts }) => outcome !== "unknown" || attempts !== 1)).toEqual([]);
+});
 
 it.each([
   ["a length", rawAnswer(200, '{"order_id":"order_1"}')],

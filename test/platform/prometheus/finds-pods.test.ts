@@ -31,7 +31,6 @@ it("without the Operator there is one job, which discovers pods, with the times 
 
 withTools("prometheus")(
   "the port of every sidecar is found, with its namespace, its pod and its application as the job",
-  { timeout: 60_000 },
   async () => {
     const { kubernetes_sd_configs: _, ...rest } = scrape;
     const files = [writeTargets(pods.flatMap(discoveredPorts))];
