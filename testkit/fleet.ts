@@ -7,15 +7,16 @@ import { type Called, call, order } from "./call.ts";
 import { ConfigFolder } from "./config-folder.ts";
 import { type Exposition, scrape } from "./exposition.ts";
 import { freePort } from "./free-port.ts";
+import type { RealRedis } from "./redis.ts";
 import { startServe } from "./run-program.ts";
+import { childSite, oauthSite, simulatedSites } from "./simulated-sites.ts";
 
 /** Two sites share one credential set, so that one can be refused while the other is served. */
-export const site = "S1000000001";
-export const otherSite = "S1000000002";
+export { childSite as otherSite, oauthSite as site } from "./simulated-sites.ts";
 
 export interface FleetOptions {
-  /** The `redis` section of the configuration, in YAML, without encryptionKeys and user; `{ url: … }` at the least. */
-  readonly redis: string;
+  /** One of the test's own; or the `redis` section of the configuration, in YAML, without encryptionKeys and user. */
+  readonly redis: RealRedis | string;
   readonly replicas?: number;
   readonly simulator?: Partial<SimulatorOptions>;
   /** In place of the simulator's authorization server. */
@@ -35,6 +36,8 @@ export interface FleetOptions {
 /** One proxy process: the built command, on a Unix socket. */
 export interface Replica {
   readonly pid: number;
+  /** Where it listens. */
+  readonly socketPath: string;
   readonly adminUrl: string;
   /** An order through this replica, on a kept connection. */
   order(headers?: Readonly<Record<string, string>>, body?: object): Promise<Called>;
@@ -91,17 +94,6 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   };
 }
 
-export const simulatedSites: SimulatorOptions["sites"] = [
-  {
-    identifier: site,
-    credentials: [
-      { clientId: "blue-id", clientSecret: "canary-client-secret-blue", audience: "https://api.sandbox.example" },
-      { clientId: "green-id", clientSecret: "canary-client-secret-green", audience: "https://api.sandbox.example" },
-    ],
-  },
-  { identifier: otherSite, parent: site },
-];
-
 /** The second set of the site, for `moreSets`. */
 export const greenSet =
   '{ name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "https://api.sandbox.example" }';
@@ -125,6 +117,7 @@ async function startReplica(
   started += 1;
   const socketPath = join(folder.path, `app-${index}-${started}.sock`);
   const sets = ["{ name: blue, dir: DIR/blue }", ...moreSets];
+  const place = typeof redis === "string" ? redis.trim().replace(/^\{|\}$/g, "") : `url: "${redis.url}"`;
   const yaml = `listeners: [ { bind: "unix:${socketPath}", environment: sandbox } ]
 admin: { bind: "127.0.0.1:0" }
 status: { bind: "127.0.0.1:0" }
@@ -134,11 +127,11 @@ environments:
     authUrl: ${authUrl ?? simulator.loginUrl}
     allowPlaintext: true
     operations: [create_order]
-    defaultSite: ${site}
+    defaultSite: ${oauthSite}
     ${environment}
-    sites: { ${site}: { credentials: [ ${sets.join(", ")} ], children: { ${otherSite}: {} } }, ${moreSites} }
+    sites: { ${oauthSite}: { credentials: [ ${sets.join(", ")} ], children: { ${childSite}: {} } }, ${moreSites} }
 tokens: { cache: redis }
-redis: { username: ${aclUser.username}, password: { file: DIR/redis-password }, encryptionKeys: [ { file: DIR/token-key } ], ${redis.trim().replace(/^\{|\}$/g, "")} }
+redis: { username: ${aclUser.username}, password: { file: DIR/redis-password }, encryptionKeys: [ { file: DIR/token-key } ], ${place} }
 ${more}
 `;
   const file = folder.write(`countersign-${started}.yaml`, yaml.replaceAll("DIR", folder.path));
@@ -148,6 +141,7 @@ ${more}
   const { adminUrl } = program;
   return {
     pid: program.child.pid ?? 0,
+    socketPath,
     adminUrl,
     order: (headers = {}, body = order) => call("http://localhost", body, { socketPath, agent, headers }),
     metrics: () => scrape(adminUrl),

@@ -1,9 +1,10 @@
 /** Row 51: killed at any of a hundred moments, a process is replaced at once, and no lock outlives its end. */
 import { expect, it } from "vitest";
 import { canaries } from "../../testkit/config-folder.ts";
-import { greenSet, simulatedSites, startFleet } from "../../testkit/fleet.ts";
+import { greenSet, startFleet } from "../../testkit/fleet.ts";
 import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
+import { simulatedSites } from "../../testkit/simulated-sites.ts";
 import { print } from "../fleet/redis/load.ts";
 
 const kills = 100;
@@ -29,7 +30,7 @@ it("row 51: serves again at once after each of 100 kills, and leaves no lock tha
   const random = seededRandom(drawSeed("kills"));
   const redis = await startRedis();
   const options = {
-    redis: `{ url: "${redis.url}" }`,
+    redis,
     simulator: { sites: [...simulatedSites, { identifier: restlessSite, credentials: [restless] }] },
     replicas: 1,
     moreSites: "",

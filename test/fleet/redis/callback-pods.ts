@@ -1,35 +1,29 @@
+import { type FleetOptions, type Replica, startFleet } from "../../../testkit/fleet.ts";
 import { freePort } from "../../../testkit/free-port.ts";
-import type { RealRedis } from "../../../testkit/redis.ts";
-import { secret, site } from "../../promises/callbacks/sender.ts";
+import { site } from "../../promises/callbacks/sender.ts";
 import type { Application } from "../../promises/callbacks/stage.ts";
-import { startServingPods } from "./serving-pods.ts";
 
-export interface Pod {
-  /** Where it takes callbacks. */
-  readonly port: number;
-  readonly adminUrl: string;
-  readonly pid: number;
-}
+/** A process and the port where it takes callbacks. */
+export type CallbackPod = Replica & { readonly port: number };
 
 /** Processes that share a Redis and lead to one application. */
-export async function startPods(
+export async function startCallbackPods(
   count: number,
-  redis: RealRedis,
   { url }: Application,
-  replay = "strict",
-): Promise<Pod[]> {
-  const ports: number[] = [];
-  const pods = await startServingPods(count, redis, async (folder, index) => {
-    ports[index] = await freePort();
-    const bind = `127.0.0.1:${ports[index]}`;
-    const key = { identifier: "K2000000001", secret: folder.secret(`k1-${index}`, secret) };
-    const sites = { [site]: { keys: [key] } };
-    return {
-      environment: { baseUrl: "http://127.0.0.1:1/json-api", authUrl: "http://127.0.0.1:2", sites },
-      more: { callbacks: [{ bind, environment: "sandbox", application: { url, timeout: "2s" }, replay }] },
-    };
-  });
-  return pods.map(({ adminUrl, process }, index) => ({ port: ports[index] ?? 0, adminUrl, pid: process.pid }));
+  {
+    replay = "strict",
+    more = "",
+    ...options
+  }: Pick<FleetOptions, "redis" | "simulator" | "more"> & { replay?: string },
+) {
+  const moreSites = `${site}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }`;
+  const fleet = await startFleet({ ...options, replicas: 0, moreSites });
+  const pods: CallbackPod[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const port = await freePort();
+    const to = `application: { url: "${url}", timeout: 2s }, replay: ${replay}`;
+    const listener = `{ bind: "127.0.0.1:${port}", environment: sandbox, ${to} }`;
+    pods.push({ ...(await fleet.add({ more: `${more}\ncallbacks: [ ${listener} ]` })), port });
+  }
+  return { fleet, pods };
 }
-
-export const shares = (pods: readonly Pod[]) => (index: number) => pods[index % pods.length]?.port ?? 0;

@@ -8,7 +8,7 @@ import { startRedis } from "../../../testkit/redis.ts";
 import { startReplicated } from "../../../testkit/redis-fleet.ts";
 import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
 import { accepted, keysIn, type OnceStage, stageOnce } from "./once-stage.ts";
-import { states } from "./refused-writes.ts";
+import { refusedWrites } from "./troubles.ts";
 
 /** Commands of Redis end after 100 ms, as in production. */
 const hasty = { surroundings: { clock: systemClock } };
@@ -140,16 +140,19 @@ it("an end that waits for Redis never follows a later one: an answer that was cu
   expect(await open("c").make()).toMatchObject({ holder: "a", value: "unknown 200" });
 });
 
-it.each(states)("%s: an end that was refused is written by itself at a quiet replica", async (_, refuse, accept) => {
-  const redis = await startRedis({ args: ["--maxmemory-policy", "noeviction"] });
-  const answer = (_request: unknown, socket: Socket) => void refuse(redis).then(() => socket.write(accepted));
-  const stage = await stageOnce(redis, answer, hasty);
-  await accept(redis);
-  expect((await stage.once("order-1")).status).toBe(200);
-  expect(await stage.lastEnd()).toMatchObject({ once: "unrecorded", outcome: "answered" });
-  await accept(redis);
-  const values = async () => [...(await keysIn(redis)).values()];
-  await expect.poll(values, { timeout: 10_000, interval: 100 }).toEqual([expect.stringMatching(/ answered 200$/)]);
-  expect((await stage.once("order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
-  expect(stage.upstream.requests).toHaveLength(1);
-});
+it.each(refusedWrites)(
+  "%s: an end that was refused is written by itself at a quiet replica",
+  async (_, { begin, end }) => {
+    const redis = await startRedis({ args: ["--maxmemory-policy", "noeviction"] });
+    const answer = (_request: unknown, socket: Socket) => void begin(redis).then(() => socket.write(accepted));
+    const stage = await stageOnce(redis, answer, hasty);
+    await end(redis);
+    expect((await stage.once("order-1")).status).toBe(200);
+    expect(await stage.lastEnd()).toMatchObject({ once: "unrecorded", outcome: "answered" });
+    await end(redis);
+    const values = async () => [...(await keysIn(redis)).values()];
+    await expect.poll(values, { timeout: 10_000, interval: 100 }).toEqual([expect.stringMatching(/ answered 200$/)]);
+    expect((await stage.once("order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
+    expect(stage.upstream.requests).toHaveLength(1);
+  },
+);

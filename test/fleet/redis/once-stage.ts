@@ -1,10 +1,8 @@
 import { type Called, type CallOptions, call, order } from "../../../testkit/call.ts";
-import type { Serving } from "../../../testkit/processes.ts";
 import { type RawBehaviour, type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt, patientClock } from "../../../testkit/redis-replica.ts";
-import { canaries, hmacSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
-import { startServingPods } from "./serving-pods.ts";
+import { hmacSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 export const accepted = rawAnswer(200, '{"order":"1"}');
 
@@ -44,14 +42,6 @@ export async function stageOnce(
     },
     lastEnd: () => stage.recorder.nth("request_finished", calls),
   };
-}
-
-/** So many processes of the built command before this service, which remember keys for an hour. */
-export function startOncePods(count: number, redis: RealRedis, baseUrl: string): Promise<Serving[]> {
-  return startServingPods(count, redis, (folder, index) => {
-    const keys = [{ identifier: "K2000000001", secret: folder.secret(`k1-${index}`, canaries.keyOne) }];
-    return { environment: { baseUrl, sites: { [hmacSite]: { keys } } }, more: { once: { ttl: "1h" } } };
-  });
 }
 
 /** What stands in Redis for keys of Countersign-Once, by name. */

@@ -12,7 +12,7 @@ const sharedMs = 50_000;
 async function stageDiverged(lifetimeSeconds: number): Promise<{ fleet: Fleet; redis: RealRedis }> {
   const redis = await startRedis();
   const simulator = { tokenLifetimeSeconds: lifetimeSeconds };
-  const fleet = await startFleet({ redis: `{ url: "${redis.url}" }`, replicas: processes, simulator });
+  const fleet = await startFleet({ redis, replicas: processes, simulator });
   expect(await tokensInUse(fleet)).toEqual(Array(processes).fill("token_1"));
   await redis.kill();
   await Promise.all(fleet.replicas.map((replica) => replica.event("redis_down")));

@@ -1,19 +1,35 @@
-/** Row 82: real processes that share a Redis send a request with one key once, also when one of them is killed at any moment. */
+/**
+ * Rows 82 and 98: real processes that share a Redis send a request with one key once, also when one of them is killed at any
+ * moment, and though callers are cut off; a repetition gets the answer.
+ */
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { expect, it } from "vitest";
-import { type Called, call, order } from "../../../testkit/call.ts";
+import { sleep, systemClock } from "../../../src/model/clock.ts";
+import { type Called, order } from "../../../testkit/call.ts";
+import { type Replica, startFleet } from "../../../testkit/fleet.ts";
 import { listen } from "../../../testkit/listen.ts";
-import type { Serving } from "../../../testkit/processes.ts";
-import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { rawPost } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
-import { accepted, keysIn, startOncePods } from "./once-stage.ts";
+import { hmacSite } from "../../../testkit/stage.ts";
+import { accepted, keysIn } from "./once-stage.ts";
 
-const startPods = async (redis: RealRedis, baseUrl: string) =>
-  (await startOncePods(2, redis, baseUrl)) as [Serving, Serving];
+/** Processes before this service, which sign, and remember keys for an hour. */
+async function startPods(redis: RealRedis, baseUrl: string, replicas = 2) {
+  const moreSites = `${hmacSite}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }`;
+  const front = async () => baseUrl;
+  const fleet = await startFleet({ redis, replicas, front, moreSites, more: "once: { ttl: 1h }" });
+  return fleet.replicas as Two;
+}
 
-const send = ({ url }: Serving, key: string, body: object = order, timeoutMs = 20_000): Promise<Called> =>
-  call(url, body, { headers: { "Countersign-Once": key, "Countersign-Timeout-Ms": String(timeoutMs) } });
+type Two = readonly [Replica, Replica, ...Replica[]];
+
+const send = (pod: Replica, key: string, body: object = order, timeoutMs = 20_000): Promise<Called> =>
+  pod.order(
+    { "Countersign-Site": hmacSite, "Countersign-Once": key, "Countersign-Timeout-Ms": String(timeoutMs) },
+    body,
+  );
 
 it("a thousand keys, each at two processes at the same moment, are a thousand requests", async () => {
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(accepted) });
@@ -62,22 +78,22 @@ it("killed after an answer that could not be recorded, a process leaves a key th
   });
   const [one, other] = await startPods(redis, upstream.url);
   expect((await send(one, "order-1", order, 2_000)).status).toBe(200);
-  process.kill(one.process.pid, "SIGKILL");
-  await one.process.ended;
+  one.signal("SIGKILL");
+  await one.ended;
   await redis.command("CLIENT", "UNPAUSE");
   await readsAsUnknown(other, redis);
   expect(upstream.requests).toHaveLength(1);
 });
 
-async function killWhile(pod: Serving, sending: Promise<unknown>, reached: Promise<unknown>): Promise<void> {
+async function killWhile(pod: Replica, sending: Promise<unknown>, reached: Promise<unknown>): Promise<void> {
   const lost = sending.catch(() => "lost");
   await reached;
-  process.kill(pod.process.pid, "SIGKILL");
+  pod.signal("SIGKILL");
   expect(await lost).toBe("lost");
 }
 
 /** In progress as long as the killed process could have been at it, then unknown, and never free. */
-async function readsAsUnknown(pod: Serving, redis: RealRedis): Promise<void> {
+async function readsAsUnknown(pod: Replica, redis: RealRedis): Promise<void> {
   const outcomes = new Set<string>();
   await expect
     .poll(
@@ -93,4 +109,80 @@ async function readsAsUnknown(pod: Serving, redis: RealRedis): Promise<void> {
   expect((await send(pod, "order-1")).json.first).toMatchObject({ outcome: "unknown" });
   const [name = ""] = (await keysIn(redis)).keys();
   expect(Number(await redis.command("PTTL", name))).toBeGreaterThan(3_500_000);
+}
+
+const orders = 10_000;
+const together = 40;
+/** One of three is killed after so many orders, and another takes its place. */
+const ordersAKill = 2_500;
+/** No head and body are longer. */
+const longestAnswer = 480;
+
+const answerOf = (key: string) => `{"order":"${key}","status":"ok"}`;
+
+it("10,000 callers that are cut off have their answers in the end", { timeout: 600_000 }, async () => {
+  const upstream = await startRawUpstream({
+    answer: ({ body }, socket) => void socket.write(rawAnswer(200, answerOf(JSON.parse(body).key))),
+  });
+  const spare = [...(await startPods(await startRedis(), upstream.url, 6))];
+  const inUse = spare.splice(0, 3);
+  const ends = new Map<string, Called>();
+  let next = 0;
+  const takeOrders = async () => {
+    while (next < orders) {
+      const index = next++;
+      if (index % ordersAKill === ordersAKill - 1) replaceOne(inUse, spare);
+      const key = `order-${index}`;
+      await beCutOff(inUse[index % 3] as Replica, key, index % longestAnswer);
+      ends.set(key, await askAgain(inUse, key, index + 1));
+    }
+  };
+  await Promise.all(Array.from({ length: together }, takeOrders));
+
+  const sent = upstream.requests.map(({ body }) => JSON.parse(body).key as string);
+  expect(new Set(sent).size).toBe(sent.length);
+  const wrong = [...ends].filter(([key, { status, text }]) => status === 200 && text !== answerOf(key));
+  expect(wrong).toEqual([]);
+  const refused = [...ends.values()].filter(({ status }) => status !== 200);
+  const unknown = refused.filter(({ json }) => json.first.outcome === "unknown");
+  process.stdout.write(`unknown: ${unknown.length}; answered, not kept: ${refused.length - unknown.length}\n`);
+  // What a killed replica had under way.
+  expect(unknown.length).toBeLessThanOrEqual((orders / ordersAKill) * together);
+  // Of a busy machine: Redis took the answer too late.
+  expect(refused.length - unknown.length).toBeLessThan(orders / 100);
+  expect(sent.length).toBeGreaterThanOrEqual(orders - unknown.length);
+});
+
+function replaceOne(inUse: Replica[], spare: Replica[]): void {
+  const next = spare.shift();
+  if (next === undefined) return;
+  const [killed] = inUse.splice(spare.length % 3, 1, next);
+  killed?.signal("SIGKILL");
+}
+
+/** Sends an order, reads so many bytes of its answer, and is gone. */
+function beCutOff({ socketPath }: Replica, key: string, bytes: number): Promise<void> {
+  const socket = connect(socketPath);
+  let left = bytes;
+  const leave = () => void socket.destroy();
+  socket.on("data", (chunk) => {
+    left -= chunk.length;
+    if (left <= 0) leave();
+  });
+  socket.on("end", leave).on("error", leave);
+  const more = [`Countersign-Site: ${hmacSite}`, `Countersign-Once: ${key}`];
+  socket.write(rawPost({ body: JSON.stringify({ key }), more }), () => {
+    if (bytes === 0) leave();
+  });
+  return new Promise((resolve) => void socket.on("close", () => resolve()));
+}
+
+/** Asks the other replicas in turn until one knows. */
+async function askAgain(inUse: readonly Replica[], key: string, first: number): Promise<Called> {
+  for (let asked = 0; asked < 300; asked += 1) {
+    const answer = await send(inUse[(first + asked) % 3] as Replica, key, { key }, 2_000).catch(() => undefined);
+    if (answer !== undefined && (answer.status === 200 || answer.json?.code === "already_sent")) return answer;
+    await sleep(systemClock, 50);
+  }
+  throw new Error(`nobody knows of ${key}`);
 }

@@ -1,5 +1,6 @@
-/** Rows 33, 34: a 429 or a refusal that one of eight replicas gets counts for all of them. */
-import { describe, expect, it, vi } from "vitest";
+/** Rows 33, 34: a 429 or a refusal that one of eight replicas gets counts for all of them, from the start on. */
+import { expect, it, vi } from "vitest";
+import type { TokenRequest } from "../../../simulator/src/service/request-log.ts";
 import { canaries } from "../../../testkit/config-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { type Fleet, greenSet, site } from "../../../testkit/fleet.ts";
@@ -30,6 +31,14 @@ async function whenRequested(fleet: Fleet, client: string, count: number): Promi
   await vi.waitFor(() => expect(requestsBy(fleet, client)).toHaveLength(count), options);
 }
 
+/** So many requests for tokens, each so long after the one before: by the receipt, which lies just before the answer. */
+function expectSpaced(requests: readonly TokenRequest[], count: number, pauseMs = refusedPauseMs - 50): void {
+  expect(requests).toHaveLength(count);
+  const gapsMs = requests.slice(1).map(({ receivedAtMs }, n) => receivedAtMs - (requests[n]?.receivedAtMs ?? 0));
+  for (const [n, gapMs] of gapsMs.entries()) print(`token request ${n + 2} came after, in ms`, { gapMs });
+  for (const gapMs of gapsMs) expect(gapMs).toBeGreaterThanOrEqual(pauseMs);
+}
+
 /** Orders go on through all replicas, and none of them fails. */
 async function underLoad(fleet: Fleet, play: () => Promise<unknown>): Promise<void> {
   const load = startLoad(fleet.replicas, perSecond);
@@ -37,95 +46,132 @@ async function underLoad(fleet: Fleet, play: () => Promise<unknown>): Promise<vo
   expect((await load.stop()).failures).toEqual([]);
 }
 
-describe("a 429 of the authorization server", () => {
-  it("at the start of eight replicas makes one request, and all of them say when to come again", async () => {
-    await playFleet({ replicas: 0 }, async (fleet) => {
-      // A second request would be answered.
-      fleet.simulator.faults.add(tooMany("60"));
-      await Promise.all(Array.from({ length: replicas }, () => fleet.add()));
-      const { answers } = await burst(fleet.replicas, callersEach);
-      for (const answer of answers) {
-        expectFailure(answer, {
-          status: 503,
-          code: "token_unavailable",
-          detail: /the authorization server answered 429/,
-        });
-        // Nobody's own back-off is so long.
-        expect(Number(answer.headers["retry-after"])).toBeGreaterThan(30);
-        expect(Number(answer.headers["retry-after"])).toBeLessThanOrEqual(60);
-      }
-      expect(fleet.simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 0, apiRequests: 0 });
-    });
-  });
-
-  it("leaves a valid token in use on all replicas, and a 401 meanwhile makes no second request", async () => {
-    await playFleet({ replicas }, async (fleet) => {
-      const { simulator } = fleet;
-      expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
-      simulator.faults.add(tooMany("60"));
-      for (const replica of fleet.replicas) {
-        refuseNext(fleet);
-        expect(await replica.order()).toMatchObject({ status: 401, text: "refused once" });
-      }
-      expect((await burst(fleet.replicas, callersEach)).statuses).toEqual({ 200: replicas * callersEach });
-      expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
-      expect(simulator.counts()).toMatchObject({ tokenRequests: 2, tokensIssued: 1 });
-    });
+it("a 429 at the start of eight replicas makes one request, and all of them say when to come again", async () => {
+  await playFleet({ replicas: 0 }, async (fleet) => {
+    // A second request would be answered.
+    fleet.simulator.faults.add(tooMany("60"));
+    await Promise.all(Array.from({ length: replicas }, () => fleet.add()));
+    const { answers } = await burst(fleet.replicas, callersEach);
+    for (const answer of answers) {
+      const detail = /the authorization server answered 429/;
+      expectFailure(answer, { status: 503, code: "token_unavailable", detail });
+      // Nobody's own back-off is so long.
+      expect(Number(answer.headers["retry-after"])).toBeGreaterThan(30);
+      expect(Number(answer.headers["retry-after"])).toBeLessThanOrEqual(60);
+    }
+    expect(fleet.simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 0, apiRequests: 0 });
   });
 });
 
-describe("a set that the authorization server refuses", () => {
-  it("gives way at once on eight replicas, is tried once in 10 s, and is back when it is accepted", async () => {
-    await playFleet({ replicas, moreSets: [greenSet] }, async (fleet) => {
-      const { simulator } = fleet;
-      expect(await clientsInUse(fleet)).toEqual(Array(replicas).fill("blue-id"));
-      simulator.deleteCredentials("blue-id");
-      simulator.revokeAllTokens();
-      expect((await burst(fleet.replicas, callersEach)).statuses).toEqual({ 200: replicas * callersEach });
-      expect(await clientsInUse(fleet)).toEqual(Array(replicas).fill("green-id"));
-      await underLoad(fleet, () => whenRequested(fleet, "blue-id", 3));
-      simulator.restoreCredentials("blue-id");
-      await underLoad(fleet, async () => {
-        await whenRequested(fleet, "blue-id", 4);
-        // Whoever still uses the other set looks once a second.
-        const inUse = () => fleet.sum("countersign_credential_active", { credential: `${site}/blue` });
-        await vi.waitFor(async () => expect(await inUse()).toBe(replicas), { timeout: 20_000 });
-      });
-      expect(await clientsInUse(fleet)).toEqual(Array(replicas).fill("blue-id"));
-
-      const [, ...tries] = requestsBy(fleet, "blue-id");
-      expect(tries.map(({ refusal }) => refusal)).toEqual(["credentials_deleted", "credentials_deleted", undefined]);
-      const gapsMs = tries.slice(1).map(({ receivedAtMs }, n) => receivedAtMs - (tries[n]?.receivedAtMs ?? 0));
-      print("between tries of the refused set, in ms", { first: gapsMs[0] ?? 0, second: gapsMs[1] ?? 0 });
-      for (const gapMs of gapsMs) expect(gapMs).toBeGreaterThanOrEqual(refusedPauseMs);
-      expect(requestsBy(fleet, "green-id")).toHaveLength(1);
-    });
-  }, 300_000);
-
-  it("is asked for immediately by a process with another secret, and by no other", async () => {
-    const moreSets = [greenSet];
-    await playFleet({ replicas: 0, moreSets }, async (fleet) => {
-      const { simulator } = fleet;
-      moreSets[0] = greenSet;
-      simulator.deleteCredentials("blue-id");
-      simulator.changeClientSecret("green-id", canaries.blue);
-      const old = await Promise.all([fleet.add(), fleet.add()]);
-      const refused = {
-        status: 502,
-        code: "credentials_refused",
-        detail: /^The authorization server refused/,
-      } as const;
-      for (const replica of old) expectFailure(await replica.order(), refused);
-      expect(simulator.counts().tokenRequests).toBe(2);
-
-      moreSets[0] = greenSet.replace("DIR/green", "DIR/blue/client-secret");
-      const changed = await fleet.add();
-      expect((await changed.order()).status).toBe(200);
-      // The first set is the same for all of them, so the new process knows without asking.
-      expect(requestsBy(fleet, "blue-id")).toHaveLength(1);
-      const [first, second, ...more] = requestsBy(fleet, "green-id");
-      expect([first?.refusal, second?.refusal, more]).toEqual(["secret_wrong", undefined, []]);
-      expect((second?.receivedAtMs ?? 0) - (first?.receivedAtMs ?? 0)).toBeLessThan(refusedPauseMs);
-    });
+it("a 429 leaves a valid token in use on all replicas, and a 401 meanwhile makes no second request", async () => {
+  await playFleet({ replicas }, async (fleet) => {
+    const { simulator } = fleet;
+    expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
+    simulator.faults.add(tooMany("60"));
+    for (const replica of fleet.replicas) {
+      refuseNext(fleet);
+      expect(await replica.order()).toMatchObject({ status: 401, text: "refused once" });
+    }
+    expect((await burst(fleet.replicas, callersEach)).statuses).toEqual({ 200: replicas * callersEach });
+    expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
+    expect(simulator.counts()).toMatchObject({ tokenRequests: 2, tokensIssued: 1 });
   });
 });
+
+it("a refused set gives way at once on eight replicas, is tried once in 10 s, and is back when it is accepted", async () => {
+  await playFleet({ replicas, moreSets: [greenSet] }, async (fleet) => {
+    const { simulator } = fleet;
+    expect(await clientsInUse(fleet)).toEqual(Array(replicas).fill("blue-id"));
+    simulator.deleteCredentials("blue-id");
+    simulator.revokeAllTokens();
+    expect((await burst(fleet.replicas, callersEach)).statuses).toEqual({ 200: replicas * callersEach });
+    expect(await clientsInUse(fleet)).toEqual(Array(replicas).fill("green-id"));
+    await underLoad(fleet, () => whenRequested(fleet, "blue-id", 3));
+    simulator.restoreCredentials("blue-id");
+    await underLoad(fleet, async () => {
+      await whenRequested(fleet, "blue-id", 4);
+      // Whoever still uses the other set looks once a second.
+      const inUse = () => fleet.sum("countersign_credential_active", { credential: `${site}/blue` });
+      await vi.waitFor(async () => expect(await inUse()).toBe(replicas), { timeout: 20_000 });
+    });
+    expect(await clientsInUse(fleet)).toEqual(Array(replicas).fill("blue-id"));
+
+    const [, ...tries] = requestsBy(fleet, "blue-id");
+    expect(tries.map(({ refusal }) => refusal)).toEqual(["credentials_deleted", "credentials_deleted", undefined]);
+    expectSpaced(tries, tries.length, refusedPauseMs);
+    expect(requestsBy(fleet, "green-id")).toHaveLength(1);
+  });
+}, 300_000);
+
+it("a refused set is asked for immediately by a process with another secret, and by no other", async () => {
+  const moreSets = [greenSet];
+  await playFleet({ replicas: 0, moreSets }, async (fleet) => {
+    const { simulator } = fleet;
+    moreSets[0] = greenSet;
+    simulator.deleteCredentials("blue-id");
+    simulator.changeClientSecret("green-id", canaries.blue);
+    const old = await Promise.all([fleet.add(), fleet.add()]);
+    const detail = /^The authorization server refused/;
+    for (const replica of old)
+      expectFailure(await replica.order(), { status: 502, code: "credentials_refused", detail });
+    expect(simulator.counts().tokenRequests).toBe(2);
+
+    moreSets[0] = greenSet.replace("DIR/green", "DIR/blue/client-secret");
+    const changed = await fleet.add();
+    expect((await changed.order()).status).toBe(200);
+    // The first set is the same for all of them, so the new process knows without asking.
+    expect(requestsBy(fleet, "blue-id")).toHaveLength(1);
+    const [first, second, ...more] = requestsBy(fleet, "green-id");
+    expect([first?.refusal, second?.refusal, more]).toEqual(["secret_wrong", undefined, []]);
+    expect((second?.receivedAtMs ?? 0) - (first?.receivedAtMs ?? 0)).toBeLessThan(refusedPauseMs);
+  });
+});
+
+const another = "another-secret-than-the-replicas-have";
+const periods = 2;
+
+it("a refused set is tried by one of eight replicas, at the start and after each pause", async () => {
+  await playFleet({ replicas: 0 }, async (fleet) => {
+    const { simulator } = fleet;
+    simulator.changeClientSecret("blue-id", another);
+    await Promise.all(Array.from({ length: replicas }, () => fleet.add()));
+    const load = startLoad(fleet.replicas, perSecond);
+    await load.during(periods * refusedPauseMs + 2_000);
+    const { failures, sent } = await load.stop();
+    expect(failures).toHaveLength(sent);
+    expectSpaced(simulator.seen.tokenRequests, 1 + periods);
+  });
+}, 300_000);
+
+it("a refused set is tried by one of eight replicas whose mounted secret changes to a wrong one in the same moment", async () => {
+  await playFleet({ replicas }, async (fleet) => {
+    const { simulator } = fleet;
+    await tokensInUse(fleet);
+    const { tokenRequests } = simulator.counts();
+    fleet.changeMountedSecret(another);
+    const load = startLoad(fleet.replicas, perSecond);
+    await Promise.all(fleet.replicas.map((replica) => replica.event("config_applied")));
+    await load.during(periods * refusedPauseMs + 2_000);
+    // The former secret's token serves.
+    expect((await load.stop()).failures).toEqual([]);
+    // One more where the first replica's file was looked at seconds before the last one's was active.
+    const tries = simulator.seen.tokenRequests.slice(tokenRequests);
+    expectSpaced(tries, tries.length);
+    expect([1 + periods, 2 + periods]).toContain(tries.length);
+  });
+}, 300_000);
+
+it("a refused set is tried by one of eight replicas when it is deleted and its tokens are revoked", async () => {
+  await playFleet({ replicas }, async (fleet) => {
+    const { simulator } = fleet;
+    await tokensInUse(fleet);
+    const { tokenRequests } = simulator.counts();
+    simulator.changeClientSecret("blue-id", another);
+    simulator.revokeAllTokens();
+    const load = startLoad(fleet.replicas, perSecond);
+    await load.during(refusedPauseMs + 2_000);
+    const { failures, sent } = await load.stop();
+    expect(failures).toHaveLength(sent);
+    expectSpaced(simulator.seen.tokenRequests.slice(tokenRequests), 2);
+  });
+}, 300_000);

@@ -25,7 +25,7 @@ async function shareToken({ simulator }: Fleet, redis: RealRedis, remainingMs: n
 /** A replica that starts while nobody issues tokens. */
 async function startWith(remainingMs: number) {
   const redis = await startRedis();
-  const fleet = await startFleet({ redis: `{ url: "${redis.url}" }`, replicas: 0, more: "readiness: token" });
+  const fleet = await startFleet({ redis, replicas: 0, more: "readiness: token" });
   await fleet.simulator.stopLogin();
   await shareToken(fleet, redis, remainingMs);
   const replica = await fleet.add();

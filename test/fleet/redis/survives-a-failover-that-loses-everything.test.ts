@@ -93,7 +93,7 @@ describe("a master that hung comes back after its Sentinels replaced it", () => 
 describe("the only server that a proxy knows is demoted", () => {
   it("each process goes on with a token of its own, and they share again once it is the master", async () => {
     const { master, replica, promote } = await startReplicated();
-    const fleet = await startFleet({ redis: `{ url: "${master.url}" }`, replicas: processes });
+    const fleet = await startFleet({ redis: master, replicas: processes });
     const { simulator, replicas } = fleet;
     expect(await tokensInUse(fleet)).toEqual(Array(processes).fill("token_1"));
     await promote();

@@ -8,7 +8,13 @@ import type { RealRedis } from "../../../testkit/redis.ts";
 import type { Stage } from "../../../testkit/stage.ts";
 
 /** Something that makes a real Redis answer with an error, and its end. */
-export interface Trouble {
+interface Change {
+  /** Resolves when the error is there. */
+  begin(redis: RealRedis): Promise<unknown>;
+  end(redis: RealRedis): Promise<unknown>;
+}
+
+export interface Trouble extends Omit<Change, "begin"> {
   /** As what it is counted. */
   readonly kind: RedisFailureKind;
   /** Arguments of redis-server. */
@@ -17,18 +23,23 @@ export interface Trouble {
   readonly login?: Partial<RedisAccess>;
   /** Before the proxy starts. */
   prepare?(redis: RealRedis): Promise<unknown>;
-  /** Resolves when the error is there. */
   begin(redis: RealRedis, pod: Stage): Promise<unknown>;
-  end(redis: RealRedis): Promise<unknown>;
 }
 
 const follow = (...master: readonly [string, string]) => ["REPLICAOF", ...master] as const;
 const user = (...rules: readonly string[]) => ["SETUSER", aclUser.username, ...rules] as const;
 
-const demoted = {
-  begin: (redis: RealRedis) => redis.command(...follow("127.0.0.1", "1")),
-  end: (redis: RealRedis) => redis.command(...follow("NO", "ONE")),
+/** A value of a setting that makes for the error, and the one that ends it. */
+const setting = (name: string, bad: number, good: number): Change => ({
+  begin: (redis) => redis.config(name, bad),
+  end: (redis) => redis.config(name, good),
+});
+
+const demoted: Change = {
+  begin: (redis) => redis.command(...follow("127.0.0.1", "1")),
+  end: (redis) => redis.command(...follow("NO", "ONE")),
 };
+const full = setting("maxmemory", 1, 0);
 
 /** Takes rules from the proxy's user, and gives them back. */
 const forbidden = (taken: readonly string[], given: readonly string[]) => ({
@@ -36,6 +47,14 @@ const forbidden = (taken: readonly string[], given: readonly string[]) => ({
   begin: (redis: RealRedis) => redis.command("ACL", ...user(...taken)),
   end: (redis: RealRedis) => redis.command("ACL", ...user(...given)),
 });
+
+/** States in which Redis answers, and takes no writes. */
+export const refusedWrites: readonly [name: string, Change][] = [
+  ["NOREPLICAS", setting("min-replicas-to-write", 1, 0)],
+  ["OOM", full],
+  ["READONLY", demoted],
+  ["NOPERM", forbidden(["-set"], ["+set"])],
+];
 
 /** Connections that are there stay logged in. */
 async function cutConnections(redis: RealRedis, { recorder }: Stage): Promise<void> {
@@ -92,8 +111,7 @@ export const troubles: Readonly<Record<string, Trouble>> = {
   "OOM, since it is full": {
     kind: "oom",
     args: async () => ["--maxmemory-policy", "noeviction"],
-    begin: (redis) => redis.config("maxmemory", 1),
-    end: (redis) => redis.config("maxmemory", 0),
+    ...full,
   },
   "NOAUTH, since it has a password now": {
     kind: "noauth",

@@ -1,0 +1,220 @@
+/**
+ * Rows 31, 40, 95 and 99 over four replicas: an authorization server that is slow or never answers gets one token request, a
+ * lost answer holds nobody up for longer than its attempt takes, and at a site with a bridge each order of an outage is signed.
+ */
+import { setTimeout as pass } from "node:timers/promises";
+import { expect, it, vi } from "vitest";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
+import type { Fleet } from "../../../testkit/fleet.ts";
+import { startForwardProxy } from "../../../testkit/forward-proxy.ts";
+import { heldLock, lastTokens, playFleet, tokensInUse, whenTried } from "./fleet-over-redis.ts";
+import { burst, print, startLoad } from "./load.ts";
+
+const replicas = 4;
+const callersEach = 10;
+/** The lock is given for 1.5 s at a time. */
+const slowMs = 4_000;
+/** `timeouts.token`, which one token request takes at most. */
+const longestWaitMs = 5_000;
+const slackMs = 2_000;
+const patience = { timeout: 20_000, interval: 50 };
+const timedOut = { result: "timed_out" };
+
+const startAll = (fleet: Fleet) => Promise.all(Array.from({ length: replicas }, () => fleet.add()));
+
+/** Callers at all replicas wait for `timeouts.token`, no longer, and are told that nothing was sent. */
+async function orderInVain(fleet: Fleet): Promise<void> {
+  const { answers, tookMs } = await burst(fleet.replicas, callersEach);
+  for (const answer of answers) {
+    expectFailure(answer, {
+      status: 503,
+      code: "token_unavailable",
+      // An attempt takes as long as its callers wait: it ends before or behind them.
+      detail: /the authorization server (issued none in time|could not be reached, or gave no complete answer)/,
+    });
+  }
+  expect(tookMs).toBeGreaterThan(longestWaitMs - 50);
+  expect(tookMs).toBeLessThan(longestWaitMs + slackMs);
+}
+
+it("an authorization server that takes 4 s gets one request, and its token is everybody's", async () => {
+  await playFleet({ replicas: 0 }, async (fleet, redis) => {
+    const { simulator } = fleet;
+    const hang = simulator.faults.add({ host: "login", kind: "hang" });
+    const started = startAll(fleet);
+    await simulator.seen.whenTokenRequests(1);
+    const sinceMs = performance.now();
+    const lock = await heldLock(redis);
+    await whenTried(await started);
+    await pass(slowMs - (performance.now() - sinceMs));
+    expect(lock).toBeDefined();
+    expect(await heldLock(redis)).toBe(lock);
+    hang.release();
+    expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
+    expect(simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1, unauthorized: 0 });
+  });
+});
+
+it("no request waits for a slow authorization server while the token is due", async () => {
+  await playFleet({ replicas }, async (fleet) => {
+    const { simulator } = fleet;
+    simulator.setTokenLifetimeSeconds(12);
+    simulator.revokeAllTokens();
+    expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_2"));
+    simulator.faults.add({ host: "login", kind: "delay", delayMs: slowMs });
+    const requests = await simulator.seen.whenTokenRequests(3);
+    const { statuses } = await burst(fleet.replicas, callersEach);
+    // All of them have their answers, and the authorization server has still to give its own.
+    expect(requests.at(-1)?.answer).toBeUndefined();
+    expect(statuses).toEqual({ 200: replicas * callersEach });
+    expect(lastTokens(fleet, replicas * callersEach)).toEqual(["token_2"]);
+    expect(simulator.counts().tokenRequests).toBe(3);
+  });
+});
+
+it("a token request that is never answered is given up after 5 s, and so is the next; then callers are served", async () => {
+  await playFleet({ replicas: 0 }, async (fleet) => {
+    const { simulator } = fleet;
+    simulator.faults.add({ host: "login", kind: "hang", times: 2 });
+    const all = await startAll(fleet);
+    await whenTried(all);
+    await orderInVain(fleet);
+    const end = await Promise.race(all.map((replica) => replica.event("token_requested")));
+    expect(end).toMatchObject({ result: "timed_out" });
+    expect(end.durationMs).toBeGreaterThanOrEqual(longestWaitMs);
+    expect(end.durationMs).toBeLessThan(longestWaitMs + slackMs);
+    await vi.waitFor(
+      async () => expect(await fleet.sum("countersign_token_requests_total", timedOut)).toBe(2),
+      patience,
+    );
+    const endedMs = performance.now();
+    // A caller that meets the back-off after it is told to come again.
+    for (const replica of all) {
+      while ((await replica.order()).status !== 200) expect(performance.now() - endedMs).toBeLessThan(longestWaitMs);
+    }
+    print("all replicas serve after the deadline, in ms", { after: performance.now() - endedMs });
+    expect(simulator.counts()).toMatchObject({ tokenRequests: 3, tokensIssued: 3, unauthorized: 0 });
+  });
+});
+
+/** A replica's token requests are so far apart, whatever comes. */
+const spacingMs = 1_000;
+/** A name that only forward proxies know, so that each replica's way to the authorization server is its own. */
+const loginHost = "login.sandbox.example";
+
+/** Orders through all replicas until each gets 200 again; when the last other answer came, and how many there were. */
+async function orderUntilServed({ replicas: all }: Fleet, sinceMs: number) {
+  let lost = 0;
+  let lastLostMs = 0;
+  const caller = async (replica: (typeof all)[number]) => {
+    while ((await replica.order()).status !== 200) {
+      lost += 1;
+      lastLostMs = performance.now() - sinceMs;
+    }
+  };
+  // A new caller at each replica twice a second, for longer than callers wait.
+  const callers: Promise<void>[] = [];
+  for (let n = 0; n < 14; n++) {
+    callers.push(...all.map(caller));
+    await pass(500);
+  }
+  await Promise.all(callers);
+  return { lost, lastLostMs };
+}
+
+it("a lost answer of the authorization server is over after one attempt, at all replicas", async () => {
+  await playFleet({ replicas }, async (fleet) => {
+    const { simulator } = fleet;
+    expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
+    await pass(spacingMs);
+    simulator.faults.add({ host: "login", kind: "hang" });
+    const revokedMs = performance.now();
+    simulator.revokeAllTokens();
+    const { lost, lastLostMs } = await orderUntilServed(fleet, revokedMs);
+    print("one lost answer", { lost, lastLostMs });
+    expect(lastLostMs).toBeLessThan(8_000);
+    expect(simulator.counts().tokenRequests).toBe(3);
+    expect(new Set(await tokensInUse(fleet)).size).toBe(1);
+  });
+});
+
+it.each<[string, (way: FaultProxy) => void]>([
+  ["swallows everything", (way) => way.toTarget.become({ blackHole: true })],
+  [
+    "refuses connections",
+    (way) => {
+      way.refuse();
+      way.reset();
+    },
+  ],
+])("a replica whose way to the authorization server %s stops no other one", async (_, cut) => {
+  const proxy = await startForwardProxy();
+  await playFleet({ replicas: 0, authUrl: `http://${loginHost}` }, async (fleet) => {
+    const { simulator } = fleet;
+    proxy.hosts = { [`${loginHost}:80`]: new URL(simulator.loginUrl).port };
+    const way = await startFaultProxy(proxy.url);
+    const through = (url: string) => ({ environment: `egress: { proxy: "${url}" }` });
+    const cutOff = await fleet.add(through(way.url));
+    const sound = await Promise.all(Array.from({ length: replicas - 1 }, () => fleet.add(through(proxy.url))));
+    expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
+    cut(way);
+    for (const revocation of [1, 2]) {
+      await pass(spacingMs);
+      simulator.revokeAllTokens();
+      // It is the first to want a token, and so the lock.
+      const lost = cutOff.order();
+      const { statuses, tookMs } = await burst(sound, callersEach);
+      print(`sound replicas after revocation ${revocation}`, { tookMs });
+      expect(statuses).toEqual({ 200: sound.length * callersEach });
+      // Less than a connection may take (`timeouts.connect`).
+      expect(tookMs).toBeLessThan(2_000);
+      expect(simulator.counts().tokensIssued).toBe(1 + revocation);
+      // It takes up the token of the others.
+      await lost;
+      await vi.waitFor(async () => expect((await cutOff.order()).status).toBe(200), { timeout: 20_000 });
+    }
+  });
+});
+
+const bridged = "S1000000007";
+const tokenLifetimeSeconds = 4;
+const outageMs = 3.5 * tokenLifetimeSeconds * 1_000;
+const audience = "https://api.sandbox.example";
+const sites = [
+  {
+    identifier: bridged,
+    credentials: [{ clientId: "both-id", clientSecret: "canary-client-secret-green", audience }],
+    keys: [{ identifier: "K2000000007", secret: "canary-api-secret-key-one" }],
+  },
+];
+const set = `{ name: both, clientId: both-id, clientSecret: { file: DIR/green }, audience: "${audience}" }`;
+const key = "{ identifier: K2000000007, secret: { file: DIR/k1 } }";
+const moreSites = `${bridged}: { auth: [oauth, hmac], bridge: hmac, credentials: [ ${set} ], keys: [ ${key} ] }`;
+
+it("orders of an outage of several lifetimes of a token are signed, none waits long, and one token serves all afterwards", async () => {
+  await playFleet({ replicas, moreSites, simulator: { sites, tokenLifetimeSeconds } }, async (fleet) => {
+    const { simulator } = fleet;
+    const orders = fleet.replicas.map((replica) => ({ order: () => replica.order({ "countersign-site": bridged }) }));
+    const load = startLoad(orders, 40);
+    await load.during(1_000);
+    await simulator.stopLogin();
+    await load.during(outageMs);
+    const signed = simulator.seen.apiRequests.slice(-40);
+    expect(signed.map(({ auth, refusal }) => [auth, refusal])).toEqual(signed.map(() => ["hmac", undefined]));
+    const { tokensIssued } = simulator.counts();
+    await simulator.startLogin();
+    const isServed = () => simulator.seen.apiRequests.slice(-8).every(({ token }) => token !== undefined);
+    while (!isServed()) await load.during(100);
+    expect(simulator.counts().tokensIssued).toBe(tokensIssued + 1);
+    const { sent, failures, slowestMs } = await load.stop();
+    const all = await fleet.sum("countersign_bridged_total");
+    print("orders through an outage", { sent, signed: all, slowestMs });
+    expect(failures).toEqual([]);
+    expect(all).toBeGreaterThan(0.5 * (outageMs / 1_000) * 40);
+    expect(slowestMs).toBeLessThan(3_000);
+    const { accepted, apiRequests } = simulator.counts();
+    expect(accepted).toBe(apiRequests);
+    expect(apiRequests).toBe(sent);
+  });
+});
