@@ -1,12 +1,16 @@
-/** A value in Redis counts no longer than it can have been meant, and keeps no new value from being written. */
+/**
+ * A value in Redis counts no longer than it can have been meant, and keeps no new value from being written: not even where a
+ * hung Redis carries a command out long after its sender gave up. A failure that lasts is told once.
+ */
 import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { sealToken } from "../../../src/adapters/redis/token-store.ts";
-import { systemClock } from "../../../src/model/clock.ts";
+import { sleep, systemClock } from "../../../src/model/clock.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
+import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { openReplica, sealKey } from "../../../testkit/redis-replica.ts";
+import { openReplica, patientClock, sealKey } from "../../../testkit/redis-replica.ts";
 
 const key = "ab".repeat(32);
 const hourMs = 3_600_000;
@@ -134,4 +138,62 @@ describe("a failure that lasts", () => {
     for (let n = 0; n < 10; n++) await store.read(key);
     expect(recorder.of("redis_failed").filter(({ isFirst }) => isFirst)).toMatchObject([{ failure: "noperm" }]);
   });
+
+  it("is reported once: a Redis that always answers in 130 ms, where a command has 100; and it is back once when it is fast again", async () => {
+    const network = await startFaultProxy((await startRedis()).url);
+    const { store, recorder } = openReplica(network);
+    const said = () => recorder.events.map(({ kind }) => kind).filter((kind) => /^redis_(up|down)$/.test(kind));
+    await store.read(key);
+    network.toCaller.become({ latencyMs: 130 });
+    // Probes are a second apart.
+    const untilMs = systemClock.nowMs() + 8_000;
+    while (systemClock.nowMs() < untilMs) {
+      await store.read(key);
+      await sleep(systemClock, 50);
+    }
+    expect(said()).toEqual(["redis_up", "redis_down"]);
+    network.heal();
+    await recorder.nth("redis_up", 2);
+    expect(said()).toEqual(["redis_up", "redis_down", "redis_up"]);
+  });
+});
+
+const refused = { kind: "refused", status: 401, failures: 0, remainingMs: 2_000 } as const;
+
+/** Two replicas, and a Redis that hangs when the first one sends, and for longer than what it sends may count. */
+async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Promise<unknown>) {
+  const redis = await startRedis();
+  const [late, other] = [openReplica(redis), openReplica(redis, patientClock)];
+  await Promise.all([late.store.read(key), other.store.read(key)]);
+  // Redis now knows the scripts, so that each command is sent once.
+  await late.store.save(key, { secret: new Secret("warm-up"), lifetimeMs: 1_000 }, 0);
+  await late.store.countForced(key, counts(0));
+  await late.store.pause(key, { ...refused, remainingMs: 1 });
+  await sleep(systemClock, 1_100);
+  redis.stop();
+  await send(late);
+  await sleep(systemClock, 2_500);
+  redis.cont();
+  // Its probe's answer comes after that of the late command.
+  await late.recorder.nth("redis_up", 2);
+  return other;
+}
+
+it("a token that arrives after its end is not there, and keeps no newer one away", async () => {
+  const { store } = await stageHung(({ store }) =>
+    store.save(key, { secret: new Secret("old"), lifetimeMs: 2_000 }, 10),
+  );
+  expect((await store.read(key)).token).toBeUndefined();
+  const stored = await store.save(key, { secret: new Secret("new"), lifetimeMs: hourMs }, 1_000);
+  expect(stored.secret.reveal()).toBe("new");
+});
+
+it("a pause that arrives after its end does not pause", async () => {
+  const { store } = await stageHung(({ store }) => store.pause(key, refused));
+  expect((await store.read(key)).limits?.endpoint?.remainingMs ?? 0).toBe(0);
+});
+
+it("a count of useless refreshes that arrives late is not counted", async () => {
+  const { store } = await stageHung(({ store }) => store.countForced(key, counts(4)));
+  expect((await store.read(key, ["S1"])).limits?.forced.get("S1")?.useless).toBe(0);
 });

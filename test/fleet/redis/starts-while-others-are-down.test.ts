@@ -1,0 +1,171 @@
+/**
+ * Rows 30 and 66: without Redis and authorization server a process starts, says 503 in time, and recovers by itself; without
+ * the authorization server alone it uses the shared token to its leeway.
+ */
+import { expect, it, vi } from "vitest";
+import { Secret } from "../../../src/model/secret.ts";
+import { cacheKey } from "../../../src/oauth/token.ts";
+import { canaries, tokenKey } from "../../../testkit/config-folder.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
+import { type Fleet, type FleetOptions, type Replica, site, startFleet } from "../../../testkit/fleet.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
+import { accessTo, nodeAt, openReplica } from "../../../testkit/redis-replica.ts";
+import { audience } from "../../../testkit/simulated-sites.ts";
+import { print } from "./load.ts";
+import { startVanishingPort } from "./vanishing-port.ts";
+
+/** Ten times what is promised; node itself takes half a second to start. */
+const upMs = 10_000;
+/** Below `timeouts.token`: nobody waited for it. */
+const refusedMs = 4_000;
+const vanishedMs = 5_000;
+const slackMs = 2_000;
+/** The longest back-off, and what comes on top. */
+const recoveryMs = 32_000;
+
+const unavailable = { status: 503, code: "token_unavailable", detail: /^No token for credential "blue"/ } as const;
+
+/** One process that starts where nothing else is up; the simulator's own API is. */
+async function startAlone(options: FleetOptions, prepare: (fleet: Fleet) => Promise<void> = async () => {}) {
+  const fleet = await startFleet({ ...options, replicas: 0 });
+  await prepare(fleet);
+  const sinceMs = performance.now();
+  const replica = await fleet.add();
+  const tookMs = performance.now() - sinceMs;
+  expect(tookMs).toBeLessThan(upMs);
+  return { ...fleet, replica, startMs: tookMs };
+}
+
+/** An order in vain; says how long it took, and when to come again. */
+async function orderInVain(replica: Replica, longestMs: number) {
+  const sinceMs = performance.now();
+  const answer = await replica.order();
+  const tookMs = performance.now() - sinceMs;
+  expectFailure(answer, unavailable);
+  expect(tookMs).toBeLessThan(longestMs);
+  return { tookMs, retryAfterMs: Number(answer.headers["retry-after"]) * 1_000 };
+}
+
+/** Orders until one is served; each in vain is a proper 503. */
+async function orderUntilServed(replica: Replica) {
+  const sinceMs = performance.now();
+  for (let inVain = 0; ; inVain++) {
+    const answer = await replica.order();
+    const tookMs = performance.now() - sinceMs;
+    if (answer.status === 200) return { recoveredMs: tookMs, inVain };
+    expectFailure(answer, unavailable);
+    expect(tookMs).toBeLessThan(recoveryMs);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+it("while both refuse connections, is up, says 503 at once, and serves once the authorization server is back, Redis or not", async () => {
+  const redis = `{ url: "redis://127.0.0.1:${await freePort()}" }`;
+  const { simulator, replica, startMs } = await startAlone({ redis }, ({ simulator }) => simulator.stopLogin());
+  const first = await orderInVain(replica, refusedMs);
+  let last = first;
+  for (let n = 0; n < 20; n++) last = await orderInVain(replica, refusedMs);
+  expect(simulator.counts()).toMatchObject({ tokenRequests: 0, apiRequests: 0 });
+  await simulator.startLogin();
+  const { recoveredMs, inVain } = await orderUntilServed(replica);
+  // Whoever follows Retry-After is served.
+  expect(recoveredMs).toBeLessThan(last.retryAfterMs + slackMs);
+  expect(simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1, apiRequests: 1 });
+  expect(replica.events("redis_down")).toHaveLength(1);
+  const metrics = await replica.metrics();
+  expect(metrics.value("countersign_redis_up", { node: "cache" })).toBe(0);
+  expect(metrics.sum("countersign_failures_total", { site, code: "token_unavailable" })).toBe(21 + inVain);
+  print("refused", { startMs, firstAnswerMs: first.tookMs, lastAnswerMs: last.tookMs, recoveredMs });
+});
+
+it("while not even connections are made, is up, and says 503 within timeouts.token", async () => {
+  const port = await startVanishingPort();
+  const { simulator, replica, startMs } = await startAlone({
+    redis: `{ url: "redis://127.0.0.1:${port}" }`,
+    authUrl: `http://127.0.0.1:${port}`,
+  });
+  const [first, second] = await Promise.all([
+    orderInVain(replica, vanishedMs + slackMs),
+    orderInVain(replica, vanishedMs + slackMs),
+  ]);
+  expect(simulator.counts()).toMatchObject({ tokenRequests: 0, apiRequests: 0 });
+  print("vanished", { startMs, firstAnswerMs: first.tookMs, secondAnswerMs: second.tookMs });
+});
+
+it("while connections are accepted and never answered, is up, says 503 within timeouts.token, and recovers", async () => {
+  const loginPort = await freePort();
+  const login = await startFaultProxy(`http://127.0.0.1:${loginPort}`);
+  // Whatever accepts connections.
+  const redis = await startFaultProxy(`http://127.0.0.1:${loginPort}`);
+  for (const { toTarget } of [redis, login]) toTarget.become({ blackHole: true });
+  const { simulator, replica, startMs } = await startAlone({
+    redis: `{ url: "redis://127.0.0.1:${redis.port}" }`,
+    authUrl: login.url,
+    simulator: { loginPort },
+  });
+  const first = await orderInVain(replica, vanishedMs + slackMs);
+  expect(simulator.counts()).toMatchObject({ tokenRequests: 0, apiRequests: 0 });
+  login.lose();
+  login.heal();
+  const { recoveredMs } = await orderUntilServed(replica);
+  expect(simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1, apiRequests: 1 });
+  expect(redis.connections).toBeGreaterThan(0);
+  print("swallowed", { startMs, firstAnswerMs: first.tookMs, recoveredMs });
+});
+
+const hourMs = 3_600_000;
+const lifetimeMs = 24 * hourMs;
+
+/** The shared token that another replica was given and left in Redis. */
+async function shareToken({ simulator }: Fleet, redis: RealRedis, remainingMs: number): Promise<void> {
+  const set = { label: `${site}/blue`, name: "blue", clientId: "blue-id", audience };
+  const key = cacheKey(`${simulator.loginUrl}/oauth/token`, { ...set, clientSecret: new Secret(canaries.blue) });
+  const encryptionKeys = [new Secret(Buffer.from(tokenKey, "hex"))] as const;
+  const { store } = openReplica(accessTo(nodeAt(redis.port), { encryptionKeys }));
+  const secret = new Secret(simulator.plantToken("blue-id"));
+  if (remainingMs > 0) await store.save(key, { secret, lifetimeMs }, lifetimeMs - remainingMs);
+}
+
+/** A replica that starts while nobody issues tokens. */
+async function startWith(remainingMs: number) {
+  const redis = await startRedis();
+  const fleet = await startFleet({ redis, replicas: 0, more: "readiness: token" });
+  await fleet.simulator.stopLogin();
+  await shareToken(fleet, redis, remainingMs);
+  const replica = await fleet.add();
+  const readiness = async () => (await fetch(`${replica.adminUrl}/readyz`)).status;
+  return { fleet, replica, readiness };
+}
+
+it.each([
+  ["fresh", 23 * hourMs],
+  ["due", 0.11 * lifetimeMs],
+  ["in its last tenth", 2.15 * hourMs],
+  // The leeway is 120 s at most.
+  ["three minutes before its end", 180_000],
+])("a shared token that is %s is adopted, serves, and is refreshed once that is possible", async (_, remainingMs) => {
+  const { fleet, replica, readiness } = await startWith(remainingMs);
+  await vi.waitFor(async () => expect(await readiness()).toBe(200), { timeout: 20_000, interval: 50 });
+  expect(await replica.order()).toMatchObject({ status: 200 });
+  expect(fleet.simulator.counts().tokensIssued).toBe(0);
+  await fleet.simulator.startLogin();
+  if (remainingMs >= 0.2 * lifetimeMs) return;
+  const isRefreshed = async () => {
+    expect(await replica.order()).toMatchObject({ status: 200 });
+    expect(fleet.simulator.counts().tokensIssued).toBe(1);
+  };
+  await vi.waitFor(isRefreshed, { timeout: 40_000, interval: 100 });
+});
+
+it.each([
+  ["within its leeway", 50_000],
+  ["expired", 0],
+])("a shared token that is %s is not used: a clear 503", async (_, remainingMs) => {
+  const { fleet, replica, readiness } = await startWith(remainingMs);
+  const detail = /the authorization server could not be reached/;
+  expectFailure(await replica.order(), { status: 503, code: "token_unavailable", detail });
+  expect(await readiness()).toBe(503);
+  expect(fleet.simulator.counts().apiRequests).toBe(0);
+});

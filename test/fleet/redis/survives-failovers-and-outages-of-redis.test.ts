@@ -1,0 +1,245 @@
+/**
+ * Row 28: a fail-over to an empty server costs each process one token request at most, and no request; so does an outage,
+ * after which the newest token is shared. While a Cluster moves a slot, an ASK or TRYAGAIN that fails or hangs is a miss.
+ */
+import { expect, it, onTestFinished } from "vitest";
+import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
+import { sleep, systemClock } from "../../../src/model/clock.ts";
+import { aclUser } from "../../../testkit/acl.ts";
+import { acquire } from "../../../testkit/contract/refresh-lock.ts";
+import { type Fleet, type Replica, startFleet } from "../../../testkit/fleet.ts";
+import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
+import { startCluster, startReplicated, startSentinels, watched } from "../../../testkit/redis-fleet.ts";
+import { accessTo, nodeAt, openReplica } from "../../../testkit/redis-replica.ts";
+import { tokensInRedis, tokensInUse, whenShared } from "./fleet-over-redis.ts";
+import { print, startLoad } from "./load.ts";
+
+const processes = 3;
+const perSecond = 60;
+const sharedMs = 50_000;
+
+/** As a configuration lists them. */
+const listed = (nodes: readonly RealRedis[]) => nodes.map(({ port }) => `"127.0.0.1:${port}"`).join(", ");
+
+const bySentinels = (sentinels: readonly RealRedis[]) =>
+  `{ sentinel: { name: ${watched}, nodes: [ ${listed(sentinels)} ] } }`;
+
+async function issuedByEach({ replicas }: Fleet): Promise<readonly number[]> {
+  const all = await Promise.all(replicas.map((replica) => replica.metrics()));
+  return all.map((metrics) => metrics.sum("countersign_token_requests_total"));
+}
+
+/** A replica that was never told anything: what a master loses that dies before it has replicated. */
+async function forget(replica: RealRedis): Promise<void> {
+  await replica.config("replica-read-only", "no");
+  await replica.command("FLUSHALL");
+  await replica.config("replica-read-only", "yes");
+}
+
+/** Two new processes at once, and nothing in Redis: one of them asks for a token, which serves both. */
+async function expectSharing(fleet: Fleet, redis: RealRedis): Promise<void> {
+  const { tokenRequests } = fleet.simulator.counts();
+  await redis.command("FLUSHALL");
+  const newcomers = await Promise.all([fleet.add(), fleet.add()]);
+  const expected = Array(newcomers.length).fill(`token_${tokenRequests + 1}`);
+  expect(await tokensInUse({ ...fleet, replicas: newcomers })).toEqual(expected);
+  expect(fleet.simulator.counts().tokenRequests).toBe(tokenRequests + 1);
+  expect(await tokensInRedis(redis)).toHaveLength(1);
+}
+
+it("the Sentinels make an empty replica the master, while a process holds the lock: one token each, no request fails", async () => {
+  const { master, replica, sentinels } = await startSentinels();
+  const fleet = await startFleet({ redis: bySentinels(sentinels), replicas: processes });
+  const { simulator, replicas } = fleet;
+  expect(await tokensInUse(fleet)).toEqual(Array(processes).fill("token_1"));
+  const before = await issuedByEach(fleet);
+  const load = startLoad(replicas, perSecond);
+  await load.during(1_500);
+
+  const login = simulator.faults.add({ host: "login", kind: "hang", times: "until_cleared" });
+  simulator.revokeAllTokens();
+  await login.whenPlayed(1);
+  await forget(replica);
+  await master.kill();
+  const sinceMs = performance.now();
+  // Who waited for the holder of a lock that nobody knows any more goes ahead.
+  await login.whenPlayed(processes);
+  login.clear();
+  login.release();
+  await Promise.all(replicas.map(({ event }) => event("redis_up", ({ awayMs }) => awayMs !== undefined)));
+  const upMs = performance.now() - sinceMs;
+  await whenShared(fleet, replica, sharedMs);
+  await load.during(500);
+  expect((await load.stop()).failures).toEqual([]);
+  const issued = (await issuedByEach(fleet)).map((count, n) => count - (before[n] ?? 0));
+  expect(issued).toEqual(Array(processes).fill(1));
+  expect(simulator.counts()).toMatchObject({ tokenRequests: 1 + processes, tokensIssued: 1 + processes });
+
+  await (await fleet.add()).order();
+  expect(simulator.counts().tokenRequests).toBe(1 + processes);
+  await expectSharing(fleet, replica);
+  print("failed over, in ms", { back: upMs });
+});
+
+it("a master that hung comes back after it was replaced: an idle process has its next order's key where all look for it", async () => {
+  const { master, replica, sentinels } = await startSentinels();
+  const fleet = await startFleet({ redis: bySentinels(sentinels), replicas: 1 });
+  const [idle] = fleet.replicas as [Replica];
+  expect((await idle.order()).status).toBe(200);
+  master.stop();
+  const masters = () =>
+    Promise.all(sentinels.map((each) => each.command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", watched)));
+  await expect.poll(masters).toEqual(sentinels.map(() => ["127.0.0.1", String(replica.port)]));
+  master.cont();
+  const once = async () => (await idle.order({ "Countersign-Once": "order-1" })).status;
+  await expect.poll(once).toBe(200);
+  expect(await master.command("KEYS", "countersign:*:once")).toEqual([]);
+  expect(await replica.command("KEYS", "countersign:*:once")).toHaveLength(1);
+});
+
+it("the only known server is demoted: each process goes on with a token of its own, and they share again after it", async () => {
+  const { master, replica, promote } = await startReplicated();
+  const fleet = await startFleet({ redis: master, replicas: processes });
+  const { simulator, replicas } = fleet;
+  expect(await tokensInUse(fleet)).toEqual(Array(processes).fill("token_1"));
+  await promote();
+  await master.command("REPLICAOF", "127.0.0.1", replica.port);
+  simulator.revokeAllTokens();
+  expect(await tokensInUse(fleet)).toEqual(["token_2", "token_3", "token_4"]);
+  for (const { event, metrics } of replicas) {
+    await event("redis_down", ({ failure }) => failure === "readonly");
+    await event("redis_up", ({ awayMs }) => awayMs !== undefined);
+    expect((await metrics()).sum("countersign_redis_errors_total", { kind: "readonly" })).toBeGreaterThan(0);
+  }
+  const load = startLoad(replicas, perSecond);
+  await load.during(1_500);
+  expect((await load.stop()).failures).toEqual([]);
+  expect(simulator.counts()).toMatchObject({ tokenRequests: 1 + processes, tokensIssued: 1 + processes });
+  await master.command("REPLICAOF", "NO", "ONE");
+  await expectSharing(fleet, master);
+});
+
+/** A fleet whose replicas have all used one token, and have each had another one issued while Redis was away. */
+async function stageDiverged(tokenLifetimeSeconds: number) {
+  const redis = await startRedis();
+  const fleet = await startFleet({ redis, replicas: processes, simulator: { tokenLifetimeSeconds } });
+  expect(await tokensInUse(fleet)).toEqual(Array(processes).fill("token_1"));
+  await redis.kill();
+  await Promise.all(fleet.replicas.map((replica) => replica.event("redis_down")));
+  fleet.simulator.revokeAllTokens();
+  expect(await tokensInUse(fleet)).toEqual(["token_2", "token_3", "token_4"]);
+  return { fleet, redis };
+}
+
+it("replicas with a token each have one by the next refresh after the outage, with one token request", async () => {
+  const { fleet, redis } = await stageDiverged(12);
+  const { simulator, replicas } = fleet;
+  await redis.restart();
+  await whenShared(fleet, redis, sharedMs);
+  expect(simulator.counts().tokenRequests).toBe(processes + 1);
+  // A used token is refreshed when it is due, and nobody's before.
+  const load = startLoad(replicas, 20);
+  await simulator.seen.whenTokenAnswers(processes + 2);
+  expect(simulator.counts().tokenRequests).toBe(processes + 2);
+  const next = ({ token }: { token: string | undefined }) => token === "token_5";
+  while (!simulator.seen.apiRequests.slice(-processes).every(next)) await load.during(100);
+  await load.stop();
+  expect(await tokensInUse(fleet)).toEqual(Array(processes).fill("token_5"));
+  expect(simulator.counts()).toMatchObject({ tokenRequests: processes + 2, tokensIssued: processes + 2 });
+  // Each replica's first try after the revocation, and none later.
+  expect(simulator.counts().unauthorized).toBe(processes);
+});
+
+it("a replica without a token takes the published one when Redis is back, whether it starts then or had none before", async () => {
+  const { fleet, redis } = await stageDiverged(3_600);
+  const { simulator, replicas } = fleet;
+  await simulator.stopLogin();
+  const late = await fleet.add();
+  expect((await late.order()).json).toMatchObject({ status: 503, code: "token_unavailable" });
+  await redis.restart();
+  await whenShared(fleet, redis, sharedMs);
+  while ((await late.order()).status !== 200) await late.event("redis_up", ({ awayMs }) => awayMs !== undefined);
+  // Each replica publishes within a second of its own, so by then the newest is there.
+  const load = startLoad(replicas, 20);
+  await load.during(2_000);
+  expect((await load.stop()).failures).toEqual([]);
+  await fleet.add();
+  // On a busy machine the replica with the newest may be late.
+  while ((await tokensInUse(fleet)).at(-1) !== "token_4" && fleet.replicas.length < processes + 5) await fleet.add();
+  const tokens = await tokensInUse(fleet);
+  expect(tokens.at(-1)).toBe("token_4");
+  // It may have looked before the newest was published.
+  expect(["token_2", "token_3", "token_4"]).toContain(tokens[processes]);
+  expect(simulator.counts()).toMatchObject({ tokenRequests: processes + 1, tokensIssued: processes + 1 });
+});
+
+const key = "23".repeat(32);
+
+/** Begins to move the slot of this key, and loses what was there, as if it had moved already. */
+async function beginMoving(nodes: readonly RealRedis[], name: string) {
+  const [first = expect.unreachable()] = nodes;
+  const slot = Number(await first.command("CLUSTER", "KEYSLOT", name));
+  const at = Math.floor(slot / Math.ceil(16_384 / nodes.length));
+  const [owner = expect.unreachable(), target = expect.unreachable()] = [nodes[at], nodes[(at + 1) % nodes.length]];
+  await owner.command("DEL", name);
+  await target.command("CLUSTER", "SETSLOT", slot, "IMPORTING", String(await owner.command("CLUSTER", "MYID")));
+  await owner.command("CLUSTER", "SETSLOT", slot, "MIGRATING", String(await target.command("CLUSTER", "MYID")));
+  return target;
+}
+
+/** What no caller waits for must not fail unheard: Node ends the process for it. */
+function hearUnhandled(): readonly string[] {
+  const unhandled: string[] = [];
+  const hear = (reason: unknown) => void unhandled.push(String(reason));
+  process.on("unhandledRejection", hear);
+  onTestFinished(() => void process.off("unhandledRejection", hear));
+  return unhandled;
+}
+
+function openOn(nodes: readonly RealRedis[]) {
+  const [first = expect.unreachable(), ...rest] = nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
+  return openReplica(accessTo(nodeAt(first.port), { place: { kind: "cluster", nodes: [first, ...rest] } }));
+}
+
+it.each([
+  ["may ask the new owner, as documented", "+asking"],
+  ["may not", "-asking"],
+])("a replica goes on, and refreshes on its own: its user %s", async (_, rule) => {
+  const nodes = await startCluster();
+  for (const node of nodes) await node.command("ACL", "SETUSER", aclUser.username, rule);
+  const fleet = await startFleet({ redis: `{ cluster: { nodes: [ ${listed(nodes)} ] } }`, replicas: 1 });
+  const [replica = expect.unreachable()] = fleet.replicas;
+  expect((await replica.order()).status).toBe(200);
+  const found = await Promise.all(nodes.map((node) => node.command("KEYS", "countersign:*:token")));
+  await beginMoving(nodes, String(found.flat()[0]));
+  for (let revoked = 0; revoked < 2; revoked++) {
+    fleet.simulator.revokeAllTokens();
+    expect((await replica.order()).status).toBe(200);
+  }
+  expect(fleet.simulator.counts().tokenRequests).toBe(3);
+  const metrics = await replica.metrics();
+  expect(metrics.sum("countersign_redis_errors_total")).toBeGreaterThan(0);
+  expect(metrics.sum("countersign_redis_errors_total", { kind: "other" })).toBe(0);
+  expect(replica.events("defect")).toEqual([]);
+  replica.signal("SIGTERM");
+  expect(await replica.ended).toBe(0);
+});
+
+it("a node that hangs while its slot arrives is a miss, and so is what the client had asked it", async () => {
+  const nodes = await startCluster();
+  const { store, lock, recorder } = openOn(nodes);
+  await store.read(key);
+  const unhandled = hearUnhandled();
+  const target = await beginMoving(nodes, redisKeys(key).token);
+  // All is well, and the client is connected to the new owner.
+  await (await acquire(lock, key)).release();
+  target.stop();
+  expect(await lock.tryAcquire(key)).toBe("unavailable");
+  expect((await store.read(key)).token).toBeUndefined();
+  // Longer than the client waits for an answer to ASKING, of which nobody tells.
+  await sleep(systemClock, 1_500);
+  target.cont();
+  await recorder.nth("redis_up", 2);
+  expect(recorder.count("redis_failed")).toBeGreaterThan(0);
+  expect(unhandled).toEqual([]);
+});
