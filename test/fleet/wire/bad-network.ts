@@ -1,17 +1,10 @@
 import { expect, onTestFinished } from "vitest";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../../simulator/src/service/simulator.ts";
+import { type Simulator, startSimulator } from "../../../simulator/src/service/simulator.ts";
 import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
 import { orderRaw, type RawAnswer } from "../../../testkit/raw-caller.ts";
-import {
-  audience,
-  canaries,
-  hmacSite,
-  oauthSite,
-  type Stage,
-  type StageOptions,
-  stageProxy,
-} from "../../../testkit/stage.ts";
+import { oneOfEachMethod } from "../../../testkit/simulated-sites.ts";
+import { hmacSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 export interface BadNetworkStage extends Stage {
   /** Between Countersign and the service, and between Countersign and the authorization server. */
@@ -25,14 +18,9 @@ export interface BadNetworkOptions extends StageOptions {
   readonly refuseLogin?: boolean;
 }
 
-const sites: SimulatorOptions["sites"] = [
-  { identifier: oauthSite, credentials: [{ clientId: "blue-id", clientSecret: canaries.blue, audience }] },
-  { identifier: hmacSite, keys: [{ identifier: "K2000000001", secret: canaries.keyOne, isDefault: true }] },
-];
-
 /** Countersign with a bad network in front of the simulator's two hosts. */
 export async function stageBadNetwork(options: BadNetworkOptions = {}): Promise<BadNetworkStage> {
-  const simulator = await startSimulator({ sites, ...options.simulator });
+  const simulator = await startSimulator({ sites: oneOfEachMethod, ...options.simulator });
   onTestFinished(() => simulator.stop());
   const service = await startFaultProxy(simulator.apiUrl);
   const login = await startFaultProxy(simulator.loginUrl);

@@ -1,10 +1,14 @@
-/** Rows 42, 45, 46 and 12a: whatever the network does, the caller gets a whole answer in time with a true outcome. */
+/**
+ * Rows 40, 42, 45, 46 and 12a: whatever the network does, the caller gets a whole answer at its deadline, never before, with a
+ * true outcome: `unknown` only if a byte was written.
+ */
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
-import { orderRaw } from "../../../testkit/raw-caller.ts";
+import { serverTls, trusting } from "../../../testkit/certificates.ts";
+import { orderRaw, RawConnection, rawPost, readAnswer } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 import { startVanishingPort } from "../redis/vanishing-port.ts";
 import { expectOrder, ordersAt, signed, stageBadNetwork } from "./bad-network.ts";
 
@@ -16,6 +20,7 @@ const soon = [0, 1_000] as const;
 
 const within = (deadlineMs: number) => ({ "Countersign-Timeout-Ms": String(deadlineMs) });
 const patient = { requestMs: 20_000, connectMs: 15_000, tokenMs: 15_000 };
+const overTls = { simulator: { tls: serverTls }, environment: { tls: trusting } };
 
 describe("connections that are refused", () => {
   it("by the service: 502 not_sent, and served as soon as they are accepted again", async () => {
@@ -59,11 +64,25 @@ describe("a black hole where connections are made", () => {
     expect(ordersAt(stage.simulator).apiRequests).toBe(0);
   });
 
+  it("within the TLS handshake: 504 not_sent at the deadline, and it is not sent after all when that ends later", async () => {
+    const stage = await stageBadNetwork({ ...overTls, config: { timeouts: patient } });
+    stage.service.toTarget.become({ blackHole: true });
+    const answer = await expectOrder(
+      stage,
+      { ...signed, ...within(400) },
+      { ...late, outcome: "not_sent" },
+      [400, 400],
+    );
+    expect(JSON.parse(answer.body).detail).toMatch(/Nothing was sent\.$/);
+    expect(stage.service.connections).toBe(1);
+    stage.service.heal();
+    await expectOrder(stage, { ...signed, "X-Request-Id": "next" }, served, soon);
+    expect(stage.simulator.seen.apiRequests.map(({ rawHeaders }) => rawHeaders.includes("next"))).toEqual([true]);
+  });
+
   it("within the TLS handshake: 502 not_sent, after which nothing arrives late", async () => {
-    const tls = { key: serverKey, cert: serverCertificate };
-    const environment = { tls: { ca: authority, cert: undefined, key: undefined } };
     const timeouts = { ...patient, connectMs: 500 };
-    const stage = await stageBadNetwork({ simulator: { tls }, environment, config: { timeouts } });
+    const stage = await stageBadNetwork({ ...overTls, config: { timeouts } });
     stage.service.toCaller.become({ blackHole: true });
     await expectOrder(stage, signed, unreachable, [500, 2 * 500 + 1_000]);
     expect(stage.service.connections).toBe(2);
@@ -74,11 +93,51 @@ describe("a black hole where connections are made", () => {
 });
 
 describe("a black hole once the request was written: 504 unknown at the deadline", () => {
-  it("the answer is lost: the order exists", async () => {
-    const stage = await stageBadNetwork();
+  it.each([
+    ["the caller's own", { ...signed, ...within(500) }, patient],
+    ["that of timeouts.request", {}, { requestMs: 500, connectMs: 400, tokenMs: 400 }],
+  ])("%s, the answer is lost: the order exists, and the answer says so", async (_, headers, timeouts) => {
+    const stage = await stageBadNetwork({ config: { timeouts } });
     stage.service.toCaller.become({ blackHole: true });
-    await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "unknown" }, [500, 500]);
+    const given = { ...headers, "Countersign-Reference": "A-1042" };
+    const answer = await expectOrder(stage, given, { ...late, outcome: "unknown" }, [500, 500]);
+    expect(JSON.parse(answer.body)).toMatchObject({ ...late, outcome: "unknown", reference: "A-1042" });
+    expect(answer.body).toContain("The order may exist: look for reference A-1042 before sending it again.");
+    expect(await stage.recorder.nth("request_finished", 1)).toMatchObject({ stage: "send", outcome: "unknown" });
     expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+  });
+
+  it("the answer stops after its head", async () => {
+    const service = await startRawUpstream({ answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" });
+    const stage = await stageProxy({ baseUrl: service.url });
+    await expectOrder(stage, { ...signed, ...within(400) }, { ...late, outcome: "unknown" }, [400, 400]);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it("the retry after a 401 is not answered", async () => {
+    const stage = await stageBadNetwork();
+    await expectOrder(stage, {}, served, soon);
+    stage.simulator.revokeAllTokens();
+    stage.simulator.faults.add({ host: "api", kind: "delay", delayMs: 1 });
+    stage.simulator.faults.add({ host: "api", kind: "hang" });
+    const answer = await expectOrder(stage, within(2_500), { ...late, outcome: "unknown" }, [2_500, 2_500]);
+    expect(answer.value("countersign-attempts")).toBe("2");
+    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 3, tokensIssued: 2 });
+  });
+
+  it("an answer that drips is cut then, and reported as unknown", async () => {
+    const clock = new ShiftedClock();
+    const timeouts = { requestMs: 60_000, connectMs: 10_000, tokenMs: 10_000 };
+    const { port, simulator, recorder } = await stageProxy({ surroundings: { clock }, timeouts });
+    simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 1, intervalMs: 50 });
+    const caller = await RawConnection.open(port);
+    await caller.write(rawPost({ more: [`Countersign-Site: ${hmacSite}`] })).until(/\{/);
+    clock.push(30_000);
+    await caller.until(/\{.*".*s/s);
+    clock.push(30_000);
+    expect(readAnswer(await caller.ended())).toMatchObject({ status: 200, isComplete: false });
+    const end = await recorder.nth("request_finished", 1);
+    expect(end).toMatchObject({ code: "upstream_timeout", outcome: "unknown", stage: "stream_answer", by: "service" });
   });
 
   it("the request is lost: the order does not exist, until the network delivers it after all, once", async () => {
@@ -112,6 +171,14 @@ describe("one deadline holds the wait for a token, the connection, and the retry
     await expectOrder(stage, within(4_000), served, [1_500, 3_000]);
   });
 
+  it("an authorization server that never answers: 503 not_sent at timeouts.token, with Retry-After", async () => {
+    const loginAnswers = { blackHole: true };
+    const stage = await stageBadNetwork({ config: { timeouts: { ...patient, tokenMs: 600 } }, loginAnswers });
+    const answer = await expectOrder(stage, {}, noToken, [600, 600]);
+    expect(answer.value("retry-after")).toMatch(/^\d+$/);
+    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 0, tokenRequests: 1 });
+  });
+
   it("an authorization server slower than the deadline: 503 not_sent at the deadline, and no order later on", async () => {
     const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
     await expectOrder(stage, within(500), noToken, [500, 500]);
@@ -120,9 +187,7 @@ describe("one deadline holds the wait for a token, the connection, and the retry
   });
 
   it("a slow TLS handshake and a slow answer: 504 unknown at the deadline", async () => {
-    const tls = { key: serverKey, cert: serverCertificate };
-    const environment = { tls: { ca: authority, cert: undefined, key: undefined } };
-    const stage = await stageBadNetwork({ simulator: { tls }, environment, config: { timeouts: patient } });
+    const stage = await stageBadNetwork({ ...overTls, config: { timeouts: patient } });
     stage.service.toCaller.become(slow);
     await expectOrder(stage, { ...signed, ...within(2_200) }, { ...late, outcome: "unknown" }, [2_200, 2_200]);
     expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
