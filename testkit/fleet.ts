@@ -25,12 +25,17 @@ export interface FleetOptions {
   readonly front?: (apiUrl: string) => Promise<string>;
   /** Further credential sets of the site, in YAML, one each. */
   readonly moreSets?: readonly string[];
-  /** Further keys of the environment, in YAML. */
+  /** Further keys of the environment, and of the other site, in YAML. */
   readonly environment?: string;
+  readonly other?: string;
   /** Further sites, in YAML. */
   readonly moreSites?: string;
+  /** Further listeners, in YAML, one each. */
+  readonly listeners?: readonly string[];
   /** Further top-level keys, in YAML. */
   readonly more?: string;
+  /** Further files, by name; `DIR` in the YAML stands for their folder. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** One proxy process: the built command, on a Unix socket. */
@@ -48,12 +53,14 @@ export interface Replica {
   /** Resolves with the first line of this event, there already or still to come. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
   event(kind: string, isMeant?: (line: any) => boolean): Promise<any>;
+  /** Rewrites its configuration by one replacement; it takes that up, or refuses it, by itself. */
+  change(from: string, to: string): void;
   signal(name: NodeJS.Signals): void;
   readonly ended: Promise<number | string>;
 }
 
 /** What one replica may have of its own. */
-type Own = Pick<FleetOptions, "environment" | "more">;
+type Own = Pick<FleetOptions, "environment" | "listeners" | "more">;
 
 export interface Fleet {
   readonly simulator: Simulator;
@@ -73,8 +80,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const simulator = await startSimulator({ sites: simulatedSites, ...ports, ...options.simulator });
   onTestFinished(() => simulator.stop());
   const baseUrl = (await options.front?.(simulator.apiUrl)) ?? simulator.apiUrl;
-  const folder = new ConfigFolder();
-  folder.write("redis-password", aclUser.password);
+  const folder = new ConfigFolder({ "redis-password": aclUser.password, ...options.files });
   const replicas: Replica[] = [];
   const add = async (own: Own = {}) => {
     const replica = await startReplica(folder, replicas.length, simulator, { ...options, ...own, baseUrl });
@@ -111,6 +117,8 @@ async function startReplica(
     moreSets = [],
     moreSites = "",
     environment = "",
+    other = "",
+    listeners = [],
     more = "",
   }: FleetOptions & { readonly baseUrl: string },
 ): Promise<Replica> {
@@ -118,7 +126,8 @@ async function startReplica(
   const socketPath = join(folder.path, `app-${index}-${started}.sock`);
   const sets = ["{ name: blue, dir: DIR/blue }", ...moreSets];
   const place = typeof redis === "string" ? redis.trim().replace(/^\{|\}$/g, "") : `url: "${redis.url}"`;
-  const yaml = `listeners: [ { bind: "unix:${socketPath}", environment: sandbox } ]
+  const all = [`{ bind: "unix:${socketPath}", environment: sandbox }`, ...listeners];
+  const yaml = `listeners: [ ${all.join(", ")} ]
 admin: { bind: "127.0.0.1:0" }
 status: { bind: "127.0.0.1:0" }
 environments:
@@ -129,13 +138,14 @@ environments:
     operations: [create_order]
     defaultSite: ${oauthSite}
     ${environment}
-    sites: { ${oauthSite}: { credentials: [ ${sets.join(", ")} ], children: { ${childSite}: {} } }, ${moreSites} }
+    sites: { ${oauthSite}: { credentials: [ ${sets.join(", ")} ], children: { ${childSite}: { ${other} } } }, ${moreSites} }
 tokens: { cache: redis }
 redis: { username: ${aclUser.username}, password: { file: DIR/redis-password }, encryptionKeys: [ { file: DIR/token-key } ], ${place} }
 ${more}
 `;
-  const file = folder.write(`countersign-${started}.yaml`, yaml.replaceAll("DIR", folder.path));
-  const program = await startServe(file);
+  const name = `countersign-${started}.yaml`;
+  let written = yaml.replaceAll("DIR", folder.path);
+  const program = await startServe(folder.write(name, written));
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
   const { adminUrl } = program;
@@ -150,7 +160,11 @@ ${more}
       const line = await program.line((text) => text.includes(`"event":"${kind}"`) && isMeant(JSON.parse(text)));
       return JSON.parse(line);
     },
-    signal: (name) => void program.child.kill(name),
+    change(from, to) {
+      written = written.replace(from, to);
+      folder.write(name, written);
+    },
+    signal: (signal) => void program.child.kill(signal),
     ended: program.ended,
   };
 }

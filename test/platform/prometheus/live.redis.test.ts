@@ -1,15 +1,18 @@
 /** Each query and selector of dashboards and alerts finds something of two real processes under load, with mishaps. */
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { dashboards } from "../../../scripts/dashboards/dashboards.ts";
 import { overview } from "../../../scripts/dashboards/overview.ts";
-import { call } from "../../../testkit/call.ts";
-import { canaries } from "../../../testkit/config-folder.ts";
+import { call, get } from "../../../testkit/call.ts";
+import { authority } from "../../../testkit/certificates.ts";
+import { otherSite as child, greenSet, site, startFleet } from "../../../testkit/fleet.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { tokenFor } from "../../../testkit/platform-token.ts";
 import { startMasters } from "../../../testkit/redis-fleet.ts";
+import { canaries, hmacSite as signing, simulatedSites } from "../../../testkit/simulated-sites.ts";
 import { callbackOf, type Given } from "../../promises/callbacks/sender.ts";
-import { accepts, sendJson } from "../../promises/callbacks/stage.ts";
+import { accepts, sendJson, startApplication } from "../../promises/callbacks/stage.ts";
 import { withTools } from "../kubernetes/tools.ts";
 import { fillVariables, queriedPanels } from "./grafana.ts";
-import { child, type LivingService, signing, site, startService } from "./living-service.ts";
 import { alerts, rules, selectorsOf } from "./rules.ts";
 import { type RunningPrometheus, startPrometheus } from "./running-prometheus.ts";
 import { promtool } from "./tools.ts";
@@ -20,9 +23,8 @@ withTools("prometheus")(
   "every query of the dashboards and the alerts finds data in a real Prometheus",
   { timeout: 240_000 },
   async () => {
-    const masters = await startMasters();
-    const service = await startService(masters);
-    const targets = service.processes.map(({ admin }) => admin);
+    const service = await startService();
+    const targets = service.processes.map(({ adminUrl }) => new URL(adminUrl).host);
     const prometheus = await startPrometheus([{ job_name: "countersign", static_configs: [{ targets }] }]);
     const sees = (expr: string) =>
       expect.poll(() => prometheus.query(expr).then(({ length }) => length), patience).toBeGreaterThan(0);
@@ -31,8 +33,8 @@ withTools("prometheus")(
     await sees("sum(countersign_requests_total{by='service'}) > 30");
 
     await haveMishaps(service);
-    await masters[1]?.kill();
-    service.processes[1].change("operations:", "operation:");
+    await service.masters[1].kill();
+    service.processes[1]?.change("operations:", "operation:");
     for (const left of traces) await sees(left);
 
     expect([...(await problemsOfPanels(prometheus)), ...(await problemsOfRules(prometheus))]).toEqual([]);
@@ -51,29 +53,94 @@ withTools("prometheus")(
     const lasting = ["CountersignRedisDown", "CountersignReloadFailed", "CountersignSecondSetInUse"];
     await inState("pending").toEqual(expect.arrayContaining(lasting));
 
-    for (const { admin } of service.processes) {
-      const { text } = await call(`http://${admin}`, "", { method: "GET", path: "/metrics" });
+    for (const { adminUrl } of service.processes) {
+      const { text } = await get(adminUrl, "/metrics");
       expect(promtool(["check", "metrics"], text)).toEqual({ status: 0, said: "" });
     }
   },
 );
 
+const shopToken = "token-of-the-shop-0001";
+
+/**
+ * Two processes over the same three masters of Redis, with a site of two credential sets, its child, and a site that
+ * signs. Tokens live a few seconds, so that many of their lives fit into a test. The forward proxy and the collector are
+ * configured and never asked: the simulator is on loopback, and no trace is recorded.
+ */
+async function startService() {
+  const masters = await startMasters();
+  const [cache, ...others] = masters;
+  const application = await startApplication();
+  const keys = (number: number) => `keys: [ { identifier: K200000000${number}, secret: { file: DIR/k${number} } } ]`;
+  const { simulator, add } = await startFleet({
+    redis: `{ url: "${cache.url}", lockNodes: [ ${others.map(({ url }) => `"${url}"`).join(", ")} ] }`,
+    replicas: 0,
+    simulator: { sites, tokenLifetimeSeconds: 8 },
+    moreSets: [greenSet],
+    environment: `tls: { caFile: DIR/authority }\n    egress: { proxy: "http://127.0.0.1:3128" }`,
+    other: `auth: [oauth, hmac], bridge: hmac, ${keys(2)}`,
+    moreSites: `${signing}: { auth: [hmac, oauth], ${keys(1)}, credentials: [ ${platform} ] }`,
+    files: { authority, "shop.token": shopToken, assertion: tokenFor(3_600) },
+  });
+  const addOne = async () => {
+    const [callbackPort, callersPort] = [await freePort(), await freePort()];
+    const shop = `{ shop: { token: { file: DIR/shop.token }, sites: [ ${site} ] } }`;
+    const to = `application: { url: "${application.url}" }`;
+    const replica = await add({
+      listeners: [`{ bind: "127.0.0.1:${callersPort}", environment: sandbox, callers: ${shop} }`],
+      more: `callbacks: [ { bind: "127.0.0.1:${callbackPort}", environment: sandbox, ${to} } ]
+tracing: { otlp: { endpoint: "http://127.0.0.1:4318/v1/traces" }, sampleRatio: 0 }`,
+    });
+    return { ...replica, callbackPort, callersPort };
+  };
+  const processes = [await addOne(), await addOne()] as const;
+  /** Orders for every site through both, one after another, until the test ends. */
+  const keepOrdering = () => {
+    let goesOn = true;
+    const loops = processes.map(async ({ order }) => {
+      while (goesOn) for (const to of [site, child, signing]) await order({ "Countersign-Site": to });
+    });
+    onTestFinished(async () => {
+      goesOn = false;
+      await Promise.allSettled(loops);
+    });
+  };
+  return { masters, application, simulator, processes, keepOrdering };
+}
+
+const platform =
+  "{ name: platform, clientId: platform, audience: a, token: { clientAuth: { assertion: { file: DIR/assertion } } } }";
+
+/** The child has a key of its own. */
+const sites = [
+  ...simulatedSites.filter(({ identifier }) => identifier === site),
+  { identifier: child, parent: site, keys: [{ identifier: "K2000000002", secret: canaries.keyTwo }] },
+  { identifier: signing, keys: [{ identifier: "K2000000001", secret: canaries.keyOne }] },
+];
+
 /** A revocation, a deleted set, an answer that never comes, a signature that is not taken, a 429; callbacks, one forged; a caller without a right. */
-async function haveMishaps({ simulator, application, processes: [one] }: LivingService): Promise<void> {
-  const callback = callbackOf({ site_identifier: signing }, canaries.key);
-  const call = async (given: Given) => (await sendJson(one.callbackPort, given)).status;
+async function haveMishaps({
+  simulator,
+  application,
+  processes,
+}: Awaited<ReturnType<typeof startService>>): Promise<void> {
+  const [{ order, callbackPort, callersPort }] = processes;
+  const callback = callbackOf();
+  const callBack = async (given: Given) => (await sendJson(callbackPort, given)).status;
   application.answerWith((response) => response.writeHead(500).end());
-  expect([await call(callback), await call({ ...callback, forged: "1" })]).toEqual([500, 401]);
+  expect([await callBack(callback), await callBack({ ...callback, forged: "1" })]).toEqual([500, 401]);
   application.answerWith(accepts);
-  expect(await call(callback)).toBe(200);
+  expect(await callBack(callback)).toBe(200);
   const { faults } = simulator;
   faults.add({ host: "login", kind: "answer", status: 429, headers: { "retry-after": "1" } });
   simulator.revokeAllTokens();
   faults.add({ host: "api", kind: "reset", when: "after_reading", site });
   faults.add({ host: "api", kind: "answer", status: 400, site: signing, times: 20 });
   faults.add({ host: "api", kind: "answer", status: 429, site: signing });
-  await one.order();
-  expect((await one.orderAsShop(child)).status).toBe(403);
+  await order();
+  // An order of the named caller `shop`, which may order for one site only.
+  const headers = { "Countersign-Site": child, "Proxy-Authorization": `Bearer ${shopToken}` };
+  expect((await call(`http://127.0.0.1:${callersPort}`, undefined, { headers })).status).toBe(403);
   simulator.deleteCredentials("blue-id");
 }
 
