@@ -4,7 +4,7 @@ import { stringify } from "yaml";
 import { parseDurationMs } from "../../../src/model/clock.ts";
 import { openCharts, setJson, values } from "./charts.ts";
 import { check, mounted, secretsOf } from "./fake-secrets.ts";
-import { complaintsOf } from "./judges.ts";
+import { complaintsOf, complaintsOfOpenApi } from "./judges.ts";
 import {
   configurationOf,
   isOfHook,
@@ -157,4 +157,61 @@ test.each([
   const { readinessProbe } = sidecarOf(podOf(charts.objects("example-app", settings)));
   const probe = { httpGet: { path: "/readyz", port: "cs-admin" }, periodSeconds: 5 };
   expect(readinessProbe).toEqual(has ? probe : undefined);
+});
+
+/** The objects of one kind, of the example of a gateway with these settings. */
+function gatewaysOwn(kind: string, ...settings: readonly string[]): Manifest[] {
+  const sets = settings.flatMap((setting) => ["--set-json", setting]);
+  return charts.objects("countersign", [...values.gateway, ...sets]).filter((each) => each.kind === kind);
+}
+
+test.each([
+  { autoscaling: false, replicas: 3 },
+  { autoscaling: true, replicas: undefined },
+])("autoscaling $autoscaling: the Deployment says $replicas replicas", ({ autoscaling, replicas }) => {
+  const [{ spec }] = gatewaysOwn("Deployment", `gateway.autoscaling.enabled=${autoscaling}`, "gateway.replicas=3");
+  expect(spec.replicas).toBe(replicas);
+});
+
+test("more pods come at once, and go one by one", () => {
+  const [{ spec }] = gatewaysOwn("HorizontalPodAutoscaler");
+  expect(spec.behavior.scaleUp).toMatchObject({ stabilizationWindowSeconds: 0, selectPolicy: "Max" });
+  expect(spec.behavior.scaleDown).toEqual({
+    stabilizationWindowSeconds: 300,
+    policies: [{ type: "Pods", value: 1, periodSeconds: 60 }],
+  });
+});
+
+test("a value changes one of these figures, and leaves the others", () => {
+  const setting = "gateway.autoscaling.behavior.scaleDown.stabilizationWindowSeconds=900";
+  const [{ spec }] = gatewaysOwn("HorizontalPodAutoscaler", setting);
+  expect(spec.behavior.scaleDown).toMatchObject({ stabilizationWindowSeconds: 900, policies: [{ value: 1 }] });
+});
+
+test.each([
+  { spread: {}, zones: "ScheduleAnyway", nodes: "ScheduleAnyway" },
+  { spread: { zones: "required" }, zones: "DoNotSchedule", nodes: "ScheduleAnyway" },
+  { spread: { zones: "none", nodes: "required" }, zones: undefined, nodes: "DoNotSchedule" },
+  { spread: { zones: "none", nodes: "none" }, zones: undefined, nodes: undefined },
+])("spread $spread: over zones $zones, over nodes $nodes", ({ spread, zones, nodes }) => {
+  const [deployment] = gatewaysOwn("Deployment", `gateway.spread=${JSON.stringify(spread)}`);
+  if (zones === "DoNotSchedule") expect(complaintsOfOpenApi([deployment], "1.37")).toEqual([]);
+  const { spec, metadata } = podTemplateOf(deployment);
+  const found: Manifest[] = spec.topologySpreadConstraints ?? [];
+  const of = (key: string) => found.find(({ topologyKey }) => topologyKey === key)?.whenUnsatisfiable;
+  expect([of("topology.kubernetes.io/zone"), of("kubernetes.io/hostname")]).toEqual([zones, nodes]);
+  expect(found).toHaveLength([zones, nodes].filter((each) => each !== undefined).length);
+  for (const { labelSelector, matchLabelKeys, nodeTaintsPolicy } of found) {
+    expect(metadata.labels).toMatchObject(labelSelector.matchLabels);
+    expect({ matchLabelKeys, nodeTaintsPolicy }).toEqual({
+      matchLabelKeys: ["pod-template-hash"],
+      nodeTaintsPolicy: "Honor",
+    });
+  }
+});
+
+test("calls can be kept in their zone", () => {
+  const services = gatewaysOwn("Service", 'gateway.service.spec={"trafficDistribution":"PreferClose"}');
+  expect(complaintsOfOpenApi(services, "1.37")).toEqual([]);
+  expect(services.map(({ spec }) => spec.trafficDistribution)).toEqual(["PreferClose", undefined]);
 });

@@ -1,7 +1,7 @@
 /** The examples with certificates and secrets from elsewhere: each renders, is accepted, and has what its configuration reads. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { rulesFile } from "../prometheus/tools.ts";
+import { rulesFile } from "../prometheus/rules.ts";
 import { openCharts } from "./charts.ts";
 import { check, mounted, secretsOf } from "./fake-secrets.ts";
 import { complaintsOf } from "./judges.ts";

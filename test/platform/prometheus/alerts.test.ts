@@ -5,8 +5,7 @@ import { expect, it } from "vitest";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { withTools } from "../kubernetes/tools.ts";
 import { promtoolCases, tested } from "./alert-cases.ts";
-import { alerts, fileWithOnly } from "./rules.ts";
-import { promtool, rulesFile } from "./tools.ts";
+import { alerts, fileWithOnly, promtool, rulesFile } from "./rules.ts";
 
 it("has cases for every alert, and no other", () => {
   expect(tested.toSorted()).toEqual(alerts.map(({ alert }) => alert).sort());

@@ -10,8 +10,8 @@ import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { complaintsOfDefinitions } from "../kubernetes/judges.ts";
 import type { Manifest } from "../kubernetes/manifests.ts";
 import { withTools } from "../kubernetes/tools.ts";
+import { rulesFile } from "./rules.ts";
 import { startPrometheus } from "./running-prometheus.ts";
-import { rulesFile } from "./tools.ts";
 
 const read = (file: string) => parse(readFileSync(`deploy/prometheus/${file}`, "utf8"));
 const {

@@ -13,9 +13,8 @@ import { callbackOf, type Given } from "../../promises/callbacks/sender.ts";
 import { accepts, sendJson, startApplication } from "../../promises/callbacks/stage.ts";
 import { withTools } from "../kubernetes/tools.ts";
 import { fillVariables, queriedPanels } from "./grafana.ts";
-import { alerts, rules, selectorsOf } from "./rules.ts";
+import { alerts, promtool, rules, selectorsOf } from "./rules.ts";
 import { type RunningPrometheus, startPrometheus } from "./running-prometheus.ts";
-import { promtool } from "./tools.ts";
 
 const patience = { timeout: 60_000, interval: 250 };
 

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { vectorSelector } from "../../../scripts/mixin/mixin.ts";
-import { rulesFile } from "./tools.ts";
+import { plainEnvironment, runSync } from "../../../testkit/run-program.ts";
+
+export const rulesFile = "helm/countersign/files/rules.yaml";
 
 export interface Rule {
   readonly alert?: string;
@@ -40,4 +42,10 @@ export const alerts: readonly Alert[] = rules.filter((rule): rule is Alert => ru
 export function selectorsOf(expr: string): string[] {
   const found = expr.matchAll(vectorSelector);
   return [...new Set([...found].map(([, name = "", matchers = ""]) => name + matchers))];
+}
+
+/** Runs promtool; what it says is in `said`. */
+export function promtool(args: readonly string[], input = "") {
+  const { exitCode, stdout, stderr } = runSync("promtool", args, { input, env: plainEnvironment() });
+  return { status: exitCode, said: stdout + stderr };
 }

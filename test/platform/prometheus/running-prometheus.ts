@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { startProgram } from "../../../testkit/run-program.ts";
-import { rulesFile } from "./tools.ts";
+import { rulesFile } from "./rules.ts";
 
 /** One series of a result: its labels, and its value or values. */
 export interface Series {
