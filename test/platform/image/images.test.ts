@@ -1,16 +1,27 @@
 /** The Dockerfile, built for real, and what it makes, run as the strictest of platforms would run it. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { exampleSites } from "../../../simulator/src/example-sites.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
-import { buildImage, docker, hasDocker, images, listFiles, locked, mustDocker, untilHealthy } from "./docker.ts";
-import { openStage } from "./stage.ts";
+import {
+  buildImage,
+  docker,
+  followLog,
+  hasDocker,
+  images,
+  listFiles,
+  locked,
+  mustDocker,
+  startContainer,
+  untilHealthy,
+} from "./docker.ts";
 
 const name = hasDocker ? "the images" : "NOT TRIED, no Docker engine answers: the images";
 const buildMs = 300_000;
-const runMs = 60_000;
 const { proxy, simulator } = images;
 const billSchema = new Validation.JsonStrictValidator(Spec.Version.v1dot5);
 const again = `${proxy}-again`;
@@ -87,7 +98,7 @@ describe.runIf(hasDocker)(name, () => {
     expect(second.Created).not.toBe(first.Created);
   });
 
-  it("work for any user, and say where to get what was left out", { timeout: runMs }, () => {
+  it("work for any user, and say where to get what was left out", () => {
     const run = (...args: string[]) => docker("run", "--rm", ...locked, "--user", "1000650000:0", proxy, ...args);
     expect(run("--version")).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
     const help = run("--help").stdout.replace(/\s+/g, " ");
@@ -100,9 +111,7 @@ describe.runIf(hasDocker)(name, () => {
     }
   });
 
-  it("serve, read-only and without rights, tell their health, and end with 0 on SIGTERM", {
-    timeout: runMs,
-  }, async () => {
+  it("serve, read-only and without rights, tell their health, and end with 0 on SIGTERM", async () => {
     const { serve, service, log } = await openStage();
     const exec = (...args: string[]) => docker("exec", serve, ...args);
     // An application in the same pod: another container, the same loopback.
@@ -156,6 +165,42 @@ describe.runIf(hasDocker)(name, () => {
     expect(await ended.line(() => true)).toBe("143");
   });
 });
+
+/** A proxy and the simulated service in containers, both at work. */
+async function openStage() {
+  const folder = makeFolder();
+  const network = mustDocker("network", "create", `countersign-test-${process.pid}`);
+  onTestFinished(() => void docker("network", "rm", network));
+  const frequently = ["--network", network, "--health-interval", "1s"];
+  const service = startContainer(...frequently, "--network-alias", "simulator", images.simulator);
+  await untilHealthy(service);
+  const mounts = [`${folder}/configuration:/etc/countersign:ro`, `${folder}/secrets:/run/secrets/countersign:ro`];
+  const serve = startContainer(...frequently, ...mounts.flatMap((mount) => ["--volume", mount]), images.proxy);
+  const log = followLog(serve);
+  await log.line((line) => line.includes('"event":"started"'));
+  return { service, serve, log };
+}
+
+/** Secrets that only the container's user may read; where we may not give files away, everybody may, which is warned of. */
+function makeFolder(): string {
+  const folder = emptyFolder();
+  chmodSync(folder, 0o755);
+  mkdirSync(join(folder, "configuration"));
+  copyFileSync("test/platform/image/countersign.yaml", join(folder, "configuration/countersign.yaml"));
+  const [set] = exampleSites[0]?.credentials ?? [];
+  const isRoot = process.getuid?.() === 0;
+  for (const [name, text] of Object.entries({
+    "client-id": set?.clientId,
+    "client-secret": set?.clientSecret,
+    audience: set?.audience,
+  })) {
+    const file = join(folder, "secrets/blue", name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, String(text), { mode: isRoot ? 0o400 : 0o444 });
+  }
+  if (isRoot) execFileSync("chown", ["-R", "65532:65532", folder]);
+  return folder;
+}
 
 // Programs for `node -e` in a container, where there is no curl: what an application, or somebody at the simulator, does.
 

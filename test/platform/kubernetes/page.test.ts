@@ -12,9 +12,8 @@ import { openCharts } from "./charts.ts";
 import { check, secretsOf } from "./fake-secrets.ts";
 import { complaintsOf } from "./judges.ts";
 import { type Manifest, nameOf, ofKind, parse, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
-import { block, page } from "./page.ts";
+import { block, page, type Typed, typePage } from "./page.ts";
 import { succeed, withTools } from "./tools.ts";
-import { type Typed, typePage } from "./typed-page.ts";
 
 const test = withTools("helm", "kubectl", "pod-security", "custom-resources", "kubernetes-validate");
 const charts = openCharts();

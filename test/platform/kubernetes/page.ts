@@ -1,4 +1,10 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { stringify } from "yaml";
+import { version } from "../../../src/version.ts";
+import { type Manifest, parse } from "./manifests.ts";
+import { run } from "./tools.ts";
 
 export const page = readFileSync("docs/kubernetes.md", "utf8");
 
@@ -15,3 +21,74 @@ export function commandsBelow(heading: string): readonly string[] {
   if (section === undefined) throw new Error(`the page has no heading ${heading}`);
   return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = ""]) => text);
 }
+
+/** What came of typing a page's commands. */
+export interface Typed {
+  readonly exitCode: number | string;
+  readonly stderr: string;
+  /** What a cluster would have got, in this order. */
+  readonly objects: readonly Manifest[];
+  /** The files that lie there at the end. */
+  readonly left: readonly string[];
+}
+
+/**
+ * Types the commands of a page's `sh` blocks, one after another, in a folder with what the repository and the reader have. Only
+ * the cluster and the images are not there: kubectl writes down what it would have sent, Helm renders instead of installing, and
+ * Node runs the image's program.
+ *
+ * @param own the reader's files, by name
+ * @param running workloads in the cluster, for `kubectl patch` and `kubectl set env`; one of a kind
+ */
+export function typePage(page: string, own: Readonly<Record<string, string>>, running: readonly Manifest[]): Typed {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-page-"));
+  const aside = mkdtempSync(join(tmpdir(), "countersign-aside-"));
+  try {
+    for (const name of ["deploy", "helm"]) symlinkSync(resolve(name), join(folder, name));
+    write(folder, own);
+    const workloads = running.map((each) => [`${each.kind.toLowerCase()}.yaml`, stringify(each)]);
+    write(aside, { ...Object.fromEntries(workloads), "sent.yaml": "", ...standIns });
+    const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = ""]) => text);
+    const start = `cd ${folder}; export ASIDE=${aside} MAIN=${resolve("dist/main.js")} TOOLS="$PATH" PATH="${aside}:$PATH"`;
+    write(aside, { commands: [start, ...blocks].join("\n") });
+    const { exitCode, stderr } = run("bash", ["-eu", "-o", "pipefail", join(aside, "commands")]);
+    const objects = parse(readFileSync(join(aside, "sent.yaml"), "utf8"));
+    return { exitCode, stderr, objects, left: readdirSync(folder).sort() };
+  } finally {
+    for (const made of [folder, aside]) rmSync(made, { recursive: true });
+  }
+}
+
+function write(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o755 });
+}
+
+const standIns = {
+  docker: `#!/bin/sh -eu
+[ "$1" = run ] || exit 0
+until [ "$1" = REGISTRY/countersign:${version} ]; do shift; done
+shift
+exec node "$MAIN" "$@"
+`,
+  helm: `#!/bin/sh -eu
+PATH=$TOOLS
+case $1 in
+install) shift; helm template "$@" >"$ASIDE/installed-$1.yaml" ;;
+test) grep -q 'helm.sh/hook: test' "$ASIDE/installed-$2.yaml" ;;
+*) exit 1 ;;
+esac
+`,
+  kubectl: `#!/bin/sh -eu
+PATH=$TOOLS
+send() { { echo ---; "$@"; } >>"$ASIDE/sent.yaml"; }
+case $1 in
+create) send kubectl "$@" --dry-run=client --output yaml ;;
+apply) send cat "$3" ;;
+patch) kind=$2; shift 3; send kubectl patch --local --filename "$ASIDE/$kind.yaml" "$@" --output yaml ;;
+set) kind=\${3%/*}; shift 3; send kubectl set env --local --filename "$ASIDE/$kind.yaml" "$@" --output yaml ;;
+label) grep -q "name: $3$" "$ASIDE/sent.yaml" ;;
+rollout | exec | port-forward) ;;
+*) exit 1 ;;
+esac
+`,
+};
