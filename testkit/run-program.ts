@@ -127,12 +127,21 @@ export function runWithInput(input: string, args: readonly string[], env = plain
   return runSync(process.execPath, ["dist/main.js", ...args], { input, env });
 }
 
+interface ServeOptions {
+  readonly main?: string;
+  /** Of Node itself. */
+  readonly options?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  /** The command that runs it. */
+  readonly wrap?: ((command: string, args: readonly string[]) => readonly [string, readonly string[]]) | undefined;
+}
+
 /** The command serving by this configuration, once it listens, with the addresses of its admin and status servers. */
 export async function startServe(
   file: string,
-  { main = "dist/main.js", options = [] as readonly string[], env = plainEnvironment() } = {},
+  { main = "dist/main.js", options = [], env = plainEnvironment(), wrap = (...command) => command }: ServeOptions = {},
 ): Promise<Program & { readonly adminUrl: string; readonly statusUrl: string }> {
-  const program = startProgram(process.execPath, [...options, main, "serve", "--config", file], env);
+  const program = startProgram(...wrap(process.execPath, [...options, main, "serve", "--config", file]), env);
   const { adminBind, statusBind } = await program.nth("started", 1);
   return { ...program, adminUrl: `http://${adminBind}`, statusUrl: `http://${statusBind}` };
 }

@@ -7,11 +7,11 @@ import { freePort } from "../../testkit/free-port.ts";
 import { imageOptions } from "../../testkit/image-options.ts";
 import { listen } from "../../testkit/listen.ts";
 import { residentBytes } from "../../testkit/process-use.ts";
-import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { startServe } from "../../testkit/run-program.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { print } from "../fleet/redis/load.ts";
-import { limitMemory } from "./limited-memory.ts";
-import { writeServed } from "./served.ts";
+
+import { limitMemory, writeServed } from "./served.ts";
 import { load } from "./steady-load.ts";
 
 const memoryBytes = 256 * 1_048_576;
@@ -76,13 +76,8 @@ it.skipIf(process.platform !== "linux")(
     // Without a cgroup the process cannot know what it is meant to fit into.
     const more = limit === undefined ? `limits: { bufferedBytes: ${defaultBudget(memoryBytes)} }` : "";
     const file = writeServed(service.url, `127.0.0.1:${port}`, more);
-    const command = [
-      process.execPath,
-      [...imageOptions(memoryBytes), "dist/main.js", "serve", "--config", file],
-    ] as const;
-    const program = startProgram(...(limit?.wrap(...command) ?? command), plainEnvironment());
-    const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
-    const metrics = async () => scrape(`http://${adminBind}`);
+    const program = await startServe(file, { options: imageOptions(memoryBytes), wrap: limit?.wrap });
+    const metrics = () => scrape(program.adminUrl);
     expect((await metrics()).value("countersign_buffered_bytes_limit")).toBe(defaultBudget(memoryBytes));
 
     const bodyOf = () => mix[Math.floor(random() * mix.length)];

@@ -1,9 +1,19 @@
-/** Row 54: a reload lets go of what it has left, secrets first of all: nothing holds a configuration that is not active. */
-import { setFlagsFromString } from "node:v8";
+/**
+ * Row 54: a reload lets go of what it has left, secrets first of all: nothing holds a configuration that is not active. A secret
+ * that has rotated leaves nothing behind: neither its token, nor what was noted about it.
+ */
+import { queryObjects, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
+import { MemorySet } from "../../src/adapters/memory/token-store.ts";
+import { openTokens } from "../../src/app/token-sources.ts";
+import { systemClock } from "../../src/model/clock.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { TokenCache } from "../../src/oauth/token-cache.ts";
+import { sitesChanged } from "../../testkit/environment.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../testkit/stage.ts";
+import { TokenEndpointScript } from "../../testkit/token-endpoint-script.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
@@ -32,4 +42,42 @@ it.each([
     return left.deref() !== undefined;
   };
   await expect.poll(isHeld).toBe(false);
+});
+
+const rotations = 5_000;
+/** A few are in use, or wait for the collector. */
+const most = 100;
+
+it("5,000 rotations keep as much as one", async () => {
+  const { config, proxy } = await stageProxy({ oneSet: true });
+  await proxy.stop("test");
+  const login = new TokenEndpointScript();
+  // Requests are over soon, or what they may still want would be what is counted.
+  const timeouts = { ...config.timeouts, requestMs: 1 };
+  const tokens = openTokens(
+    () => login.endpoint,
+    () => {},
+    { clock: systemClock, random: Math.random, report: () => {} },
+  );
+  const count = () => [TokenCache, MemorySet, Secret].map((kind) => queryObjects(kind, { format: "count" }));
+  const before = count();
+  for (let n = 0; n < rotations; n++) {
+    const clientSecret = new Secret(`canary-client-secret-${n}`);
+    const sites = sitesChanged(config, ({ credentials, ...site }) => {
+      if (credentials === undefined) return { ...site, credentials };
+      const [first, ...rest] = credentials.sets.map((set) => ({ ...set, clientSecret }));
+      return { ...site, credentials: { ...credentials, sets: [first ?? expect.unreachable(), ...rest] } };
+    });
+    const next = { ...config, ...sites, timeouts };
+    await tokens.prepare(next);
+    tokens.commit(next);
+  }
+  // Nothing waits for the first secret's token.
+  expect(login.requests).toBeGreaterThanOrEqual(rotations - 1);
+  const isBounded = () => {
+    const [sources = 0, sets = 0, secrets = 0] = count().map((now, kind) => now - (before[kind] ?? 0));
+    expect({ sources, sets, secrets, areFew: Math.max(sources, sets, secrets) < most }).toMatchObject({ areFew: true });
+  };
+  await expect.poll(() => isBounded()).toBeUndefined();
+  await tokens.close();
 });

@@ -11,12 +11,12 @@ import { freePort } from "../../testkit/free-port.ts";
 import { imageOptions } from "../../testkit/image-options.ts";
 import type { KernelLimits } from "../../testkit/kernel-limits.ts";
 import { residentBytes } from "../../testkit/process-use.ts";
-import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { granted, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { startRedis } from "../../testkit/redis.ts";
-import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { startServe } from "../../testkit/run-program.ts";
 import { print } from "../fleet/redis/load.ts";
 import { type Held, heldStates, hold, largeAnswerBytes } from "./held-connections.ts";
-import { limitMemory } from "./limited-memory.ts";
+import { limitMemory } from "./served.ts";
 
 /** Its socket, its timer, and what reads and serves it. */
 const eachBytes = 16_384;
@@ -51,9 +51,7 @@ interface Surroundings {
 
 /** Signs, has a route, takes callbacks and keeps keys. */
 async function start(service: { readonly url: string }, limits: string, { nodeOptions = [], wrap }: Surroundings = {}) {
-  const login = await startRawUpstream({
-    answer: rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}'),
-  });
+  const login = await startRawUpstream({ answer: granted });
   const redis = await startRedis();
   const folder = new ConfigFolder();
   for (const name of ["key", "secret"]) folder.write(name, canaries.key);
@@ -92,9 +90,7 @@ limits: ${limits}
   );
   writeFileSync(`${folder.path}/print-use.cjs`, printUse);
   const options = [...nodeOptions, "--expose-gc", "--require", `${folder.path}/print-use.cjs`];
-  const command = [process.execPath, [...options, "dist/main.js", "serve", "--config", file]] as const;
-  const program = startProgram(...(wrap?.(...command) ?? command), plainEnvironment());
-  await program.line((line) => line.includes('"event":"started"'));
+  const program = await startServe(file, { options, wrap });
   const inUse = async (): Promise<number> => {
     const before = program.stdout().split('{"use":').length;
     program.child.kill("SIGUSR2");

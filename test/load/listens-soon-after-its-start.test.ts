@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { bundle } from "../../testkit/bundle.ts";
 import { ConfigFolder, edited } from "../../testkit/config-folder.ts";
-import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { startServe } from "../../testkit/run-program.ts";
 
 const starts = 7;
 const listeningWithinMs = 10 * 300;
@@ -20,11 +20,9 @@ it("listens soon, and before any token is there", async () => {
   const file = folder.write("countersign.yaml", anyPort.replaceAll("DIR", folder.path));
   const start = async (main: string) => {
     const startedMs = performance.now();
-    const program = startProgram(process.execPath, [main, "serve", "--config", file], plainEnvironment());
-    await program.line((line) => line.includes('"event":"started"'));
+    const program = await startServe(file, { main });
     const tookMs = performance.now() - startedMs;
-    program.child.kill("SIGKILL");
-    await program.ended;
+    await program.stop("SIGKILL");
     return tookMs;
   };
   const bundled = bundle();

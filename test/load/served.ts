@@ -1,9 +1,7 @@
-import type { Agent } from "node:http";
-import { expect } from "vitest";
-import { percentile } from "../../bench/overload/stretch.ts";
-import { call } from "../../testkit/call.ts";
+import { onTestFinished } from "vitest";
 import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
+import { type KernelLimits, limitProcesses } from "../../testkit/kernel-limits.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { type Program, startServe } from "../../testkit/run-program.ts";
 
@@ -61,13 +59,9 @@ ${more}
   return folder.write("served.yaml", yaml.replaceAll("DIR", folder.path));
 }
 
-/** The 99th percentile, in ms, of so many orders one after another; each must be served. */
-export async function p99Of({ url }: Served, agent: Agent, samples: number): Promise<number> {
-  const times: number[] = [];
-  for (let n = 0; n < samples; n++) {
-    const sentMs = performance.now();
-    expect((await call(url, undefined, { agent })).status).toBe(200);
-    times.push(performance.now() - sentMs);
-  }
-  return percentile(times, 0.99);
+/** A limit that goes with the test; undefined where this process may not make one. Call it before anything that runs in it. */
+export function limitMemory(memoryBytes: number): KernelLimits | undefined {
+  const limits = limitProcesses({ memoryBytes });
+  if (limits !== undefined) onTestFinished(limits.remove);
+  return limits;
 }

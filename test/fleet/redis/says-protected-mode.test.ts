@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { aclUser } from "../../../testkit/acl.ts";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { startServe } from "../../../testkit/run-program.ts";
 import { diagnose, stageDoctor } from "../../promises/cli/doctor-stage.ts";
 
 /** An address of this machine that Redis takes for another host's. */
@@ -16,8 +16,8 @@ const configure = async (redis: string) => (await stageDoctor({ redis })).file;
 
 /** The proxy's log and standard error once this event is in the log. */
 async function logOf(file: string, event: string) {
-  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
-  await program.line((line) => line.includes(`"event":"${event}"`));
+  const program = await startServe(file);
+  await program.nth(event, 1);
   expect(await program.stop()).toBe(0);
   return { stderr: program.stderr(), of: program.events(event) };
 }
