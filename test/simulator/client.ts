@@ -1,7 +1,7 @@
-import { createHmac } from "node:crypto";
 import { type IncomingHttpHeaders, type RequestOptions, request } from "node:http";
 import { request as requestTls } from "node:https";
 import { connect, type Socket } from "node:net";
+import { signatureOf } from "../promises/callbacks/sender.ts";
 
 /** What a plain client gets to see of an answer. */
 export interface Received {
@@ -77,14 +77,7 @@ function nameOf({ syscall, code }: NodeJS.ErrnoException): string {
   return [syscall, code].filter(Boolean).join(" ");
 }
 
-type Signed = Record<string, string> & { readonly signature: string };
-
-/** Spec 5.2, the tests' own: sorted names, each followed by its value. */
-export function signed(parameters: Record<string, string>, secret: string): Signed {
-  const text = Object.keys(parameters)
-    .filter((name) => name !== "format" && name !== "call" && name !== "signature")
-    .sort()
-    .map((name) => `${name}${parameters[name]}`)
-    .join("");
-  return { ...parameters, signature: createHmac("sha256", secret).update(text).digest("hex") };
+/** The parameters, and their signature by spec 5.2. */
+export function signed(parameters: Record<string, string>, secret: string) {
+  return { ...parameters, signature: signatureOf(parameters, secret) };
 }

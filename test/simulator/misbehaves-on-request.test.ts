@@ -1,7 +1,12 @@
+/** The simulator misbehaves when it is asked to, and its page lists every fault, each in a form that is accepted. */
+import { readFileSync } from "node:fs";
+import { Agent } from "node:http";
 import { describe, expect, test } from "vitest";
+import { readFault } from "../../simulator/src/service/fault.ts";
 import { send, sendBytes } from "./client.ts";
 import {
   askForToken,
+  childCredentials,
   obtainToken,
   order,
   orderInBytes,
@@ -149,3 +154,159 @@ test("revoking tokens strikes before the call is judged", async () => {
   expect((await orderWithToken(simulator, token)).status).toBe(401);
   expect((await orderWithToken(simulator, await obtainToken(simulator))).status).toBe(200);
 });
+
+function expectHalfAnAnswer(text: string): void {
+  const announced = Number(/content-length: (\d+)/i.exec(text)?.[1]);
+  expect(text.slice(text.indexOf("\r\n\r\n") + 4)).toHaveLength(Math.floor(announced / 2));
+}
+
+describe("broken connections", () => {
+  test("reset before reading: nothing is seen, nothing takes effect", async () => {
+    const { simulator, token } = await stageFault({ kind: "reset", when: "before_reading" });
+    expect((await orderWithToken(simulator, token)).error).toBe("read ECONNRESET");
+    expect(simulator.counts()).toMatchObject({ apiRequests: 0, accepted: 0, incomplete: 1 });
+    expect((await orderWithToken(simulator, token)).status).toBe(200);
+  });
+
+  test("reset after reading: the order exists, no status was written", async () => {
+    const { simulator, token } = await stageFault({ kind: "reset", when: "after_reading" });
+    expect(await orderWithToken(simulator, token)).toMatchObject({ status: undefined, error: "read ECONNRESET" });
+    expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1, cut: 1, apiAnswers: {} });
+    expect(simulator.seen.apiRequests).toMatchObject([
+      { orderId: "order_1", token: "token_1", answer: { status: undefined, ending: "cut" } },
+    ]);
+  });
+
+  test("reset after reading a call that is refused: seen, judged, no order", async () => {
+    const { simulator } = await stageFault({ kind: "reset", when: "after_reading" });
+    expect((await orderWithToken(simulator, "nobody")).error).toBe("read ECONNRESET");
+    expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 0, unauthorized: 1, cut: 1 });
+    expect(simulator.seen.apiRequests).toMatchObject([{ refusal: { code: "token_unknown" }, orderId: undefined }]);
+  });
+
+  test("reset in the middle of the answer", async () => {
+    const { simulator, token } = await stageFault({ kind: "reset", when: "mid_answer" });
+    const { text, error } = await sendBytes(simulator.apiUrl, orderInBytes(token)).ended;
+    expect(error).toBe("read ECONNRESET");
+    expectHalfAnAnswer(text);
+    expect(simulator.counts()).toMatchObject({ accepted: 1, cut: 1, apiAnswers: { 200: 1 } });
+  });
+
+  test("truncated answer: more is announced than comes, then an orderly end", async () => {
+    const { simulator, token } = await stageFault({ kind: "truncate" });
+    const { text, error } = await sendBytes(simulator.apiUrl, orderInBytes(token)).ended;
+    expect(error).toBeUndefined();
+    expectHalfAnAnswer(text);
+    expect(simulator.counts()).toMatchObject({ accepted: 1, cut: 1, apiAnswers: { 200: 1 } });
+  });
+
+  test("junk instead of HTTP", async () => {
+    const { simulator, token } = await stageFault({ kind: "raw", bytes: "\u0000\u00ffnonsense\r\n" });
+    expect((await orderWithToken(simulator, token)).error).toMatch(/^HPE_/);
+    expect(simulator.counts()).toMatchObject({ accepted: 1, cut: 1 });
+  });
+
+  test("any raw answer", async () => {
+    const bytes = "HTTP/1.1 200 Fine\r\nContent-Length: 2\r\nX-Odd: \u00e9\r\n\r\nok";
+    const simulator = await stage();
+    simulator.faults.add({ host: "login", kind: "raw", bytes });
+    expect(await askForToken(simulator)).toMatchObject({ status: 200, body: "ok", headers: { "x-odd": "\u00e9" } });
+    expect(simulator.counts().tokensIssued).toBe(1);
+  });
+
+  test("close after the answer without announcing it", async () => {
+    const { simulator, token } = await stageFault({ kind: "close_after_answer" });
+    const agent = new Agent({ keepAlive: true });
+    const closed = new Promise((resolve) => agent.on("free", (socket) => socket.once("close", resolve)));
+    const answer = await send(`${simulator.apiUrl}/create_order`, {
+      agent,
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      body: JSON.stringify(order("S1")),
+    });
+    expect(answer).toMatchObject({ status: 200, headers: { connection: "keep-alive" } });
+    await closed;
+    agent.destroy();
+    expect(simulator.counts()).toMatchObject({ accepted: 1, cut: 0 });
+  });
+});
+
+describe("the plan", () => {
+  const unavailable = { kind: "answer", status: 503 } as const;
+
+  test("plays faults in their order, each as often as asked", async () => {
+    const { simulator, token } = await stageFault({ ...unavailable, times: 2 });
+    simulator.faults.add({ host: "api", kind: "reset", when: "before_reading" });
+    simulator.faults.add({ host: "api", kind: "answer", status: 429 });
+    const answers = [];
+    for (let at = 0; at < 5; at += 1) {
+      const { status, error } = await orderWithToken(simulator, token);
+      answers.push(status ?? error);
+    }
+    expect(answers).toEqual([503, 503, "read ECONNRESET", 429, 200]);
+    expect(simulator.faults.list()).toEqual([]);
+  });
+
+  test("goes on until cleared, and tells how often", async () => {
+    const simulator = await stage();
+    const fault = simulator.faults.add({ host: "login", times: "until_cleared", ...unavailable });
+    const played = fault.whenPlayed(3);
+    for (let at = 0; at < 3; at += 1) expect((await askForToken(simulator)).status).toBe(503);
+    await played;
+    expect(fault).toMatchObject({ played: 3, remaining: "until_cleared" });
+    fault.clear();
+    expect((await askForToken(simulator)).status).toBe(200);
+  });
+
+  test("meets only the site it is for, however that is named", async () => {
+    const { simulator, token } = await stageFault({ ...unavailable, site: "S2", times: "until_cleared" });
+    expect((await orderWithToken(simulator, token, "S1")).status).toBe(200);
+    expect((await orderWithToken(simulator, token, "S2")).status).toBe(503);
+    expect((await orderWithToken(simulator, token, "K2")).status).toBe(503);
+    simulator.faults.clear();
+    simulator.faults.add({ host: "api", ...unavailable, site: "K2", times: "until_cleared" });
+    expect((await orderWithToken(simulator, token, "S2")).status).toBe(200);
+    expect((await orderWithToken(simulator, token, "K2")).status).toBe(503);
+  });
+
+  test("meets only the client it is for", async () => {
+    const simulator = await stage();
+    const parentToken = await obtainToken(simulator);
+    const childToken = await obtainToken(simulator, childCredentials);
+    for (const host of ["api", "login"] as const) {
+      simulator.faults.add({ host, ...unavailable, clientId: "child-client", times: "until_cleared" });
+    }
+    expect((await orderWithToken(simulator, parentToken, "S3")).status).toBe(200);
+    expect((await orderWithToken(simulator, childToken, "S3")).status).toBe(503);
+    expect((await askForToken(simulator)).status).toBe(200);
+    expect((await askForToken(simulator, childCredentials)).status).toBe(503);
+  });
+
+  test("refuses what makes no sense", async () => {
+    const { faults } = await stage();
+    expect(() => faults.add({ host: "api", kind: "answer", status: 99 })).toThrow("status must be a whole number");
+    expect(() => faults.add({ host: "api", kind: "answer", status: 200, headers: { a: "b\r\nc" } })).toThrow("headers");
+    expect(() => faults.add({ host: "api", kind: "hang", times: 0 })).toThrow("times");
+    expect(() => faults.add({ host: "api", kind: "raw", bytes: "€" })).toThrow("bytes");
+  });
+});
+
+const page = readFileSync("simulator/README.md", "utf8");
+const rows = [...page.matchAll(/^\| `(\{.+?\})` \|/gm)].map(([, fault = ""]) => JSON.parse(fault));
+
+test("has every kind", () => {
+  const [, kinds = ""] = /kind must be one of (.*)/.exec(String(refusalOf({ host: "api" }))) ?? [];
+  expect([...new Set(rows.map(({ kind }) => kind))].sort()).toEqual(kinds.split(", ").sort());
+});
+
+test.each(rows)("the page shows a fault that is accepted: %j", (fault) => {
+  expect(refusalOf(fault)).toBeUndefined();
+});
+
+function refusalOf(fault: unknown): unknown {
+  try {
+    readFault(fault);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}

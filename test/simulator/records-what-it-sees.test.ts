@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type ApiRequest, createHostLog } from "../../simulator/src/service/request-log.ts";
-import { certificate } from "./certificate.ts";
+import { authority as ca, clientCertificate, clientKey, serverTls } from "../../testkit/certificates.ts";
 import { send, sendBytes, sendJson, signed } from "./client.ts";
 import {
   grant,
@@ -114,10 +114,9 @@ test("does not leave the authorization server open when the API port is taken", 
 });
 
 test("speaks TLS on both hosts, and resets beneath it", async () => {
-  const simulator = await stage({ tls: certificate });
+  const simulator = await stage({ tls: serverTls });
   expect([simulator.apiUrl, simulator.loginUrl].every((url) => url.startsWith("https://127.0.0.1:"))).toBe(true);
   const headers = { "content-type": "application/json" };
-  const ca = certificate.cert;
   const body = JSON.stringify(grant(parentCredentials));
   const token = await send(`${simulator.loginUrl}/oauth/token`, { headers, body, ca });
   expect(JSON.parse(token.body)).toMatchObject({ access_token: "token_1" });
@@ -134,8 +133,7 @@ test("speaks TLS on both hosts, and resets beneath it", async () => {
 });
 
 test("asks for a client certificate when told to", async () => {
-  const ca = certificate.cert;
-  const simulator = await stage({ tls: { ...certificate, ca, requestCert: true } });
+  const simulator = await stage({ tls: { ...serverTls, ca, requestCert: true } });
   const sending = {
     headers: { "content-type": "application/json" },
     body: JSON.stringify(grant(parentCredentials)),
@@ -143,6 +141,6 @@ test("asks for a client certificate when told to", async () => {
   };
   const url = `${simulator.loginUrl}/oauth/token`;
   expect((await send(url, sending)).error).toBeDefined();
-  expect((await send(url, { ...sending, ...certificate })).status).toBe(200);
+  expect((await send(url, { ...sending, cert: clientCertificate, key: clientKey })).status).toBe(200);
   expect(simulator.counts().tokenRequests).toBe(1);
 });
