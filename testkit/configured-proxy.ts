@@ -8,24 +8,11 @@ import { authority } from "./certificates.ts";
 import { ConfigWriter, sandboxConfig, type WrittenEnvironment } from "./config-writer.ts";
 import { EventRecorder } from "./event-recorder.ts";
 
-/** A proxy in this process that serves by a configuration file. */
-export interface ConfiguredProxy {
-  readonly url: string;
-  readonly statusUrl: string;
-  readonly adminUrl: string;
-  readonly recorder: EventRecorder;
-  /** Writes the configuration anew, and takes it up as SIGHUP does. */
-  reload(environment: WrittenEnvironment): Promise<void>;
-}
-
 /**
- * Writes files and a configuration that names them, reads it as `serve` does, and serves. Ends with the test. `DIR` in a string of the
+ * A proxy in this process that serves by a configuration file. Writes files and a configuration that names them, reads it as `serve` does, and serves. Ends with the test. `DIR` in a string of the
  * environment stands for the folder of the files.
  */
-export async function startConfiguredProxy(
-  environment: WrittenEnvironment,
-  files: Readonly<Record<string, string>>,
-): Promise<ConfiguredProxy> {
+export async function startConfiguredProxy(environment: WrittenEnvironment, files: Readonly<Record<string, string>>) {
   const folder = new ConfigWriter("proxy");
   onTestFinished(() => folder.remove());
   folder.write("authority.pem", authority);
@@ -39,7 +26,8 @@ export async function startConfiguredProxy(
     statusUrl: urlOf(proxy.binds.status),
     adminUrl: urlOf(proxy.binds.admin),
     recorder,
-    async reload(changed) {
+    /** Writes the configuration anew, and takes it up as SIGHUP does. */
+    async reload(changed: WrittenEnvironment) {
       await proxy.apply(await load(folder, changed), "sighup");
     },
   };

@@ -2,19 +2,11 @@ import { createLogging } from "../src/adapters/log/logger.ts";
 import type { Event } from "../src/model/events.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 
-/** A log in memory. */
-export interface LogLines {
-  readonly text: string;
-  /** The lines, or those of one event, as objects. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
-  of(event?: Event["kind"]): any[];
-}
-
 /**
- * What the log says about these facts.
+ * What the log says about these facts: its text; and its lines, or those of one event, as objects.
  * @throws Error when any line is not one JSON object with an end
  */
-export function logOf(events: Iterable<Event>, level: string): LogLines {
+export function logOf(events: Iterable<Event>, level: string) {
   let text = "";
   const { report } = createLogging(level, {
     write(chunk) {
@@ -23,11 +15,14 @@ export function logOf(events: Iterable<Event>, level: string): LogLines {
   });
   for (const event of events) report(event);
   const lines = readLines(text);
-  return { text, of: (event) => (event === undefined ? lines : lines.filter((line) => line.event === event)) };
+  return {
+    text,
+    of: (event?: Event["kind"]) => (event === undefined ? lines : lines.filter((line) => line.event === event)),
+  };
 }
 
 /** The access lines of the first requests, as soon as so many have ended. Every event must have a line of its own. */
-// biome-ignore lint/suspicious/noExplicitAny: as above
+// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
 export async function accessLines({ recorder }: { readonly recorder: EventRecorder }, count: number): Promise<any[]> {
   await recorder.nth("request_finished", count);
   const log = logOf(recorder.events, "trace");

@@ -5,16 +5,6 @@ import { once } from "node:events";
 import { onTestFinished } from "vitest";
 import { ConfigWriter } from "./config-writer.ts";
 
-/** A DNS server on loopback by which every name is found at 127.0.0.1, but for those that it swallows the questions for. */
-export interface NameServer {
-  /** The words that start a program which asks this server, and no other. */
-  readonly startAsking: readonly string[];
-  /** From now on questions for these names get no answer. */
-  swallow(names: readonly string[]): void;
-  /** How often the address (IPv4) of a name was asked for. */
-  asked(name: string): number;
-}
-
 const port = 53;
 const addressType = 1;
 
@@ -23,8 +13,11 @@ export const canServeNames =
   process.getuid?.() === 0 &&
   spawnSync("unshare", ["--mount", "mount", "--bind", "/dev/null", "/etc/resolv.conf"]).status === 0;
 
-/** @param options of resolv.conf(5); by default a name hangs for 10 s */
-export async function startNameServer(options = "timeout:5 attempts:2"): Promise<NameServer> {
+/**
+ * A DNS server on loopback by which every name is found at 127.0.0.1, but for those that it swallows the questions for.
+ * @param options of resolv.conf(5); by default a name hangs for 10 s
+ */
+export async function startNameServer(options = "timeout:5 attempts:2") {
   const host = `127.53.${randomInt(256)}.${randomInt(1, 255)}`;
   const questions: string[] = [];
   let swallowed: readonly string[] = [];
@@ -42,11 +35,14 @@ export async function startNameServer(options = "timeout:5 attempts:2"): Promise
     folder.remove();
   });
   return {
+    /** The words that start a program which asks this server, and no other. */
     startAsking: ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"', file],
-    swallow: (names) => {
+    /** From now on questions for these names get no answer. */
+    swallow(names: readonly string[]) {
       swallowed = names;
     },
-    asked: (name) => questions.filter((asked) => asked === name).length,
+    /** How often the address (IPv4) of a name was asked for. */
+    asked: (name: string) => questions.filter((asked) => asked === name).length,
   };
 }
 

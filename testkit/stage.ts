@@ -114,12 +114,8 @@ export async function stageWithToken(service: RawBehaviour, options: StageOption
   return stage;
 }
 
-export interface ConnectedStage extends Stage {
-  readonly connection: RawConnection;
-}
-
 /** A stage, and a caller's connection to it whose bytes the test writes. */
-export async function stageConnected(options: StageOptions = {}): Promise<ConnectedStage> {
+export async function stageConnected(options: StageOptions = {}) {
   const stage = await stageProxy(options);
   return { ...stage, connection: await RawConnection.open(stage.port) };
 }

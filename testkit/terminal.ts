@@ -1,36 +1,26 @@
-import { isInstalled, type Program, plainEnvironment, startProgram } from "./run-program.ts";
+import { isInstalled, plainEnvironment, startProgram } from "./run-program.ts";
 
 /** Whether this machine can give a program a terminal of its own. */
 export const hasTerminals = isInstalled("python3", "-c", "import pty");
 
-/** A program on a terminal of 24 rows and 80 columns, and a person at it. */
-export interface Terminal extends Pick<Program, "child" | "ended"> {
-  /** Everything shown so far, without carriage returns. */
-  readonly shown: () => string;
-  /** Waits until something is shown, after what was there at the last call. */
-  awaitText(text: string): Promise<void>;
-  /** Presses keys: `\r` is Enter, `\x03` Ctrl-C, `\x04` Ctrl-D. */
-  press(keys: string): void;
-  /** Closes the terminal. */
-  hangUp(): void;
-}
-
-/** Starts a program so; its exit code is 128 and the signal's number where a signal ended it. */
-export function startOnTerminal(
-  command: readonly string[],
-  env: Readonly<Record<string, string>> = { NO_COLOR: "1" },
-): Terminal {
+/**
+ * Starts a program on a terminal of 24 rows and 80 columns, with a person at it. Its exit code is 128 and the signal's number where
+ * a signal ended it.
+ */
+export function startOnTerminal(command: readonly string[], env: Readonly<Record<string, string>> = { NO_COLOR: "1" }) {
   const driver = ["testkit/terminal.py", "24", "80", ...command];
   const { child, ended, stdout } = startProgram("python3", driver, plainEnvironment(env), "pipe");
   // A program that has ended reads no more keys.
   child.stdin?.on("error", () => {});
+  /** Everything shown so far, without carriage returns. */
   const shown = () => stdout().replaceAll("\r", "");
   let awaitedTo = 0;
   return {
     child,
     ended,
     shown,
-    awaitText(text) {
+    /** Waits until something is shown, after what was there at the last call. */
+    awaitText(text: string): Promise<void> {
       return new Promise((resolve, reject) => {
         const look = () => {
           const at = shown().indexOf(text, awaitedTo);
@@ -44,7 +34,9 @@ export function startOnTerminal(
         look();
       });
     },
-    press: (keys) => void child.stdin?.write(keys),
+    /** Presses keys: `\r` is Enter, `\x03` Ctrl-C, `\x04` Ctrl-D. */
+    press: (keys: string) => void child.stdin?.write(keys),
+    /** Closes the terminal. */
     hangUp: () => void child.stdin?.end(),
   };
 }

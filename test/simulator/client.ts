@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, type RequestOptions, request } from "node:http";
 import { request as requestTls } from "node:https";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { signatureOf } from "../promises/callbacks/sender.ts";
 
 /** What a plain client gets to see of an answer. */
@@ -47,17 +47,11 @@ export function sendJson(url: string, value: unknown, headers: Record<string, st
   return send(url, { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) });
 }
 
-/** What came back over a bare connection until it ended, and the error that ended it. */
-export interface Bytes {
-  readonly text: string;
-  readonly error: string | undefined;
-}
-
-/** Writes bytes to a bare connection and collects all that comes back. */
-export function sendBytes(url: string, bytes: string): { readonly socket: Socket; readonly ended: Promise<Bytes> } {
+/** Writes bytes to a bare connection and collects all that comes back until it ends, and the error that ended it. */
+export function sendBytes(url: string, bytes: string) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  const ended = new Promise<Bytes>((resolve) => {
+  const ended = new Promise<{ text: string; error: string | undefined }>((resolve) => {
     let text = "";
     let error: string | undefined;
     socket.setEncoding("latin1");

@@ -7,7 +7,7 @@ import { scrape } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { startReplicated } from "../../../testkit/redis-fleet.ts";
 import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
-import { accepted, keysIn, type OnceStage, stageOnce } from "./once-stage.ts";
+import { accepted, keysIn, stageOnce } from "./once-stage.ts";
 import { refusedWrites } from "./troubles.ts";
 
 /** Commands of Redis end after 100 ms, as in production. */
@@ -16,7 +16,7 @@ const replayed = { status: 200, headers: { "countersign-replayed": "true" } };
 const refused = { status: 503, code: "once_unavailable" } as const;
 
 /** Resolves with the next answer that is no 503. */
-async function whenBack({ once }: OnceStage, key: string) {
+async function whenBack({ once }: Awaited<ReturnType<typeof stageOnce>>, key: string) {
   let answer = await once(key);
   await expect
     .poll(

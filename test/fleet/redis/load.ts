@@ -1,4 +1,3 @@
-import type { Called } from "../../../testkit/call.ts";
 import type { Replica } from "../../../testkit/fleet.ts";
 
 /** What became of the requests that were sent within a stretch of time. */
@@ -8,14 +7,6 @@ export interface Stretch {
   readonly failures: readonly string[];
   readonly p99Ms: number;
   readonly slowestMs: number;
-}
-
-/** Orders at a steady pace, one replica after the other, however long the answers take. */
-export interface SteadyLoad {
-  /** Goes on for so long, and resolves when all that was sent by then has its answer. */
-  during(forMs: number): Promise<Stretch>;
-  /** Sends no more, and waits for the last answer; sums up all that was sent. */
-  stop(): Promise<Stretch>;
 }
 
 interface Sent {
@@ -28,8 +19,11 @@ interface Sent {
 const mostInFlight = 1_000;
 const tickMs = 5;
 
-/** Open loop: a slow answer delays no other request, so that a stall shows in full. */
-export function startLoad(replicas: readonly Pick<Replica, "order">[], perSecond: number): SteadyLoad {
+/**
+ * Orders at a steady pace, one replica after the other, however long the answers take: a slow one delays no other request, so
+ * that a stall shows in full.
+ */
+export function startLoad(replicas: readonly Pick<Replica, "order">[], perSecond: number) {
   const startedMs = performance.now();
   const all: Sent[] = [];
   const inFlight = new Set<Promise<void>>();
@@ -54,13 +48,15 @@ export function startLoad(replicas: readonly Pick<Replica, "order">[], perSecond
   }, tickMs);
 
   return {
-    async during(forMs) {
+    /** Goes on for so long, and resolves when all that was sent by then has its answer. */
+    async during(forMs: number) {
       const first = all.length;
       await new Promise((resolve) => setTimeout(resolve, forMs));
       const last = all.length;
       await Promise.all(inFlight);
       return summarise(all.slice(first, last));
     },
+    /** Sends no more, and waits for the last answer; sums up all that was sent. */
     async stop() {
       clearInterval(timer);
       await Promise.all(inFlight);
@@ -86,17 +82,12 @@ export function print(what: string, figures: Readonly<Record<string, number>>): 
   console.info(`${what}: ${words.join(", ")}`);
 }
 
-/** Many orders through several replicas at the same moment, and what became of them. */
-export interface Burst {
-  readonly answers: readonly Called[];
-  /** How many answers there were of each status. */
-  readonly statuses: Readonly<Record<string, number>>;
-  /** From the first order's start to the last answer's end. */
-  readonly tookMs: number;
-}
-
-/** @param each how many orders go through each replica */
-export async function burst(replicas: readonly Replica[], each: number): Promise<Burst> {
+/**
+ * Many orders through several replicas at the same moment, how many answers there were of each status, and the time from the first
+ * order's start to the last answer's end.
+ * @param each how many orders go through each replica
+ */
+export async function burst(replicas: readonly Replica[], each: number) {
   const startedMs = performance.now();
   const turns = Array.from({ length: each }, () => replicas).flat();
   const answers = await Promise.all(turns.map((replica) => replica.order()));

@@ -1,18 +1,10 @@
-import { type Called, type CallOptions, call, order } from "../../../testkit/call.ts";
-import { type RawBehaviour, type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { type CallOptions, call, order } from "../../../testkit/call.ts";
+import { type RawBehaviour, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt, patientClock } from "../../../testkit/redis-replica.ts";
-import { hmacSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 export const accepted = rawAnswer(200, '{"order":"1"}');
-
-export interface OnceStage extends Stage {
-  readonly upstream: RawUpstream;
-  /** An order with this key. */
-  once(key: string, given?: { readonly body?: unknown; readonly headers?: CallOptions["headers"] }): Promise<Called>;
-  /** How the last request ended, as it is logged. */
-  lastEnd(): Promise<{ readonly once?: string | undefined; readonly onceFirst?: string | undefined }>;
-}
 
 /**
  * The proxy in this process, over a Redis, before a service whose bytes the test writes. It signs, unless told otherwise.
@@ -22,7 +14,7 @@ export async function stageOnce(
   redis: Pick<RealRedis, "port">,
   answer: RawBehaviour["answer"] = (_, socket) => void socket.write(accepted),
   options: StageOptions = {},
-): Promise<OnceStage> {
+) {
   const upstream = await startRawUpstream({ answer });
   const { environment, config, ...more } = options;
   const stage = await stageProxy({
@@ -36,10 +28,12 @@ export async function stageOnce(
   return {
     ...stage,
     upstream,
-    once(key, { body = order, headers = {} } = {}) {
+    /** An order with this key. */
+    once(key: string, { body = order as unknown, headers = {} as CallOptions["headers"] } = {}) {
       calls += 1;
       return call(stage.url, body, { headers: { "Countersign-Once": key, ...headers } });
     },
+    /** How the last request ended, as it is logged. */
     lastEnd: () => stage.recorder.nth("request_finished", calls),
   };
 }

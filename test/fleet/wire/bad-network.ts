@@ -6,20 +6,14 @@ import { orderRaw, type RawAnswer } from "../../../testkit/raw-caller.ts";
 import { oneOfEachMethod } from "../../../testkit/simulated-sites.ts";
 import { hmacSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
-export interface BadNetworkStage extends Stage {
-  /** Between Countersign and the service, and between Countersign and the authorization server. */
-  readonly service: FaultProxy;
-  readonly login: FaultProxy;
-}
-
-export interface BadNetworkOptions extends StageOptions {
+interface BadNetworkOptions extends StageOptions {
   /** From before Countersign starts, and with it its first token request. */
   readonly loginAnswers?: Partial<WayFaults>;
   readonly refuseLogin?: boolean;
 }
 
-/** Countersign with a bad network in front of the simulator's two hosts. */
-export async function stageBadNetwork(options: BadNetworkOptions = {}): Promise<BadNetworkStage> {
+/** Countersign with bad networks in between: to the service, and to the authorization server. */
+export async function stageBadNetwork(options: BadNetworkOptions = {}) {
   const simulator = await startSimulator({ sites: oneOfEachMethod, ...options.simulator });
   onTestFinished(() => simulator.stop());
   const service = await startFaultProxy(simulator.apiUrl);

@@ -14,8 +14,8 @@ import { finishedRequest } from "../../../testkit/finished-request.ts";
 import { type Stage, stageProxy } from "../../../testkit/stage.ts";
 import { stageTracing } from "../../../testkit/tracing-stage.ts";
 import { withTools } from "../../platform/kubernetes/tools.ts";
-import { startPrometheus } from "../../platform/prometheus/running-prometheus.ts";
 import { promtool } from "../../platform/prometheus/rules.ts";
+import { startPrometheus } from "../../platform/prometheus/running-prometheus.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;

@@ -19,17 +19,10 @@ export interface Captured {
   readonly wire: Uint8Array;
 }
 
-export interface Verdict {
+interface Verdict {
   readonly checked: number;
   readonly mismatches: number;
   readonly examples: readonly string[];
-}
-
-export interface Verifier {
-  /** Resolves as soon as there is room for more. */
-  check(captured: Captured): Promise<void>;
-  /** Nothing more will come. */
-  finish(): Promise<Verdict>;
 }
 
 const program = "test/fleet/wire/verified/verify.py";
@@ -37,7 +30,7 @@ const program = "test/fleet/wire/verified/verify.py";
 export const isPythonThere = isInstalled("python3", "--version");
 
 /** The other program. */
-export function startVerifier(rules: Rules): Verifier {
+export function startVerifier(rules: Rules) {
   const child = spawn("python3", [program], { env: plainEnvironment(), stdio: ["pipe", "pipe", "pipe"] });
   const ended = once(child, "close");
   const [out, complaint] = [text(child.stdout), text(child.stderr)];
@@ -55,13 +48,15 @@ export function startVerifier(rules: Rules): Verifier {
     room = undefined;
   };
   return {
-    async check({ identifier, given, wire }) {
+    /** Resolves as soon as there is room for more. */
+    async check({ identifier, given, wire }: Captured): Promise<void> {
       const hasRoom = child.stdin.write(Buffer.concat([identifier, given, wire].map(record)));
       if (hasRoom) return;
       room ??= waitForRoom();
       await room;
     },
-    async finish() {
+    /** Nothing more will come. */
+    async finish(): Promise<Verdict> {
       child.stdin.end();
       const [code] = await ended;
       if (code !== 0) throw new Error(`the verifier failed: ${await complaint}`);
