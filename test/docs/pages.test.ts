@@ -1,5 +1,8 @@
-/** Pages show what the code takes and has; row 59 for what to grant in Redis. test/docs/try-it.test.ts types their commands. */
-import { readFileSync } from "node:fs";
+/**
+ * Pages show what the code takes and has: row 59 for what to grant in Redis, row 83 for a signature that is not the key's.
+ * test/docs/try-it.test.ts types their commands.
+ */
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { redisKey } from "../../src/adapters/redis/scripts.ts";
 import { exitCodes } from "../../src/cli/command.ts";
@@ -9,6 +12,8 @@ import { configSchema } from "../../src/config/form/schema.ts";
 import { failures } from "../../src/model/errors.ts";
 import { passedUpstream } from "../../src/proxy/enrich.ts";
 import { aclRules, clusterRules } from "../../testkit/acl.ts";
+import { emptyFolder } from "../../testkit/empty-folder.ts";
+import { runWithInput } from "../../testkit/run-program.ts";
 
 type Written = Record<string, object> & { readonly environments: { readonly sandbox: object } };
 
@@ -60,6 +65,15 @@ it("docs/redis.md tells operators to grant what the tests run with, to the word"
   const [, rules = ""] = /^ACL SETUSER countersign on >PASSWORD resetkeys (.*)$/m.exec(page) ?? [];
   expect(rules.split(" ")).toEqual(aclRules);
   expect(page).toContain(`\`${clusterRules.join(" ")}\``);
+});
+
+it("docs/moving-from-hmac.md: whoever follows it is told what becomes of a caller's own signature", () => {
+  const folder = emptyFolder();
+  cpSync("examples/moving-from-hmac", folder, { recursive: true });
+  for (const secret of ["k1", "blue"]) writeFileSync(`${folder}/${secret}`, "a-secret-of-the-portal");
+  const input = '{"version":"3.0","site_identifier":"S1000000003","timestamp":"1700000000","signature":"wrong"}';
+  const { stderr } = runWithInput(input, ["preview", "--config", `${folder}/countersign.yaml`]);
+  expect(stderr).toContain("The caller's own signature, which is dropped: invalid.\n");
 });
 
 describe("docs/compatibility.md names", () => {

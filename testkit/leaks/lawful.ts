@@ -21,7 +21,8 @@ export const lawful: readonly Lawful[] = [
   },
   {
     outlet: "stdout",
-    file: "test/clients/curl-proves-itself.test.ts",
+    file: "test/clients/standard-clients-create-an-order.test.ts",
+    test: "curl proves itself",
     why: "curl prints what the service answered to its own order",
   },
   {
