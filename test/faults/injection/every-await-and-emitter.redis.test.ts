@@ -8,7 +8,7 @@
  * served, no request is in flight and no lock is held for ever.
  */
 import { expect, it } from "vitest";
-import { buildFaulty } from "./faulty.ts";
+import { buildFaulty } from "./instrument.ts";
 import { Lane } from "./lane.ts";
 import { play } from "./play.ts";
 import { scout } from "./scout.ts";

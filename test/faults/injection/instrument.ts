@@ -1,7 +1,52 @@
-import { type AnyNode, type Node, parse } from "acorn";
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type AnyNode,
+  type ArrowFunctionExpression,
+  type FunctionDeclaration,
+  type FunctionExpression,
+  type Node,
+  parse,
+} from "acorn";
 import { full } from "acorn-walk";
-import { callbacksIn, listening, nameOf, promising } from "./callbacks.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { isContained } from "./contained.ts";
+
+/** Where failures are put: whatever serves. The rest is commands for people, `doctor`'s adapters, and the simulator. */
+const instrumented = [
+  /^(adapters|proxy|callbacks|oauth|tracing|app)\//,
+  /^cli\/(serve|signals|command)\.js$/,
+  /^config\/(load|files\/(folder-)?watch|rules\/site-folder)\.js$/,
+];
+const forPeople = /^adapters\/redis\/probe\.js$/;
+
+/** The built command with a question at every point. */
+export interface Faulty {
+  readonly main: string;
+  readonly runtime: string;
+  readonly points: readonly Point[];
+}
+
+/** Copies the build and instruments the copy, which goes away with the test. */
+export function buildFaulty(): Faulty {
+  const folder = emptyFolder();
+  const points: Point[] = [];
+  const take = (point: Omit<Point, "id">) => points.push({ id: points.length, ...point }) - 1;
+  cpSync("dist", join(folder, "dist"), { recursive: true });
+  cpSync("package.json", join(folder, "package.json"));
+  cpSync(join(import.meta.dirname, "runtime.mjs"), join(folder, "runtime.mjs"));
+  symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
+  const names = readdirSync(join(folder, "dist"), { recursive: true, encoding: "utf8" }).sort();
+  for (const name of names.filter(isInstrumented)) {
+    const file = join(folder, "dist", name);
+    writeFileSync(file, instrument(readFileSync(file, "utf8"), name, take));
+  }
+  return { main: join(folder, "dist/unbundled.js"), runtime: join(folder, "runtime.mjs"), points };
+}
+
+function isInstrumented(name: string): boolean {
+  return name.endsWith(".js") && instrumented.some((part) => part.test(name)) && !forPeople.test(name);
+}
 
 /** Where something may fail, in the built files. */
 export interface Point {
@@ -18,7 +63,7 @@ export interface Point {
 }
 
 /** Takes the next number. */
-export type Numbering = (point: Omit<Point, "id">) => number;
+type Numbering = (point: Omit<Point, "id">) => number;
 
 /** Text around a piece of the source. */
 interface Wrap {
@@ -32,7 +77,7 @@ interface Wrap {
  * A built file with a question put to `__faults` (runtime.mjs) wherever it waits, hears an emitter, or is called back.
  * Unless a point is armed, nothing runs otherwise than before, not even by a turn of the loop.
  */
-export function instrument(source: string, file: string, take: Numbering): string {
+function instrument(source: string, file: string, take: Numbering): string {
   const tree = parse(source, { ecmaVersion: "latest", sourceType: "module", locations: true, allowHashBang: true });
   const nodes: AnyNode[] = [];
   full(tree, (node) => nodes.push(node as AnyNode));
@@ -101,4 +146,61 @@ function apply(source: string, wraps: readonly Wrap[]): string {
     done = at;
   }
   return text + source.slice(done);
+}
+
+/** Methods that take callbacks: of promises, and of emitters. */
+const promising = new Set(["then", "catch", "finally"]);
+const listening = new Set(["on", "once", "addListener"]);
+const calling = new Set([
+  ...promising,
+  ...listening,
+  ...["after", "setImmediate", "setTimeout", "queueMicrotask", "addEventListener"],
+  ...["createServer", "createTlsServer", "Readable"],
+]);
+
+type FunctionNode = ArrowFunctionExpression | FunctionDeclaration | FunctionExpression;
+
+/** Functions that others call: given to an emitter, a promise or a timer, by name or on the spot; and methods `on…`. */
+function callbacksIn(nodes: readonly AnyNode[]): Set<FunctionNode> {
+  const named = new Map<string, FunctionNode>();
+  for (const node of nodes) {
+    if (node.type === "VariableDeclarator" && node.id.type === "Identifier" && isFunction(node.init)) {
+      named.set(node.id.name, node.init);
+    }
+    if (node.type === "FunctionDeclaration" && node.id !== null) named.set(node.id.name, node as FunctionDeclaration);
+  }
+  const found = new Set<FunctionNode>();
+  const add = (given: AnyNode | undefined) => {
+    if (given?.type === "Identifier") add(named.get(given.name));
+    else if (given?.type === "CallExpression" && given.callee.type === "Identifier") add(named.get(given.callee.name));
+    else if (given?.type === "ObjectExpression") {
+      for (const each of given.properties) if (each.type === "Property") add(each.value);
+    } else if (isFunction(given)) found.add(isFunction(given.body) ? given.body : given);
+  };
+  for (const node of nodes) {
+    const isCall = node.type === "CallExpression" || node.type === "NewExpression";
+    if (isCall && calling.has(nameOf(node.callee))) for (const given of node.arguments) add(given);
+    if (node.type === "MethodDefinition" && /^on[A-Z]/.test(nameOf(node.key))) add(node.value);
+  }
+  return new Set([...found].filter(({ body }) => !isTrivial(body)));
+}
+
+function isFunction(node: AnyNode | null | undefined): node is FunctionNode {
+  return (
+    node?.type === "ArrowFunctionExpression" ||
+    node?.type === "FunctionExpression" ||
+    node?.type === "FunctionDeclaration"
+  );
+}
+
+/** Nothing in it can fail. */
+function isTrivial(node: AnyNode): boolean {
+  if (node.type === "BlockStatement") return node.body.length === 0;
+  return node.type === "Literal" || node.type === "Identifier";
+}
+
+/** The last name in a chain of them. */
+function nameOf(node: AnyNode): string {
+  if (node.type === "MemberExpression") return nameOf(node.property);
+  return node.type === "Identifier" ? node.name : "";
 }

@@ -1,3 +1,4 @@
+import { createServer } from "node:https";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
@@ -9,14 +10,16 @@ import { authority, serverCertificate, serverKey } from "../../../testkit/certif
 import { startCollector } from "../../../testkit/collector.ts";
 import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
 import { audience, configuration, sites } from "../../../testkit/faults-configuration.ts";
+import { type ForwardProxy, startForwardProxy } from "../../../testkit/forward-proxy.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { platformToken } from "../../../testkit/platform-token.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 import { type Application, startApplication } from "../../promises/callbacks/stage.ts";
+import { places, serviceCertificate, serviceName } from "../../promises/egress/stage.ts";
 import { type Armed, Control } from "./control.ts";
-import type { Faulty } from "./faulty.ts";
-import { environmentThrough, startWayOut } from "./way-out.ts";
+import type { Faulty } from "./instrument.ts";
 
 const startMs = 30_000;
 
@@ -188,4 +191,21 @@ export class Lane {
   async kill(): Promise<void> {
     await this.program.stop("SIGKILL");
   }
+}
+
+/** A service over TLS that only a forward proxy reaches, and answers every order with 200. */
+async function startWayOut(): Promise<ForwardProxy> {
+  const service = createServer(serviceCertificate, (request, response) => {
+    request.resume().on("end", () => response.end("{}"));
+  });
+  const port = await listen(service);
+  return startForwardProxy({ hosts: { [places.api]: port } });
+}
+
+/** An environment of its own that goes that way; `DIR` stands for the folder of the secrets. */
+function environmentThrough({ url }: ForwardProxy): string {
+  const keys = "[ { identifier: K2000000009, secret: { file: DIR/k2 } } ]";
+  const sites = `{ S1000000009: { keys: ${keys} } }`;
+  const egress = `{ proxy: "${url}" }`;
+  return `{ baseUrl: "https://${serviceName}", operations: [create_order], tls: { caFile: DIR/authority }, egress: ${egress}, sites: ${sites} }`;
 }

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { authorised, type Reply, type Scene } from "./ask.ts";
+import { authorised, type Reply, type Scene, signed } from "./ask.ts";
 import type { Armed } from "./control.ts";
 import type { Lane } from "./lane.ts";
 import { revive, type Task } from "./scout.ts";
-import { judgeEnd, judgeLiving } from "./verdict.ts";
 
 /** What became of a process at which a failure was brought about, and what is wrong with that. */
 export interface Played {
@@ -72,4 +71,86 @@ async function judge(lane: Lane, armed: Armed, replies: readonly Reply[], isCall
   return isMet
     ? { became: "lived", wrong: await judgeLiving(lane, isCallerBroken ? [] : replies) }
     : { became: "not met", wrong: [] };
+}
+
+/** Nobody waits for it unless something is wrong, and tests run on busy machines. */
+const patienceMs = 20_000;
+const lookEveryMs = 20;
+
+/** What is wrong with a process that lived through a failure; empty when nothing is. */
+async function judgeLiving(lane: Lane, replies: readonly Reply[]): Promise<string[]> {
+  const bare = replies.filter((reply) => typeof reply !== "number");
+  const wrong = bare.map((reply) => `a caller got no status: ${reply}`);
+  const next = await signed(lane);
+  if (next !== 200) wrong.push(`the next order got ${next}`);
+  const inFlight = async () => (await lane.metric("countersign_requests_in_flight")) ?? 0;
+  if (!(await comesTrue(async () => (await inFlight()) <= lane.inFlightBefore))) {
+    wrong.push("a request is in flight for ever");
+  }
+  if (!(await comesTrue(async () => (await lane.redis.keys("countersign:*:lock")).length === 0))) {
+    wrong.push("a lock is left behind");
+  }
+  return [...wrong, ...judgeOutput(lane, { most: 1 })];
+}
+
+/** How a process came to its end. */
+type End = "while serving" | "at the start" | "when told to";
+
+/**
+ * What is wrong with the end of a process. One that serves may be ended by a defect only, with one line and 70; at the start
+ * it may refuse to serve, with a message for people; when it is told to end, it must.
+ * @param end its exit code, or the signal that ended it
+ */
+async function judgeEnd(lane: Lane, { how }: Armed, end: unknown, occasion: End): Promise<string[]> {
+  if (occasion === "when told to" && end === 0) return judgeOutput(lane, { most: 1 });
+  if (occasion === "at the start" && end === 2) return judgeOutput(lane, { most: 0, mayExplain: true });
+  // Where the end is held back, the line is still on its way.
+  await comesTrue(async () => defectsIn(lane).length > 0);
+  // What follows an end that was held back would not have come.
+  const wrong = lane.hasEnded
+    ? judgeOutput(lane, { least: 1, most: 1 })
+    : judgeOutput(lane, { least: 1, most: Number.POSITIVE_INFINITY, mayExplain: true });
+  if (end !== 70) wrong.push(`it ended with ${end}`);
+  if (how === "foreseen" && occasion !== "when told to") {
+    wrong.push(`a foreseen failure ended it with ${end}: ${defectsIn(lane).at(-1)?.slice(0, 600)}`);
+  }
+  return wrong;
+}
+
+interface Expected {
+  /** How many lines about a defect there must be. */
+  readonly least?: number;
+  readonly most: number;
+  /** Standard error may hold a message for people. */
+  readonly mayExplain?: boolean;
+}
+
+function judgeOutput(lane: Lane, { least = 0, most, mayExplain = false }: Expected): string[] {
+  const { stdout, stderr } = lane.written();
+  const defects = defectsIn(lane);
+  const wrong: string[] = [];
+  if (defects.length < least || defects.length > most) {
+    wrong.push(`${defects.length} lines about a defect: ${defects.map((line) => line.slice(0, 300)).join(" and ")}`);
+  }
+  const others = stderr.split("\n").filter((line) => line !== "" && !isDefect(line));
+  if (others.length > 0 && !mayExplain) wrong.push(`on standard error: ${others.join(" ").slice(0, 200)}`);
+  if (`${stdout}${stderr}`.includes("canary")) wrong.push("it quotes the error's message");
+  return wrong;
+}
+
+function defectsIn(lane: Lane): string[] {
+  const { stdout, stderr } = lane.written();
+  return `${stdout}\n${stderr}`.split("\n").filter(isDefect);
+}
+
+/** Told of in the log or, before there is one, on standard error, which is for people. */
+function isDefect(line: string): boolean {
+  return line.includes('"event":"defect"') || line.startsWith("A defect in countersign: ");
+}
+
+async function comesTrue(isTrue: () => Promise<boolean>): Promise<boolean> {
+  for (const untilMs = performance.now() + patienceMs; performance.now() < untilMs; await delay(lookEveryMs)) {
+    if (await isTrue().catch(() => false)) return true;
+  }
+  return false;
 }

@@ -1,11 +1,324 @@
+import { randomUUID } from "node:crypto";
+import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "../../../testkit/call.ts";
-import { authorised, type Scene } from "./ask.ts";
+import { paymentsCertificate } from "../../../testkit/caller-certificates.ts";
+import { clientKey } from "../../../testkit/certificates.ts";
+import { canaries } from "../../../testkit/config-folder.ts";
+import { sites } from "../../../testkit/faults-configuration.ts";
+import { chunked, rawPost } from "../../../testkit/raw-caller.ts";
+import { callbackOf, type Given } from "../../promises/callbacks/sender.ts";
+import { accepts } from "../../promises/callbacks/stage.ts";
+import { ask, authorised, headers, leave, page, type Reply, readSlowly, type Scene, secured, signed } from "./ask.ts";
 import type { Lane } from "./lane.ts";
-import { scenesOfCallbacks } from "./scenes-of-callbacks.ts";
-import { scenesOfOrders } from "./scenes-of-orders.ts";
-import { scenesOfRoutes } from "./scenes-of-routes.ts";
-import { scenesOfTokens } from "./scenes-of-tokens.ts";
+
+const big = `{"order_type":"${"x".repeat(100_000)}"}`;
+const slowly = "Countersign-Timeout-Ms: 300";
+
+/** What callers and the service do. */
+const scenesOfOrders: readonly Scene[] = [
+  { name: "a signed order", play: async (lane) => [await signed(lane)] },
+  { name: "an authorised order", play: async (lane) => [await authorised(lane)] },
+  {
+    name: "an order through a forward proxy",
+    play: async (lane) => [await ask(lane, rawPost({}), connect(lane.outSocketPath))],
+  },
+  {
+    name: "metrics, readiness and a page that is not there",
+    play: async (lane) => [await page(lane, "/metrics"), await page(lane, "/readyz"), await page(lane, "/other")],
+  },
+  {
+    name: "requests that are refused",
+    play: async (lane) => [
+      await ask(lane, "nonsense\r\n\r\n"),
+      await ask(lane, "CONNECT api.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+      await ask(lane, rawPost({ body: big.repeat(3) })),
+      await ask(lane, rawPost({ body: "[]" })),
+      await ask(
+        lane,
+        rawPost({ framing: ["Content-Length: 50"], body: "{}" }).replace("Host", "Expect: other\r\nHost"),
+      ),
+      await ask(lane, rawPost({ framing: ["Transfer-Encoding: chunked"], body: "z\r\n" })),
+    ],
+  },
+  {
+    name: "an order whose body is asked for, and two at once",
+    play: async (lane) => [
+      await ask(lane, rawPost({ more: [headers.signed, "Expect: 100-continue"] })),
+      await ask(
+        lane,
+        rawPost({ connection: [], more: [headers.signed] }) +
+          rawPost({ more: [headers.signed, "Expect: 100-continue"] }),
+      ),
+    ],
+  },
+  {
+    name: "callers that leave",
+    async play(lane) {
+      const { simulator } = lane;
+      await leave(lane, rawPost({ framing: ["Content-Length: 500"] }));
+      simulator.faults.add({ host: "api", kind: "hang" });
+      await leave(lane, rawPost({ more: [headers.signed] }));
+      simulator.faults.clear();
+      return [];
+    },
+  },
+  {
+    name: "an order with a key of its own, and its repetition",
+    async play(lane) {
+      const once = rawPost({ more: [headers.signed, `Countersign-Once: ${randomUUID()}`] });
+      lane.simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 100, intervalMs: 20 });
+      const both = await Promise.all([ask(lane, once), ask(lane, once)]);
+      return [...both, await ask(lane, once)];
+    },
+  },
+  {
+    name: "an order with a key of its own that is left unknown",
+    async play(lane) {
+      lane.simulator.faults.add({ host: "api", kind: "answer", status: 503 });
+      return [await ask(lane, rawPost({ more: [headers.signed, `Countersign-Once: ${randomUUID()}`] }))];
+    },
+  },
+  { name: "a reader that takes its time", play: readSlowly },
+  {
+    name: "a service that breaks off, or takes too long",
+    async play(lane) {
+      const { faults } = lane.simulator;
+      faults.add({ host: "api", kind: "reset", when: "before_reading" });
+      const broken = await signed(lane);
+      faults.add({ host: "api", kind: "truncate" });
+      const cut = await signed(lane);
+      faults.add({ host: "api", kind: "hang" });
+      const late = await ask(lane, rawPost({ more: [headers.signed, slowly] }));
+      faults.clear();
+      return [broken, cut, late];
+    },
+  },
+  {
+    name: "a service that is not there",
+    async play(lane) {
+      await lane.simulator.stopApi();
+      const reply = await signed(lane);
+      await lane.simulator.startApi();
+      return [reply];
+    },
+  },
+  {
+    name: "callers with a certificate, and without",
+    async play(lane) {
+      const good = rawPost({ more: [headers.signed] });
+      const reply = await ask(lane, good, secured(lane, { key: clientKey, cert: paymentsCertificate }));
+      await ask(lane, good, secured(lane));
+      await ask(lane, good, connect(lane.tlsPort, "127.0.0.1"));
+      return [reply];
+    },
+  },
+];
+
+let counted = 0;
+
+function callback(): Given {
+  counted += 1;
+  return callbackOf({ site_identifier: sites.hmac, number: String(counted) }, canaries.key);
+}
+
+function send(lane: Lane, parameters: Given): Promise<Reply> {
+  const bytes = rawPost({ target: "/callbacks", body: JSON.stringify(parameters) });
+  return ask(lane, bytes, connect(lane.callbackPort, "127.0.0.1"));
+}
+
+/** What the service and the application do. */
+const scenesOfCallbacks: readonly Scene[] = [
+  {
+    name: "a callback, and the same again",
+    async play(lane) {
+      lane.application.answerWith(accepts);
+      const one = callback();
+      return [await send(lane, one), await send(lane, one)];
+    },
+  },
+  { name: "a forged callback", play: async (lane) => [await send(lane, { ...callback(), signature: "0".repeat(64) })] },
+  {
+    name: "callbacks that the application declines, breaks off and forgets",
+    async play(lane) {
+      const replies: Reply[] = [];
+      lane.application.answerWith((response) => response.writeHead(500).end("x".repeat(70_000)));
+      replies.push(await send(lane, callback()));
+      lane.application.answerWith((response) => response.destroy());
+      replies.push(await send(lane, callback()));
+      lane.application.answerWith(() => {});
+      replies.push(await send(lane, callback()));
+      lane.application.answerWith(accepts);
+      return replies;
+    },
+  },
+];
+
+/** More than one read and one write take. */
+const upload = "x".repeat(300_000);
+const switched = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello";
+
+/** A request of the pass-through route; the service has nothing there, and says so. */
+function request(line: string, more: readonly string[] = [], body = ""): string {
+  const lines = [`${line} HTTP/1.1`, "Host: 127.0.0.1", "Connection: close", headers.authorised, ...more];
+  return `${lines.join("\r\n")}\r\n\r\n${body}`;
+}
+
+/** What callers and the service do below a pass-through route. */
+const scenesOfRoutes: readonly Scene[] = [
+  {
+    name: "bodies that pass through, and one that is asked for",
+    play: async (lane) => [
+      await ask(lane, request("GET /files/a")),
+      await ask(lane, request("PUT /files/a", ["Transfer-Encoding: chunked"], chunked("some"))),
+      await ask(lane, request("PUT /files/a", [`Content-Length: ${upload.length}`, "Expect: 100-continue"], upload)),
+    ],
+  },
+  {
+    name: "a connection that switches, and says something both ways",
+    async play(lane) {
+      lane.simulator.faults.add({ host: "api", kind: "raw", bytes: switched, close: false });
+      const socket = connect(lane.socketPath).on("error", () => {});
+      const asking = ["Upgrade: websocket", "Sec-WebSocket-Version: 13"];
+      socket.write(request("GET /files/live", asking).replace("Connection: close", "Connection: Upgrade"));
+      socket.once("data", () => socket.write("back"));
+      await delay(100);
+      socket.destroy();
+      await delay(20);
+      lane.simulator.faults.clear();
+      return [];
+    },
+  },
+  {
+    name: "callers of a route that leave",
+    async play(lane) {
+      await leave(lane, request("PUT /files/a", ["Content-Length: 500"], "some"));
+      lane.simulator.faults.add({ host: "api", kind: "hang" });
+      await leave(lane, request("GET /files/a"));
+      lane.simulator.faults.clear();
+      return [];
+    },
+  },
+  {
+    name: "a service of a route that breaks off, or is not there",
+    async play(lane) {
+      const { faults } = lane.simulator;
+      faults.add({ host: "api", kind: "reset", when: "before_reading" });
+      const broken = await ask(lane, request("PUT /files/a", ["Content-Length: 4"], "some"));
+      faults.clear();
+      await lane.simulator.stopApi();
+      const refused = await ask(lane, request("GET /files/a"));
+      await lane.simulator.startApi();
+      return [broken, refused];
+    },
+  },
+];
+
+/** What the authorization server and Redis do. */
+const scenesOfTokens: readonly Scene[] = [
+  {
+    name: "a revoked token",
+    async play(lane) {
+      lane.simulator.revokeAllTokens();
+      return [await authorised(lane)];
+    },
+  },
+  {
+    name: "a revoked token, and a service whose 401 comes in pieces",
+    async play(lane) {
+      lane.simulator.revokeAllTokens();
+      lane.simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 100, intervalMs: 5 });
+      const reply = await authorised(lane);
+      lane.simulator.faults.clear();
+      return [reply];
+    },
+  },
+  {
+    name: "a revoked token, while another refreshes",
+    async play(lane) {
+      await lane.redis.set(lane.tokenName.replace(/token$/, "lock"), "another", "PX", 250);
+      lane.simulator.revokeAllTokens();
+      return await Promise.all([authorised(lane), authorised(lane)]);
+    },
+  },
+  {
+    name: "a revoked token, and an authorization server that fails at first",
+    async play(lane) {
+      lane.simulator.revokeAllTokens();
+      lane.simulator.faults.add({ host: "login", kind: "answer", status: 503, times: 1 });
+      return [await authorised(lane), await authorised(lane)];
+    },
+  },
+  {
+    name: "a set that is refused, and the other one",
+    async play(lane) {
+      lane.simulator.revokeAllTokens();
+      lane.simulator.faults.add({ host: "login", kind: "answer", status: 401, clientId: "blue-id", times: 2 });
+      return [await authorised(lane), await authorised(lane)];
+    },
+  },
+  {
+    name: "a token in Redis that is not ours",
+    async play(lane) {
+      await lane.redis.set(lane.tokenName, "not ours", "PX", 60_000);
+      lane.simulator.revokeAllTokens();
+      return [await authorised(lane)];
+    },
+  },
+  {
+    name: "a Redis that has lost its scripts and its connections",
+    async play(lane) {
+      await lane.redis.script("FLUSH");
+      lane.simulator.revokeAllTokens();
+      const reply = await authorised(lane);
+      await lane.redis.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+      await delay(20);
+      lane.simulator.revokeAllTokens();
+      return [reply, await authorised(lane)];
+    },
+  },
+  {
+    name: "a Redis that hangs",
+    async play(lane) {
+      lane.server.stop();
+      lane.simulator.revokeAllTokens();
+      const reply = await authorised(lane);
+      lane.server.cont();
+      return [reply, await authorised(lane)];
+    },
+  },
+  {
+    name: "an authorization server that is slow",
+    async play(lane) {
+      lane.simulator.revokeAllTokens();
+      lane.simulator.faults.add({ host: "login", kind: "delay", delayMs: 1_500 });
+      const reply = await authorised(lane);
+      await delay(700);
+      return [reply, await authorised(lane)];
+    },
+  },
+  {
+    name: "a token whose life is short",
+    async play(lane) {
+      lane.simulator.setTokenLifetimeSeconds(1);
+      lane.simulator.revokeAllTokens();
+      const replies = [await authorised(lane)];
+      lane.simulator.setTokenLifetimeSeconds(86_400);
+      await delay(1_100);
+      return [...replies, await authorised(lane)];
+    },
+  },
+  {
+    name: "a Redis that dies and comes back",
+    async play(lane) {
+      await lane.server.kill();
+      lane.simulator.revokeAllTokens();
+      const reply = await authorised(lane);
+      await lane.server.restart();
+      return [reply, await authorised(lane)];
+    },
+  },
+];
 
 /** Has the configuration read again, and waits for what comes of it. */
 async function reload(lane: Lane, isOther: boolean): Promise<void> {

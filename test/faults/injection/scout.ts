@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { authorised, type Scene } from "./ask.ts";
 import type { Armed } from "./control.ts";
-import type { Faulty } from "./faulty.ts";
-import type { Point } from "./instrument.ts";
+import type { Faulty, Point } from "./instrument.ts";
 import type { Lane } from "./lane.ts";
 import { scenes } from "./scenes.ts";
 
