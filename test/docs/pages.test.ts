@@ -2,7 +2,7 @@
  * Pages show what the code takes and has: row 59 for what to grant in Redis, row 83 for a signature that is not the key's.
  * test/docs/try-it.test.ts types their commands.
  */
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { redisKey } from "../../src/adapters/redis/scripts.ts";
 import { exitCodes } from "../../src/cli/command.ts";
@@ -14,6 +14,7 @@ import { passedUpstream } from "../../src/proxy/enrich.ts";
 import { aclRules, clusterRules } from "../../testkit/acl.ts";
 import { emptyFolder } from "../../testkit/empty-folder.ts";
 import { runWithInput } from "../../testkit/run-program.ts";
+import { alerts } from "../platform/prometheus/rules.ts";
 
 type Written = Record<string, object> & { readonly environments: { readonly sandbox: object } };
 
@@ -104,4 +105,19 @@ describe("docs/compatibility.md names", () => {
     const [, user = ""] = /^USER (\d+):/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
     expect(page).toContain(`image: user ${user},`);
   });
+});
+
+const alertNames = alerts.map(({ alert }) => alert);
+
+it("docs/alerts has a page for each alert, and no other", () => {
+  expect(readdirSync("docs/alerts").sort()).toEqual(alertNames.map((name) => `${name}.md`).sort());
+});
+
+it.each(alertNames)("docs/alerts: %s says what it means, where to look and what to do, on one screen", (name) => {
+  const text = readFileSync(`docs/alerts/${name}.md`, "utf8");
+  const parts = text.match(/^\*\*(?:Means|Look|Do)\*\*:|^\*\*Look\*\*, \*\*do\*\*: as for \[Countersign/gm) ?? [];
+  expect(text.startsWith(`# ${name}\n\n**Means**: `)).toBe(true);
+  if (parts.length === 2) expect(parts[1]).toMatch("as for");
+  else expect(parts).toEqual(["**Means**:", "**Look**:", "**Do**:"]);
+  expect(text.split("\n").length).toBeLessThanOrEqual(30);
 });

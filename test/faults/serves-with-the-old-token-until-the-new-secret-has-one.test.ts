@@ -2,7 +2,7 @@
 import { expect, it, vi } from "vitest";
 import { expectFailure } from "../../testkit/expect-failure.ts";
 import { scrape } from "../../testkit/exposition.ts";
-import { oauthSite, type Pod, startPod } from "../promises/reload/pod.ts";
+import { blueSet, greenSet, oauthSite, type Pod, startPod } from "../promises/reload/pod.ts";
 
 const anew = "canary-client-secret-blue-anew";
 const blue = `${oauthSite}/blue`;
@@ -98,10 +98,7 @@ it("the old token ends with its own life", async () => {
 });
 
 it("the second set takes over as soon as it has a token", async () => {
-  const green =
-    '{ name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "https://api.sandbox.example" }';
-  const oauthKeys = `credentials: [ { name: blue, dir: DIR/mounts/blue }, ${green} ]`;
-  const pod = await startPod({ settings: { oauthKeys } });
+  const pod = await startPod({ settings: { oauthKeys: `credentials: [ ${blueSet}, ${greenSet} ]` } });
   await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
   const slow = pod.simulator.faults.add({ host: "login", clientId: "green-id", kind: "hang" });
   pod.blue.update({ "client-secret": "mistyped-client-secret\n" });

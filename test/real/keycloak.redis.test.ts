@@ -1,16 +1,252 @@
+/** Keycloak as the authorization server, by the recipes of docs/authorization-servers.md as they are written. */
+import { generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
+import { createServer } from "node:http";
+import { SignJWT } from "jose";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { call, order } from "../../testkit/call.ts";
+import { clientCertificate } from "../../testkit/certificates.ts";
 import { ConfigWriter } from "../../testkit/config-writer.ts";
 import { scrape } from "../../testkit/exposition.ts";
+import { freePort } from "../../testkit/free-port.ts";
 import { startRedis } from "../../testkit/redis.ts";
-import { Keycloak, keycloakVersion } from "./keycloak.ts";
-import { environmentOf, secret, serve, startOrderService, startOrders } from "./keycloak-stage.ts";
+import { diagnose } from "../promises/cli/doctor-stage.ts";
+import { type Client, Keycloak, keycloakVersion } from "./keycloak.ts";
+import {
+  environmentOf,
+  secret,
+  serve,
+  startOrderService,
+  startOrders,
+  thumbprintOf,
+  type Way,
+} from "./keycloak-stage.ts";
 import { tryWith } from "./try-with.ts";
 
-const lifespanSeconds = 60;
-const clientId = "fleet";
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const ed25519 = generateKeyPairSync("ed25519");
+
+const platform = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+/** A cluster's, which need not be an address. */
+const platformIssuer = "https://kubernetes.default.svc.cluster.local";
+const account = "system:serviceaccount:payments:countersign";
+
+/** A token of a service account, projected for Keycloak so many seconds ago, for an hour. */
+function projectToken(ageSeconds = 0): Promise<string> {
+  const iat = Math.floor(Date.now() / 1_000) - ageSeconds;
+  return new SignJWT({ iss: platformIssuer, sub: account, aud: [keycloak.issuer], iat, exp: iat + 3_600 })
+    .setProtectedHeader({ alg: "RS256", kid: "platform" })
+    .sign(platform.privateKey);
+}
+
+/** What verifies them. */
+const platformKeys = createServer((_, response) => {
+  const keys = [{ ...platform.publicKey.export({ format: "jwk" }), kid: "platform", use: "sig", alg: "RS256" }];
+  response.setHeader("content-type", "application/json").end(JSON.stringify({ keys }));
+});
+
+interface TriedWay extends Way {
+  readonly by: string;
+  /** What Keycloak has of the client. */
+  readonly client: object;
+}
+
+const bySecret = { recipe: "Keycloak", client: { secret } };
+
+function byKey({ privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject }) {
+  const keys = JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), use: "sig" }] });
+  const attributes = { "use.jwks.string": "true", "jwks.string": keys };
+  return {
+    recipe: "Keycloak, by key",
+    key: String(privateKey.export({ type: "pkcs8", format: "pem" })),
+    client: { clientAuthenticatorType: "client-jwt", attributes },
+  };
+}
+
+const ways: readonly TriedWay[] = [
+  { clientId: "post", by: "post, its secret with % and a blank", ...bySecret },
+  { clientId: "basic", by: "basic, its secret with % and a blank", ...bySecret, token: { clientAuth: "basic" } },
+  { clientId: "rsa", by: "private_key_jwt with RS256", ...byKey(rsa) },
+  { clientId: "p256", by: "private_key_jwt with ES256", ...byKey(p256) },
+  { clientId: "ed25519", by: "private_key_jwt with EdDSA", ...byKey(ed25519) },
+  {
+    clientId: "tls",
+    by: "tls, bound to its certificate",
+    recipe: "Client certificate (RFC 8705)",
+    client: {
+      clientAuthenticatorType: "client-x509",
+      attributes: { "x509.subjectdn": "CN=countersign", "tls.client.certificate.bound.access.tokens": "true" },
+    },
+  },
+];
+
+const other = "canary 50% of-another/secret";
+
+interface Trouble {
+  readonly clientId: string;
+  readonly what: string;
+  /** What callers are told once the last token has expired. */
+  readonly told: string;
+  begin(clientId: string): Promise<void>;
+  /** Ends it; a secret that is mounted is taken up by itself. */
+  end(clientId: string, mount: (secret: string) => void): Promise<void>;
+}
+
+const troubles: readonly Trouble[] = [
+  {
+    clientId: "rotated",
+    what: "a secret is rotated, its file later",
+    told: "credentials_refused not_sent",
+    begin: (clientId) => keycloak.change(clientId, { secret: other }),
+    end: async (_, mount) => mount(other),
+  },
+  {
+    clientId: "disabled",
+    what: "a client is disabled and enabled",
+    told: "credentials_refused not_sent",
+    begin: (clientId) => keycloak.change(clientId, { enabled: false }),
+    end: (clientId) => keycloak.change(clientId, { enabled: true }),
+  },
+  {
+    clientId: "restarted",
+    what: "Keycloak restarts",
+    told: "token_unavailable not_sent",
+    begin: () => keycloak.stop(),
+    end: () => keycloak.start(),
+  },
+];
+
+const clients: readonly Client[] = [
+  ...ways.map(({ clientId, client }) => ({ clientId, ...client })),
+  // Short enough to wait for their end; a tenth is more than the second to which Keycloak rounds.
+  ...troubles.map(({ clientId }) => ({ clientId, secret, attributes: { "access.token.lifespan": "12" } })),
+  { clientId: "rolled", secret },
+  {
+    // Keycloak finds it by issuer and subject, and its own name plays no part.
+    clientId: "pod",
+    clientAuthenticatorType: "federated-jwt",
+    attributes: {
+      "jwt.credential.issuer": "platform",
+      "jwt.credential.sub": account,
+      "access.token.lifespan": "12",
+    },
+  },
+];
+
 let keycloak: Keycloak;
 
+async function stage(way: Way) {
+  const folder = new ConfigWriter("keycloak-client");
+  onTestFinished(() => folder.remove());
+  const service = await startOrderService(keycloak);
+  return { folder, service, proxy: await serve(environmentOf(way, keycloak, service.url, folder), folder) };
+}
+
+tryWith("Keycloak", keycloakVersion(), () => {
+  beforeAll(async () => {
+    const port = await freePort();
+    platformKeys.listen(port, "127.0.0.1");
+    keycloak = await Keycloak.start(clients, { issuer: platformIssuer, keysUrl: `http://127.0.0.1:${port}/` });
+  });
+  afterAll(async () => {
+    platformKeys.close();
+    await keycloak?.close();
+  });
+
+  it.each(ways.map((way) => [way.by, way] as const))(
+    "the service takes the token of a client by %s",
+    async (_, way) => {
+      const { service, proxy } = await stage(way);
+      expect(await call(proxy.url, { ...order, order_reference: "one" })).toMatchObject({ status: 200 });
+      expect(service.executed).toEqual(["one"]);
+      expect(service.tokens[0]).toMatchObject({ azp: way.clientId, scope: way.recipe === "Keycloak" ? "orders" : "" });
+      const bound = { "x5t#S256": thumbprintOf(new X509Certificate(clientCertificate)) };
+      expect(service.tokens[0]?.["cnf"]).toEqual(way.clientId === "tls" ? bound : undefined);
+      expect(await keycloak.issued(way.clientId)).toBe(1);
+    },
+  );
+
+  it("a projected token of Kubernetes proves a client, one that is renewed for each of its tokens; a refused one heals so", async () => {
+    const way = { clientId: account, recipe: "Keycloak, by a token of the platform", assertion: await projectToken() };
+    const { folder, service, proxy } = await stage(way);
+    const orders = startOrders([proxy.url], 20);
+    await expect.poll(() => orders.count()).toBeGreaterThan(20);
+    const [{ azp, scope } = {}] = service.tokens;
+    expect({ azp, scope }).toEqual({ azp: "pod", scope: "orders" });
+    // Its OpenID Connect provider takes none that is older than 5 minutes, though it may be used again.
+    folder.write("keycloak/token", await projectToken(310));
+    await expect.poll(() => orders.count("credentials_refused not_sent"), { timeout: 30_000 }).toBeGreaterThan(20);
+    const created = orders.count();
+    folder.write("keycloak/token", await projectToken(200));
+    await expect.poll(() => orders.count(), { timeout: 45_000 }).toBeGreaterThan(created + 20);
+    await orders.stop();
+    orders.expectEachAsTold(service.executed, "credentials_refused not_sent");
+    const reused = new Set(service.tokens.map(({ jti }) => jti)).size;
+    expect(reused).toBeGreaterThan(1);
+    expect(await keycloak.issued("pod")).toBe(reused);
+  });
+
+  it.each(troubles.map((trouble) => [trouble.what, trouble.told, trouble] as const))(
+    "%s: each order is created once or is %s, and it heals by itself",
+    async (what, told, { clientId, begin, end }) => {
+      const { folder, service, proxy } = await stage({ clientId, recipe: "Keycloak" });
+      const orders = startOrders([proxy.url], 20);
+      await expect.poll(() => orders.count()).toBeGreaterThan(20);
+      await begin(clientId);
+      await expect.poll(() => orders.count(told)).toBeGreaterThan(20);
+      const created = orders.count();
+      await end(clientId, (text) => folder.write("client-secret", text));
+      const endedMs = performance.now();
+      // After a long outage the authorization server is asked within 30 s.
+      await expect.poll(() => orders.count(), { timeout: 45_000 }).toBeGreaterThan(created);
+      const healedMs = performance.now() - endedMs;
+      await expect.poll(() => orders.count()).toBeGreaterThan(created + 20);
+      await orders.stop();
+      orders.expectEachAsTold(service.executed, told);
+      process.stdout.write(
+        `${what}: ${orders.count()} created, ${orders.count(told)} ${told}, healed after ${healedMs.toFixed(0)} ms\n`,
+      );
+    },
+  );
+
+  it("realm keys are rolled: each order is created once, and one new token heals the 401s of the old one", async () => {
+    const { service, proxy } = await stage({ clientId: "rolled", recipe: "Keycloak" });
+    const orders = startOrders([proxy.url], 20);
+    const goOn = async () => {
+      const before = orders.count();
+      await expect.poll(() => orders.count()).toBeGreaterThan(before + 20);
+    };
+    await goOn();
+    const removeOldKeys = await keycloak.rollKeys();
+    await goOn();
+    expect(orders.retried).toBe(0);
+    await removeOldKeys();
+    await service.reloadKeys();
+    await goOn();
+    await orders.stop();
+    orders.expectEachAsTold(service.executed);
+    expect(orders.retried).toBeGreaterThan(0);
+    expect(await keycloak.issued("rolled")).toBe(2);
+  });
+
+  it("doctor gets a token, and says what to compare where the secret is wrong", async () => {
+    const { folder, proxy } = await stage({ clientId: "post", recipe: "Keycloak" });
+    proxy.child.kill("SIGTERM");
+    await proxy.ended;
+    const good = await diagnose(proxy.file);
+    expect(good.of("token")).toEqual([expect.stringMatching(/^ok .*blue: issued, valid for 5 min/)]);
+    expect(good.hasFailed).toBe(false);
+    folder.write("client-secret", other);
+    expect((await diagnose(proxy.file)).of("token")).toEqual([
+      expect.stringMatching(/^fail .*refused \(401 unauthorized_client\) for client post \| compare client id, secret/),
+    ]);
+  });
+});
+
 tryWith("Keycloak with four replicas", keycloakVersion(), () => {
+  const lifespanSeconds = 60;
+  const clientId = "fleet";
+
   beforeAll(async () => {
     const attributes = { "access.token.lifespan": String(lifespanSeconds) };
     keycloak = await Keycloak.start([{ clientId, secret, attributes }]);

@@ -13,7 +13,7 @@ import { freePort } from "../../testkit/free-port.ts";
 import { canariesIn } from "../../testkit/leaks/canaries.ts";
 import { type Program, startProgram, startServe, versionOf } from "../../testkit/run-program.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
-import { audience, canaries, hmacSite, oauthSite } from "../../testkit/stage.ts";
+import { hmacSite, oauthSite, oneOfEachMethod as sites } from "../../testkit/simulated-sites.ts";
 import { print } from "../fleet/redis/load.ts";
 import { serviceCertificate, serviceName } from "../promises/egress/stage.ts";
 import { FollowedOrders } from "./followed-orders.ts";
@@ -21,10 +21,6 @@ import { tryWith } from "./try-with.ts";
 
 const squid = "/usr/sbin/squid";
 const user = "countersign:proxy-password";
-const sites = [
-  { identifier: oauthSite, credentials: [{ clientId: "blue-id", clientSecret: canaries.blue, audience }] },
-  { identifier: hmacSite, keys: [{ identifier: "K2000000001", secret: canaries.keyOne }] },
-];
 const [perSecond, kills] = [150, 8];
 const signed = { "Countersign-Site": hmacSite, "Countersign-Reference": "A-1042" };
 

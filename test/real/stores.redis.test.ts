@@ -2,13 +2,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { withoutCluster } from "../../testkit/acl.ts";
-import { startFleet } from "../../testkit/fleet.ts";
-import { freePort } from "../../testkit/free-port.ts";
 import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { startCluster, startSentinels, watched } from "../../testkit/redis-fleet.ts";
 import { versionOf } from "../../testkit/run-program.ts";
+import { startCallbackPods } from "../fleet/redis/callback-pods.ts";
 import { print } from "../fleet/redis/load.ts";
-import { site } from "../promises/callbacks/sender.ts";
 import { accepts, freshCallback, sendJson, startApplication } from "../promises/callbacks/stage.ts";
 import { tryWith } from "./try-with.ts";
 
@@ -20,24 +18,16 @@ const unreplicatedMs = 1_000;
 const patience = { timeout: 40_000 };
 
 /** Three processes of the built command over this Redis, before one application. Tokens live ten seconds. */
-async function stage(redis: string) {
+async function stage(redis: RealRedis | string) {
   const application = await startApplication();
   const callbacks: Seen[] = [];
   application.answerWith((response, received) => {
     callbacks.push([JSON.parse(received.body.toString()).number, Date.now()]);
     setTimeout(() => accepts(response, received), 5);
   });
-  const moreSites = `${site}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }`;
-  const fleet = await startFleet({ redis, replicas: 0, simulator: { tokenLifetimeSeconds: 10 }, moreSites });
-  const ports: number[] = [];
-  for (let index = 0; index < replicas; index += 1) {
-    const port = await freePort();
-    const to = `application: { url: "${application.url}", timeout: 2s }`;
-    const listener = `{ bind: "127.0.0.1:${port}", environment: sandbox, ${to} }`;
-    await fleet.add({ more: `timeouts: { request: 3s }\ncallbacks: [ ${listener} ]` });
-    ports.push(port);
-  }
-  return { fleet, callbacks, ports };
+  const options = { redis, simulator: { tokenLifetimeSeconds: 10 }, more: "timeouts: { request: 3s }" };
+  const { fleet, pods } = await startCallbackPods(replicas, application, options);
+  return { fleet, callbacks, ports: pods.map(({ port }) => port) };
 }
 
 /** What was sent, and when. */
@@ -210,7 +200,7 @@ tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
   it("one server that writes before it answers hangs, and is killed and started: the same, with the documented user", async () => {
     const redis = await startRedis({ args: ["--appendonly", "yes", "--appendfsync", "always"] });
     await redis.command("ACL", ...withoutCluster);
-    const staged = await stage(`{ url: "${redis.url}" }`);
+    const staged = await stage(redis);
     const areUp = (count: number) => expect.poll(() => staged.fleet.sum("countersign_redis_up"), patience).toBe(count);
     const traffic = startTraffic(staged);
     await traffic.more(50);

@@ -9,13 +9,14 @@ import { callersAuthority } from "../../../testkit/caller-certificates.ts";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { startCollector } from "../../../testkit/collector.ts";
 import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
-import { audience, configuration, sites } from "../../../testkit/faults-configuration.ts";
+import { configuration } from "../../../testkit/faults-configuration.ts";
 import { type ForwardProxy, startForwardProxy } from "../../../testkit/forward-proxy.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { platformToken } from "../../../testkit/platform-token.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { simulatedSites } from "../../../testkit/simulated-sites.ts";
 import { type Application, startApplication } from "../../promises/callbacks/stage.ts";
 import { places, serviceCertificate, serviceName } from "../../promises/egress/stage.ts";
 import { type Armed, Control } from "./control.ts";
@@ -25,16 +26,10 @@ const startMs = 30_000;
 
 /** What a proxy talks to, and where it listens. */
 async function startSurroundings() {
-  const blue = { clientId: "blue-id", clientSecret: canaries.blue, audience };
-  const green = { clientId: "green-id", clientSecret: canaries.green, audience };
-  const keys = [{ identifier: "K2000000001", secret: canaries.key, isDefault: true }];
   const simulator = await startSimulator({
     // `skip` moves clocks and no timers: a request on a connection from before it may end as much later as that may idle.
     keepAliveTimeoutMs: 5_000,
-    sites: [
-      { identifier: sites.oauth, credentials: [blue, green] },
-      { identifier: sites.hmac, keys },
-    ],
+    sites: simulatedSites,
   });
   onTestFinished(() => simulator.stop());
   return {
