@@ -6,7 +6,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { expect, it, vi } from "vitest";
-import type { Called } from "../../../testkit/call.ts";
 import { type Fleet, type FleetOptions, type Replica, startFleet } from "../../../testkit/fleet.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
@@ -86,15 +85,8 @@ async function refresh(fleet: Fleet, replica: Replica, token: string): Promise<v
   expect(lastTokens(fleet, 1)).toEqual([token]);
 }
 
-interface Held {
-  readonly lock: string;
-  readonly answered: Promise<Called>;
-  /** Lets the authorization server answer. */
-  release(): void;
-}
-
-/** Its token is refused once, and it holds the lock while the authorization server does not answer. */
-async function holdLock(fleet: Fleet, redis: RealRedis, replica: Replica): Promise<Held> {
+/** Its token is refused once, and it holds the lock while the authorization server does not answer, until it is released. */
+async function holdLock(fleet: Fleet, redis: RealRedis, replica: Replica) {
   const { simulator } = fleet;
   const { tokenRequests } = simulator.counts();
   const { release } = simulator.faults.add({ host: "login", kind: "hang" });

@@ -41,15 +41,9 @@ async function standBefore(apiUrl: string): Promise<string> {
   return `http://127.0.0.1:${await listen(server)}${new URL(apiUrl).pathname}`;
 }
 
-interface Answered {
-  readonly isBad: boolean;
-  readonly status: number;
-  readonly atMs: number;
-}
-
 /** Orders in turn through all replicas; one in a hundred is bad. */
 function startOrders({ replicas: all }: Fleet) {
-  const answers: Answered[] = [];
+  const answers: { isBad: boolean; status: number; atMs: number }[] = [];
   let sent = 0;
   const orders = all.map((replica) => ({
     async order() {

@@ -1,5 +1,5 @@
 /** Row 27: any error of Redis is a counted miss: requests are served, and tokens are shared again afterwards. */
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { scrape } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { oauthSite, type Stage } from "../../../testkit/stage.ts";
@@ -23,79 +23,73 @@ function expectNoDefect({ recorder }: Stage): void {
   expect(recorder.of("defect")).toEqual([]);
 }
 
-describe("a real Redis that answers with an error", () => {
-  it.each(Object.entries(troubles))("%s", async (_name, trouble) => {
-    const { args = async () => [], login } = trouble;
-    const redis = await startRedis({ args: await args() });
-    await trouble.prepare?.(redis);
-    const pod = await stagePod(redis.port, login);
-    // Or else nobody gives it back.
-    await vi.waitFor(async () => expect(await heldLock(redis)).toBeUndefined());
-    await trouble.begin(redis, pod);
-    await cure(pod);
-    await expectCounted(pod, trouble);
-    await trouble.end(redis);
-    await pod.recorder.nth("redis_up", 1 + pod.recorder.count("redis_down"));
-    await cure(pod);
-    await expectShared(pod, redis.port, login);
-    expectNoDefect(pod);
-  });
-
-  it("WRONGPASS from the start, since the password is another", async () => {
-    const redis = await startRedis();
-    const pod = await stagePod(redis.port, wrongLogin);
-    await cure(pod);
-    expect(pod.recorder.of("redis_down")).toMatchObject([{ failure: "noauth" }]);
-    await expectCounted(pod, { kind: "noauth" });
-    expectNoDefect(pod);
-  });
+it.each(Object.entries(troubles))("%s", async (_name, trouble) => {
+  const { args = async () => [], login } = trouble;
+  const redis = await startRedis({ args: await args() });
+  await trouble.prepare?.(redis);
+  const pod = await stagePod(redis.port, login);
+  // Or else nobody gives it back.
+  await vi.waitFor(async () => expect(await heldLock(redis)).toBeUndefined());
+  await trouble.begin(redis, pod);
+  await cure(pod);
+  await expectCounted(pod, trouble);
+  await trouble.end(redis);
+  await pod.recorder.nth("redis_up", 1 + pod.recorder.count("redis_down"));
+  await cure(pod);
+  await expectShared(pod, redis.port, login);
+  expectNoDefect(pod);
 });
 
-describe("a real Redis with something else in the place of a value", () => {
-  it("WRONGTYPE under the token and the limits: all are overwritten or gone, and then all is well", async () => {
-    const redis = await startRedis();
-    const pod = await stagePod(redis.port);
-    const [token = ""] = await tokensInRedis(redis);
-    const names = ["token", "endpoint", `forced:${oauthSite}`, "forced:*"].map((end) => token.replace(/token$/, end));
-    for (const name of names) {
-      await redis.command("DEL", name);
-      await redis.command("RPUSH", name, "planted", "values");
-    }
-    await cure(pod);
-    // Counts are written after the refresh.
-    const types = () => Promise.all(names.map((name) => redis.command("TYPE", name)));
-    await vi.waitFor(async () => expect(await types()).toEqual(["string", "none", "string", "string"]));
-    const metrics = await scrape(pod.adminUrl);
-    // At the look before the lock is taken, and at each one after.
-    expect(metrics.value("countersign_token_cache_total", { tier: "redis", result: "unreadable" })).toBeGreaterThan(1);
-    await expectCounted(pod, { kind: "wrongtype" });
-    const errors = await errorsOf(pod);
-    await cure(pod);
-    expect(await errorsOf(pod)).toEqual(errors);
-    await expectShared(pod, redis.port);
-    expectNoDefect(pod);
-  });
+it("WRONGPASS from the start, since the password is another", async () => {
+  const redis = await startRedis();
+  const pod = await stagePod(redis.port, wrongLogin);
+  await cure(pod);
+  expect(pod.recorder.of("redis_down")).toMatchObject([{ failure: "noauth" }]);
+  await expectCounted(pod, { kind: "noauth" });
+  expectNoDefect(pod);
 });
 
-describe("a real Redis that has forgotten the scripts", () => {
-  it("NOSCRIPT, before a refresh and in the middle of it: sends them again, and it is no error", async () => {
-    const redis = await startRedis();
-    const pod = await stagePod(redis.port);
-    await cure(pod);
-    await redis.command("SCRIPT", "FLUSH");
-    const login = pod.simulator.faults.add({ host: "login", kind: "hang" });
-    const curing = cure(pod);
-    await login.whenPlayed(1);
-    await redis.command("SCRIPT", "FLUSH");
-    login.release();
-    await curing;
-    // No request waits for the unlocking. By itself the lock would end later.
-    await vi.waitFor(async () => expect(await redis.command("KEYS", "countersign:*:lock")).toEqual([]), {
-      timeout: 500,
-    });
-    expect(await errorsOf(pod)).toEqual({});
-    await expectShared(pod, redis.port);
-    expect(pod.recorder.of("refresh_lock_tried").map(({ result }) => result)).toEqual(Array(3).fill("acquired"));
-    expectNoDefect(pod);
+it("WRONGTYPE under the token and the limits: all are overwritten or gone, and then all is well", async () => {
+  const redis = await startRedis();
+  const pod = await stagePod(redis.port);
+  const [token = ""] = await tokensInRedis(redis);
+  const names = ["token", "endpoint", `forced:${oauthSite}`, "forced:*"].map((end) => token.replace(/token$/, end));
+  for (const name of names) {
+    await redis.command("DEL", name);
+    await redis.command("RPUSH", name, "planted", "values");
+  }
+  await cure(pod);
+  // Counts are written after the refresh.
+  const types = () => Promise.all(names.map((name) => redis.command("TYPE", name)));
+  await vi.waitFor(async () => expect(await types()).toEqual(["string", "none", "string", "string"]));
+  const metrics = await scrape(pod.adminUrl);
+  // At the look before the lock is taken, and at each one after.
+  expect(metrics.value("countersign_token_cache_total", { tier: "redis", result: "unreadable" })).toBeGreaterThan(1);
+  await expectCounted(pod, { kind: "wrongtype" });
+  const errors = await errorsOf(pod);
+  await cure(pod);
+  expect(await errorsOf(pod)).toEqual(errors);
+  await expectShared(pod, redis.port);
+  expectNoDefect(pod);
+});
+
+it("NOSCRIPT, since they are forgotten before a refresh and in the middle of it: sends them again, and it is no error", async () => {
+  const redis = await startRedis();
+  const pod = await stagePod(redis.port);
+  await cure(pod);
+  await redis.command("SCRIPT", "FLUSH");
+  const login = pod.simulator.faults.add({ host: "login", kind: "hang" });
+  const curing = cure(pod);
+  await login.whenPlayed(1);
+  await redis.command("SCRIPT", "FLUSH");
+  login.release();
+  await curing;
+  // No request waits for the unlocking. By itself the lock would end later.
+  await vi.waitFor(async () => expect(await redis.command("KEYS", "countersign:*:lock")).toEqual([]), {
+    timeout: 500,
   });
+  expect(await errorsOf(pod)).toEqual({});
+  await expectShared(pod, redis.port);
+  expect(pod.recorder.of("refresh_lock_tried").map(({ result }) => result)).toEqual(Array(3).fill("acquired"));
+  expectNoDefect(pod);
 });

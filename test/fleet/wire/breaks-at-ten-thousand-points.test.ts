@@ -1,11 +1,11 @@
 /** Rows 43, 45, 12a: wherever a connection breaks, the service sees one request, and no cut answer looks whole. */
 import { expect, it } from "vitest";
-import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
+import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
-import { type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
 import { isHonest, signed } from "./bad-network.ts";
 
 /** So many orders with bodies of such a size; a large one takes several writes. */
@@ -39,12 +39,7 @@ function drawBreak(random: () => number, paddingBytes: number): Faults {
   return isRequest ? { toTarget: { breakAfter } } : { toCaller: { breakAfter } };
 }
 
-interface Rig extends Stage {
-  readonly network: FaultProxy;
-  readonly upstream: RawUpstream;
-}
-
-async function stageBreaking(faultsOf: (connection: number) => Faults, answerOf: (n: number) => string): Promise<Rig> {
+async function stageBreaking(faultsOf: (connection: number) => Faults, answerOf: (n: number) => string) {
   const upstream = await startRawUpstream({ answer: ({ number }, socket) => socket.write(answerOf(number)) });
   const network = await startFaultProxy(upstream.url, faultsOf);
   return { ...(await stageProxy({ oneSet: true, baseUrl: network.url })), network, upstream };
