@@ -1,7 +1,10 @@
 /**
  * A value in Redis counts no longer than it can have been meant, and keeps no new value from being written: not even where a
- * hung Redis carries a command out long after its sender gave up. A failure that lasts is told once.
+ * hung Redis carries a command out long after its sender gave up. A failure that lasts is told once, and what is used no more leaves nothing in the process.
  */
+import { randomBytes } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { sealToken } from "../../../src/adapters/redis/token-store.ts";
@@ -196,4 +199,36 @@ it("a pause that arrives after its end does not pause", async () => {
 it("a count of useless refreshes that arrives late is not counted", async () => {
   const { store } = await stageHung(({ store }) => store.countForced(key, counts(4)));
   expect((await store.read(key, ["S1"])).limits?.forced.get("S1")?.useless).toBe(0);
+});
+
+const rotations = 5_000;
+const atOnce = 50;
+/** Far longer than a real one, so that what is kept shows in the heap. */
+const keyBytes = 4_096;
+const newKey = () => randomBytes(keyBytes / 2).toString("hex");
+
+/** Each rotated secret has a cache key of its own. */
+it("5,000 released keys take no memory of the process", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect: () => void = runInNewContext("gc");
+  const heapBytes = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const { store, recorder } = openReplica(await startRedis(), patientClock);
+  const use = async () => {
+    const key = newKey();
+    await store.read(key);
+    await store.save(key, { secret: new Secret("token"), lifetimeMs: 1_000 }, 0);
+    store.forget(key);
+  };
+  const rotate = async (count: number) => {
+    for (let n = 0; n < count; n += atOnce) await Promise.all(Array.from({ length: atOnce }, use));
+  };
+  await rotate(rotations / 10);
+  const before = heapBytes();
+  await rotate(rotations);
+  expect(recorder.of("token_cache_read").some(({ result }) => result === "error")).toBe(false);
+  // All keys together would be 20 MB; the events recorded here are small.
+  expect(heapBytes() - before).toBeLessThan((rotations * keyBytes) / 2);
 });
