@@ -1,4 +1,8 @@
-/** Each recipe of docs/authorization-servers.md loads, asks and reads answers as its vendor documents. */
+/**
+ * Each recipe of docs/authorization-servers.md loads, asks and reads answers as its vendor documents. examples/authorization-server
+ * is a real authorization server, the service that verifies its tokens, and the configuration.
+ */
+import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
 import { signAssertion } from "../../src/adapters/jose/sign-assertion.ts";
@@ -6,10 +10,13 @@ import { readRegularFile } from "../../src/config/files/file-system.ts";
 import { readDocument, toYaml } from "../../src/config/files/yaml.ts";
 import { credentialSetsOf, tokenUrlOf } from "../../src/model/environment.ts";
 import { requestToken, type TokenRequest } from "../../src/oauth/token-endpoint.ts";
+import { call, order } from "../../testkit/call.ts";
 import { clientCertificate, clientKey, rsaCertificate, rsaKey } from "../../testkit/certificates.ts";
 import { ConfigFolder } from "../../testkit/config-folder.ts";
 import { sandboxConfig } from "../../testkit/config-writer.ts";
+import { freePort } from "../../testkit/free-port.ts";
 import { type Recipe, recipeOf, recipes } from "../../testkit/recipes.ts";
+import { startProgram, startServe } from "../../testkit/run-program.ts";
 
 const secret = "canary client-secret:of+a/vendor";
 const jwtBearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -204,4 +211,24 @@ describe("the assertion", () => {
     const { claims } = await assertionOf("Auth0, by key");
     expect(claims.aud).toBe("https://company.eu.auth0.example/");
   });
+});
+
+it("by the example an order goes to the service with a token of its authorization server", async () => {
+  const folder = new ConfigFolder();
+  const written = readFileSync("examples/authorization-server/countersign.yaml", "utf8");
+  const ports = new Map<string, string>();
+  for (const port of ["7411", "7412", "7413", "7421", "7422"]) ports.set(port, String(await freePort()));
+  const own = written.replace(/\b74[12]\d\b/g, (port) => ports.get(port) ?? port);
+  const file = folder.write("countersign.yaml", own);
+  const [port = "", apiPort = "", loginPort = ""] = ["7411", "7421", "7422"].map((each) => ports.get(each));
+  const server = ["examples/authorization-server/server.mjs", folder.path, apiPort, loginPort];
+  await startProgram(process.execPath, server).line((line) => line === "ready");
+  await startServe(file);
+  const { status, json } = await call(`http://127.0.0.1:${port}`);
+  expect(status).toBe(200);
+  expect(json).toMatchObject({ client: "countersign", scope: "orders", order: { site_identifier: "S1000000001" } });
+  const bySite = { headers: { "countersign-site": "S1000000002" } };
+  const ofPod = await call(`http://127.0.0.1:${port}`, order, bySite);
+  expect(ofPod.status).toBe(200);
+  expect(ofPod.json).toMatchObject({ client: "pod", order: { site_identifier: "S1000000002" } });
 });
