@@ -38,7 +38,7 @@ export function createCommand(): Command {
 }
 
 async function demonstrate({ folder, once = false, json = false }: Options): Promise<void> {
-  if (json && !once) throw usageFailure("--json is for programs, and they want an end: add --once.");
+  if (json && !once) throw usageFailure("--json is for programs, which press no keys: add --once.");
   const stopped = untilStopped();
   if (!json) print(formatTitle());
   const demo = await openDemo(usualPorts, folder);
@@ -71,15 +71,15 @@ async function demonstrate({ folder, once = false, json = false }: Options): Pro
   }
 }
 
-/** The line is for the person who sent the signal. Where a closed terminal sent it, the failed write ends the demo. */
+/** The line is for the person who sent the signal. If a closed terminal sent it, the failed write ends the demo. */
 function readAgain(demo: Demo): void {
   print("   SIGHUP: configuration and secrets are read again.");
   demo.reload();
 }
 
 /**
- * All scenes in order, or those before it was ended.
- * @param isWanted waits until the scene with this number is, or until none is
+ * All scenes in order, or the scenes that were over when the demo ended.
+ * @param isWanted waits for the key that shows the scene with this number; false: no more scenes
  */
 async function runAll(
   demo: Demo,

@@ -1,7 +1,7 @@
 import type { SimulatedCredentials, SimulatedSite } from "./service/sites.ts";
 
 /**
- * What `simulate` and `demo` know: a parent with two credential sets and a child, a child with its own sets, and a site
+ * The sites of `simulate` and `demo`: a parent with two credential sets and a child, a child with its own sets, and a site
  * that signs and may use OAuth too. The secrets are made up and public.
  */
 export const exampleSites: readonly SimulatedSite[] = [
@@ -38,7 +38,7 @@ export const exampleSites: readonly SimulatedSite[] = [
   },
 ];
 
-/** Generated at the service and not in use yet: docs/practise.md takes them up. */
+/** Credential sets that the service has generated and the demo does not use at first: docs/practise.md puts them into use. */
 const generatedOnly: ReadonlySet<string> = new Set(["client-moving", "client-next"]);
 
 /** The sites as the demo's configuration has them at first. */
@@ -47,7 +47,7 @@ export const configuredSites: readonly SimulatedSite[] = exampleSites.map(({ cre
   return inUse.length === 0 ? site : { ...site, credentials: inUse };
 });
 
-/** What the portal showed when it generated them (spec 5.4). */
+/** The generated sets, as the portal showed them (spec 5.4). */
 export const generatedSets: readonly SimulatedCredentials[] = exampleSites
   .flatMap(({ credentials = [] }) => credentials)
   .filter(({ clientId }) => generatedOnly.has(clientId));

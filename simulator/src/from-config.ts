@@ -2,13 +2,13 @@ import type { Address, CredentialSet, Environment, Site } from "countersign/mode
 import type { SimulatorOptions } from "./service/simulator.ts";
 import type { SimulatedSite } from "./service/sites.ts";
 
-/** How the simulator stands in for one environment of a configuration. */
+/** How the simulator plays one environment of a configuration. */
 export interface Simulation {
   readonly environment: string;
   readonly options: SimulatorOptions;
-  /** Settings whose addresses are not this machine's, so that the simulator has its own in their place. */
+  /** Settings whose addresses are not on this machine: the simulator uses its own addresses instead. */
   readonly elsewhere: readonly ("baseUrl" | "authUrl")[];
-  /** What the simulator cannot do as the configuration says it. */
+  /** Settings of the configuration that the simulator cannot follow. */
   readonly notes: readonly string[];
 }
 
@@ -20,14 +20,14 @@ export interface OwnPorts {
 
 /**
  * The service as an environment of the configuration expects it: its sites, keys and credential sets, at its addresses
- * where these are this machine's.
+ * if these are on this machine.
  */
 export function simulationOf(environment: Environment, own: OwnPorts): Simulation {
   const { name, baseUrl, authUrl } = environment;
   const sites = [...environment.sites.values()];
   const signing = sites.filter(({ auth }) => auth.includes("hmac"));
   const api = isOurs(baseUrl) && /^[A-Za-z0-9_./-]*$/.test(baseUrl.path) ? baseUrl : undefined;
-  // Tokens are at /oauth/token itself, and both hosts listen on one address.
+  // The path of tokens is exactly /oauth/token, and both hosts listen on the same address.
   const login =
     isOurs(authUrl) && authUrl.path === "" && (api === undefined || authUrl.host === api.host) ? authUrl : undefined;
   const [exempt] = signing.map((site) => site.exempt);
@@ -56,7 +56,7 @@ function isOurs(address: Address | undefined): address is Address {
   return address.host === "localhost" || address.host === "[::1]" || /^127(\.\d+){3}$/.test(address.host);
 }
 
-/** A child without sets of its own has its parent's. */
+/** The site's own sets only: a child without sets uses its parent's. */
 function ownSetsOf({ identifier, credentials }: Site): readonly CredentialSet[] {
   return credentials?.owner === identifier ? credentials.sets : [];
 }
@@ -81,7 +81,7 @@ function simulate(site: Site): SimulatedSite {
   };
 }
 
-/** The service knows each client once (spec 2.3). */
+/** Each client stays only at its first site: the service knows a client once (spec 2.3). */
 function withoutDuplicates(sites: readonly SimulatedSite[]): SimulatedSite[] {
   const known = new Set<string>();
   return sites.map(({ credentials = [], ...site }) => {
@@ -103,16 +103,16 @@ function noteDuplicates(sites: readonly Site[]): string[] {
   );
 }
 
-/** It stands in for the service's own authorization server only (spec 4.2). */
+/** The simulator plays only the service's own authorization server (spec 4.2). */
 function noteOtherServers(sites: readonly Site[]): string[] {
   const others = sites.flatMap(ownSetsOf).filter(({ token }) => token !== undefined);
   return others.map(({ clientId }) => {
-    return `client ${clientId} is not known here: its tokens are asked for by other settings (token)`;
+    return `client ${clientId} is not known here: its tokens are requested with other settings (token)`;
   });
 }
 
 function noteExempt(signing: readonly Site[]): string[] {
   const lists = new Set(signing.map(({ exempt }) => [...exempt].sort().join(", ")));
   const [first] = lists;
-  return lists.size < 2 ? [] : [`every site is verified with the first one's exempt names: ${first}`];
+  return lists.size < 2 ? [] : [`every site is verified with the first site's exempt names: ${first}`];
 }

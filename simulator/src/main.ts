@@ -3,5 +3,5 @@ import { exitCodes } from "countersign/cli/command";
 import { run } from "./program.ts";
 
 process.exitCode = await run(process.argv.slice(2));
-// Whatever a defect has left open must not keep the process.
+// Nothing that a defect has left open may keep the process running.
 if (process.exitCode === exitCodes.defect) process.exit();

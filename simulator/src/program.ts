@@ -17,7 +17,7 @@ export function createCommands(): Promise<Command[]> {
 
 /**
  * Runs one command line.
- * @param name what the user typed; `countersign simulate` and `countersign demo` lead here too
+ * @param name what the user typed; `countersign simulate` and `countersign demo` call this too
  * @returns the exit code, as `runProgram` does
  */
 export function run(args: readonly string[], name: string = program.name): Promise<number> {

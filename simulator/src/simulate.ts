@@ -60,7 +60,7 @@ function simulateExample({ host, apiPort, loginPort }: Options): Simulation {
   return { environment: "sandbox", options, elsewhere: [], notes: [] };
 }
 
-/** The first environment has the given ports where it needs any, the others whatever is free. */
+/** The first environment uses the given ports if it needs any, the others use free ports. */
 function simulateConfig(
   { environments }: Config,
   { environment: only, host, apiPort, loginPort }: Options,
@@ -93,12 +93,12 @@ function describe({ simulation, simulator }: Running, file: string | undefined):
   print("made up     tokens, order ids and the bodies of answers: the specification shows none");
   for (const note of notes) print(`note        ${note}`);
   if (elsewhere.length === 0) return;
-  print(`\nThe configuration leads elsewhere. To use this, put into environments.${environment}:`);
+  print(`\nThe configuration names other addresses. To use the simulator, put into environments.${environment}:`);
   for (const key of elsewhere) print(`    ${key}: ${key === "baseUrl" ? simulator.apiUrl : simulator.loginUrl}`);
   print("    allowPlaintext: true\n");
 }
 
-/** @param isMadeUp the example's secrets are public; a configuration's are never shown */
+/** @param isMadeUp true for the example, whose secrets are public; a configuration's secrets are never shown */
 function* describeSite({ identifier, parent, keys = [], credentials = [] }: SimulatedSite, isMadeUp: boolean) {
   const secret = (text: string) => (isMadeUp ? ` secret ${text}` : "");
   yield `site        ${identifier}${parent === undefined ? "" : `, child of ${parent}`}`;

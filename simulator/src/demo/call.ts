@@ -10,7 +10,7 @@ export interface DemoRequest {
   readonly body: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** What came back. */
+/** The answer that came back. */
 export interface DemoAnswer {
   readonly status: number;
   readonly reason: string;
@@ -19,16 +19,16 @@ export interface DemoAnswer {
   readonly body: string;
 }
 
-/** No scene takes near as long. */
+/** No scene takes nearly as long. */
 const timeoutMs = 30_000;
 
-/** Calls as an application does: on a connection of its own, knowing nothing of Countersign but its address. */
+/** Calls as an application does: on its own connection, knowing only Countersign's address. */
 export async function call(url: string, { method, path, headers, body }: DemoRequest): Promise<DemoAnswer> {
   const bytes = Buffer.from(JSON.stringify(body));
   const signal = AbortSignal.timeout(timeoutMs);
   const given = { ...headers, "content-length": bytes.length };
   const outgoing = request(url, { method, path, signal, agent: false, headers: given });
-  // What breaks behind the head of the answer breaks the reading, too.
+  // A failure after the head of the answer also fails the reading of the body.
   outgoing.on("error", () => {}).end(bytes);
   const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
   const { statusCode: status = 0, statusMessage: reason = "" } = incoming;

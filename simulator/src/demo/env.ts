@@ -9,17 +9,17 @@ import { startProxy } from "./proxy.ts";
 export interface Demo {
   readonly simulator: Simulator;
   readonly ports: DemoPorts;
-  /** Wanted ports that other programs have. */
+  /** Wanted ports that other programs use. */
   readonly taken: readonly number[];
-  /** What an application calls. */
+  /** The base URL for an application. */
   readonly url: string;
-  /** The status page is its `/`, the same as JSON its `/status`. */
+  /** Below it, `/` is the status page, and `/status` is the same as JSON. */
   readonly statusUrl: string;
   readonly metricsUrl: string;
   readonly configFile: string;
-  /** Reads configuration and secrets again, as SIGHUP asks for. */
+  /** Reads configuration and secrets again, as after SIGHUP. */
   reload(): void;
-  /** How a request ended for Countersign itself, by the answer's Countersign-Request-Id. */
+  /** Countersign's own report of a request's end, by the answer's Countersign-Request-Id. */
   finished(requestId: string): Promise<RequestFinished>;
   /** Drains, ends everything, removes the folder. */
   close(signal: string): Promise<void>;
@@ -28,7 +28,7 @@ export interface Demo {
 /** Ports may be taken between choosing and listening. */
 const mostTries = 3;
 
-/** @param folder where configuration, secrets and log go; see `writeFolder` */
+/** @param folder for configuration, secrets and log; see `writeFolder` */
 export async function openDemo(wanted: DemoPorts = usualPorts, folder?: string): Promise<Demo> {
   for (let tries = 1; ; tries++) {
     try {
@@ -51,7 +51,7 @@ async function open(wanted: DemoPorts, ports: DemoPorts, folderName: string | un
     await simulator.stop();
     throw error;
   });
-  // One for each site with credentials of its own; from here on every token request has a scene as its cause.
+  // One token for each site with its own credentials. Every later token request is caused by a scene.
   const owners = configuredSites.filter(({ credentials }) => credentials !== undefined);
   await simulator.seen.whenTokenAnswers(owners.length);
   return {

@@ -12,7 +12,7 @@ import type { DemoPorts } from "./ports.ts";
 export interface DemoFolder {
   /** The configuration file. */
   readonly file: string;
-  /** Where the proxy's log goes. */
+  /** The proxy's log. */
   readonly logFile: string;
   remove(): void;
 }
@@ -25,9 +25,9 @@ export interface DemoAddresses {
 }
 
 /**
- * Writes the configuration and its secret files into a folder that only this user can enter; in `portal/` the credential sets that the
- * configuration does not name, as the portal showed them.
- * @param wanted a folder that is not there yet or empty; a new one among the temporary files when undefined
+ * Writes the configuration and its secret files into a folder that only this user can enter. Credential sets that the configuration
+ * does not name go into `portal/`, as the portal showed them.
+ * @param wanted a folder that is new or empty; undefined: a new temporary folder
  */
 export async function writeFolder(addresses: DemoAddresses, wanted: string | undefined): Promise<DemoFolder> {
   const folder = wanted === undefined ? await mkdtemp(join(tmpdir(), "countersign-demo-")) : await claim(wanted);
@@ -35,7 +35,7 @@ export async function writeFolder(addresses: DemoAddresses, wanted: string | und
     process.off("exit", remove);
     rmSync(folder, { recursive: true, force: true });
   };
-  // A second Ctrl-C ends the process without the usual end, but not without this.
+  // A second Ctrl-C skips the usual shutdown, but not this.
   process.on("exit", remove);
   try {
     const file = join(folder, "countersign.yaml");
@@ -50,7 +50,7 @@ export async function writeFolder(addresses: DemoAddresses, wanted: string | und
   }
 }
 
-/** The end removes the folder with all that is in it, so it must be new or empty. */
+/** The demo's end removes the folder with its content, so the folder must be new or empty. */
 async function claim(wanted: string): Promise<string> {
   const folder = resolve(wanted);
   try {
@@ -59,7 +59,7 @@ async function claim(wanted: string): Promise<string> {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EEXIST") throw usageFailure(`${folder} cannot be made (${code}); name another folder.`);
     const held = await readdir(folder).catch(() => undefined);
-    if (held?.length !== 0) throw usageFailure(`${folder} is there and not an empty folder; name a new one.`);
+    if (held?.length !== 0) throw usageFailure(`${folder} exists and is not an empty folder; name a new one.`);
     await chmod(folder, 0o700);
   }
   return folder;
@@ -83,7 +83,7 @@ async function describeConfig(folder: string, { ports, baseUrl, authUrl }: DemoA
   };
 }
 
-/** @param family the parent whose children they are; undefined: those that are nobody's */
+/** @param family describes the children of this parent; undefined: the sites without a parent */
 async function describeSites(folder: string, family?: string): Promise<object> {
   const wanted = configuredSites.filter(({ parent }) => parent === family);
   const described = wanted.map(async ({ identifier, credentials, keys }) => {
@@ -98,7 +98,7 @@ async function describeSites(folder: string, family?: string): Promise<object> {
   return Object.fromEntries(await Promise.all(described));
 }
 
-/** One folder a set, as Kubernetes mounts a Secret. */
+/** One folder for each set, as Kubernetes mounts a Secret. */
 async function writeSet(folder: string, { clientId, clientSecret, audience }: SimulatedCredentials): Promise<object> {
   const name = clientId.replace(/^client-/, "");
   const dir = join(folder, name);

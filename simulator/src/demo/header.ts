@@ -4,7 +4,7 @@ import { version } from "countersign/version";
 import type { Demo } from "./env.ts";
 import { scenes } from "./scenes.ts";
 
-/** What the service has counted since the start. */
+/** The service's counts since the start. */
 export interface Sum {
   readonly seen: number;
   readonly created: number;
@@ -25,7 +25,7 @@ export function formatTitle(): string {
   return `${paint("bold", `Countersign ${version}, a demonstration`)}: all of it runs on this machine`;
 }
 
-/** What runs where, and what there is to see: on one screen. */
+/** The processes, their addresses and the list of scenes, on one screen. */
 export function formatOpening({ url, statusUrl, metricsUrl, simulator, configFile, taken }: Demo): string[] {
   const addresses = [url, simulator.apiUrl, simulator.loginUrl];
   const column = Math.max(...addresses.map((address) => address.length)) + 3;
@@ -49,7 +49,7 @@ export function formatOpening({ url, statusUrl, metricsUrl, simulator, configFil
   ];
 }
 
-/** What a person may press before the scene with this number, or after the last. */
+/** The keys that a person may press before the scene with this number, or after the last scene. */
 export function formatPrompt(number: number): string {
   const keys =
     number > scenes.length
@@ -79,14 +79,14 @@ export function formatSum(sum: Sum): string[] {
   ];
 }
 
-/** How many scenes are as they should be, of those that were shown. */
+/** How many scenes went as expected, and how many were not shown. */
 export function formatScore(good: number, shown: number): string {
   const left = scenes.length - shown;
   const score = `${good} of ${scenes.length} ok${left === 0 ? "" : `, ${left} not shown`}`;
   return entry("scenes", paint(good === shown ? "green" : "red", score));
 }
 
-/** Lines for the shell, by the base URL and through a proxy setting; none is longer than a terminal of 80 columns. */
+/** Shell commands with the base URL and with a proxy setting; no line is longer than 80 columns. */
 export function formatInvitation({ url, simulator, statusUrl, metricsUrl }: Demo): string[] {
   const [countersign, service] = [url, simulator.apiUrl].map((address) => address.replace("http://", ""));
   const order = `curl -i --json '{"order_amount":10}'`;

@@ -1,6 +1,6 @@
 import type { FailureCode, Outcome } from "countersign/model/errors";
 
-/** What can be known of a scene when it is over; the same words say what should be. */
+/** The facts about a scene that is over; the expected facts have the same form. */
 export interface Facts {
   /** HTTP status that the application got; undefined when it got no answer. */
   readonly status: number | undefined;
@@ -12,7 +12,7 @@ export interface Facts {
   readonly attempts: 2 | undefined;
   /** Requests that reached the service. */
   readonly seen: number;
-  /** Each of them: for which site, and by what the service knew it. Tokens are numbered as they come into use. */
+  /** Site and proof of each of these requests. Tokens are numbered in the order of their first use. */
   readonly arrived: readonly string[];
   /** Orders created: each passed every check of the service. */
   readonly created: number;
@@ -34,7 +34,7 @@ const names: Readonly<Record<keyof Facts, string>> = {
   tokenRequests: "token requests",
 };
 
-/** Everything in which a scene differs from what it should be; empty when nothing does. */
+/** Every fact that differs from the expected one; empty if none does. */
 export function judge(expected: Facts, observed: Facts): string[] {
   return (Object.keys(names) as (keyof Facts)[])
     .filter((name) => show(expected[name]) !== show(observed[name]))

@@ -2,22 +2,22 @@ import { createInterface, type Interface } from "node:readline";
 import { isatty } from "node:tty";
 
 /**
- * A person at the terminal: Enter for the next scene, `a` for all that are left, `q` or Ctrl-D for the end. Ctrl-C is the
- * signal that it is anywhere.
+ * A person at the terminal: Enter for the next scene, `a` for all remaining scenes, `q` or Ctrl-D to end. Ctrl-C sends
+ * SIGINT, as usual.
  */
 export class Keyboard {
   readonly #lines: Interface;
-  /** Enter was pressed so often before it was waited for. */
+  /** How often Enter was pressed before the demo waited for it. */
   #ahead = 0;
   #takesAll = false;
   #isClosed = false;
   #onWanted: (() => void) | undefined;
-  /** Resolves with what ended the demo: a signal, or the person, whose terminal may be gone as well. */
+  /** Resolves with the cause of the end: a signal, or the keyboard, also when its terminal is gone. */
   readonly ended: Promise<string>;
 
   /**
-   * @param stopped a signal has asked the process to end
-   * @returns undefined where input or output is no terminal: nobody is there to press a key
+   * @param stopped resolves when a signal has told the process to end
+   * @returns undefined if input or output is no terminal: nobody can press a key
    */
   static open(stopped: Promise<string>): Keyboard | undefined {
     return process.stdin.isTTY && process.stdout.isTTY ? new Keyboard(stopped) : undefined;
@@ -51,7 +51,7 @@ export class Keyboard {
 
   /**
    * Waits for Enter, but not once `a` was pressed.
-   * @returns false when the demo is to end instead
+   * @returns false if the demo is to end instead
    */
   async next(prompt: string): Promise<boolean> {
     if (this.#takesAll) return true;
@@ -71,10 +71,10 @@ export class Keyboard {
     return !isatty(0);
   }
 
-  /** The terminal is as it was. */
+  /** Restores the terminal. */
   close(): void {
     if (this.#isClosed) return;
-    // Where the terminal is gone, closing fails by an event that leads here.
+    // If the terminal is gone, closing emits an error, whose handler calls this method again.
     this.#isClosed = true;
     this.#lines.close();
   }
@@ -85,13 +85,13 @@ export class Keyboard {
   }
 }
 
-/** The end of a process whose terminal is gone. Node before 24 ends any other way with an abort, since it cannot restore the terminal. */
+/** Ends the process by SIGHUP, as a closed terminal does. Any other end is an abort in Node before 24, which cannot restore the terminal. */
 export function endAsHungUp(): void {
   process.removeAllListeners("SIGHUP");
   process.kill(process.pid, "SIGHUP");
 }
 
-/** Ctrl-Z stops the job as a whole, npm and its shell too. */
+/** Ctrl-Z stops the whole job, with npm and its shell. */
 function suspend(): void {
   process.stdin.setRawMode(false);
   process.once("SIGCONT", () => process.stdin.setRawMode(true));

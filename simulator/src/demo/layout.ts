@@ -1,7 +1,7 @@
 import { paint } from "countersign/cli/terminal";
 import type { Line, Mark } from "./upstream-request.ts";
 
-/** Where things stand on a line: a label, a mark, and what there is to say. */
+/** The parts of a line: a label, a mark, and the text. */
 const indent = 3;
 const labelWidth = 8;
 const markWidth = 2;
@@ -9,12 +9,12 @@ const contentAt = indent + labelWidth + markWidth;
 
 const signs: Readonly<Record<Mark, string>> = { kept: " ", added: "+", rewritten: "~" };
 
-/** The columns of the terminal, within what is good to read. */
+/** The columns of the terminal, but at least 60 and at most 100. */
 export function chooseWidth(columns: number | undefined): number {
   return Math.min(Math.max(columns ?? 80, 60), 100);
 }
 
-/** A line with a label, continued below it where it is too long. */
+/** A text with a label; a long text continues on the next lines. */
 export function formatLabelled(label: string, text: string, width: number): string[] {
   return wrap(text, width - contentAt).map((part, index) => {
     const shown = paint("dim", (index === 0 ? label : "").padEnd(labelWidth));
@@ -22,7 +22,7 @@ export function formatLabelled(label: string, text: string, width: number): stri
   });
 }
 
-/** Names and values in two columns, each line with its mark. A long text goes on below, a long word ends in an ellipsis. */
+/** Names and values in two columns, each line with its mark. A long text continues on the next line; a long word is cut with an ellipsis. */
 export function formatLines(lines: readonly Line[], nameWidth: number, width: number): string[] {
   const valueWidth = width - contentAt - nameWidth - 2;
   return lines.flatMap(({ name, value, mark }) =>
@@ -39,7 +39,7 @@ function emphasise(mark: Mark, text: string): string {
   return mark === "rewritten" ? paint("yellow", text) : text;
 }
 
-/** Breaks at spaces; what is too long without one is cut. */
+/** Breaks at spaces; a word that is too long is cut. */
 export function wrap(text: string, width: number): string[] {
   const parts: string[] = [];
   let part = "";
@@ -58,7 +58,7 @@ function shorten(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 
-/** `0.4 ms`; what is too short to say in tenths is `under 0.1 ms`. */
+/** `0.4 ms`; a shorter time than 0.05 ms is `under 0.1 ms`. */
 export function formatMs(ms: number): string {
   return ms < 0.05 ? "under 0.1 ms" : `${ms.toFixed(1)} ms`;
 }

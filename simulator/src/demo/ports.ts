@@ -12,7 +12,7 @@ export interface DemoPorts {
 
 export const usualPorts: DemoPorts = { listener: 7411, admin: 7412, status: 7413, api: 7421, login: 7422 };
 
-/** The wanted ports, each replaced by a free one where it is taken. All stay bound until the last is found: no two are alike. */
+/** The wanted ports; a taken port is replaced by a free one. All stay bound until the last is found, so no two are equal. */
 export async function choosePorts(wanted: DemoPorts): Promise<DemoPorts> {
   const bound: Server[] = [];
   const choose = async (port: number) => {
@@ -34,7 +34,7 @@ export async function choosePorts(wanted: DemoPorts): Promise<DemoPorts> {
   }
 }
 
-/** Listens where it can: undefined when the port is taken. */
+/** Listens on the port; undefined if it is taken. */
 async function bind(port: number): Promise<Server | undefined> {
   const server = createServer();
   server.listen(port, "127.0.0.1");

@@ -5,10 +5,10 @@ import { formatLabelled, formatLines, formatMs } from "./layout.ts";
 import type { SceneResult } from "./run.ts";
 import type { Line, UpstreamRequest } from "./upstream-request.ts";
 
-/** Shown of the answer: what Countersign says in its headers. */
+/** Headers of the answer that are shown: Countersign's own, and Retry-After. */
 const shownHeader = /^(countersign-(?!request-id)|retry-after)/;
 
-/** One scene: what the application sent, what left the proxy, what came back, and whether that is right. */
+/** One scene: the application's request, the requests that left the proxy, the answer, and whether all is as expected. */
 export function formatScene(result: SceneResult, width: number): string[] {
   const sent = describeSent(result);
   const back = describeBack(result.answer);
@@ -57,7 +57,7 @@ function linesOf({ headers, parameters }: UpstreamRequest): Line[] {
   return [...headers.map((line) => ({ ...line, name: `${line.name}:` })), ...parameters];
 }
 
-/** A second request is the first but for a few lines. */
+/** The lines of the second request that the first does not have. */
 function difference(first: UpstreamRequest | undefined, second: UpstreamRequest): Line[] {
   const known = new Set(first === undefined ? [] : linesOf(first).map(({ name, value }) => `${name} ${value}`));
   return linesOf(second).filter(({ name, value }) => !known.has(`${name} ${value}`));
@@ -75,7 +75,7 @@ function describeBack(answer: SceneResult["answer"]): Line[] {
   return [...own, ...describeBody(answer)];
 }
 
-/** One member a line, and one level further down. */
+/** One line for each member, and for each member one level down. */
 function describeBody({ body }: DemoAnswer): Line[] {
   const whole = parse(body);
   if (!isObject(whole)) return [keep("", body)];

@@ -11,11 +11,11 @@ import { systemClock } from "countersign/model/clock";
 import type { Event, RequestFinished } from "countersign/model/events";
 import type { DemoFolder } from "./folder.ts";
 
-/** The proxy of the demo: as `serve` runs it, but with its log in a file, and with an ear for how requests end. */
+/** The proxy of the demo: as `serve` runs it, but it logs to a file, and reports how requests end. */
 export interface DemoProxy {
   /** How a request ended, by the answer's Countersign-Request-Id. */
   finished(requestId: string): Promise<RequestFinished>;
-  /** Reads configuration and secrets again, as SIGHUP asks for. */
+  /** Reads configuration and secrets again, as after SIGHUP. */
   reload(): void;
   stop(signal: string): Promise<void>;
 }
@@ -35,7 +35,7 @@ export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "l
   };
   const warn = createWarner(report);
   warn(warnings);
-  // Whoever removes the folder must not meet a log that is still being opened.
+  // The folder must not be removed while the log is still being opened.
   const closeLog = () => finished(log.destroy()).catch(() => {});
   const running = await start(config, { report }).catch(async (error) => {
     await closeLog();
@@ -54,7 +54,7 @@ export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "l
   };
 }
 
-/** The last requests that ended. The fact comes a moment after the answer, so it may have to be waited for. */
+/** The requests that ended last. The event comes a moment after the answer, so a caller may have to wait for it. */
 class Finishes {
   readonly #ended = new Map<string, RequestFinished>();
   readonly #endings = new EventEmitter();

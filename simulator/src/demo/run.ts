@@ -11,21 +11,21 @@ import { describeUpstreamRequest, TokenNumbers, type UpstreamRequest } from "./u
 export interface SceneResult {
   readonly number: number;
   readonly scene: Scene;
-  /** What left the proxy, in order. */
+  /** The requests that left the proxy, in order. */
   readonly upstreamRequests: readonly UpstreamRequest[];
-  /** What came back, or why nothing did. */
+  /** The answer, or why there is none. */
   readonly answer: DemoAnswer | { readonly failure: string };
   readonly durationMs: number | undefined;
-  /** Countersign's own share of it. */
+  /** Countersign's own share of the duration. */
   readonly overheadMs: number | undefined;
   readonly facts: Facts;
-  /** In what it differs from what should have been. */
+  /** The differences from the expected facts. */
   readonly wrong: readonly string[];
 }
 
 export type RunScene = (scene: Scene, number: number) => Promise<SceneResult>;
 
-/** Runs scenes one after another; a scene is data alone. */
+/** Runs scenes one after another; a scene is only data. */
 export function createRun({ simulator, url, finished }: Pick<Demo, "simulator" | "url" | "finished">): RunScene {
   const numbers = new TokenNumbers();
   return async (scene, number) => {
@@ -62,7 +62,7 @@ export function createRun({ simulator, url, finished }: Pick<Demo, "simulator" |
   };
 }
 
-/** The simulator has written down how each of its answers went out. */
+/** Waits until the simulator has recorded how each of its answers was sent. */
 async function settled({ seen, counts }: Simulator): Promise<void> {
   const { apiRequests, tokenRequests } = counts();
   await Promise.all([seen.whenApiAnswers(apiRequests), seen.whenTokenAnswers(tokenRequests)]);

@@ -2,12 +2,12 @@ import type { Fault } from "../service/fault.ts";
 import type { DemoRequest } from "./call.ts";
 import type { Facts } from "./judge.ts";
 
-/** One thing to show: what is sent, what goes wrong meanwhile, and what must be true afterwards. */
+/** One scene: the request, the fault that the service plays, and the facts that must be true afterwards. */
 export interface Scene {
   readonly title: string;
-  /** How long to wait before it. */
+  /** How long to wait before the scene. */
   readonly restMs?: number;
-  /** What the service does instead of behaving. */
+  /** The fault that the service plays. */
   readonly fault?: Fault;
   readonly request: DemoRequest;
   readonly expected: Facts;
@@ -32,7 +32,7 @@ const served: Facts = {
   tokenRequests: 0,
 };
 
-/** Tokens are fetched before the first scene; only the fifth needs another. */
+/** Tokens are fetched before the first scene; only the fifth scene needs another token. */
 export const scenes: readonly Scene[] = [
   {
     title: "An order, authorised with OAuth",

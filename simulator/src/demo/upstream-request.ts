@@ -16,16 +16,16 @@ export interface UpstreamRequest {
   readonly target: string;
   readonly headers: readonly Line[];
   readonly parameters: readonly Line[];
-  /** For which site, and by what the service knew the sender. */
+  /** The request's site, and the proof of its sender. */
   readonly arrived: string;
-  /** What became of it there. */
+  /** The request's result at the service. */
   readonly became: string;
 }
 
-/** Of the connection, not of the request. */
+/** Headers of the connection, not of the request. */
 const ofTheConnection = new Set(["host", "connection", "content-length"]);
 
-/** Numbers tokens as they come into use, so that they can be told apart without being shown. */
+/** Numbers tokens in the order of their first use, to distinguish them without showing them. */
 export class TokenNumbers {
   readonly #tokens: string[] = [];
 

@@ -1,17 +1,17 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 
-/** What a host says to one request. */
+/** A host's answer to one request. */
 export interface Answer {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** How the answer went out. */
+/** How the answer was sent. */
 export interface Delivery {
   /** The status line that was written, if one was. */
   readonly status: number | undefined;
-  /** `cut`: the simulator broke it off; `abandoned`: the client had gone before it was out. */
+  /** `cut`: the simulator broke it off; `abandoned`: the client left before the answer was sent. */
   readonly ending: "answered" | "cut" | "abandoned";
 }
 
@@ -20,7 +20,7 @@ export function answerJson(status: number, value: unknown, headers: OutgoingHttp
   return { status, headers: { "content-type": "application/json", ...headers }, body };
 }
 
-/** Writes the head, with the length of the body announced. */
+/** Writes the head, with the body's length in Content-Length. */
 export function writeHead(response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, { "content-length": answer.body.length, ...answer.headers });
 }
@@ -32,7 +32,7 @@ export async function sendAnswer(response: ServerResponse, answer: Answer): Prom
   return finishAnswer(response, answer.status, answer.body);
 }
 
-/** Writes the last of the body and waits until it is out. */
+/** Writes the rest of the body and waits until it is sent. */
 export async function finishAnswer(response: ServerResponse, status: number, rest: Buffer): Promise<Delivery> {
   response.end(rest);
   return { status, ending: (await untilAnswered(response)) ? "answered" : "abandoned" };
@@ -46,7 +46,7 @@ export function pause(response: ServerResponse, delayMs: number): Promise<boolea
   });
 }
 
-/** Waits among those who wait, under an owner's id; true once woken, false as soon as the client has gone. */
+/** Waits in `waiting`, under an owner's id; true once released, false as soon as the client has gone. */
 export function untilReleased(
   response: ServerResponse,
   owner: number,
@@ -58,7 +58,7 @@ export function untilReleased(
   });
 }
 
-/** @param begin the wait, with what wakes; it returns what ends it */
+/** @param begin starts the wait and receives its `wake`; it returns a function that ends the wait */
 function untilWoken(response: ServerResponse, begin: (wake: () => void) => () => void): Promise<boolean> {
   if (response.destroyed) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -73,12 +73,12 @@ function untilWoken(response: ServerResponse, begin: (wake: () => void) => () =>
   });
 }
 
-/** Resolves when the ended answer is out (true) or the connection is gone before that (false). */
+/** Resolves true when the whole answer is sent, false if the connection is gone before that. */
 function untilAnswered(response: ServerResponse): Promise<boolean> {
   const { socket } = response;
   if (socket === null || response.destroyed) return Promise.resolve(false);
   return new Promise((resolve) => {
-    // A broken connection finishes its answer too: only the socket tells whether the bytes left.
+    // `finish` comes on a broken connection too: only the socket shows whether the bytes left.
     response.once("finish", () => resolve(!socket.destroyed));
     response.once("close", () => resolve(false));
   });

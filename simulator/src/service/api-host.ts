@@ -10,7 +10,7 @@ import { receiveBody } from "./request-body.ts";
 import type { ApiRequest, HostLog } from "./request-log.ts";
 import { type OrderRules, type Verdict, verifyOrder } from "./verify-order.ts";
 
-/** What the JSON API works with. */
+/** The parts of the JSON API. */
 export interface ApiHost {
   readonly rules: OrderRules;
   readonly plan: FaultPlan;
@@ -50,7 +50,7 @@ function tokenOf({ authorization }: Call): string | undefined {
   return authorization.method === "oauth" ? authorization.token : undefined;
 }
 
-/** The order exists from here on, whatever becomes of the answer. */
+/** The order exists from here on, even if the answer is lost. */
 function writeDown(
   { request }: Exchange,
   call: Call,
@@ -80,7 +80,7 @@ function columnOf(verdict: Verdict, isExecuted: boolean): "accepted" | "replaced
   return verdict.refusal.status === 401 ? "unauthorized" : "refused";
 }
 
-/** The bodies are the simulator's own: the service's are not shown (spec 4.1, 7). */
+/** The bodies are the simulator's own: the specification shows none (spec 4.1, 7). */
 function answerTo({ number, orderId }: ApiRequest, verdict: Verdict): HonestAnswer {
   const headers = { "x-request-id": `api_${number}` };
   const names = { order_id: orderId };

@@ -12,7 +12,7 @@ import type { HostLog, TokenRequest } from "./request-log.ts";
 import type { SimulatedCredentials } from "./sites.ts";
 import type { TokenIssuer } from "./token-issuer.ts";
 
-/** What the authorization server works with. */
+/** The parts of the authorization server. */
 export interface AuthorizationServer {
   readonly sets: CredentialSets;
   readonly issuer: TokenIssuer;
@@ -57,13 +57,13 @@ interface Decision {
   readonly answer: HonestAnswer;
 }
 
-/** Issues the token: it exists from here on, whatever becomes of the answer. */
+/** Issues the token, which exists from here on, even if the answer is lost. */
 function decide(grant: Grant, isExecuted: boolean, { sets, issuer }: AuthorizationServer): Decision {
   if (!grant.ok) return refused(grant.refusal, answerError(grant.status, grant.error, grant.refusal));
   const set = sets.check(grant.credentials);
-  // One body for every reason, as an authorization server that gives nothing away would; the log knows the reason.
+  // One body for every reason, so that a client learns nothing from it; the log has the reason.
   if (typeof set === "string") return refused(set, answerError(401, "access_denied", "Unauthorized"));
-  // Never sent: whatever keeps a request from taking effect brings its own answer.
+  // Never sent: a fault that prevents a request's effect brings its own answer.
   if (!isExecuted) return { refusal: undefined, answer: { ...answerError(500, "server_error", ""), names: {} } };
   const { token } = issuer.issue(set);
   const value = { access_token: token, token_type: "Bearer", expires_in: issuer.lifetimeSeconds };
@@ -86,14 +86,14 @@ function describe({ method, target, clientId, token, refusal, fault, answer }: T
   return `login ${method} ${target} ${facts} -> ${answer?.status ?? "no answer"} ${answer?.ending}`;
 }
 
-/** A token request taken apart; the secret goes no further than the check. */
+/** A parsed token request; only the check uses the secret. */
 export type Grant =
   | { readonly ok: true; readonly clientId: string; readonly credentials: SimulatedCredentials }
   | {
       readonly ok: false;
       readonly clientId: string | undefined;
       readonly status: number;
-      /** The code of RFC 6749 section 5.2 where it has one. */
+      /** The code of RFC 6749 section 5.2, if there is one. */
       readonly error: string;
       readonly refusal: string;
     };
@@ -102,7 +102,7 @@ export type Grant =
 function readGrant(request: IncomingMessage, body: Buffer): Grant {
   const contentType = request.headers["content-type"];
   if (request.url !== "/oauth/token") return refuse(404, "not_found", "tokens are at /oauth/token");
-  if (request.method !== "POST") return refuse(405, "method_not_allowed", "tokens are asked for with POST");
+  if (request.method !== "POST") return refuse(405, "method_not_allowed", "tokens are requested with POST");
   if (!isJson(contentType) && !isForm(contentType)) {
     return refuse(415, "unsupported_media_type", "content-type is neither JSON nor a form");
   }

@@ -3,30 +3,30 @@ import { signatureOf, stringToSign } from "./verify-signature.ts";
 
 /** In which form a callback is sent. */
 const forms = ["json", "form", "query"] as const;
-/** How a callback is no longer what the service would send. */
+/** How a forged callback differs from a genuine one. */
 const forgeries = ["signature", "value", "key", "timestamp", "nested", "repeated"] as const;
 
-/** Nobody remembers callbacks for so long: 60 days. */
+/** 60 days: longer than callbacks are remembered. */
 const tooOldSeconds = 5_184_000;
 
 type Form = (typeof forms)[number];
 type Forgery = (typeof forgeries)[number];
 
-/** What is to be sent (spec 6; its kinds and fields are not shown there, so any may be given). */
+/** A callback to send (spec 6 shows no kinds and fields, so any are allowed). */
 export interface CallbackOrder {
   /** Where the callback goes. */
   readonly url: string;
   /** S… or K…; a site signs with its default key (spec 5.3). Default: the first site with a key. */
   readonly site: string | undefined;
   readonly form: Form;
-  /** Beside version, site_identifier and timestamp. */
+  /** In addition to version, site_identifier and timestamp. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly forge: Forgery | undefined;
   /** How often the very same callback is sent, one after the other. */
   readonly times: number;
 }
 
-/** One sending: what went out, and what came back. */
+/** One sending: the request and its answer. */
 export interface SentCallback {
   readonly method: string;
   readonly url: string;
@@ -37,7 +37,7 @@ export interface SentCallback {
 const mostTimes = 100;
 const answerMs = 30_000;
 
-/** Reads what the control endpoint is given. @throws Error that says what is wrong */
+/** Reads the input of the control endpoint. @throws Error that says what is wrong */
 export function readCallbackOrder(input: Readonly<Record<string, unknown>>): CallbackOrder {
   const { url, site, form = "json", parameters = {}, forge, times = 1, ...unknown } = input;
   const [other] = Object.keys(unknown);
@@ -57,7 +57,7 @@ export function readCallbackOrder(input: Readonly<Record<string, unknown>>): Cal
   };
 }
 
-/** Sends a callback as the service does: signed with the site's key, whatever its own calls use (spec 5.1 rule 4). */
+/** Sends a callback as the service does: signed with the site's key, even if the site's own calls use OAuth (spec 5.1 rule 4). */
 export async function sendCallback(
   order: CallbackOrder,
   directory: SiteDirectory,
@@ -80,7 +80,7 @@ function sign({ site, parameters, forge }: CallbackOrder, directory: SiteDirecto
   return { ...own, signature: forge === "signature" ? signature.replace(/./g, "0") : signature };
 }
 
-/** What is changed here was not signed so. */
+/** The signature does not cover the changes made here. */
 function write({ url, form, forge }: CallbackOrder, signed: Readonly<Record<string, string>>) {
   const changed = forge === "value" ? { ...signed, forged: "yes" } : signed;
   const encoded = [
@@ -98,7 +98,7 @@ function write({ url, form, forge }: CallbackOrder, signed: Readonly<Record<stri
   return { method: "POST", url, type: "application/json", body };
 }
 
-/** On a connection of its own: one that is kept makes whatever it leads to wait when it drains. */
+/** On a new connection: a kept connection would make the receiver wait when it drains. */
 async function post(method: string, url: string, type: string | undefined, body: string | undefined) {
   const headers = { connection: "close", ...(type === undefined ? {} : { "content-type": type }) };
   const content = type === undefined ? {} : { body: body ?? "" };

@@ -59,7 +59,7 @@ function checkDecimals(parameters: Parameters): Refusal | undefined {
   return undefined;
 }
 
-/** The one boolean that is shown (spec 2.2). */
+/** The only boolean that the specification shows (spec 2.2). */
 function checkBooleans(parameters: Parameters): Refusal | undefined {
   const value = parameters.get("order_is_standing");
   if (value === undefined || value === "true" || value === "false") return undefined;

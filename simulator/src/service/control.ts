@@ -6,7 +6,7 @@ import type { Faults, PlannedFault } from "./faults.ts";
 import type { Exchange } from "./listening-host.ts";
 import { readBody } from "./request-body.ts";
 
-/** Where the control endpoint lives on the API port, outside the base path. */
+/** Path of the control endpoint on the API port, outside the base path. */
 export const controlPath = "/simulator";
 
 /** Whether a request target is the control endpoint's. */
@@ -14,14 +14,14 @@ export function isControl(target = ""): boolean {
   return target === controlPath || target.startsWith(`${controlPath}/`);
 }
 
-/** The abilities of the simulator that are offered over HTTP: all but those that would close this very port. */
+/** The simulator's functions that are offered over HTTP: all except those that would close this port. */
 export interface Controlled {
   readonly faults: Faults;
   counts(): Counts;
   revokeAllTokens(): void;
   /** For tokens issued from now on. */
   setTokenLifetimeSeconds(lifetimeSeconds: number): void;
-  /** @throws Error when no set has this client id; so do the next two */
+  /** @throws Error when no set has this client id; so do the next two functions */
   deleteCredentials(clientId: string): void;
   restoreCredentials(clientId: string): void;
   changeClientSecret(clientId: string, clientSecret: string): void;
@@ -29,7 +29,7 @@ export interface Controlled {
   sendCallback(order: CallbackOrder): Promise<SentCallback>;
   /** Refuses new connections and ends the open ones. */
   stopLogin(): Promise<void>;
-  /** Takes the same port again. */
+  /** Listens on the same port again. */
   startLogin(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ const actions: Readonly<Record<string, Action>> = {
     ),
 };
 
-/** Serves one request to the control endpoint; it is no part of the service and counted nowhere. */
+/** Serves one request to the control endpoint; it is not part of the service, and its requests are not counted. */
 export async function serveControl({ request, response }: Exchange, simulator: Controlled): Promise<void> {
   const name = `${request.method} ${request.url}`;
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;

@@ -4,13 +4,13 @@ import type { Delivery } from "./answer.ts";
 export interface Counts {
   /** Requests to the JSON API that arrived completely. */
   readonly apiRequests: number;
-  /** Orders created, also where the answer was cut. */
+  /** Orders created, even if the answer was cut. */
   readonly accepted: number;
   /** Judged 401: no good token (spec 7). */
   readonly unauthorized: number;
-  /** Judged otherwise faulty. */
+  /** Refused with a status other than 401. */
   readonly refused: number;
-  /** Faultless, but a fault answered in the service's place. */
+  /** Correct calls to which a fault answered instead of the service. */
   readonly replaced: number;
   /** Status lines that the JSON API wrote. */
   readonly apiAnswers: Readonly<Record<string, number>>;

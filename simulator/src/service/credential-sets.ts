@@ -5,7 +5,7 @@ import type { SimulatedCredentials, SimulatedSite } from "./sites.ts";
 export interface CredentialSet {
   readonly clientId: string;
   readonly audience: string;
-  /** The S… of the site that it was generated at. */
+  /** The S… of the site at which the set was generated. */
   readonly owner: string;
 }
 
@@ -15,10 +15,10 @@ export type CredentialRefusal = "client_unknown" | "credentials_deleted" | "secr
 /** The credential sets of all sites. */
 export interface CredentialSets {
   find(clientId: string): CredentialSet | undefined;
-  /** @throws Error when no set has this client id; so do the last three */
+  /** @throws Error when no set has this client id; so do the last three functions */
   known(clientId: string): CredentialSet;
   check(presented: SimulatedCredentials): CredentialRefusal | CredentialSet;
-  /** A deleted set obtains no more tokens; those it has stay valid (spec 3). */
+  /** A deleted set obtains no more tokens; its earlier tokens stay valid (spec 3). */
   delete(clientId: string): void;
   restore(clientId: string): void;
   changeSecret(clientId: string, clientSecret: string): void;
@@ -63,7 +63,7 @@ export function createCredentialSets(sites: readonly SimulatedSite[]): Credentia
   };
 }
 
-/** Hashing first makes the lengths equal, which the comparison asks for. */
+/** Hashing makes the lengths equal, as `timingSafeEqual` demands. */
 function isSameSecret(a: string, b: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(a), digest(b));

@@ -3,7 +3,7 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 /** Which of the two simulated hosts. */
 export type HostName = "api" | "login";
 
-/** Whom a fault is for, and how often. */
+/** Which requests a fault meets, and how many. */
 export interface FaultScope {
   readonly host: HostName;
   /** How many requests it meets; default 1. */
@@ -12,11 +12,11 @@ export interface FaultScope {
   readonly site?: string;
   /** Only requests with this client's credentials or tokens. */
   readonly clientId?: string;
-  /** Waits this long before it does what it does. */
+  /** The fault waits this long before its effect. */
   readonly delayMs?: number;
 }
 
-/** Another answer instead of the service's own: 429 with Retry-After, 5xx, redirects, malformed from the authorization server. */
+/** Another answer instead of the service's own: 429 with Retry-After, 5xx, redirects, malformed token answers. */
 export interface AnswerFault {
   readonly kind: "answer";
   readonly status: number;
@@ -24,14 +24,14 @@ export interface AnswerFault {
   readonly body?: string;
   /**
    * True: the request takes effect first (the order exists, the token is issued), and `{{order_id}}` or `{{token}}` in
-   * the body becomes its name. Default false: as if the request had never got through.
+   * the body is replaced by it. Default false: as if the request had never arrived.
    */
   readonly executes?: boolean;
 }
 
 /**
- * What goes wrong. Except for `answer` and a reset before reading, the request takes its full effect, and only the way
- * back is broken: that is what makes an outcome unknown.
+ * What goes wrong. Except for `answer` and a reset before reading, the request takes its full effect, and only the
+ * answer is broken: that makes an outcome unknown.
  */
 export type FaultAction =
   | AnswerFault
@@ -47,14 +47,14 @@ export type FaultAction =
   | { readonly kind: "truncate" }
   /** These bytes instead of an HTTP answer, each character one byte (latin1); then a close unless `close` is false. */
   | { readonly kind: "raw"; readonly bytes: string; readonly close?: boolean }
-  /** The honest answer, then a close that it did not announce: the connection is stale for its owner. */
+  /** The honest answer, then a close without `Connection: close`: the client keeps a stale connection. */
   | { readonly kind: "close_after_answer" }
   /** All tokens are revoked just before the request is judged. */
   | { readonly kind: "revoke_tokens" };
 
 export type FaultKind = FaultAction["kind"];
 
-/** One misbehaviour that is asked for. */
+/** One requested misbehaviour. */
 export type Fault = FaultScope & FaultAction;
 
 /** Whether the request still creates its order or gets its token issued. */
@@ -62,7 +62,7 @@ export function takesEffect(fault: FaultAction | undefined): boolean {
   return fault?.kind !== "answer" || fault.executes === true;
 }
 
-/** What a field must be, in words; and whether a value is that. */
+/** The values that a field accepts, in words, and the check of a value. */
 interface Field {
   readonly wanted: string;
   readonly isValid: (value: unknown) => boolean;

@@ -3,7 +3,7 @@ import { untilReleased } from "./answer.ts";
 import { type Fault, type HostName, readFault } from "./fault.ts";
 import { type Counter, createCounter } from "./request-log.ts";
 
-/** A fault that was asked for, and what became of it. */
+/** A planned fault, and its progress. */
 export interface PlannedFault {
   readonly id: number;
   readonly fault: Fault;
@@ -13,17 +13,17 @@ export interface PlannedFault {
   readonly remaining: number | "until_cleared";
   /** Resolves once that many requests have met it. */
   whenPlayed(count: number): Promise<void>;
-  /** Meets no more requests; those that hang go on hanging. */
+  /** Meets no more requests; requests that hang continue to hang. */
   clear(): void;
-  /** Lets the requests that hang by it go on to their honest answer. */
+  /** Gives the requests that this fault holds their honest answer. */
   release(): void;
 }
 
-/** The plan of misbehaviour: for each request the first planned fault that fits, one a request. */
+/** The plan of misbehaviour: each request meets the first planned fault that fits, and no other. */
 export interface Faults {
   /** @throws Error saying what is accepted, when the fault makes no sense */
   add(fault: Fault): PlannedFault;
-  /** The ones that may still meet requests, in the order in which they were added. */
+  /** The faults that may still meet requests, in the order in which they were added. */
   list(): readonly PlannedFault[];
   clear(): void;
   /** Releases everything that hangs. */
@@ -32,21 +32,21 @@ export interface Faults {
   readonly hanging: number;
 }
 
-/** Who sends a request, as far as it can be told. */
+/** The sender of a request, as far as known. */
 export interface Sender {
-  /** What `site_identifier` says. */
+  /** The value of `site_identifier`. */
   readonly siteIdentifier: string | undefined;
-  /** The S… that this means; at the authorization server, where the credential set was generated. */
+  /** The S… of that site; at the authorization server, of the site at which the credential set was generated. */
   readonly site: string | undefined;
   readonly clientId: string | undefined;
 }
 
-/** What the hosts see of the plan. */
+/** The plan as the hosts use it. */
 export interface FaultPlan extends Faults {
   /** The fault at the head of the queue, if it strikes before a request is read. */
   takeUnread(host: HostName): PlannedFault | undefined;
   take(host: HostName, sender: Sender): PlannedFault | undefined;
-  /** Waits until the fault is released; false when the client has gone before. */
+  /** Waits until the fault is released; false if the client goes first. */
   hang(planned: PlannedFault, response: ServerResponse): Promise<boolean>;
 }
 

@@ -8,7 +8,7 @@ export interface SimulatorTls {
   readonly cert: string;
   /** The authorities whose client certificates are accepted. */
   readonly ca?: string;
-  /** Ask for a client certificate, and refuse clients without one. */
+  /** Demand a client certificate, and refuse clients without one. */
   readonly requestCert?: boolean;
 }
 
@@ -18,13 +18,13 @@ export interface Exchange {
   readonly response: ServerResponse;
   /** RST, beneath TLS too. */
   reset(): void;
-  /** An orderly close, once all that was written is out. */
+  /** An orderly close, once all written bytes are sent. */
   close(): void;
 }
 
 export interface HostOptions {
   readonly host: string;
-  /** 0: any free one; a restart takes the same again. */
+  /** 0: any free port; a restart uses the same port again. */
   readonly port: number;
   readonly tls: SimulatorTls | undefined;
   readonly keepAliveTimeoutMs: number;
@@ -52,7 +52,7 @@ export async function startHost(options: HostOptions): Promise<ListeningHost> {
   let malformed = 0;
 
   server.keepAliveTimeout = options.keepAliveTimeoutMs;
-  // The default drops header lines beyond 1,000 without a word.
+  // By default Node silently drops header lines beyond 1,000.
   server.maxHeadersCount = 0;
   server.on("connection", (socket: Socket) => {
     const name = nameOf(socket);
@@ -70,7 +70,7 @@ export async function startHost(options: HostOptions): Promise<ListeningHost> {
   });
   server.on("request", (request, response) => {
     const { socket } = request;
-    // A TLS socket cannot be reset itself; the one beneath it has the same address.
+    // A TLS socket cannot be reset; the TCP socket beneath it can, and has the same address.
     const wire = sockets.get(nameOf(socket)) ?? socket;
     const exchange = { request, response, reset: () => wire.resetAndDestroy(), close: () => socket.destroySoon() };
     options.serve(exchange).catch((error: unknown) => answerDefect(response, error));

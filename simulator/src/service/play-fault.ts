@@ -6,15 +6,15 @@ import type { Exchange } from "./listening-host.ts";
 const unsaid: Delivery = { status: undefined, ending: "abandoned" };
 const silentlyCut: Delivery = { status: undefined, ending: "cut" };
 
-/** A reset that comes together with data looks like an orderly end to many clients, so they get time to read it. */
+/** A reset that comes together with data looks like an orderly end to many clients, so they get time to read the data. */
 const halfReadMs = 20;
 
-/** The honest answer, and the name that stands for `{{token}}` or `{{order_id}}` in another one. */
+/** The honest answer, and the values of `{{token}}` and `{{order_id}}` for another answer. */
 export interface HonestAnswer extends Answer {
   readonly names: Readonly<Record<string, string | undefined>>;
 }
 
-/** Gives the honest answer in the way that the fault has in mind. */
+/** Sends the honest answer, changed or broken as the fault says. */
 export async function playFault(
   exchange: Exchange,
   answer: HonestAnswer,

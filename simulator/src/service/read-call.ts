@@ -6,7 +6,7 @@ export type Authorization =
   | { readonly method: "hmac" }
   | { readonly method: "oauth"; readonly token: string | undefined };
 
-/** One request to the JSON API, taken apart but not judged. */
+/** One request to the JSON API, parsed but not judged. */
 export interface Call {
   readonly method: string;
   readonly target: string;

@@ -114,7 +114,7 @@ function decodeField(field: string): string | undefined {
   return decodeUtf8(Buffer.from(bytes, "latin1"));
 }
 
-/** Whether a Content-Type is JSON in UTF-8 (RFC 8259: there is no other). */
+/** Whether a Content-Type is JSON in UTF-8 (RFC 8259 allows no other encoding). */
 export function isJson(contentType: string | undefined): boolean {
   return isUtf8Of("application/json", contentType);
 }

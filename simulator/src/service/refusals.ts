@@ -1,6 +1,6 @@
 /**
- * Every reason why the simulated JSON API does not accept a call, with the HTTP status it answers. The service's own
- * codes and bodies are not shown (spec 7): 401 is the specification's, the rest is the simulator's choice.
+ * Every reason why the simulated JSON API does not accept a call, with the HTTP status of the answer. The
+ * specification shows no codes and bodies (spec 7): only the 401 is its own, the rest is the simulator's choice.
  */
 export const refusals = {
   not_found: 404,

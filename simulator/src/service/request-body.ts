@@ -6,7 +6,7 @@ import type { Exchange } from "./listening-host.ts";
 
 const bodyLimitBytes = 1_048_576;
 
-/** Receives the body of a request, unless a fault, the client or its size prevents that; then all is said and done. */
+/** Receives the body of a request, or undefined if a fault, the client or its size prevents that; then nothing is left to do. */
 export async function receiveBody(
   { request, response, reset }: Exchange,
   host: HostName,

@@ -2,7 +2,7 @@ import type { Delivery } from "./answer.ts";
 import type { FaultKind } from "./fault.ts";
 import type { Refusal } from "./refusals.ts";
 
-/** What is kept about a request to either host. */
+/** The record of a request to either host. */
 interface LoggedRequest {
   /** 1 for the first. */
   readonly number: number;
@@ -10,7 +10,7 @@ interface LoggedRequest {
   readonly rawHeaders: readonly string[];
   /** The fault that it met. */
   readonly fault: FaultKind | undefined;
-  /** Undefined until the answer is out or will never be. */
+  /** Undefined until the answer is sent, or can no longer be sent. */
   readonly answer: Delivery | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface ApiRequest extends LoggedRequest {
   readonly method: string;
   readonly target: string;
   readonly body: Buffer;
-  /** The method of authentication that it was judged by (spec 5.1). */
+  /** The method of authentication by which it was judged (spec 5.1). */
   readonly auth: "oauth" | "hmac";
   /** The S… that its `site_identifier` means. */
   readonly site: string | undefined;
@@ -50,12 +50,12 @@ export interface RequestLog {
   /** Resolves when that many requests to the JSON API have arrived completely, answered or not. */
   whenApiRequests(count: number): Promise<readonly ApiRequest[]>;
   whenTokenRequests(count: number): Promise<readonly TokenRequest[]>;
-  /** Resolves when that many of them have their answer, or never will. */
+  /** Resolves when that many requests have their answer, or will never have one. */
   whenApiAnswers(count: number): Promise<readonly ApiRequest[]>;
   whenTokenAnswers(count: number): Promise<readonly TokenRequest[]>;
 }
 
-/** What a host writes down: first the request, later how its answer went out. */
+/** A host's log: first the request, later how its answer was sent. */
 export interface HostLog<T extends LoggedRequest> {
   readonly arrived: number;
   list(): readonly T[];
@@ -65,7 +65,7 @@ export interface HostLog<T extends LoggedRequest> {
   whenAnswered(count: number): Promise<readonly T[]>;
 }
 
-/** Beyond this the oldest are forgotten; the counts are not. */
+/** Beyond this the oldest requests are forgotten, but still counted. */
 const rememberedRequests = 10_000;
 
 export function createHostLog<T extends LoggedRequest>(): HostLog<T> {
@@ -81,7 +81,7 @@ export function createHostLog<T extends LoggedRequest>(): HostLog<T> {
     add(request) {
       const record = { ...request, number: arrived.count + 1, answer: undefined } as unknown as T;
       requests.push(record);
-      // Cutting only at twice the limit keeps the cost of each constant.
+      // Cutting only at twice the limit keeps the average cost of a request constant.
       if (requests.length >= rememberedRequests * 2) requests = list();
       arrived.add();
       return record;

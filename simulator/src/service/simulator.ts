@@ -11,11 +11,11 @@ import { createSiteDirectory, type SimulatedSite } from "./sites.ts";
 import { createTokenIssuer, type Forgery } from "./token-issuer.ts";
 import { exemptNames } from "./verify-signature.ts";
 
-/** How the service is to be. Only `sites` is needed. */
+/** Options of the simulated service. Only `sites` is required. */
 export interface SimulatorOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   readonly apiPort?: number;
   readonly loginPort?: number;
   /** Default `/json-api`. */
@@ -25,11 +25,11 @@ export interface SimulatorOptions {
   readonly sites: readonly SimulatedSite[];
   /** Default 86400. */
   readonly tokenLifetimeSeconds?: number;
-  /** Put before `token_1`, `token_2`, …, so that the tokens of two environments differ. Default none. */
+  /** Prefix of `token_1`, `token_2`, …, so that the tokens of two environments differ. Default none. */
   readonly tokenPrefix?: string;
   /** Default 600. */
   readonly timestampToleranceSeconds?: number;
-  /** Names that are not signed beside signature itself; default format and call (spec 5.2). */
+  /** Names that are not signed, besides `signature`; default format and call (spec 5.2). */
   readonly exempt?: readonly string[];
   /** `any` lifts spec 5.2 rule 3; default `strict`. */
   readonly characters?: "strict" | "any";
@@ -37,7 +37,7 @@ export interface SimulatorOptions {
   readonly keepAliveTimeoutMs?: number;
   /** Wall clock; default the machine's. */
   readonly nowMs?: () => number;
-  /** Both hosts speak TLS when given. */
+  /** If present, both hosts speak TLS. */
   readonly tls?: SimulatorTls;
   /** Receives one line per request, once it is answered; never a secret. */
   readonly log?: (line: string) => void;
@@ -52,7 +52,7 @@ export interface Simulator extends Controlled {
   /** On the API port, outside the base path. */
   readonly controlUrl: string;
   readonly seen: RequestLog;
-  /** A token that no token request asked for: another environment's, another audience's, a short-lived one. */
+  /** Makes a token without a token request: of another environment or audience, or a short-lived one. */
   plantToken(clientId: string, forgery?: Forgery): string;
   stopApi(): Promise<void>;
   startApi(): Promise<void>;

@@ -5,7 +5,7 @@ export interface SimulatedKey {
   readonly secret: string;
   /** Must equal the version of the calls it signs (spec 5.2 rule 6); the site's version when absent. */
   readonly version?: string;
-  /** Needed on exactly one when a site has several keys. */
+  /** Required on exactly one key if a site has several. */
   readonly isDefault?: boolean;
 }
 
@@ -16,11 +16,11 @@ export interface SimulatedCredentials {
   readonly audience: string;
 }
 
-/** One site as the business portal would hold it. */
+/** One site as the business portal holds it. */
 export interface SimulatedSite {
   /** S… */
   readonly identifier: string;
-  /** The version of its keys where they name none; default "3.0". */
+  /** The version of its keys that name none; default "3.0". */
   readonly version?: string;
   /** The S… of its parent, for a child site. */
   readonly parent?: string;
@@ -36,7 +36,7 @@ export interface KeyOfSite {
   readonly site: SimulatedSite;
 }
 
-/** Whom a `site_identifier` means. */
+/** The site and the key that a `site_identifier` names. */
 export interface Identified {
   readonly site: SimulatedSite;
   /** The key that signs: the named one, or the default one of a site; undefined for a site without keys. */

@@ -11,7 +11,7 @@ export interface Token {
   readonly expiresAtMs: number;
 }
 
-/** What makes a planted token unlike an honestly issued one. */
+/** How a planted token differs from an issued one. */
 export interface Forgery {
   readonly audience?: string;
   readonly environment?: string;
@@ -24,7 +24,7 @@ export interface TokenIssuer {
   readonly lifetimeSeconds: number;
   /** `token_1`, `token_2`, …: the name says how many were issued. */
   issue(set: CredentialSet): Token;
-  /** A token that no token request asked for, called `planted_1`, … so that the numbering of issued ones stays. */
+  /** Makes a token without a token request, called `planted_1`, …, so that issued tokens keep their numbers. */
   plant(set: CredentialSet, forgery: Forgery): Token;
   find(token: string): Token | undefined;
   isExpired(token: Token): boolean;
@@ -41,7 +41,7 @@ export interface TokenIssuerOptions {
   readonly nowMs: () => number;
 }
 
-/** Beyond this the oldest are forgotten and then answered like unknown ones. */
+/** Beyond this the oldest tokens are forgotten, and then refused like unknown ones. */
 const rememberedTokens = 100_000;
 
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {

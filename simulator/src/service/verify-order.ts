@@ -7,7 +7,7 @@ import type { Identified, SimulatedSite, SiteDirectory } from "./sites.ts";
 import type { Token, TokenIssuer } from "./token-issuer.ts";
 import { type SignatureRules, verifySignature } from "./verify-signature.ts";
 
-/** All that a call is judged by. */
+/** The rules by which a call is judged. */
 export interface OrderRules {
   readonly basePath: string;
   readonly directory: SiteDirectory;
@@ -37,7 +37,7 @@ function refused(refusal: Refusal): Verdict {
   return { accepted: false, refusal };
 }
 
-/** The operation's name, whatever it is: all but create_order are not shown (spec 4.3). */
+/** The operation's name. Any name is accepted: the specification shows only create_order (spec 4.3). */
 function operationOf(target: string, basePath: string): string | undefined {
   const [path = ""] = target.split("?", 1);
   if (!path.startsWith(`${basePath}/`)) return undefined;
@@ -54,7 +54,7 @@ function verifyTransport(call: Call): Refusal | undefined {
   return refuse("not_acceptable", "accept does not allow application/json");
 }
 
-/** The header decides on the method (spec 5.1). */
+/** The Authorization header decides the method (spec 5.1). */
 function verifySender(call: Call, parameters: ReadonlyMap<string, string>, rules: OrderRules): Refusal | undefined {
   const who = rules.directory.identify(parameters.get("site_identifier") ?? "");
   if (who === undefined) return refuse("site_unknown", "no site or key has this site_identifier");
@@ -75,14 +75,14 @@ function verifyBearer(
   return verifyToken(token, who.site, rules);
 }
 
-/** Where tokens are checked: the issuer and the environment that they are presented to. */
+/** What tokens are checked against: issuer, credential sets and environment. */
 export interface TokenRules {
   readonly issuer: TokenIssuer;
   readonly sets: CredentialSets;
   readonly environment: string;
 }
 
-/** Checks the bearer token of a call for the site that it names (spec 5.4, and 7 second row). */
+/** Checks the bearer token of a call for the site that the call names (spec 5.4, and 7 second row). */
 function verifyToken(presented: string, site: SimulatedSite, rules: TokenRules): Refusal | undefined {
   const { issuer, sets, environment } = rules;
   const token = issuer.find(presented);
@@ -99,7 +99,7 @@ function verifyToken(presented: string, site: SimulatedSite, rules: TokenRules):
   return refuse("token_not_for_site", `credentials of ${token.owner} do not serve ${site.identifier}`);
 }
 
-/** A parent's credentials serve it and its children; a child's serve that child alone (spec 5.4). */
+/** A parent's credentials serve the parent and its children; a child's serve only that child (spec 5.4). */
 function isUsableBy(token: Token, site: SimulatedSite): boolean {
   return token.owner === site.identifier || token.owner === site.parent;
 }

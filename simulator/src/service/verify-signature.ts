@@ -8,9 +8,9 @@ export const exemptNames: readonly string[] = ["format", "signature", "call"];
 /** How strictly, and against which keys, signatures are verified. */
 export interface SignatureRules {
   readonly exempt: readonly string[];
-  /** `any` lifts spec 5.2 rule 3, as deployments exist that send e-mail addresses. */
+  /** `any` lifts spec 5.2 rule 3, for deployments that send e-mail addresses. */
   readonly characters: "strict" | "any";
-  /** Every key there is: only to tell which one was used by mistake. */
+  /** All keys: only to find the one that was used by mistake. */
   readonly keys: readonly KeyOfSite[];
 }
 
@@ -61,7 +61,7 @@ function refuseCharacters(parameters: Parameters, exempt: readonly string[]): Re
   return undefined;
 }
 
-/** Tries the mistakes that people make (spec 5.2, 7), so that the answer names the one that was made. */
+/** Tries the usual mistakes (spec 5.2, 7), so that the answer names the mistake. */
 function explainMismatch(
   signature: string,
   parameters: Parameters,

@@ -46,7 +46,7 @@ it("starts nothing in a folder that holds something, and leaves that alone", asy
   for (const taken of [folder, join(folder, "mine")]) {
     const demo = startDemo(["--folder", taken, "--once"]);
     expect(await demo.ended).toBe(2);
-    expect(demo.stderr()).toBe(`${taken} is there and not an empty folder; name a new one.\n`);
+    expect(demo.stderr()).toBe(`${taken} exists and is not an empty folder; name a new one.\n`);
   }
   const nowhere = startDemo(["--folder", join(folder, "none", "demo"), "--once"]);
   expect(await nowhere.ended).toBe(2);

@@ -137,7 +137,7 @@ it("ends quietly, and without a trace, when its reader has seen enough", async (
 it("wants an end when its reader is a program", async () => {
   const demo = startDemo(["--json"]);
   expect(await demo.ended).toBe(2);
-  expect(demo.stderr()).toBe("--json is for programs, and they want an end: add --once.\n");
+  expect(demo.stderr()).toBe("--json is for programs, which press no keys: add --once.\n");
 });
 
 const hasTerminal = isInstalled("script", "--version");

@@ -58,7 +58,7 @@ it("serves every site and key of the configuration where its addresses lead, and
   }
   expect(shown).toMatch(/\nmade up {5}tokens, order ids and the bodies of answers/);
   expect(shown).toMatch(/seen: 5 calls \(5 accepted/);
-  expect(shown).not.toContain("leads elsewhere");
+  expect(shown).not.toContain("names other addresses");
   for (const secret of Object.values(canaries)) expect(shown + simulate.stderr()).not.toContain(secret);
 });
 
