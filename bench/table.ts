@@ -1,13 +1,13 @@
 import { paint } from "../src/cli/terminal.ts";
 
-/** A column of what a bench prints: `show` is given a row, and what all rows have in common. */
+/** A column of a bench's table. `show` receives a row, and the data that all rows share. */
 export interface Column<Row, Common> {
   readonly title: string;
   readonly width: number;
   readonly show: (row: Row, common: Common) => string;
 }
 
-/** What was to be reached, and what was. */
+/** A target, and the measured value. */
 export interface Target {
   readonly what: string;
   readonly wanted: string;

@@ -10,7 +10,7 @@ export class AuthorizationServer {
   readonly lives = new Lives(lifetimeMs);
   readonly #issuedAtMs = new Map<string, number>();
 
-  /** @param clock the process's own: a killed one gets no answer */
+  /** @param clock the process's own clock: a killed process gets no answer */
   openEndpoint(process: string, clock: Clock): TokenEndpoint {
     const post: TokenEndpoint["post"] = async (_request, _timeoutMs, onConnected) => {
       onConnected();
@@ -24,7 +24,7 @@ export class AuthorizationServer {
     return { post, sign: async () => "signed", readAssertion: async () => ({ kind: "failed" }) };
   }
 
-  /** Whether the service would take it now. */
+  /** Whether the service would accept the token now. */
   isAlive(token: string, nowMs: number): boolean {
     const issuedAtMs = this.#issuedAtMs.get(token);
     return issuedAtMs !== undefined && nowMs < issuedAtMs + lifetimeMs;

@@ -6,23 +6,23 @@ import { openRedis, type RealRedis } from "../../testkit/redis.ts";
 import { setTimeLua } from "./script-time.ts";
 
 /**
- * What a client sends, as INFO commandstats names it. The commands that scripts call are in that list too (GET, SET, PTTL,
- * TIME, …), and no script calls any of these. A probe's GET is missing here: it asks a Redis that is connected but does
- * not answer, and this fleet's Redis is either well or dead.
+ * The commands that clients send, as INFO commandstats names them. It also lists the commands that scripts call (GET, SET,
+ * PTTL, TIME, …), but no script calls those matched here. A probe's GET is not matched: a probe goes to a Redis that is
+ * connected but does not answer, and this fleet's Redis is either healthy or dead.
  */
 const sentByClients = /^cmdstat_(?:evalsha|eval|hello|info|ping|auth|client\|\w+|select):calls=(\d+)/gm;
 
-/** The one Redis of the fleet: a real process, living by the injected clock, whose commands are counted by itself. */
+/** The fleet's only Redis: a real process that follows the injected clock, and counts its commands itself. */
 export class FleetRedis {
-  /** How replicas reach it. */
+  /** The replicas' access to Redis. */
   readonly access: RedisAccess;
   readonly #server: RealRedis;
   readonly #keys: readonly string[];
-  /** How far its clock is ahead of the injected one. */
+  /** How far Redis's clock is ahead of the injected clock. */
   #aheadMs: number | "" = "";
   #setAtMs = Number.NaN;
   #setting: Promise<void> = Promise.resolve();
-  /** Commands of the fleet until it was last killed. */
+  /** Commands of the fleet until Redis was last killed. */
   #before = 0;
   /** Commands of this class since then. */
   #own = 0;
@@ -53,7 +53,7 @@ export class FleetRedis {
     return this.#isAway;
   }
 
-  /** Before any command of a moment is sent, Redis's clock is set to it. */
+  /** Sets Redis's clock to a moment, before any command of that moment is sent. */
   setTime(wallMs: number): Promise<void> {
     if (wallMs !== this.#setAtMs && !this.#isAway) {
       this.#setAtMs = wallMs;
@@ -89,7 +89,7 @@ export class FleetRedis {
     return calls - (this.#own - 1);
   }
 
-  /** What this class itself sends to connect is no command of the fleet's; it does so again after each restart. */
+  /** The commands that this class sends to connect, again after each restart, are not the fleet's. */
   async #greet(): Promise<void> {
     await this.#server.command("TIME");
     this.#greeting = await this.#count();
@@ -102,7 +102,7 @@ export class FleetRedis {
     await this.#server.kill();
   }
 
-  /** Back on its port, empty. */
+  /** Starts Redis again on its port, empty. */
   async restart(): Promise<void> {
     await this.#server.restart();
     this.#isAway = false;

@@ -2,7 +2,7 @@ import type { Event } from "../../src/model/events.ts";
 import { seededRandom } from "../../testkit/seeded-random.ts";
 import { type Ground, type Replica, startReplica } from "./replica.ts";
 
-/** Where a replica runs; its application stays when it is restarted. */
+/** The place of a replica; its application stays when the replica is restarted. */
 interface Place {
   readonly index: number;
   replica: Replica | undefined;
@@ -11,7 +11,7 @@ interface Place {
   commands: number;
 }
 
-/** What happened since the last account was drawn up. */
+/** The counts since the last account. */
 export interface Account {
   readonly orders: number;
   /** Orders without a token, or with one that the service would refuse. */
@@ -23,7 +23,7 @@ export interface Account {
   readonly mostCommands: number;
 }
 
-/** An application's orders are so far apart: enough for its token to be in use, so that the timer keeps it alive. */
+/** Time between an application's orders: short enough that its token counts as used, so the timer refreshes it. */
 const orderEveryMs = 300_000;
 const linkTimeoutMs = 60_000;
 
@@ -36,7 +36,7 @@ export class Fleet {
   #failures = 0;
   #longestWaitMs = 0;
   #restarts = 0;
-  /** Redis did not answer although it had not been killed: this machine is too slow, and nothing is proved. */
+  /** How often Redis did not answer without being killed: then this machine is too slow, and nothing is proved. */
   #surprises = 0;
   #noteLink: () => void = () => {};
 
@@ -48,7 +48,7 @@ export class Fleet {
     });
   }
 
-  /** Each at a random moment of the time given; with 0 all together, which is hardest on Redis. */
+  /** Starts each replica at a random moment within this time; 0 starts all together, the hardest case for Redis. */
   start(withinMs: number): void {
     for (const place of this.#places) {
       this.#ground.clock.after(withinMs * this.#random(), () => {
@@ -58,7 +58,7 @@ export class Fleet {
     }
   }
 
-  /** Killed, and started again without any memory. */
+  /** Kills a replica, and starts it again with empty memory. */
   restart(index: number): void {
     const place = this.#places[index];
     if (place === undefined) throw new Error(`there is no replica ${index}`);
@@ -73,7 +73,7 @@ export class Fleet {
     await this.#untilEveryLinkIs("down");
   }
 
-  /** Starts it again, empty; resolves when every replica is connected. */
+  /** Starts Redis again, empty; resolves when every replica is connected. */
   async regainRedis(): Promise<void> {
     await this.#ground.redis.restart();
     await this.#untilEveryLinkIs("up");

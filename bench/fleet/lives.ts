@@ -3,11 +3,11 @@ export interface Life {
   readonly beganAtMs: number;
   /** Token requests, the first included. */
   requests: number;
-  /** Those of processes that had asked for a token not a life ago. */
+  /** Requests of processes whose previous token request is less than a life ago. */
   repeats: number;
 }
 
-/** No replica may refresh before 80 % of a token's life; whatever comes earlier is one token more for the same life. */
+/** No replica may refresh before 80 % of a token's life; an earlier request is one more token in the same life. */
 const earliestShare = 0.79;
 
 /** Sorts token requests into lives. */
@@ -24,7 +24,7 @@ export class Lives {
     return this.#lives.length;
   }
 
-  /** @param index from 0; it has begun */
+  /** @param index from 0, of a life that has begun */
   at(index: number): Life {
     const life = this.#lives[index];
     if (life === undefined) throw new Error(`life ${index} has not begun`);

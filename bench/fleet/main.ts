@@ -6,7 +6,7 @@ import { type LifeRow, type Simulated, simulate } from "./simulation.ts";
 import { judge } from "./verdict.ts";
 
 // `npm run bench:fleet`: what a thousand replicas cost the authorization server and Redis in thirty token lifetimes, a day and a
-// night. See options.ts for what may be asked, plan.ts for what befalls them, verdict.ts for what is to be reached.
+// night. options.ts has the options, plan.ts the restarts and outages, verdict.ts the targets.
 
 const columns: readonly Column<LifeRow, number>[] = [
   { title: "lifetime", width: 8, show: ({ life }) => `${life}` },

@@ -6,7 +6,7 @@ export const usage = `npm run bench:fleet -- [options]
 A fleet of replicas in one process, a real redis-server, and a clock that leaps from event to event: a day in two minutes.
 Replicas are restarted and Redis is killed at random. Nothing but the Redis protocol crosses a socket.
 
-   --seed N          repeats the chance of an earlier run; default: drawn, and printed
+   --seed N          repeats the random choices of an earlier run; default: drawn, and printed
    --replicas N      2 to 5000; default 1000
    --lifetimes N     of tokens, ${leastLives} to 1000; default 30: 10 calm, 8 with restarts, 4 around an outage of an hour, 8 mixed
    --start-within S  seconds in which all replicas are started, 0 to 3600; default 1. With 0 all start in the same

@@ -3,13 +3,13 @@ import { lifetimeMs } from "./authorization-server.ts";
 export const phases = ["calm", "restarts", "outage", "mixed"] as const;
 export type Phase = (typeof phases)[number];
 
-/** What befalls the fleet during one life; moments are from the life's beginning. */
+/** Restarts and outage of the fleet in one life; moments count from the life's beginning. */
 export interface Troubles {
   readonly restarts: readonly { readonly replica: number; readonly atMs: number }[];
   readonly outage: { readonly atMs: number; readonly forMs: number } | undefined;
 }
 
-/** The life in which Redis goes, the one on their own, and one shared again. */
+/** The life in which Redis goes, the life without Redis, and one with shared tokens again. */
 const leastOutageLives = 3;
 export const leastLives = phases.length - 1 + leastOutageLives;
 
@@ -18,9 +18,9 @@ const restartShare = 0.3;
 const shortestOutageMs = 5_000;
 const longestOutageMs = 300_000;
 const fetchMs = 1_000;
-/** From here on the first replicas find their token due … */
+/** From this share of a life on, the first replicas find their token due … */
 const firstDueShare = 0.8;
-/** … and from here on every one has. */
+/** … and from this share on, every replica has. */
 const lastDueShare = 0.88;
 
 /** The phase of each life, in order: of 30 lives 10, 8, 4 and 8. */
@@ -52,14 +52,14 @@ export function drawTroubles(phase: Phase, isFirst: boolean, replicas: number, r
 }
 
 /**
- * From the second tenth of a life, when every replica has taken up its token (one that has not is on its own for two
- * refreshes), and in its first half: an hour that begins later is touched by the lives of three tokens.
+ * Begins after the first tenth of a life, when every replica has read its token (a replica without it is alone for two
+ * refreshes), and in the first half: an hour that begins later overlaps the lives of three tokens.
  */
 function drawLongOutage(random: () => number): Troubles["outage"] {
   return { atMs: (0.1 + 0.4 * random()) * lifetimeMs, forMs: lifetimeMs };
 }
 
-/** Not while the token is being fetched: to kill a replica then costs one token more, which is promised elsewhere. */
+/** Not while the token is being fetched: killing a replica then uses one more token, a promise that is tested elsewhere. */
 function drawRestarts(replicas: number, random: () => number): Troubles["restarts"] {
   const drawMoment = () => fetchMs + random() * (firstDueShare * lifetimeMs - fetchMs);
   return Array.from({ length: replicas }, (_, replica) => ({ replica, atMs: drawMoment() })).filter(

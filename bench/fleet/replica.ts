@@ -14,7 +14,7 @@ import { ProcessClock } from "./simulated-clock.ts";
 import { createClient, TimedConnection } from "./timed-connection.ts";
 import type { Work } from "./work.ts";
 
-/** What all replicas have in common. */
+/** The parts that all replicas share. */
 export interface Ground {
   readonly clock: Clock;
   readonly work: Work;
@@ -25,12 +25,12 @@ export interface Ground {
 }
 
 export interface ReplicaParts extends Ground {
-  /** Unlike any other's, a predecessor's included. */
+  /** Unique, also among its predecessors. */
   readonly name: string;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly hear: (event: Event) => void;
-  /** A command was sent to Redis. */
+  /** Called for each command that is sent to Redis. */
   readonly countCommand: () => void;
 }
 
@@ -38,7 +38,7 @@ const site = "S1";
 const requestTimeoutMs = 20_000;
 const tokenTimeoutMs = 5_000;
 
-/** One process: for one credential set what src/app makes, on a clock that can be stopped for it alone. */
+/** One process: the objects that src/app makes for one credential set, on a clock that can stop for this process alone. */
 export function startReplica({ name, set, key, random, hear, countCommand, ...ground }: ReplicaParts) {
   const clock = new ProcessClock(ground.clock);
   const report = (event: Event) => {
@@ -73,13 +73,13 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
   });
   credentials.warm();
   return {
-    /** What the journey does with an order: a token, and word that the service took it. Resolves to the token's text. */
+    /** As when an order is proxied: gets a token, and reports that the service accepted it. Resolves to the token's text. */
     async order(): Promise<string> {
       const token = await credentials.get(clock.nowMs() + requestTimeoutMs);
       credentials.accepted(token, site);
       return token.secret.reveal();
     },
-    /** Memory, timers and connection are gone from one moment to the next. */
+    /** Memory, timers and connection are lost at once. */
     kill(): void {
       clock.end();
       connection.close();

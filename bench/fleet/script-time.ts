@@ -1,4 +1,4 @@
-/** Where Redis keeps what its scripts take for the time, in ms. */
+/** The Redis key of the time that scripts read, in ms. */
 const timeKey = "fleet:time";
 
 const askingRedis = "redis.call('TIME')";
@@ -9,9 +9,8 @@ const askingTheFleet = `(function()
 end)()`;
 
 /**
- * The text of a script as it goes to Redis; other commands as they are. Redis lives by the machine's clock, and TIME cannot be
- * set. So scripts are given another clock to ask, and nothing else about them changes: neither what they do nor how many
- * commands it takes to run them.
+ * The text of a script as it goes to Redis; other commands stay unchanged. Redis uses the machine's clock, and TIME cannot be
+ * set. So scripts read another clock; their effect and the number of commands that run them stay the same.
  */
 export function replaceTime(command: string, text: string): string {
   if (command !== "eval") return text;
@@ -21,12 +20,12 @@ export function replaceTime(command: string, text: string): string {
 }
 
 /**
- * Sets the time that scripts read, and lets keys live by it: Redis counts their days by the machine's clock, so each end is
- * moved by as much as the two clocks have drifted apart since the last time. What is left of an error is the time that the
- * command took that set the end.
+ * Sets the time that scripts read, and lets keys expire by it: Redis expires keys by the machine's clock, so each expiry is
+ * moved by the drift between the two clocks since the last call. The remaining error is the duration of the command that
+ * set the expiry.
  *
  * KEYS  the keys to move
- * ARGV  1 what this script returned last, or "" when Redis is empty, 2 the injected wall clock in ms
+ * ARGV  1 the last value that this script returned, or "" if Redis is empty, 2 the injected wall clock in ms
  * Returns how far Redis's own clock is ahead of the injected one, in ms.
  */
 export const setTimeLua = `

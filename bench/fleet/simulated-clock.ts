@@ -8,10 +8,10 @@ interface Planned {
   task: (() => void) | undefined;
 }
 
-/** Time that leaps from one event to the next, once all that the last one set going has come to rest. */
+/** A clock that jumps to the next event once all work that the last event started is done. */
 export class SimulatedClock implements Clock {
   readonly #work: Work;
-  /** What is going to happen, the soonest last, and of two at one moment the earlier made. */
+  /** Planned events, the soonest last; of two at the same moment, the one made earlier is last. */
   readonly #events: Planned[] = [];
   #nowMs = 1_000;
   #count = 0;
@@ -36,13 +36,13 @@ export class SimulatedClock implements Clock {
   after(delayMs: number, task: () => void): Cancel {
     const event: Planned = { atMs: this.#nowMs + Math.max(0, delayMs), task };
     this.#events.splice(this.#placeOf(event.atMs), 0, event);
-    // It stays until its moment, and then does nothing.
+    // The event stays until its moment, and then does nothing.
     return () => {
       event.task = undefined;
     };
   }
 
-  /** By halves, since a fleet has some ten thousand timers pending. */
+  /** By binary search, since a fleet has some ten thousand timers pending. */
   #placeOf(atMs: number): number {
     let [least, most] = [0, this.#events.length];
     while (least < most) {
@@ -68,7 +68,7 @@ export class SimulatedClock implements Clock {
   }
 }
 
-/** One process's view of the clock: what a killed process was going to do does not happen. */
+/** One process's view of the clock: the timers of a killed process do nothing. */
 export class ProcessClock implements Clock {
   readonly #clock: Clock;
   #isOver = false;

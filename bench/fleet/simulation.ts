@@ -25,7 +25,7 @@ export interface LifeRow extends Account {
   readonly phase: Phase;
   readonly lengthMs: number;
   readonly tokenRequests: number;
-  /** Token requests of processes that had asked for a token not a life ago. */
+  /** Token requests of processes whose previous one is less than a life ago. */
   readonly repeatedRequests: number;
   /** Redis commands of the whole fleet, as Redis counts them. */
   readonly commands: number;
@@ -37,7 +37,7 @@ export interface Simulated {
   readonly events: number;
 }
 
-/** A late token of one life may put the next off by one more. */
+/** A late token of one life may delay the next life by one more lifetime. */
 const longestLifeMs = 3 * lifetimeMs;
 
 const set: CredentialSet = {

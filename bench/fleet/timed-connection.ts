@@ -10,7 +10,7 @@ interface Surroundings {
   readonly redis: FleetRedis;
 }
 
-/** The proxy's connection; the injected clock stands still while it works, and Redis's is right when it begins. */
+/** The proxy's connection. The injected clock stands still while a command runs, and Redis's clock is set before it. */
 export class TimedConnection extends RedisConnection {
   readonly #surroundings: Surroundings;
   readonly #clock: ConnectionParts["clock"];
@@ -31,12 +31,12 @@ export class TimedConnection extends RedisConnection {
   }
 }
 
-/** The machine's own clock, on which a thousand replicas in one process keep each other waiting. */
+/** On the machine's own clock: a thousand replicas in one process make each other wait. */
 const patienceMs = 60_000;
 
 /**
  * The proxy's client. Its timeouts on the machine's clock are lengthened: here they would measure this process, not Redis.
- * @param count is told of every command that is sent, the greeting included
+ * @param count is called for every command that is sent, the greeting included
  */
 export function createClient({ access }: FleetRedis, count: () => void): RedisClient {
   const client = createCacheClient(access);

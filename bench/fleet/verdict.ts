@@ -3,7 +3,7 @@ import type { LifeRow } from "./simulation.ts";
 
 const mostCommandsPerReplica = 12;
 
-/** Judges the lives; a target that nothing was measured for is not reached. */
+/** Judges the lives; a target without a measurement is not reached. */
 export function judge(rows: readonly LifeRow[], replicas: number): Target[] {
   const shared = rows.filter(({ redisAwayMs }) => redisAwayMs === 0);
   const alone = rows.filter(({ phase, redisAwayMs }) => phase === "outage" && redisAwayMs > 0);
@@ -14,7 +14,7 @@ export function judge(rows: readonly LifeRow[], replicas: number): Target[] {
   const failures = sum(rows.map((row) => row.failures));
   return [
     {
-      what: "token requests in a lifetime, Redis being there",
+      what: "token requests in a lifetime with Redis",
       wanted: "exactly 1",
       measured: `${lowest(tokensShared)} to ${highest(tokensShared)} in ${shared.length} lifetimes`,
       isReached: shared.length > 0 && tokensShared.every((requests) => requests === 1),

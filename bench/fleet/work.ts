@@ -1,4 +1,4 @@
-/** What is under way on the machine's own clock (a command, a connection): the injected clock stands still meanwhile. */
+/** Work on the machine's own clock (a command, a connection), during which the injected clock stands still. */
 export class Work {
   #underWay = 0;
   #wake: () => void = () => {};
@@ -14,7 +14,7 @@ export class Work {
     }
   }
 
-  /** For work without a waiter: when it fails, the simulation does. */
+  /** For work that nobody awaits: if it fails, the simulation fails. */
   begin(doing: Promise<void>): void {
     this.track(doing).catch((error: unknown) => {
       this.#failure ??= { error };

@@ -9,7 +9,7 @@ import { isThere, type Place, type Program, type Running, startProgram } from ".
 const root = join(import.meta.dirname, "../..");
 const main = join(root, "dist/main.js");
 
-/** The built command as its image has and starts it, within this memory. */
+/** The built command, started as in its image, within this memory. */
 export function imageCommand(node: string, memoryBytes: number): Program {
   const startImage: Program["start"] = (at) => {
     const app = join(at.folder, "app");
@@ -20,7 +20,7 @@ export function imageCommand(node: string, memoryBytes: number): Program {
   return { name: "Countersign", job: "hmac", isInstalled: () => true, start: startImage };
 }
 
-/** The built command, by HMAC and by OAuth. */
+/** The built command, with HMAC and with OAuth. */
 export const countersign: readonly Program[] = [
   { name: "Countersign HMAC", job: "hmac", isInstalled: () => true, start: (at) => start(at, "hmac") },
   {

@@ -1,4 +1,4 @@
-/** What every program is given to do: the order, the key that signs it and the token that authorises it. */
+/** The job of every program: the order, the key that signs it and the token that authorises it. */
 import { createHmac } from "node:crypto";
 
 export const key = "a-key-for-the-benchmark-only";

@@ -15,9 +15,9 @@ const run = promisify(execFile);
 const proxyCpu = { number: 0 };
 const loadCpu = 1;
 const openLoopRate = 1_000;
-/** As long as a program's compiler needs to be warm. */
+/** The time in which a program's compiler warms up. */
 const coldSeconds = 10;
-/** What a start leaves to be done is done by then. */
+/** By then the work left over from the start is done. */
 const settleSeconds = 3;
 const idleSeconds = 10;
 
@@ -26,7 +26,7 @@ export interface Measured {
   readonly startMs: number;
   /** Of the first ten seconds under full load. */
   readonly coldCpuUs: number;
-  /** After them. */
+  /** After these ten seconds. */
   readonly cpuUs: number;
   /** Requests per second under full load. */
   readonly rate: number;
@@ -106,14 +106,14 @@ async function measureIdle(running: Running) {
 /** One program in one round, as a sidecar is used: it idles, and serves few requests a second. */
 export interface Steady {
   readonly startMs: number;
-  /** CPU of all threads by then. */
+  /** CPU of all threads during the start. */
   readonly startCpuMs: number;
-  /** Resident, after 15 s without a request, and after the longer time. */
+  /** Resident memory after 15 s without a request, and after `--idle` seconds. */
   readonly soonMiB: number;
   readonly idleMiB: number;
   /** CPU for each request in microseconds, and latency in milliseconds, at each rate in an open loop. */
   readonly at: readonly AtRate[];
-  /** The same at 200 requests a second, after ten seconds of full load; absent where the program takes none. */
+  /** The same at 200 requests a second, after ten seconds of full load; absent if the program serves no requests. */
   readonly warm: AtRate | undefined;
 }
 
@@ -127,7 +127,7 @@ const warmRate = 200;
 
 const soonSeconds = 15;
 
-/** @param rates requests a second, one after the other; none where the program takes none */
+/** @param rates requests a second, one after the other; empty for a program that serves no requests */
 export async function measureSteady(
   program: Program,
   service: Service,
@@ -148,7 +148,7 @@ export async function measureSteady(
     const idleMiB = running.rssBytes() / 2 ** 20;
     const at: AtRate[] = [];
     const measureAt = async (rate: number) => {
-      // What a first request has to make is no part of it.
+      // The set-up that a first request makes is not measured.
       await openLoop(port, program, rate, 1);
       const cpuMs = running.cpuMs();
       const { p50Ms, p99Ms } = await openLoop(port, program, rate, seconds);

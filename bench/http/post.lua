@@ -1,4 +1,4 @@
--- wrk: POST the order of the benchmark; prints what came of it as one line of JSON.
+-- wrk: POST the order of the benchmark; prints the result as one line of JSON.
 wrk.method = "POST"
 wrk.path = "/create_order"
 wrk.body = os.getenv("BENCH_ORDER")

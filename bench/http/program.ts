@@ -11,13 +11,13 @@ export interface Service {
   readonly authPort: number;
 }
 
-/** What a program runs on: a processor, perhaps within limits as a container has them. */
+/** The processor of a program, optionally with the limits of a container. */
 export interface Cpu {
   readonly number: number;
   readonly limits?: KernelLimits | undefined;
 }
 
-/** Where a program is started. */
+/** The surroundings of a program. */
 export interface Place {
   readonly port: number;
   readonly service: Service;
@@ -29,14 +29,14 @@ export interface Place {
 /** A proxy to measure. */
 export interface Program {
   readonly name: string;
-  /** What it does to an order, and what the service checks: signs it, attaches a token, or a fixed header. */
+  /** What the program does to an order, and the service checks: it signs it, attaches a token, or attaches a fixed header. */
   readonly job: "hmac" | "oauth" | "none";
   readonly isInstalled: () => boolean;
   readonly start: (at: Place) => Promise<Running>;
 }
 
 export interface Running {
-  /** From spawn to the first connection that it takes. */
+  /** From spawn to the first connection that it accepts. */
   readonly startMs: number;
   /** CPU time of the process and its children so far. */
   cpuMs(): number;
@@ -49,7 +49,7 @@ export function isThere(command: string): boolean {
   return spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
 }
 
-/** Those of them that are installed; what is missing is named. */
+/** The installed programs; prints the names of the missing ones. */
 export function installed(programs: readonly Program[], say: (text: string) => void): Program[] {
   const missing = programs.filter((program) => !program.isInstalled());
   const names = missing.map(({ name }) => name).join(", ");
@@ -57,7 +57,7 @@ export function installed(programs: readonly Program[], say: (text: string) => v
   return programs.filter((program) => !missing.includes(program));
 }
 
-/** Starts a program on one processor. Resolves when its port takes connections. */
+/** Starts a program on one processor. Resolves when its port accepts connections. */
 export async function startProgram(
   command: readonly string[],
   { port, cpu, env = {}, waitMs = 10_000 }: { port: number; cpu: Cpu; env?: NodeJS.ProcessEnv; waitMs?: number },
@@ -107,7 +107,7 @@ function treeOf(pid: number): number[] {
   return [pid, ...children.flatMap(treeOf)];
 }
 
-/** Of all its threads, from schedstat: exact, where the ticks of proc(5) are 10 ms long. */
+/** CPU of all its threads, from schedstat, which is exact: the ticks of proc(5) are 10 ms long. */
 function cpuMsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
     const [nanoseconds] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ");

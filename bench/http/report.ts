@@ -1,6 +1,6 @@
 import type { Measured } from "./measure.ts";
 
-/** What several rounds of one program came to: medians, and the spread of CPU between the middle half of the rounds. */
+/** The result of several rounds of one program: medians, and the spread of CPU within the middle half of the rounds. */
 export interface Row extends Measured {
   readonly name: string;
   readonly job: string;
@@ -44,7 +44,7 @@ export function formatTable(rows: readonly Row[]): string {
   );
 }
 
-/** @param texts how many columns, from the first, are no figures */
+/** @param texts how many columns are texts; they come first */
 export function toMarkdown(heads: readonly string[], texts: number, rows: readonly (readonly string[])[]): string {
   const line = (values: readonly string[]) => `| ${values.join(" | ")} |`;
   return [line(heads), line(heads.map((_, n) => (n < texts ? "---" : "--:"))), ...rows.map(line)].join("\n");

@@ -7,12 +7,12 @@ import { type Operation, operations } from "./operations.ts";
 
 const usage = `npm run bench:micro -- [options]
 
-Measures single operations, in turn and again and again, in CPU time for each. Machines differ, so budgets are in calibrations:
+Measures single operations, in turn and many times, in CPU time for each. Machines differ, so budgets are in calibrations:
 one is an HMAC-SHA256 of 300 bytes by node:crypto in the same run. The table has medians, and the spread of the middle half.
 
    --rounds N     5 to 1000; default 25
    --only A,B     these operations
-   --check        exit code 1 where one is over its budget
+   --check        exit code 1 if one is over its budget
    --json         one JSON document instead of the table
    --help         print this
 
@@ -27,7 +27,7 @@ interface Row {
   readonly budget: number;
 }
 
-/** Of one measurement: long against the clock's microsecond, short against whatever else the machine does. */
+/** Of one measurement: long compared with the clock's microsecond, short compared with the machine's other work. */
 const measureMs = 10;
 
 function readOptions(args: readonly string[]) {
@@ -66,7 +66,7 @@ const calibration: Pick<Operation, "open"> = {
   },
 };
 
-/** Warms it up until the compiler is done with it. @returns measures it once, in nanoseconds of CPU for each run */
+/** Warms the operation up until its code is compiled. @returns a function that measures nanoseconds of CPU for each run */
 async function prepare({ open }: Pick<Operation, "open">): Promise<() => Promise<number>> {
   const run = open();
   let ns = await time(run, 20_000);

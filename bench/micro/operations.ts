@@ -9,12 +9,12 @@ import type { Report, RequestFinished } from "countersign/model/events";
 import { finishedRequest } from "../../testkit/finished-request.ts";
 import { openHandler, openRequestReader, openResponseReader, openSigning, openTracedHandler } from "./request-path.ts";
 
-/** A piece of what every request takes. To add one, add it to the list. */
+/** A step of every request. Add a new one to the list. */
 export interface Operation {
   readonly name: string;
-  /** What it may cost, in calibrations (main.ts): about twice what it took when it was set. */
+  /** The most CPU, in calibrations (main.ts): about twice the measured value when the budget was set. */
   readonly budget: number;
-  /** Prepares it, and returns what runs it once. What returns a promise is awaited. */
+  /** Prepares the operation, and returns a function that runs it once. A returned promise is awaited. */
   readonly open: () => () => void | Promise<void>;
 }
 
@@ -38,7 +38,7 @@ function openCounting(): () => void {
   return reportOrders(createCounting(createMetrics(), () => recent, systemClock));
 }
 
-/** With its share of writing the batch. No timer fires within a measurement, so what is due in this turn runs after the line. */
+/** With its share of writing the batch. No timer fires within a measurement, so the task that is due runs after the line. */
 function openAccessLine(): () => void {
   const descriptor = openSync("/dev/null", "w");
   let due: (() => void) | undefined;

@@ -15,7 +15,7 @@ import { encodeSpan } from "countersign/tracing/span-exporter";
 import { SpanTracer } from "countersign/tracing/tracer";
 import { order } from "../http/job.mjs";
 
-// One order on its way, without sockets: what the client sends, what the proxy makes of it, what the service answers.
+// One order without sockets: the client's request, the proxy's work on it, and the service's answer.
 
 const body = Buffer.from(order);
 const headers = ["Host", "127.0.0.1:7411", "Content-Type", "application/json", "Content-Length", String(body.length)];
@@ -66,7 +66,7 @@ export function openSigning(): () => void {
   };
 }
 
-/** All that the proxy does for an order, but for sockets, metrics and log. It must be awaited. */
+/** All that the proxy does for an order, except sockets, metrics and log. It must be awaited. */
 export function openHandler(tracer?: Tracer): () => Promise<void> {
   const environment = createEnvironment();
   let requests = 0;
@@ -96,7 +96,7 @@ export function openHandler(tracer?: Tracer): () => Promise<void> {
   return () => handler.handle(new Order());
 }
 
-/** The same with its spans, encoded as they wait for their export. */
+/** The same as `openHandler`, with spans, encoded as they wait for their export. */
 export function openTracedHandler(): () => Promise<void> {
   let n = 0;
   const tracer = new SpanTracer({

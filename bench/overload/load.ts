@@ -2,8 +2,8 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Pool } from "undici";
 import type { Load, Stretch } from "./stretch.ts";
 
-// A process of its own, so that what it measures is the proxy's time and not its parent's. It is given one load after
-// the other, and answers each with what came of it.
+// A separate process, so that it measures the proxy's time and not its parent's. It receives one load after the other,
+// and returns the result of each.
 
 const url = process.argv[2] ?? "";
 const pool = new Pool(url, { pipelining: 1 });
@@ -57,7 +57,7 @@ function callInTurn(callers: number, isOver: () => boolean, tally: Tally) {
   return { sent: answered.then(() => count), answered };
 }
 
-/** Open loop: a slow answer delays no other order, and a tick that came late is made up for. */
+/** Open loop: a slow answer delays no other order, and a late tick sends the overdue orders. */
 function callOpen(perSecond: number, isOver: () => boolean, tally: Tally) {
   const all: Promise<void>[] = [];
   const startedMs = performance.now();
@@ -84,7 +84,7 @@ async function order(tally: Tally): Promise<void> {
   else tally.strange.set(what, (tally.strange.get(what) ?? 0) + 1);
 }
 
-/** A refusal is a 503 `overloaded` that says when to come back; anything else but an order is strange. */
+/** A refusal is a 503 `overloaded` with Retry-After; any other answer that is not an order is strange. */
 async function send(): Promise<string> {
   const {
     statusCode,

@@ -6,8 +6,8 @@ import { type Options, readOptions, usage } from "./options.ts";
 import { percentile } from "./stretch.ts";
 import { judge, shareOfPeak } from "./verdict.ts";
 
-// `npm run bench:overload`: what is served, and how fast the rest is refused, when there is more to do than can be done.
-// See options.ts for what may be asked, load.ts for the callers, verdict.ts for what is to be reached.
+// `npm run bench:overload`: how much is served, and how fast the rest is refused, under overload.
+// options.ts has the options, load.ts the callers, verdict.ts the targets.
 
 const columns: readonly Column<Measured, readonly Measured[]>[] = [
   { title: "load", width: 6, show: ({ times }) => (times === undefined ? "peak" : `${times} x`) },

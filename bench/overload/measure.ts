@@ -9,17 +9,17 @@ import { Children, type Serving, startServing } from "../../testkit/processes.ts
 import type { Options } from "./options.ts";
 import type { Load, Stretch } from "./stretch.ts";
 
-/** A stretch of load, and what was seen from beside it. */
+/** A stretch of load, with measurements from outside the load process. */
 export interface Measured extends Stretch {
   /** How many times the peak was offered; undefined for the peak itself. */
   readonly times: number | undefined;
-  /** How long each asking for /livez took; infinite where it was not green. */
+  /** How long each request for /livez took; infinite if its status was not 200. */
   readonly liveMs: readonly number[];
-  /** Orders that the service has created meanwhile. */
+  /** Orders that the service has created during the stretch. */
   readonly created: number;
 }
 
-/** It signs, so that no authorization server has a part in it; the secret is made up and public. */
+/** The site signs, so that no authorization server is involved; the secret is made up and public. */
 const site: SimulatedSite = {
   identifier: "S1000000003",
   keys: [{ identifier: "K2000000001", secret: "example-api-secret-of-the-bench" }],
@@ -27,7 +27,7 @@ const site: SimulatedSite = {
 
 const timesOfPeak = [1, 2, 10] as const;
 const askLiveEveryMs = 50;
-/** Until code is compiled and connections are made. */
+/** Until code is compiled and connections are open. */
 const warmUpMs = 1_000;
 
 /** Measures the peak, then 1, 2 and 10 times as much. */
@@ -62,7 +62,7 @@ export async function measure(options: Options, onMeasured: (measured: Measured)
   }
 }
 
-/** The built command, with a limit on what it has in flight. Its folder goes away with this process. */
+/** The built command, with a limit on requests in flight. Its folder is removed with this process. */
 function startProxy(children: Children, baseUrl: string, inFlight: number): Promise<Serving> {
   const writer = new ConfigWriter("overload");
   const sandbox = { baseUrl, authUrl: "http://127.0.0.1:1", sites: writer.sites([site]) };
@@ -93,7 +93,7 @@ async function ask(loading: ChildProcess, load: Load): Promise<Stretch> {
   return stretch;
 }
 
-/** Asks for /livez again and again until the work is done. */
+/** Requests /livez again and again until the work is done. */
 async function watchLiveness(adminUrl: string, work: Promise<unknown>): Promise<number[]> {
   let isOver = false;
   const stop = () => {

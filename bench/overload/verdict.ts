@@ -6,12 +6,12 @@ const leastShare = 0.9;
 const longestRefusalMs = 10;
 const longestLiveMs = 100;
 
-/** Of the peak: the first of all that was measured. */
+/** The goodput as a share of the peak, which is measured first. */
 export function shareOfPeak({ goodputPerSecond }: Measured, [peak]: readonly Measured[]): number {
   return goodputPerSecond / (peak?.goodputPerSecond ?? Number.NaN);
 }
 
-/** Judges the stretches; what nothing was measured for is not reached. */
+/** Judges the stretches; a target without a measurement is not reached. */
 export function judge(all: readonly Measured[]): Target[] {
   const refusals = all.flatMap(({ refusedMs }) => refusedMs);
   const refusalMs = percentile(refusals, 0.99);
@@ -52,7 +52,7 @@ function judgeGoodput(times: number, all: readonly Measured[]): Target {
   };
 }
 
-/** Nothing of what was refused was sent. */
+/** No refused order was sent. */
 function judgeSent(all: readonly Measured[]): Target {
   const served = all.reduce((sum, each) => sum + each.served, 0);
   const created = all.reduce((sum, each) => sum + each.created, 0);

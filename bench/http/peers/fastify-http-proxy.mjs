@@ -1,4 +1,4 @@
-// @fastify/http-proxy as it is, without the job. Usage: fastify-http-proxy.mjs PORT SERVICE_PORT
+// @fastify/http-proxy with its defaults, without the signing job. Usage: fastify-http-proxy.mjs PORT SERVICE_PORT
 import { createRequire } from "node:module";
 
 const require = createRequire(`${process.env.BENCH_MODULES}/`);
