@@ -1,12 +1,12 @@
-// Says whether what was built is still what a build would make: a digest of all that goes into a build, and of what came out.
-// Times of files say less: a checkout makes files newer that are the same, and a deleted file has no time.
+// Says whether a new build would make the same files: by a digest of a build's inputs, and of its outputs.
+// Times of files say less: a checkout makes unchanged files newer, and a deleted file has no time.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const record = "dist.record.json";
 
-/** What a build reads. npm keeps its own list of what is installed, which the bundles hold. */
+/** The inputs of a build. node_modules/.package-lock.json is npm's list of installed packages, whose code is in the bundles. */
 const sources = [
   "LICENSE",
   "node_modules/.package-lock.json",
@@ -22,14 +22,14 @@ const sources = [
   "tsconfig.json",
 ];
 
-/** Taken before a build begins, and when it is done: only where both are the same is it known what was built. */
+/** Taken before a build and after it: only if both are the same, it is known from which sources the build is. */
 export function digestSources() {
   return createHash("sha256")
     .update(JSON.stringify(digestEach(sources)))
     .digest("hex");
 }
 
-/** The same for two folders with the same names and contents; `absent` where nothing is. */
+/** The same for two folders with the same names and contents; `absent` if the path does not exist. */
 export function digestOf(path) {
   const hash = createHash("sha256");
   try {
@@ -41,19 +41,19 @@ export function digestOf(path) {
       hash.update(`${name}\0${bytes.length}\0`).update(bytes);
     }
   } catch (error) {
-    // Another build may be replacing it.
+    // Another build may be replacing the folder.
     if (error.code === "ENOENT") return "absent";
     throw error;
   }
   return hash.digest("hex");
 }
 
-/** Whether these folders are what was built last, from the sources as they are. */
+/** Whether these folders are the last build's, made from the present sources. */
 export function isFresh(folders) {
   return readRecord() === describe(digestSources(), digestEach(folders));
 }
 
-/** @param outputs each folder with its digest, as this build has made it: another build may have replaced it since */
+/** @param outputs each folder with its digest, as this build has made it: another build may have replaced the folder since */
 export function writeRecord(sourcesDigest, outputs) {
   const unfinished = `${record}.${process.pid}`;
   writeFileSync(unfinished, describe(sourcesDigest, outputs));

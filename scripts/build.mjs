@@ -1,5 +1,5 @@
 // Compiles src/ to dist/, bundles the command into dist/main.js and simulator/src/ into simulator/dist/, all fresh. A build
-// that fails or is interrupted leaves the last one as it was. With --if-stale it builds only where the sources have changed.
+// that fails or is interrupted leaves the last one as it was. With --if-stale it builds only if the sources have changed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, renameSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ const { values } = parseArgs({ options: { "if-stale": { type: "boolean", default
 const folders = ["dist", "simulator/dist"];
 if (values["if-stale"]) {
   if (isFresh(folders)) process.exit();
-  // Not on standard output, which is the program's that starts next.
+  // Not on standard output, which belongs to the program that starts next.
   process.stderr.write("building… this takes 5 to 30 seconds, and only when something has changed\n");
 }
 const sources = digestSources();
@@ -28,27 +28,27 @@ process.on("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => {
     if (compiling === undefined) process.exit(1);
-    // Until its end it writes.
+    // The compiler writes until it ends.
     compiling.once("close", () => process.exit(1));
     endCompiler();
   });
 }
 
 const compiler = locateCompiler();
-// Of a build that was killed and had the same process id, as in a container.
+// Left over from a killed build with the same process id, as happens in a container.
 removeUnfinished();
 const { bundle } = await import("./bundle.mjs");
 await Promise.all([makeDist(dist.fresh), makeSimulator(simulator.fresh)]);
 const outputs = [dist, simulator].map((each) => ({ ...each, digest: digestOf(each.fresh) }));
 for (const each of outputs) replace(each);
-// What was edited meanwhile may be in the build, and may be edited back.
+// A file edited meanwhile may be in the build, and may be changed back later.
 if (digestSources() === sources) {
   writeRecord(sources, Object.fromEntries(outputs.map(({ folder, digest }) => [folder, digest])));
 }
 
 async function makeDist(fresh) {
   await compile(fresh);
-  // The same command of the modules that are compiled here, which tests change one by one.
+  // The same command, unbundled, for tests that change single modules.
   renameSync(join(fresh, "main.js"), join(fresh, "unbundled.js"));
   await bundle(["src/main.ts"], fresh, "src/cli/serve-program.ts");
 }
@@ -60,7 +60,7 @@ async function makeSimulator(fresh) {
 
 async function compile(folder) {
   const options = ["-p", "tsconfig.build.json", "--outDir", folder];
-  // A group of its own: the compiler starts a process that does its work, and which must end with it.
+  // In its own process group: the compiler starts a process that does the work, and that must end with it.
   compiling = spawn(process.execPath, [compiler, ...options], { stdio: "inherit", detached: true });
   const [status] = await once(compiling, "close");
   compiling = undefined;
@@ -71,13 +71,13 @@ function endCompiler() {
   try {
     if (compiling !== undefined) process.kill(-compiling.pid, "SIGKILL");
   } catch {
-    // It has just ended.
+    // The compiler has just ended.
   }
 }
 
 /**
- * A swap of names, since programs may be starting from the old folder, and another build may be doing the same. What has
- * not changed stays in place.
+ * Swaps names, since programs may be starting from the old folder, and another build may replace it too. An unchanged
+ * folder stays in place.
  */
 function replace({ folder, fresh, digest }) {
   if (digestOf(folder) === digest) return;
@@ -87,7 +87,7 @@ function replace({ folder, fresh, digest }) {
   }
 }
 
-/** @param obstacles error codes that only say what another build has done meanwhile */
+/** @param obstacles error codes that another build can cause at the same time; then false is returned */
 function renamed(from, to, obstacles) {
   try {
     renameSync(from, to);

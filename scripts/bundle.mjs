@@ -1,14 +1,14 @@
-// Makes few files of a program: they need no node_modules, and the licences of what is in them lie beside them.
-// Most of a start goes into finding, opening and compiling files; this takes a process half as long to listen.
+// Bundles a program into few files, which need no node_modules; the licences of the bundled packages are beside them.
+// Most of a start goes into finding, opening and compiling files; from a bundle a process listens in half the time.
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { build } from "esbuild";
 
 /**
- * Bundles a program. What esbuild would share among its commands becomes a file for each group of them that shares it, so what
- * starts most is a program of its own.
+ * Bundles a program. esbuild would put code shared by commands into one file for each group of commands, so the command that
+ * starts most often is bundled apart.
  * @param entries files of the program; the one called main is its command
- * @param alone a file that one of them imports dynamically, which is bundled apart
+ * @param alone a file that one of the entries imports dynamically, which is bundled apart
  */
 export async function bundle(entries, folder, alone) {
   const metafiles = [await bundleModules(entries, folder, alone)];
@@ -19,7 +19,7 @@ export async function bundle(entries, folder, alone) {
   writeFileSync(join(folder, "third-party-licenses.txt"), licences.join(`\n${"-".repeat(80)}\n\n`));
 }
 
-/** Where a file that is bundled apart lies. */
+/** The path of a file that is bundled apart. */
 function nameOf(file) {
   return `bundled/${basename(file, ".ts")}`;
 }
@@ -29,10 +29,10 @@ function bundleModules(entryPoints, outdir, alone) {
     entryPoints,
     outdir,
     chunkNames: "bundled/[name]-[hash]",
-    // A command's code stays in files of its own, which no other command loads.
+    // A command's code stays in separate files, which no other command loads.
     splitting: true,
     format: "esm",
-    // Packages of the old module system ask for Node's own modules so.
+    // CommonJS packages load Node's own modules with `require`.
     banner: {
       js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
     },
@@ -40,7 +40,7 @@ function bundleModules(entryPoints, outdir, alone) {
   });
 }
 
-/** Makes one script of a file: a function, which is called with `require` and the module that it fills. */
+/** Bundles a file into one script: a function that is called with `require` and the module that it fills. */
 export function bundleScript(file, outfile) {
   return bundleAs({
     entryPoints: [file],
@@ -64,17 +64,17 @@ async function bundleAs(options) {
     bundle: true,
     platform: "node",
     target: "node20",
-    // countersign from its sources, which the simulator imports by the package's name.
+    // Resolves `countersign`, which the simulator imports by name, to its sources.
     conditions: ["source"],
     metafile: true,
-    // What only development has.
+    // Installed for development only.
     external: ["supports-color"],
   });
   for (const file of Object.keys(metafile.outputs)) escapeNonAscii(file);
   return metafile;
 }
 
-/** V8 keeps a text with one other character at two bytes for each, and takes longer to read it. esbuild leaves some. */
+/** With one character outside Latin-1, V8 stores a text with two bytes for each character, and reads it more slowly. esbuild leaves some. */
 function escapeNonAscii(file) {
   const text = readFileSync(file, "utf8");
   const escapeEach = (characters) =>
@@ -93,7 +93,7 @@ function packagesOf(inputs) {
   return [...new Set(names)].sort();
 }
 
-/** The module finds package.json by its own place, which is another one here. */
+/** The module finds package.json by its own path, which differs in a bundle. */
 function writeVersion({ onLoad }) {
   const module = resolve("src/version.ts");
   const { version, homepage } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -103,14 +103,14 @@ function writeVersion({ onLoad }) {
 
 /**
  * V8 reads characters five times slower once a class extends String, anywhere in the process. ioredis has such a class, for a
- * kind of reply that is only made where it is asked for, and here it never is.
+ * kind of reply that a client must request, and Countersign never does.
  */
 function keepStringsFast({ onLoad }) {
   const contents = "exports.VerbatimString = class VerbatimString {};";
   onLoad({ filter: /[\\/]ioredis[\\/]built[\\/]resp[\\/]verbatim-string\.js$/ }, () => ({ contents }));
 }
 
-/** Parts of prom-client that it loads and nobody here uses; by themselves they bring `node:http`, and a package for spans. */
+/** Parts that prom-client loads and nobody here uses; they would bring `node:http` and a package for spans into the bundle. */
 function leaveOut({ onLoad }) {
   const unused = /[\\/]prom-client[\\/]lib[\\/](cluster|pushgateway|summary)\.js$/;
   onLoad({ filter: unused }, () => ({ contents: "" }));

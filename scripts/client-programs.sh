@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fetches and builds what the programs of examples/ need, in the versions and with the checksums that their own files pin:
-# into .tools/clients, and examples/node/node_modules. Where a language's tool is missing or fails, the others go on: the
-# tests of test/clients say NOT TRIED for it.
+# Fetches and builds the packages for the programs of examples/, in the versions and with the checksums that their files pin,
+# into .tools/clients and examples/node/node_modules. If a language's tool is missing or fails, the script continues, and the
+# tests of test/clients say NOT TRIED for that language.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,8 +20,8 @@ fetch() { # language, its tool, command…
   fi
 }
 
-# Maven compares each jar with the registry's checksum, the list with ours, and what differs is not used. After a change of a
-# version the list is written by: cd .tools/clients && sha256sum java/*.jar apache/*.jar
+# Maven compares each jar with the registry's checksum, sha256sum compares it with our list; jars that differ are not used.
+# After a change of a version write the list with: cd .tools/clients && sha256sum java/*.jar apache/*.jar
 fetch_jars() {
   rm -rf "$into/java" "$into/apache"
   copy_jars examples/java java && copy_jars test/clients/programs apache &&
@@ -30,12 +30,12 @@ fetch_jars() {
   return 1
 }
 
-copy_jars() { # folder with a pom.xml, where its jars go
+copy_jars() { # folder with a pom.xml, destination of its jars
   mvn --quiet --batch-mode --strict-checksums --file "$1/pom.xml" \
     dependency:copy-dependencies -DoutputDirectory="$into/$2"
 }
 
-# As a restored cache may be from another Python, what is there is replaced.
+# A restored cache may be from another Python, so existing packages are replaced.
 fetch Python pip3 pip3 install --quiet --disable-pip-version-check --root-user-action=ignore --target "$into/python" --upgrade \
   --require-hashes --requirement examples/python/requirements.txt
 fetch Node.js npm npm ci --silent --prefix examples/node

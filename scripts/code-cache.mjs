@@ -1,4 +1,4 @@
-// Usage: code-cache.mjs DIST. Makes one script of the program of `serve`, and writes beside it what V8 compiles of it at a start.
+// Usage: code-cache.mjs DIST. Bundles the program of `serve` into one script, and writes beside it the code that V8 compiles at a start.
 // The program runs in one thread and with a fixed seed, so that the same inputs make the same bytes.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -52,9 +52,9 @@ function configWith(key) {
   };
 }
 
-/** Runs the program, and writes at its end what V8 has compiled by then. */
+/** Runs the program, and at its end writes the code that V8 has compiled. */
 async function record() {
-  // Other options than those of the next start would make the cache useless.
+  // If the program changed V8's options here, the cache would not fit the next start.
   v8.setFlagsFromString = () => {};
   const script = new Script(readFileSync(file, "utf8"), { filename: file });
   const module = { exports: {} };

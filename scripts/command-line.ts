@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import { print, printError } from "../src/cli/terminal.ts";
 
-/** A command line that cannot be obeyed. */
+/** An invalid command line. */
 export class UsageError extends Error {}
 
-/** How an option is read, given or not; throws UsageError. */
+/** How an option is read, present or absent; throws UsageError. */
 export interface Option<Value> {
   readonly type: "string" | "boolean";
   /** @param name as it is typed, `--in-flight` */
@@ -33,12 +33,12 @@ export function wholeNumber<Fallback>(least: number, most: number, fallback: Fal
   };
 }
 
-/** The chance of an earlier run, or a new one. */
+/** The seed of an earlier run, or a new one. */
 export const seed = (drawSeed: () => number) => wholeNumber(0, 2 ** 32 - 1, drawSeed());
 
 /**
  * The values of a command's options; `inFlight` is typed `--in-flight`.
- * @returns undefined when help is wanted
+ * @returns undefined when help is requested
  * @throws UsageError with the usage, for options that are not known
  */
 export function readOptions<Known extends Readonly<Record<string, Option<unknown>>>>(
@@ -66,8 +66,8 @@ function parse(args: readonly string[], options: Record<string, Pick<Option<unkn
 }
 
 /**
- * Runs a command with what its command line says.
- * @param read undefined when help is wanted; throws UsageError
+ * Runs a command with the options of its command line.
+ * @param read returns undefined when help is requested; throws UsageError
  * @returns the exit code: the command's, 0 after help, 2 for a command line that is wrong
  */
 export async function runCommand<Options>(

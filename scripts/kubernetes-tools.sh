@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the tools that test/platform/kubernetes needs into .tools: helm, kubectl, jsonnet and two checkers from the Go module proxy,
-# kubernetes-validate from PyPI. What is there already, of these versions, stays. Needs go and python3 with pip.
+# kubernetes-validate from PyPI. Tools that exist already, in these versions, stay. Needs go and python3 with pip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,13 +8,13 @@ tools=$PWD/.tools
 module=test/platform/kubernetes/tools
 mkdir -p "$tools/bin" "$tools/crds"
 
-# As helm's own Makefile does: without it helm takes itself for one of Kubernetes 1.20.
+# As helm's own Makefile does: without this, helm assumes Kubernetes 1.20.
 kubernetes=$(go -C "$module" list -m -f '{{.Version}}' k8s.io/api | cut -d. -f2)
 flags=-s
 for package in lint/rules chartutil; do
   flags+=" -X helm.sh/helm/v3/pkg/$package.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/$package.k8sVersionMinor=$kubernetes"
 done
-# Not optimised, they compile sooner and are as good for tests.
+# Unoptimised programs compile faster and are as good for tests.
 go -C "$module" build -p 2 -trimpath -gcflags='all=-N -l' -ldflags="$flags" -o "$tools/bin/" \
   helm.sh/helm/v3/cmd/helm github.com/google/go-jsonnet/cmd/jsonnet ./kubectl ./pod-security ./custom-resources
 

@@ -11,12 +11,12 @@ import { listenForInterrupt } from "../testkit/interrupt.ts";
 import { seededRandom } from "../testkit/seeded-random.ts";
 import { readOptions as read, runCommand, seed, text, wholeNumber } from "./command-line.ts";
 
-// `npm run mutants`: breaks the code at random places, one at a time, and says which breaks no test has noticed. It works in a
-// copy of the project, which it removes.
+// `npm run mutants`: breaks the code at random places, one at a time, and lists the changes that no test has noticed. It works in a
+// copy of the project, and removes the copy.
 
 const usage = "npm run mutants -- [--count 20] [--seed N] [--only src/proxy/]";
 
-/** What is broken, and the folders of test/promises that would notice it, after the unit tests that import the file. */
+/** The code that is broken, and the folders of test/promises that run after the unit tests that import the file. */
 const parts: Readonly<Record<string, readonly string[]>> = {
   "src/adapters/http-client/": ["proxy", "egress", "pass-through"],
   "src/adapters/http-server/": ["proxy", "corpus", "callbacks", "pass-through", "process", "observability"],
@@ -27,10 +27,10 @@ const parts: Readonly<Record<string, readonly string[]>> = {
   "src/signing/": ["proxy", "corpus"],
 };
 
-/** Each becomes the other one of its pair. */
+/** Pairs: each word is replaced by the other one of its pair. */
 const words = ["<", "<=", ">", ">=", "===", "!==", "&&", "||", "+", "-", "true", "false"];
 
-/** What the tests print is shown until it is clear that nothing fails without a break. */
+/** The tests' output is shown until it is clear that nothing fails without a break. */
 let stdio: "inherit" | "ignore" = "inherit";
 
 process.exitCode = await runCommand(readOptions, usage, run);
@@ -68,7 +68,7 @@ async function run({ count, seed, only = "src/" }: NonNullable<ReturnType<typeof
   return 0;
 }
 
-/** Every place that can be broken, with the file as it is then. */
+/** Every place that can be broken, with the broken file. */
 function findMutants(only: string) {
   const api = new API({ cwd: process.cwd() });
   const program = api.updateSnapshot({ openProject: "tsconfig.json" }).getProjects()[0]?.program;
@@ -119,7 +119,7 @@ function listFiles(...which: string[]): string[] {
     .filter(Boolean);
 }
 
-/** The first of unit tests, compiler and promises of that path to fail, also when tried again; undefined where none does. */
+/** The first of unit tests, compiler and promises of that path to fail, also when tried again; undefined if none fails. */
 async function findKiller(folder: string, interrupt: AbortSignal, path: string, unit: readonly string[]) {
   const meant = Object.entries(parts).filter(([part]) => path.startsWith(part) || part.startsWith(path));
   const promises = new Set(meant.flatMap(([, names]) => names.map((name) => `test/promises/${name}/`)));
@@ -135,12 +135,12 @@ async function findKiller(folder: string, interrupt: AbortSignal, path: string, 
   return undefined;
 }
 
-/** In a group of its own, which ends as a whole. */
+/** Runs in its own process group, which ends as a whole. */
 async function succeeds(cwd: string, program: string, args: readonly string[], interrupt: AbortSignal) {
   if (interrupt.aborted) return false;
   const child = spawn(join("node_modules/.bin", program), args, { cwd, stdio, detached: true });
   const end = () => child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
-  // A break may make a loop endless.
+  // A broken condition may make a loop endless.
   const timer = setTimeout(end, 600_000);
   interrupt.addEventListener("abort", end);
   const [status] = await once(child, "close");

@@ -16,7 +16,7 @@ ldd "$server" "$client" | grep -o '/[^ :]*' | grep -vxF -e "$server" -e "$client
 done
 install -d -m 1777 "$root/data" "$root/tmp"
 
-# Outside its container nobody can reach it but by the published port, so it needs no password.
+# From outside the container Redis is reached only through the published port, so it needs no password.
 tar -C "$root" -c . | docker import \
   --change 'EXPOSE 6379' \
   --change 'WORKDIR /data' \

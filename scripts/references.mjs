@@ -1,4 +1,4 @@
-// Writes the reference pages from the built code; with --check it only tells whether they are true.
+// Writes the reference pages from the built code; with --check it only says whether they are up to date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { createMetrics } from "../dist/adapters/stats/metrics.js";
@@ -11,7 +11,7 @@ const code = (text) => `\`${text}\``;
 const item = (name, facts, text) => `* ${[code(name), ...facts].join(", ")}: ${text}`;
 const interfacePage = "docs/service-interface.md";
 
-/** The page's headings by their section numbers, as the anchors that forges make of them. */
+/** The page's section numbers, with the anchors that forges make of the headings. */
 const anchors = new Map(
   [...readFileSync(interfacePage, "utf8").matchAll(/^##+ ((\d+(?:\.\d+)?)\.? .*)$/gm)].map(([, heading, number]) => [
     number,
@@ -22,7 +22,7 @@ const anchors = new Map(
   ]),
 );
 
-/** "spec 5.2" leads to its section, "docs/callers.md" to that page. */
+/** Makes "spec 5.2" a link to its section, and "docs/callers.md" a link to that page. */
 function linkCitations(text, page) {
   const to = (document) => relative(dirname(page), document);
   return text
@@ -42,7 +42,7 @@ function describeFailures() {
   return sections.join("\n\n");
 }
 
-/** Our own metrics; those of the Node.js process come with prom-client. */
+/** Our own metrics; the metrics of the Node.js process come from prom-client. */
 async function describeMetrics() {
   const metrics = createMetrics()
     .registry.getMetricsAsArray()
@@ -66,8 +66,8 @@ async function describeCommands() {
 
 /**
  * Every key, in the order of the schema; `<name>` stands for a name of the user's choice, `[]` for a list's items. It does
- * not descend into what is described elsewhere: secrets (`{ file }` or `{ env }`), children, which are sites, and a group
- * of keys that stood before (`described` has where).
+ * not descend into keys that are described elsewhere: secrets (`{ file }` or `{ env }`), children, which are sites, and a
+ * group of keys that came before (`described` says where).
  */
 function* walk(schema, path, isRequired, described) {
   const keys = schema.properties === undefined ? undefined : JSON.stringify([schema.properties, schema.required]);

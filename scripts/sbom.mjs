@@ -1,7 +1,7 @@
-// Writes npm's bill of materials of what runs in production, as CycloneDX: node scripts/sbom.mjs [FILE]. The images carry it too.
+// Writes npm's bill of materials of the packages in production, as CycloneDX: node scripts/sbom.mjs [FILE]. The images carry it too.
 //
-// `npm sbom --omit dev` leaves out what both production and development need (npm 11.19: undici, commander and yaml, of all
-// things). So npm is given the lockfile as it would be without development, and what it says is compared with that.
+// `npm sbom --omit dev` leaves out packages that both production and development need (npm 11.19: undici, commander and
+// yaml). So npm reads the lockfile without the packages of development, and its bill is compared with that.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# npm run test:platform: charts, images, alerts and dashboards, by Vitest. With --cluster in front: docs/kubernetes.md on a real
-# cluster instead, by Vitest inside of it. Further arguments are Vitest's.
+# npm run test:platform: charts, images, alerts and dashboards, by Vitest. With --cluster as the first argument: docs/kubernetes.md on a
+# real cluster instead, by Vitest inside of it. Further arguments go to Vitest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

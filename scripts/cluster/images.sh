@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Gives the engine of DOCKER_HOST the base images that the Dockerfile names, with an authority of the cluster's own, and REGISTRY
-# what the node's pods need beside Countersign. Usage: images.sh FOLDER, where ca/ca.crt and ca.key are made.
+# Makes the base images that the Dockerfile names in the engine of DOCKER_HOST, with the cluster's own authority, and pushes the
+# other images of the node's pods to REGISTRY. Usage: images.sh FOLDER, in which it makes ca/ca.crt and ca.key.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -13,7 +13,7 @@ named_in_dockerfile() { sed -n "s/^ARG $1=//p" Dockerfile | head -n 1; }
 stand_ins=$(scripts/image/stand-ins.sh)
 { read -r node && read -r base; } <<<"$stand_ins"
 docker tag "$node" "$(named_in_dockerfile NODE_IMAGE)"
-# The hosts of docs/kubernetes.md speak TLS: whoever has an authority of their own puts it into the base image.
+# The hosts of docs/kubernetes.md speak TLS with this authority: users with a private authority put it into the base image, too.
 cat >"$folder/ca/Dockerfile" <<'END'
 ARG BASE
 FROM ${BASE}
@@ -33,7 +33,7 @@ tar -C .tools/cluster/bin -c pause | docker import --change 'ENTRYPOINT ["/pause
 push pause:1
 scripts/redis-image.sh "$REGISTRY/redis:7" >/dev/null
 push redis:7
-# What it builds, the build of Countersign's own image finds made: Docker has no network here but the machine's.
+# The build of Countersign's own image reuses these layers: Docker has no network here except the machine's.
 build --network host --target simulator --tag "$REGISTRY/simulator:1" .
 push simulator:1
 build --tag "$REGISTRY/orders:1" --build-arg BASE="$REGISTRY/simulator:1" test/platform/cluster/application

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The first process of the node's namespaces (run.sh): brings Kubernetes up in them, then runs the command, whose exit code it
-# ends with. Usage: node.sh FOLDER CGROUP PLUGINS COMMAND…; FOLDER has the authority, and gets the logs.
+# The first process of the node's namespaces (run.sh): starts Kubernetes in them, then runs the command and ends with its
+# exit code. Usage: node.sh FOLDER CGROUP PLUGINS COMMAND…; FOLDER has the authority, and receives the logs.
 set -euo pipefail
 
 folder=$1
@@ -13,12 +13,12 @@ services=10.96.0
 export TMPDIR=$folder/tmp
 mkdir -p "$logs" "$folder/lib" "$folder/pods" "$TMPDIR"
 
-# What is written to these stays in here.
+# Files written to these folders stay in the node's namespace.
 mount -t tmpfs tmpfs /run
 mount --bind "$folder/lib" /var/lib
 mount --bind "$folder/pods" /var/log
 ip link set lo up
-# The node's address, and a way to Services from the node itself: their rules replace the address.
+# The node's address, and a route to Services from the node itself: rules replace a Service's address.
 ip address add "$node/32" dev lo
 ip route add default dev lo
 sysctl --quiet net.ipv4.ip_forward=1
@@ -30,7 +30,7 @@ sign() { # name, subject, names
 }
 cp "$folder/ca/ca.crt" /run/
 sign apiserver /CN=kube-apiserver "IP:$node,IP:$services.1,IP:127.0.0.1,DNS:kubernetes.default.svc"
-# One name with all rights: of the node's own parts none is under test.
+# One name with all rights: the node's own parts are not under test.
 sign admin /O=system:masters/CN=admin
 # For the hosts that docs/kubernetes.md calls, which test/platform/cluster plays.
 sign hosts /CN=hosts DNS:api.sandbox.example,DNS:login.sandbox.example,DNS:redis.cache.svc
@@ -44,7 +44,7 @@ users: [{ name: admin, user: { client-certificate: /run/admin.crt, client-key: /
 contexts: [{ name: cluster, context: { cluster: cluster, user: admin, namespace: shop } }]
 current-context: cluster
 END
-# All pods of all namespaces are held to the strictest level.
+# All pods of all namespaces must meet the strictest level.
 cat >/run/admission.yaml <<END
 apiVersion: apiserver.config.k8s.io/v1
 kind: AdmissionConfiguration
@@ -55,7 +55,7 @@ plugins:
       kind: PodSecurityConfiguration
       defaults: { enforce: restricted, enforce-version: latest }
 END
-# Secrets reach the pods within seconds; else it takes up to two minutes.
+# Secrets reach the pods within seconds; by default it takes up to two minutes.
 cat >/run/kubelet.yaml <<END
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -72,7 +72,7 @@ failSwapOn: false
 resolvConf: ""
 syncFrequency: 5s
 END
-# An OOM score below the machine's own is refused where this is a container already.
+# If this machine is a container itself, an OOM score below its own is refused.
 cat >/run/containerd.toml <<END
 version = 2
 [plugins."io.containerd.grpc.v1.cri"]
@@ -156,5 +156,5 @@ until_done kube-controller-manager kubectl get serviceaccount --namespace defaul
 until_done coredns curl --silent --fail http://127.0.0.1:8181/ready
 echo "--- the node is ready after $SECONDS s"
 
-# Not exec: this process takes up what the pods' processes leave.
+# Not exec: this process reaps the pods' orphaned processes.
 "$@" || exit $?

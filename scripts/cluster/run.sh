@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs a command in a Kubernetes cluster of one node, made for it on this machine: scripts/cluster/run.sh COMMAND…
 # The command has kubectl, helm and docker on its PATH, and REGISTRY names a registry that both docker and the node use.
-# Needs root on Debian, with go, python3, npm, docker.io, iptables, openssl and redis-server. Nothing reaches an image registry.
-# What was built stays in .tools/cluster, 4 GB: remove the folder to have it back.
+# Needs root on Debian, with go, python3, npm, docker.io, iptables, openssl and redis-server. No image registry is used.
+# The built programs stay in .tools/cluster, 4 GB: remove the folder to free the space.
 #
-# The node has a network, mounts and processes of its own (namespaces), so the kernel takes all of them away when its first
-# process ends, however that comes about. Only Docker stays outside, since the images' builds need npm's registry.
+# The node has a network, mounts and processes of its own (namespaces), so the kernel removes all of them when its first
+# process ends, for whatever reason. Only Docker stays outside, since the images' builds need npm's registry.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -42,7 +42,7 @@ finish() { # process, signal
   kill "-$2" "$1" 2>/dev/null || true
   wait "$1" 2>/dev/null || true
 }
-# Processes of the node are ended by the kernel a moment after its first one.
+# The kernel ends the node's processes a moment after its first process.
 remove_cgroups() {
   local found
   for _ in $(seq 100); do
@@ -76,12 +76,12 @@ until_done() { # what, process, log, command…
     sleep 0.1
   done
 }
-# Whatever ends this script ends them, too; exec, so that their parent is this script and no shell between.
+# These processes end with this script, however it ends; exec, so that their parent is this script and no shell between.
 with_this() { exec setpriv --pdeathsig "$1" "${@:2}"; }
 
 echo "--- Docker, its own"
 export DOCKER_HOST=unix://$folder/docker.sock
-# Docker's classic builder, which takes up what it has built with another network.
+# Docker's classic builder, which reuses layers that were built with another network.
 ! docker buildx version >/dev/null 2>&1 || export DOCKER_BUILDKIT=0
 with_this TERM unshare --mount dockerd --host "$DOCKER_HOST" --data-root "$tools/cluster/docker" --exec-root "$folder/docker" \
   --pidfile "$folder/docker.pid" --bridge none --iptables=false --ip6tables=false >"$folder/dockerd.log" 2>&1 {lock}>&- &

@@ -15,7 +15,7 @@ import {
 import { columns } from "./panel.ts";
 import { inEnvironment, inJob, inNamespace, prometheus } from "./promql.ts";
 
-/** Panels from left to right; they go on below where the 24 columns are full. */
+/** Panels from left to right; they continue below when the 24 columns are full. */
 export interface Row {
   readonly title: string;
   /** Default: 8. */
@@ -30,7 +30,7 @@ const reloads = annotation(
   `changes(countersign_config_last_reload_success_timestamp_seconds{${inJob}}[$__interval]) > 0`,
   "{{job}} {{instance}} reloaded",
 );
-/** And where a pod began to run another version. */
+/** A line where a pod began to run another version. */
 const deployments = annotation(
   "Deployments",
   "purple",
@@ -41,10 +41,10 @@ const deployments = annotation(
 const tag = "countersign";
 
 const datasource = new DatasourceVariableBuilder("datasource").label("Prometheus").type("prometheus");
-/** Where the link of unknown outcomes leads. */
+/** The data source for the link of unknown outcomes. */
 const logs = new DatasourceVariableBuilder("logs").label("Logs").type("loki");
 const choices = [
-  // Prometheus servers that gather several clusters have this label; elsewhere every series is without it.
+  // Prometheus servers with the metrics of several clusters have this label; on other servers no series has it.
   choice("cluster", "Cluster", "countersign_build_info", ".*"),
   // Absent outside of Kubernetes.
   choice("namespace", "Namespace", 'countersign_build_info{cluster=~"$cluster"}', ".*"),
@@ -71,7 +71,7 @@ function choice(name: string, label: string, series: string, allValue?: string):
 }
 
 /**
- * A dashboard of rows, with links to the others of the same tag.
+ * A dashboard of rows, with links to the other dashboards of the same tag.
  * @param hasLogs whether a panel leads to log lines
  */
 export function assemble(

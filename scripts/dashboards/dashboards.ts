@@ -3,7 +3,7 @@ import { overview } from "./overview.ts";
 import { processes } from "./processes.ts";
 import { tokens } from "./tokens.ts";
 
-/** By the file that each is written to. */
+/** Each dashboard by the file to which it is written. */
 export const dashboards: Readonly<Record<string, Dashboard>> = {
   "helm/countersign/files/dashboards/overview.json": overview,
   "helm/countersign/files/dashboards/tokens.json": tokens,

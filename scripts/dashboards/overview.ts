@@ -15,7 +15,7 @@ import {
 } from "./promql.ts";
 
 const requests = "countersign_requests_total";
-/** Grafana puts the data source's uid in its place, so it has to stay readable. */
+/** Grafana replaces this with the data source's uid, so it must not be encoded. */
 const logs = "$logs";
 
 const unknownOutcomes = bigNumber({
@@ -56,7 +56,7 @@ const serviceAnswers = bars({
   max: 1,
   noValue: "no traffic",
   steps: ["green", [0.05, "yellow"], [0.2, "red"]],
-  // A site without such answers has no series of them, and its share is 0.
+  // A site without bad answers has no series for them: its share is 0.
   queries: [[`topk(8, ${share(badAnswers, answers)})`, "{{site}}"]],
 });
 
@@ -70,12 +70,12 @@ const traffic = bigNumber({
 const overhead = bigNumber({
   title: "Our overhead, p99",
   description:
-    "What Countersign itself added to requests in the last 5 minutes: without the service, the wait for a token and the caller's sending. Of all sites of the environment.",
+    "What Countersign itself added to requests in the last 5 minutes: without its waits for the service, a token, Redis and the caller. Of all sites of the environment.",
   unit: "s",
   decimals: 1,
   noValue: "no traffic",
   steps: ["green", [0.01, "yellow"], [0.05, "red"]],
-  // Absent where nothing was observed, instead of 0 / 0.
+  // Absent if nothing was observed, instead of 0 / 0.
   queries: [
     [
       `histogram_quantile(0.99, sum by (le) (rate(countersign_overhead_seconds_bucket{${inEnvironment}}[5m]))) >= 0`,
@@ -90,7 +90,7 @@ const usedAt = `countersign_credential_last_used_timestamp_seconds{${ofCredentia
 const shortestLife = bigNumber({
   title: "Shortest token life",
   description:
-    "Time left to the token that ends first, of those that were used within their lifetime; tokens of idle pods may lapse. 0 where one was used in the last minute and there is none now. Replaced at 80 to 88 % of its life, so it hardly falls below a tenth. Runbook: No valid token.",
+    "Time left to the token that ends first, of those that were used within their lifetime; tokens of idle pods may lapse. 0 if one was used in the last minute and none is left now. Replaced at 80 to 88 % of its life, so it hardly falls below a tenth. Runbook: No valid token.",
   unit: "s",
   decimals: 0,
   noValue: "none in use",
@@ -130,7 +130,7 @@ const pods = bigNumber({
   ],
 });
 
-/** First tokens of processes that started within the day and share none: one for each first set. */
+/** First tokens of processes that started within the day and share no tokens: one for each first set. */
 function startsWithoutRedis(): string {
   const starts = `changes(process_start_time_seconds{job=~"$job"}[24h])`;
   const young = `(last_over_time(process_start_time_seconds{job=~"$job"}[24h]) > bool time() - 86400)`;
@@ -145,7 +145,7 @@ const atAGlance: Row = {
   panels: [unknownOutcomes, ourFailures, serviceAnswers, traffic, overhead, shortestLife, issued, pods],
 };
 
-/** Grafana's Explore, on the logs of a day that say so, in the Loki that the variable `logs` chooses. */
+/** Link to Grafana's Explore: the day's log lines with an unknown outcome, in the Loki that the variable `logs` names. */
 function logsOfUnknownOutcomes(): string {
   const expr = '{container="countersign"} |= `"level":"error"` |= `"outcome":"unknown"`';
   const pane = { datasource: logs, queries: [{ refId: "A", expr }], range: { from: "now-24h", to: "now" } };
@@ -197,7 +197,7 @@ const latency: Row = {
     durations(
       "Our overhead",
       "countersign_overhead_seconds",
-      "What Countersign itself adds: without the service, the wait for a token and the caller's sending.",
+      "What Countersign itself adds: without its waits for the service, a token, Redis and the caller.",
     ),
   ],
 };
@@ -220,7 +220,7 @@ const unauthorized: Row = {
     curves({
       title: "401s by attempt",
       description:
-        "Answers 401 of the service. Attempt 1 with OAuth is a token that was revoked before its time, and is answered with a new one; attempt 2 means that the new one was refused too. With HMAC there is one attempt: the signature was not taken. Runbook: 401s rise.",
+        "Answers 401 of the service. Attempt 1 with OAuth is a token that was revoked before its time, and is answered with a new one; attempt 2 means that the new one was refused too. With HMAC there is one attempt: the signature was not accepted. Runbook: 401s rise.",
       unit: "reqps",
       queries: [
         events("countersign_upstream_unauthorized_total", ofSite, ["site", "auth", "attempt"], {
@@ -229,9 +229,9 @@ const unauthorized: Row = {
       ],
     }),
     curves({
-      title: "What came of them",
+      title: "401s with OAuth by result",
       description:
-        "With OAuth. Cured: the retry with a new token was no 401. Refused: it was. Not possible: no new token was to be had, and the first 401 was passed on. Failed: the retry got no answer.",
+        "With OAuth. Cured: the retry with a new token was no 401. Refused: it was. Not possible: no new token was available, and the first 401 was passed on. Failed: the retry got no answer.",
       unit: "reqps",
       queries: [events("countersign_retries_total", ofSite, ["result"])],
     }),
@@ -242,9 +242,9 @@ const callbacks: Row = {
   title: "Callbacks",
   panels: [
     curves({
-      title: "Callbacks by what came of them",
+      title: "Callbacks by result",
       description:
-        "What the service sent to listeners for callbacks. Delivered: the application took it. Declined: it answered no 2xx. Repeated: it had taken it before. The rest says why it did not get it. Runbook: Callbacks are not taken; Callbacks are not genuine.",
+        "What the service sent to listeners for callbacks. Delivered: the application accepted the callback. Declined: it answered no 2xx. Repeated: it had accepted it before. The other results say why the application did not get it. Runbook: Callbacks are not taken; Callbacks are not genuine.",
       unit: "reqps",
       isStacked: true,
       queries: [
@@ -256,7 +256,7 @@ const callbacks: Row = {
     curves({
       title: "Callbacks that may come twice",
       description:
-        "What was delivered before was not known, or could not be written: these were handed over, and may be once more. Of all sites of the environment. Runbook: Callbacks may come twice.",
+        "Earlier deliveries were not known, or could not be recorded: these callbacks were handed over, and may be handed over again. Of all sites of the environment. Runbook: Callbacks may come twice.",
       unit: "reqps",
       queries: [events("countersign_callbacks_unguarded_total", inEnvironment, ["environment"])],
     }),

@@ -9,15 +9,15 @@ import { prometheus } from "./promql.ts";
 
 export const columns = 24;
 
-/** A query, and the name of each series that it brings; `{{label}}` stands for a label's value. */
+/** A query, and the name of each of its series; `{{label}}` stands for a label's value. */
 type Query = readonly [expr: string, legend: string];
-/** From each value on, a colour; the first is for all below. */
+/** Each colour applies from its value on; the first colour applies below all values. */
 type Steps = readonly [string, ...(readonly [from: number, color: string])[]];
 
 /** What every panel has. */
 export interface PanelText {
   readonly title: string;
-  /** What it shows, and what to think of it. */
+  /** What the panel shows, and how to judge it. */
   readonly description: string;
   /** An id of Grafana's list of units. */
   readonly unit: string;
@@ -31,12 +31,12 @@ export interface PanelText {
 type AnyPanel = stat.PanelBuilder | timeseries.PanelBuilder | bargauge.PanelBuilder | table.PanelBuilder;
 
 export interface BigNumber extends PanelText {
-  /** Shown where there is no value, because nothing happened. */
+  /** Shown if there is no value, because nothing happened. */
   readonly noValue?: string;
   readonly link?: { readonly title: string; readonly url: string };
 }
 
-/** Numbers of this moment, to be read across the room. Over a range Grafana would show the last point that there was, however old. */
+/** Numbers of this moment, large enough to read from afar. Over a range Grafana would show the last point, however old. */
 export function bigNumber(panel: BigNumber): Panel {
   const { noValue, link, steps } = panel;
   const builder = new stat.PanelBuilder()
@@ -46,14 +46,14 @@ export function bigNumber(panel: BigNumber): Panel {
   if (noValue !== undefined) builder.noValue(noValue);
   const built = describe(builder, panel, "instant").build();
   if (link === undefined || built.fieldConfig === undefined) return built;
-  // The builder's type is that of dashboard links; a data link has no more than this.
+  // The builder's type is that of dashboard links; a data link has only these fields.
   return {
     ...built,
     fieldConfig: { ...built.fieldConfig, defaults: { ...built.fieldConfig.defaults, links: [link as never] } },
   };
 }
 
-/** The values of this moment side by side, longest first where the query sorts them. */
+/** The values of this moment side by side, in the order of the query. */
 export function bars(panel: PanelText & { readonly noValue?: string; readonly max?: number }): Panel {
   const builder = new bargauge.PanelBuilder()
     .min(0)

@@ -2,7 +2,7 @@ import { assemble, type Row } from "./assemble.ts";
 import { bars, curves, list } from "./panel.ts";
 import { events, inEnvironment, inJob } from "./promql.ts";
 
-/** Metrics of every Node.js process, of ours alone. */
+/** Metrics that every Node.js process has, but only of our processes. */
 function ofOurs(expr: string): string {
   return `${expr} and on (cluster, namespace, job, instance) countersign_build_info{${inJob}}`;
 }
@@ -88,7 +88,7 @@ const configuration: Row = {
     }),
     list({
       title: "Youngest processes",
-      description: "How long ago each pod's process started, the youngest first: restarts stand at the top.",
+      description: "How long ago each pod's process started, the youngest first: restarts are at the top.",
       unit: "s",
       decimals: 0,
       valueName: "started, ago",
@@ -109,7 +109,7 @@ const waysOut: Row = {
     curves({
       title: "Tunnels by result",
       description:
-        "What a forward proxy (egress) made of each CONNECT; a tunnel serves many requests. Unauthorized: it wants another password. Refused: its rules do not allow the host. Runbook: Tunnels fail.",
+        "What a forward proxy (egress) made of each CONNECT; a tunnel serves many requests. Unauthorized: it demands another password. Refused: its rules do not allow the host. Runbook: Tunnels fail.",
       unit: "reqps",
       isStacked: true,
       queries: [events("countersign_tunnels_total", inEnvironment, ["environment", "result"])],

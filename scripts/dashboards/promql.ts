@@ -1,6 +1,6 @@
-// What the panels' queries are made of. `$job` and the like are the dashboards' variables (assemble.ts).
+// Parts of the panels' queries. `$job` and the like are the dashboards' variables (assemble.ts).
 
-/** The Prometheus that all panels ask. */
+/** The Prometheus that all panels query. */
 export const prometheus = { type: "prometheus", uid: "$datasource" };
 
 export const inNamespace = 'cluster=~"$cluster", namespace=~"$namespace"';
@@ -9,18 +9,18 @@ export const inEnvironment = `${inJob}, environment=~"$environment"`;
 export const ofSite = `${inEnvironment}, site=~"$site"`;
 export const ofCredential = `${inEnvironment}, credential=~"$credential"`;
 
-/** Tells pods apart. */
+/** Labels that identify a pod. */
 const pod = "cluster, namespace, job, instance";
 
-/** Events a second, over as many scrapes as Grafana finds right for the width of the panel. */
+/** Events a second, over the interval that Grafana chooses for the width of the panel. */
 export function rate(metric: string, matchers: string): string {
   return `rate(${metric}{${matchers}}[$__rate_interval])`;
 }
 
 /**
- * How much a counter has grown within so many hours, in pods that are gone too. A pod's first scrape already holds what
- * happened before it, such as its first token, which increase() cannot see: a process younger than the window has counted
- * all of it within the window.
+ * The growth of a counter within so many hours, also in pods that are gone. increase() cannot see the events before a pod's
+ * first scrape, such as its first token. So for a process younger than the window the whole count is used: all of it is
+ * from within the window.
  */
 export function counted(metric: string, matchers: string, hours: number): string {
   const selector = `${metric}{${matchers}}[${hours}h]`;
@@ -29,20 +29,20 @@ export function counted(metric: string, matchers: string, hours: number): string
   return `((${ofYoung}) > increase(${selector}) or increase(${selector}) or (${ofYoung}))`;
 }
 
-/** A quantile of a histogram's rate; absent where nothing was observed. */
+/** A quantile of a histogram's rate; absent if nothing was observed. */
 export function quantile(share: number, metric: string, matchers: string, by: readonly string[] = []): string {
   return `histogram_quantile(${share}, sum by (${["le", ...by].join(", ")}) (${rate(`${metric}_bucket`, matchers)})) >= 0`;
 }
 
-/** Series above 0; where there are none, one line at 0 that says so, as long as there are pods to ask. */
+/** Series above 0; if there are none, one line at 0 that says so, as long as there are pods. */
 export function aboveZero(expr: string, label: string, none: string): string {
   return `${expr} > 0 or on () label_replace(0 * sum(countersign_build_info{${inJob}}), "${label}", "${none}", "", "")`;
 }
 
 /**
- * A query for events a second, by these labels; series are named by their labels' values. Where there are none, one line at 0
+ * A query for events a second, by these labels; series are named by their labels' values. If there are none, one line at 0
  * says so.
- * @param label the one whose value says that there are none; default: the last
+ * @param label the label whose value then says that there are none; default: the last
  */
 export function events(
   metric: string,
@@ -53,10 +53,10 @@ export function events(
   return [aboveZero(`sum by (${by.join(", ")}) (${rate(metric, matchers)})`, label, none), legend];
 }
 
-/** Absent where nothing was asked, instead of 0 / 0; nothing of something is 0. */
+/** Absent if the whole is 0, instead of 0 / 0; 0 if only the part is absent. */
 export function share(part: string, whole: string): string {
   return `(${part} or 0 * ${whole}) / ${whole} >= 0`;
 }
 
-/** Answers of Countersign itself that are no caller's mistake. */
+/** Countersign's own answers that are not caused by a caller's mistake. */
 export const ownFailure = 'by="countersign", status=~"5.."';

@@ -62,7 +62,7 @@ const loginHost: Row = {
     curves({
       title: "Authorization server, p99",
       description:
-        "How long the authorization server took to answer token requests. No request waits for it while a token lives.",
+        "How long the authorization server took to answer token requests. No request waits for it while a token is valid.",
       unit: "s",
       queries: [
         [

@@ -2,10 +2,10 @@ import fc from "fast-check";
 
 type Generator = Parameters<Parameters<ReturnType<typeof fc.gen>["map"]>[0]>[0];
 
-/** All numbers are equally likely: fast-check would prefer small ones, and those at an end. */
+/** All numbers are equally likely: fast-check would prefer small ones, and the limits of the range. */
 const drawBelow = (bound: number) => fc.noBias(fc.nat(Math.max(0, Math.ceil(bound) - 1)));
 
-/** Everything that is drawn for one input. fast-check repeats it by its seed, and makes it smaller. */
+/** All random choices for one input. fast-check repeats them by their seed, and makes the input smaller. */
 export class Chance {
   readonly #draw: Generator;
 
@@ -18,7 +18,7 @@ export class Chance {
     return this.#draw(drawBelow, bound);
   }
 
-  /** True in so many of a hundred cases. fast-check makes an input smaller by making fewer of them true. */
+  /** True in so many of a hundred cases. fast-check makes an input smaller by making fewer cases true. */
   isLikely(percent: number): boolean {
     return this.below(100) >= 100 - percent;
   }

@@ -26,7 +26,7 @@ export const headerLines: readonly string[] = [
   [" folded", "NoColon", ": no name", "X-\xe9: 1", "Content-Length: 0", "Transfer-Encoding: chunked"],
 ].flat();
 
-/** What a mutation puts between bytes. */
+/** Pieces that a mutation inserts between bytes. */
 export const pieces: readonly string[] = [
   ["\r\n", "\r\n\r\n", "\n", "\r", "\0", " ", "\t", ":", "\x7f", "\x80", "\xff", "{", "}", '"', "\\u0000"],
   ["0\r\n\r\n", "ffffffff\r\n", "1;a=b\r\n", "-1\r\n"],
@@ -37,7 +37,7 @@ export const pieces: readonly string[] = [
   ["CONNECT api.example:443 HTTP/1.1\r\nHost: api.example:443\r\n\r\n"],
 ].flat();
 
-/** Values as they stand in a JSON text: good ones, odd ones, and some that are not JSON. */
+/** Values as written in a JSON text: good ones, odd ones, and some that are not JSON. */
 export const values: readonly string[] = [
   ['"10.00"', '"EUR"', '""', "true", "false", "null", "{}", "[]", '{"a":"b"}'],
   ["10", "1.005", "-0", "1e2", "1E400", "1e-400", "9007199254740993", "12345678901234567890.10"],
@@ -48,7 +48,7 @@ export const values: readonly string[] = [
   ['"unended', "'single'", "/* comment */ 1"],
 ].flat();
 
-/** More than once: those that shall come twice. */
+/** Names that shall come twice are listed more than once. */
 export const names: readonly string[] = [
   ["order_amount", "order_amount", "order_currency", "refund_amount", "a", "a", "\\u0061", "a.b-c_D", "a b"],
   ["\xc3\xa9"],

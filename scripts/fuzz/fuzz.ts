@@ -7,25 +7,25 @@ import type { Outcome, Stage } from "./stage.ts";
 
 export interface Plan {
   readonly seed: number;
-  /** How many rounds at most, and for how long; then a case that is being made smaller stays as it is. */
+  /** Limits for rounds and time; when time is over, a case that is being made smaller stays as it is. */
   readonly rounds: number;
   readonly mostMs: number;
-  /** Where a finding is written. */
+  /** The folder for findings. */
   readonly folder: string;
 }
 
 export interface Fuzzed {
   readonly inputs: number;
-  /** How many answers of each status there were; 0 stands for none. */
+  /** How many answers of each status there were; 0 means no answer. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** What broke a promise, as small as it became. */
+  /** The case that broke a promise, as small as it could be made. */
   readonly finding?: Case & { readonly file: string };
 }
 
-/** Connections at the same time. A round of few says what arrived upstream for each. */
+/** Connections at the same time. In a round of few it is clear what arrived upstream for each. */
 const mostTogether = 24;
 
-/** Rounds of connections until their time is over, or until one breaks a promise. The same seed makes the same rounds. */
+/** Plays rounds of connections until their time is over, or until one breaks a promise. The same seed makes the same rounds. */
 export async function fuzz(stage: Stage, { seed, rounds, mostMs, folder }: Plan): Promise<Fuzzed> {
   const cases = [keptFolder, findingsFolder].flatMap(readCases).flatMap(([, { inputs }]) => inputs);
   const corpus = cases.map(({ bytes }) => bytes).filter((bytes) => bytes.length < 20_000);

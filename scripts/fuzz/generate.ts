@@ -4,13 +4,13 @@ import { drawTag, type Input, withTag } from "./input.ts";
 import { drawBody } from "./json.ts";
 import { mutate } from "./mutate.ts";
 
-/** Pipelined ones of all connections together stay below the limit of requests in flight. */
+/** The pipelined requests of all connections together stay below the limit of requests in flight. */
 const mostPipelined = 6;
 const mostSlices = 40;
 
 /**
  * One connection: requests of which some are sound, some odd by design, and some mangled byte by byte.
- * @param cases bytes that were worth keeping, to start from now and then
+ * @param cases kept inputs, from which some new ones are made
  */
 export function generate(chance: Chance, cases: readonly Buffer[]): Input {
   const tag = drawTag(chance);

@@ -3,15 +3,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import type { Chance } from "./chance.ts";
 
-/** What one connection does: bytes in pieces, and how it ends. */
+/** The behaviour of one connection: its bytes in pieces, and its end. */
 export interface Input {
   readonly door: "tcp" | "unix";
   readonly bytes: Buffer;
-  /** Where the bytes are cut into writes of their own, ascending. */
+  /** The positions at which the bytes are cut into separate writes, ascending. */
   readonly slices: readonly number[];
-  /** `stay`: until all answers are there. `half_close`: says its last word and listens on. `leave`: is gone after writing. */
+  /** `stay`: until all answers have come. `half_close`: ends its sending, and reads on. `leave`: closes after writing. */
   readonly ending: "stay" | "half_close" | "leave";
-  /** Stands in its bodies and nowhere else, so that what arrives upstream can be told apart. */
+  /** A text in this input's bodies only, by which its requests are recognised upstream. */
   readonly tag: string;
 }
 
@@ -25,16 +25,16 @@ export function tagsIn(text: string): readonly string[] {
   return text.match(tagPattern) ?? [];
 }
 
-/** The bytes of another input as one's own. */
+/** The bytes of another input, with this tag. */
 export function withTag(bytes: Buffer, tag: string): Buffer {
   return Buffer.from(bytes.toString("latin1").replaceAll(tagPattern, tag), "latin1");
 }
 
 /** One or more connections at the same time that once broke a promise, or that are worth keeping. */
 export interface Case {
-  /** What is interesting about it; of a finding, the oracle's code and what was seen. */
+  /** Why it is kept; for a finding, the oracle's code and its observation. */
   readonly why: string;
-  /** Of the run that found it; absent for those made by hand. */
+  /** Seed of the run that found the case; absent for a case made by hand. */
   readonly seed?: number;
   readonly inputs: readonly Input[];
 }
@@ -72,7 +72,7 @@ function readCase(file: string): Case {
   return { ...rest, inputs: inputs.map(restore) };
 }
 
-/** The cases of a folder by the paths of their files; none where there is no folder. */
+/** The cases of a folder by the paths of their files; none if there is no folder. */
 export function readCases(folder: string): readonly (readonly [file: string, Case])[] {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".json")) : [];
   return names.sort().map((name) => [join(folder, name), readCase(join(folder, name))] as const);

@@ -4,7 +4,7 @@ import { readAnswers } from "./read-answers.ts";
 
 /** A request as the service received it. */
 export interface Upstream {
-  /** 1 for the first ever. */
+  /** 1 for the first request since the start. */
   readonly number: number;
   readonly method: string;
   readonly target: string;
@@ -15,26 +15,26 @@ export interface Upstream {
   readonly refusal: string | undefined;
 }
 
-/** What was played at the same time, and what arrived upstream meanwhile. */
+/** Connections that were played at the same time, and the requests that arrived upstream meanwhile. */
 export interface Round {
   readonly played: readonly Played[];
   readonly upstream: readonly Upstream[];
   /** Tags of earlier rounds, whose callers may have left before their requests arrived. */
   readonly earlierTags: ReadonlySet<string>;
-  /** Callers of the round before left, so a request without a tag may be theirs. */
+  /** Callers of the previous round left, so a request without a tag may be theirs. */
   readonly wereLeft: boolean;
 }
 
 const targets: ReadonlySet<string> = new Set(["/json-api/create_order", "/json-api/get_order"]);
 
-/** Those that Countersign sets come once; what it passes on may be a list. */
+/** Headers that Countersign sets come once; headers that it passes on may be a list. */
 const single = ["host", "connection", "content-length", "accept", "content-type", "authorization"];
 const headerNames = [...single, "user-agent", "accept-language", "traceparent", "tracestate", "x-request-id", "via"];
 
-/** What a caller may get wrong and Countersign passes on as it is: it does not know which parameters are booleans. */
+/** Callers' mistakes that Countersign passes on: it does not know which parameters are booleans. */
 const passedOn: ReadonlySet<string> = new Set(["boolean_malformed"]);
 
-/** Requests upstream against answers on the connections: one for one, and each fit to be sent. */
+/** Compares requests upstream with answers on the connections: one for each, and each request fit to be sent. */
 export function judgeRound(round: Round): Broken[] {
   const { played, upstream } = round;
   const byTag = new Map(played.map((each) => [each.input.tag, each]));
@@ -65,7 +65,7 @@ export function judgeRound(round: Round): Broken[] {
   return broken;
 }
 
-/** Its caller stayed until it had every answer that it was to get. */
+/** Whether the caller stayed until it had all answers that were due. */
 function isWhole({ input, transcript: { end } }: Played): boolean {
   return input.ending === "stay" && (end === "closed" || end === "done");
 }
@@ -77,7 +77,7 @@ function answersOf({ transcript }: Played): [number: number, tags: readonly stri
   });
 }
 
-/** Sound in itself, whatever the caller's was. */
+/** A request upstream must be correct, even if the caller's was not. */
 function judgeRequest({ method, target, rawHeaders, body, refusal }: Upstream): Broken[] {
   const broken: Broken[] = [];
   if (method !== "POST" || !targets.has(target))

@@ -4,10 +4,10 @@ import { type Answer, closes, readAnswers } from "./read-answers.ts";
 import { readRequests } from "./read-requests.ts";
 import type { Transcript } from "./send.ts";
 
-/** In every secret and token: no answer and no log line may hold the word. */
+/** A word in every secret and token: no answer and no log line may contain it. */
 export const canary = "canary";
 
-/** A promise, by what breaks it. */
+/** A promise, named after its breach. */
 export type Oracle =
   | "process_ended"
   | "defect_logged"
@@ -33,19 +33,19 @@ export type Oracle =
   | "upstream_headers"
   | "next_request_failed";
 
-/** A broken promise, and what was seen of it. Never a secret. */
+/** A broken promise, and the observation. Never a secret. */
 export interface Broken {
   readonly oracle: Oracle;
   readonly seen: string;
 }
 
-/** A connection and what came of it. */
+/** A connection and its result. */
 export interface Played {
   readonly input: Input;
   readonly transcript: Transcript;
 }
 
-/** What the caller itself can see of one connection. */
+/** Judges what the caller itself sees of one connection. */
 export function judgeExchange({ input, transcript }: Played): Broken[] {
   const text = input.bytes.toString("latin1");
   const { received, end } = transcript;
@@ -61,7 +61,7 @@ export function judgeExchange({ input, transcript }: Played): Broken[] {
     [fault !== undefined, "answer_malformed", fault ?? ""],
     [isCut && stays && end === "closed", "answer_cut", received.slice(-120)],
     [end === "silent", "no_answer", seen],
-    // Who never says a word gets none.
+    // A caller that sends nothing gets no answer.
     [stays && text !== "" && end === "closed" && (isOwed || answers.length === 0) && !isCut, "closed_unanswered", seen],
     [restBytes === 0 && answers.length > clear, "surplus_answer", seen],
     [restBytes === 0 && interim > clear, "surplus_answer", `${interim} interim answers`],
@@ -79,7 +79,7 @@ function judgeAnswer(answer: Answer, request: string): Broken[] {
   return status >= 500 ? [{ oracle: "server_error", seen: `${status} of the service` }] : [];
 }
 
-/** The row of the failure table, and a body that says the same as the headers. */
+/** A failure must agree with its row in the table, and its body with its headers. */
 function judgeFailure({ status, headers, body }: Answer, code: string): Broken[] {
   const wrong = (seen: string): Broken[] => [{ oracle: "failure_malformed", seen: `${status} ${code}: ${seen}` }];
   if (!Object.hasOwn(failures, code)) return wrong("no such code");
@@ -96,13 +96,13 @@ function judgeFailure({ status, headers, body }: Answer, code: string): Broken[]
   }
 }
 
-/** Nothing is wrong upstream, so the only failure of ours that can be foreseen is a time that the caller set itself. */
+/** Nothing is wrong upstream, so the only 5xx of ours to expect is for a timeout that the caller set itself. */
 function judgeServerError({ status }: Answer, code: string, request: string): Broken[] {
   const isForeseen = status < 500 || (code === "upstream_timeout" && /countersign-timeout-ms/i.test(request));
   return isForeseen ? [] : [{ oracle: "server_error", seen: `${status} ${code}` }];
 }
 
-/** Which request upstream this is the answer to: the simulator numbers them. */
+/** The number of the request upstream that this answers: the simulator numbers requests. */
 export function numberOf({ headers }: Answer): number | undefined {
   const digits = /^api_(\d+)$/.exec(headers.get("x-request-id") ?? "")?.[1];
   return digits === undefined ? undefined : Number(digits);

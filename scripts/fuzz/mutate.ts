@@ -3,7 +3,7 @@ import { pieces } from "./fragments.ts";
 
 const longest = 600_000;
 
-/** Edits of bytes; `other` is where spliced bytes come from. */
+/** Edits of bytes; `other` is the source of spliced bytes. */
 const mutations: readonly ((chance: Chance, bytes: Buffer, other: Buffer) => Buffer)[] = [
   function flip(chance, bytes) {
     return withByte(chance, bytes, (byte) => byte ^ (1 << chance.below(8)));

@@ -6,11 +6,11 @@ import { oauthSite, oneOfEachMethod } from "../../testkit/simulated-sites.ts";
 import { type Broken, canary } from "./judge.ts";
 import type { Doors } from "./send.ts";
 
-/** The built command as a process of its own. */
+/** The built command as a separate process. */
 export interface ProxyProcess extends Doors {
-  /** What it has said since it was last asked that it should not have; also that it is no more. */
+  /** Its wrong output since the last call, and whether the process has ended. */
   takeComplaints(): Broken[];
-  /** Whether a line with this text comes; all lines before it have been looked at then. */
+  /** Whether a line with this text comes; by then all lines before it are judged. */
   whenLogged(text: string): Promise<boolean>;
   stop(): Promise<void>;
 }

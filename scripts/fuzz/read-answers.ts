@@ -1,4 +1,4 @@
-/** One final answer as it came. */
+/** One final answer as received. */
 export interface Answer {
   readonly status: number;
   /** Names in lower case, each once. */
@@ -10,7 +10,7 @@ export interface AnswersRead {
   readonly answers: readonly Answer[];
   /** Answers of 1xx. */
   readonly interim: number;
-  /** Why what follows them is not HTTP. */
+  /** Why the bytes after the answers are not HTTP. */
   readonly fault: string | undefined;
   /** The bytes end within an answer. */
   readonly isCut: boolean;
@@ -20,8 +20,8 @@ const statusLine = /^HTTP\/1\.1 ([1-5]\d\d) [ -~]*$/;
 const headerLine = /^([A-Za-z0-9-]+): ([ -~]*)$/;
 
 /**
- * Every answer on a connection (latin1), strictly: what a lenient client would let pass is a fault here.
- * @param isHeadPossible whether a request was a HEAD, whose answer announces a body that does not come
+ * Every answer on a connection (latin1), strictly: some things that a lenient client accepts are faults here.
+ * @param isHeadPossible whether a request was a HEAD, whose answer has a Content-Length but no body
  */
 export function readAnswers(bytes: string, isHeadPossible: boolean): AnswersRead {
   const answers: Answer[] = [];
@@ -73,7 +73,7 @@ function readHead(text: string): Omit<Answer, "body"> | string {
   return { status: Number(status), headers };
 }
 
-/** All answers here announce their length. */
+/** All answers here have a Content-Length. */
 function lengthOf({ status, headers }: Omit<Answer, "body">): number | undefined {
   if (status === 204 || status === 304) return 0;
   const length = headers.get("content-length") ?? "";

@@ -1,19 +1,19 @@
 export interface RequestsRead {
-  /** How many there are at the beginning of the connection that are complete, and that no two parsers can disagree about. */
+  /** How many requests at the beginning of the connection are complete, and read by all parsers alike. */
   readonly clear: number;
-  /** How many bytes follow them that are incomplete or odd in any way. Nothing is claimed about those. */
+  /** How many bytes follow them, incomplete or odd in any way. Nothing is expected for these bytes. */
   readonly restBytes: number;
 }
 
 const methods = /^(POST|GET|PUT|HEAD|DELETE|OPTIONS|PATCH)$/;
 const requestLine = /^([A-Z]+) [!-~]+ HTTP\/1\.1$/;
 const headerLine = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+): ?([\x20-\x7e]*)$/;
-/** Well below the limit of 16 KiB: who counts which byte is no promise. */
+/** Well below the limit of 16 KiB: which bytes count for it is not promised. */
 const largestClearHead = 12_000;
 
 /**
- * The clear requests at the beginning of a connection (latin1). Deliberately stricter than any server: whatever it passes
- * is owed an answer, and what it does not pass may be answered or not.
+ * The clear requests at the beginning of a connection (latin1). Deliberately stricter than any server: a clear request
+ * must be answered, any other request may be answered or not.
  */
 export function readRequests(bytes: string): RequestsRead {
   let clear = 0;

@@ -7,9 +7,9 @@ export interface Transcript {
   /** Everything that came back (latin1). */
   readonly received: string;
   /**
-   * `closed`: by the proxy. `done`: all that was due had come. `left`: by us, while nothing was due. `silent`: something
-   * was due and did not come in time. `refused`: there was no connection. `broken`: the proxy had closed while we still
-   * wrote, and Node drops what it has not read when a write fails, so an answer may have come.
+   * `closed`: by the proxy. `done`: all due answers had come. `left`: by us, while no answer was due. `silent`: a due
+   * answer did not come in time. `refused`: there was no connection. `broken`: the proxy had closed while we still
+   * wrote, and Node drops unread bytes when a write fails, so an answer may have come.
    */
   readonly end: "closed" | "done" | "left" | "silent" | "refused" | "broken";
 }
@@ -20,9 +20,9 @@ export interface Doors {
   readonly socketPath: string;
 }
 
-/** A machine with much else to do lets a process stand still for several seconds. */
+/** On a busy machine a process can stand still for several seconds. */
 const patienceMs = 30_000;
-/** Nothing is due any more: what might still come of a request that is not clear. */
+/** How long to wait, when nothing is due, for an answer to a request that is not clear. */
 const curiosityMs = 60;
 const afterthoughtMs = 3;
 
@@ -46,17 +46,17 @@ export function send({ door, bytes, slices, ending }: Input, { port, socketPath 
       clearTimeout(timer);
       timer = setTimeout(task, ms);
     };
-    /** An answer too many would come right behind the last, so our own last word waits a moment. */
+    /** A surplus answer would come right behind the last one, so we wait a moment before we end. */
     const conclude = () => {
       if (!socket.writableEnded) socket.end();
       after(curiosityMs, () => end(ending === "half_close" ? "left" : "done"));
     };
-    /** Decides how long to go on: something is due, something may yet come, or all is said. */
+    /** Decides how long to wait: an answer is due, an answer may still come, or all answers have come. */
     const look = () => {
       const { answers, isCut, fault } = readAnswers(received, /head /i.test(text));
       const last = answers.at(-1);
       const isClosing = last !== undefined && closes(last);
-      // What is no HTTP will not become so by waiting.
+      // Bytes that are not HTTP do not become HTTP by waiting.
       const isDue = fault === undefined && ending === "stay" && (isCut || (!isClosing && answers.length < clear));
       if (isDue) after(patienceMs, () => end("silent"));
       else if (isClosing || restBytes === 0) after(afterthoughtMs, conclude);
@@ -67,7 +67,7 @@ export function send({ door, bytes, slices, ending }: Input, { port, socketPath 
       for (const to of [...slices, bytes.length]) {
         if (to <= from || socket.destroyed) continue;
         await new Promise((written) => socket.write(bytes.subarray(from, to), written));
-        // The other side gets to read each piece on its own.
+        // So the other side can read each piece separately.
         await new Promise(setImmediate);
         from = to;
       }

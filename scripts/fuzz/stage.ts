@@ -8,7 +8,7 @@ import { type ProxyProcess, startProxy } from "./proxy.ts";
 import { readAnswers } from "./read-answers.ts";
 import { send } from "./send.ts";
 
-/** What came of a round. */
+/** The result of a round. */
 export interface Outcome {
   readonly played: readonly Played[];
   readonly broken: readonly Broken[];
@@ -16,7 +16,7 @@ export interface Outcome {
 
 const rememberedTags = 500;
 
-/** A real proxy process, with the simulator behind it in this one. */
+/** A real proxy process, with the simulator behind it in this process. */
 export interface Stage {
   /** Plays connections at the same time, then one plain request, and judges all of it. */
   play(inputs: readonly Input[]): Promise<Outcome>;
@@ -70,7 +70,7 @@ export async function openStage(): Promise<Stage> {
   return stage;
 }
 
-/** The next plain request works, on a connection of its own; and when it is logged, so is all before it. */
+/** Checks that the next plain request works, on its own connection; when it is logged, everything before it is logged, too. */
 async function sendProbe(probe: Input, proxy: ProxyProcess): Promise<Broken[]> {
   const logged = proxy.whenLogged(`"reference":"${probe.tag}"`);
   const { received, end } = await send(probe, proxy);
@@ -88,7 +88,7 @@ function upstreamSince({ seen }: Simulator, before: number): Upstream[] {
     });
 }
 
-/** Each site in its turn. */
+/** Uses the sites in turn. */
 function drawProbe(number: number): Input {
   const tag = `probe-${number}.`;
   const body = `{"site_customer_identifier":"${tag}","site_identifier":"${number % 2 ? oauthSite : hmacSite}"}`;

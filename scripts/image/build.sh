@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds an image with Docker. Usage: scripts/image/build.sh proxy|simulator NAME [OPTION…]; options go to docker build.
-# NODE_IMAGE and BASE_IMAGE name other base images than the Dockerfile does. Where they cannot be pulled, stand-ins take
-# their place (stand-ins.sh), and a line says so.
+# NODE_IMAGE and BASE_IMAGE name other base images than the Dockerfile's. If these cannot be pulled, stand-ins replace
+# them (stand-ins.sh), and a line says so.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

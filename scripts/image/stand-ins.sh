@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes Docker images that stand in for the Dockerfile's two base images, for Debian machines that reach no image
 # registry: libraries from Debian's packages, Node and npm from npm's registry. Prints their names: NODE_IMAGE, BASE_IMAGE.
-# What is there already stays. For tests only: nobody renews them.
+# Existing images stay. For tests only: nobody renews them.
 set -euo pipefail
 
 node_image=countersign-stand-in-node:24-bookworm
@@ -18,7 +18,7 @@ of_base=(base-files ca-certificates gcc-12-base libc6 libgcc-s1 libgomp1 libssl3
 compiler=(binutils "binutils-$(uname -m | tr _ -)-linux-gnu" cpp-12 gcc-12 libbinutils libc6-dev libctf-nobfd0 libctf0 libgcc-12-dev
   libgmp10 libisl23 libjansson4 libmpc3 libmpfr6 libzstd1 linux-libc-dev zlib1g)
 download() { (cd packages && apt-get download -qq "${of_base[@]}" "${compiler[@]}" busybox-static); }
-# The machine's list of packages may be missing, or name what has been replaced since.
+# The machine's list of packages may be missing or out of date.
 { download || { apt-get update -qq && download; }; } >&2
 unpack() { # folder, package…
   local folder=$1 package
@@ -26,7 +26,7 @@ unpack() { # folder, package…
   for package; do dpkg-deb -x packages/"$package"_*.deb "$folder"; done
 }
 
-# As gcr.io/distroless/cc-debian12:nonroot: the C++ runtime, time zones, authorities and a user; no program at all. Its
+# As gcr.io/distroless/cc-debian12:nonroot: the C++ runtime, time zones, authorities and a user, but no programs. Its
 # records of packages have another form than dpkg's, and its os-release is not Debian's.
 unpack base "${of_base[@]}"
 rm -rf base/usr/bin base/usr/sbin base/sbin base/bin base/usr/share/{doc,lintian,man}
@@ -42,7 +42,7 @@ echo 'nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin' >base/etc/passw
 echo 'nonroot:x:65532:' >base/etc/group
 install -d -m 1777 base/tmp
 
-# As node:24-bookworm: Node, npm and a C compiler; with what this machine needs to reach the npm registry.
+# As node:24-bookworm: Node, npm and a C compiler; with this machine's settings for the npm registry.
 unpack node libc6 libgcc-s1 libstdc++6 busybox-static "${compiler[@]}"
 ln -s gcc-12 node/usr/bin/gcc
 rm -rf node/usr/lib/gcc/*/12/lto* node/usr/share

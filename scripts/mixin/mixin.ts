@@ -4,7 +4,7 @@ import { parse } from "yaml";
 
 const files = "helm/countersign/files";
 
-/** A vector selector of an expression: the name of the series, and its matchers where it has some. */
+/** A vector selector of an expression: the name of the series, and its matchers, if any. */
 export const vectorSelector = /\b((?:countersign|process|nodejs)[a-z0-9_:]+|up\b)(\{[^}]*\})?/g;
 
 interface RuleFile {
@@ -19,8 +19,8 @@ export function makeMixin(folder: string): void {
 }
 
 /**
- * The rules as JSON for Jsonnet, in whose expressions a place is left for further matchers: `%(matchers)s` before those that
- * are there, `%(braces)s` where there are none.
+ * The rules as JSON for Jsonnet, with a placeholder for further matchers in each expression: `%(matchers)s` before existing
+ * matchers, `%(braces)s` if there are none.
  */
 function mixinRulesOf(yaml: string): string {
   const { groups } = parse(yaml) as RuleFile;
@@ -31,7 +31,7 @@ function mixinRulesOf(yaml: string): string {
   return JSON.stringify({ groups: made });
 }
 
-/** Recorded series have been chosen when they were recorded, and keep few labels to choose by. */
+/** Recorded series get no placeholder: they were selected when they were recorded, and keep few labels. */
 function leavePlaces(line: string): string {
   const escaped = line.replaceAll("%", "%%");
   if (/^\s*#/.test(line)) return escaped;

@@ -3,10 +3,10 @@ import { print } from "../../src/cli/terminal.ts";
 import { normalise, practisePage, readPage, stepsOf, writePage } from "./page.ts";
 import { rehearse } from "./rehearse.ts";
 
-// `npm run practise`: follows the page against a running demo, and writes what was printed into it. Where a step printed
-// what every run may differ in, and nothing else, the page keeps what it has.
+// `npm run practise`: follows the page against a running demo, and writes the outputs into it. If an output differs only
+// in values that differ in every run, the page keeps the old one.
 
-// Ctrl-C ends what was started, too.
+// Ctrl-C also ends the started processes.
 process.on("SIGINT", () => process.exit(1));
 
 const parts = readPage(readFileSync(practisePage, "utf8"));

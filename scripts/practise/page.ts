@@ -1,12 +1,12 @@
 export const practisePage = "docs/practise.md";
 
-/** A command of the page, and what the page says that it prints. */
+/** A command of the page, and its output as the page shows it. */
 export interface Step {
   /** The heading above it. */
   readonly topic: string;
-  /** As a shell takes it: of several lines where the page continues it with `> `. */
+  /** As typed into a shell: of several lines if the page continues it with `> `. */
   readonly command: string;
-  /** Without the last line's end. */
+  /** Without the last newline. */
   readonly output: string;
 }
 
@@ -17,7 +17,7 @@ const prompt = "$ ";
 const continued = "> ";
 
 /**
- * Splits a page into its ```console blocks' steps and all the rest.
+ * Splits a page into the steps of its ```console blocks, and other text.
  * @throws Error for a block that does not begin with a command
  */
 export function readPage(text: string): readonly Part[] {
@@ -54,29 +54,29 @@ function formatCommand({ command }: Step): string {
   return `${prompt}${command.replaceAll("\n", `\n${continued}`)}`;
 }
 
-/** What two good runs may differ in, and how it is written so that they do not. */
+/** Values that may differ between two good runs, and their replacements. */
 const differences: readonly { readonly pattern: RegExp; readonly shown: string }[] = [
   { pattern: /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, shown: "<time>" },
   { pattern: /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, shown: "<request id>" },
-  // Of the configuration: it covers the ports and the folder.
+  // The hash of the configuration covers the ports and the folder.
   { pattern: /(?<="(?:hash|previousHash)":")[0-9a-f]{12}(?=")/g, shown: "<hash>" },
   { pattern: /(?<="\w+Ms":)\d+(?:\.\d+)?/g, shown: "<ms>" },
-  // It is left out where it would be 0.
+  // A time of 0 ms is not printed.
   { pattern: / \(\d+ ms\)$/gm, shown: "" },
   { pattern: /(?<= (?:in|another) )\d+ s\b/g, shown: "<seconds>" },
-  // Of a life of 24 h.
+  // The rest of a token life of 24 h.
   { pattern: /(?<= another )2[34] h\b/g, shown: "<hours>" },
 ];
 
-/** What two good runs have in common. */
+/** The output without the values that differ between two good runs. */
 export function normalise(output: string): string {
   return differences.reduce((text, { pattern, shown }) => text.replace(pattern, shown), output);
 }
 
-/** Names of the page, each with what stands for it in a real run: ports, and the folder. */
+/** Names of the page, each with its replacement in a real run: ports, and the folder. */
 export type Names = ReadonlyMap<string, string>;
 
-/** The ports of the page. A run takes others where these are taken. */
+/** The ports of the page. A run uses other ports if these are taken. */
 export const pagePorts = {
   listener: "7411",
   admin: "7412",
@@ -100,7 +100,7 @@ export function toRun(text: string, names: Names): string {
   return text.replace(new RegExp(alternatives.join("|"), "g"), (name) => names.get(name) ?? name);
 }
 
-/** What the run printed, for the page: as a terminal shows it. */
+/** The run's output, for the page: as a terminal shows it. */
 export function toPage(output: string, names: Names): string {
   const shown = output.replaceAll("\r\n", "\n").trimEnd();
   return toRun(shown, new Map([...names].map(([ofPage, ofRun]) => [ofRun, ofPage])));

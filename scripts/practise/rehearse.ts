@@ -9,13 +9,13 @@ import { pageFolder, pagePorts, type Step, toPage, toRun } from "./page.ts";
 
 /** No step takes a third of this. */
 const patienceMs = 30_000;
-/** Printed behind each command; no text has it. */
+/** Printed after each command; no other text contains it. */
 const recordSeparator = "\u001e\n";
 
 /**
- * Follows the page's steps in order: `countersign demo --folder demo` in a folder of its own, and a shell beside it. The
+ * Follows the page's steps in order: `countersign demo --folder demo` in a new folder, and a shell beside it. The
  * command is the built one.
- * @param onDone told of each step, with what it printed in the page's own names for ports and folder
+ * @param onDone called after each step, with its output in the page's own names for ports and folder
  */
 export async function rehearse(steps: readonly Step[], onDone: (step: Step, output: string) => void): Promise<void> {
   const writer = new ConfigWriter("operations");
@@ -40,7 +40,7 @@ export async function rehearse(steps: readonly Step[], onDone: (step: Step, outp
   }
 }
 
-/** Where the demo says its addresses; the word that the line begins with. */
+/** The demo's lines with addresses, by their first words, and the page's port in each. */
 const places = {
   "you call": pagePorts.listener,
   metrics: pagePorts.admin,
@@ -51,8 +51,8 @@ const places = {
 
 /**
  * The demo that the page's reader has started.
- * @returns the page's ports, each with the one that it has taken
- * @throws Error when it ends before it invites
+ * @returns the page's ports, each with the port that the demo uses
+ * @throws Error if the demo ends before it is ready
  */
 async function startDemo(cwd: string, env: NodeJS.ProcessEnv) {
   let text = "";
@@ -79,34 +79,34 @@ async function startDemo(cwd: string, env: NodeJS.ProcessEnv) {
   throw new Error(`the demo did not say where it is:\n${text}${child.complaints()}`);
 }
 
-/** For what the page's reader starts beside the demo. */
+/** Ports for the programs that the page's reader starts beside the demo. */
 function chooseOwnPorts(): Promise<[string, string][]> {
   const { redis, secondListener, secondAdmin, secondStatus } = pagePorts;
   const ofPage = [redis, secondListener, secondAdmin, secondStatus];
   return Promise.all(ofPage.map(async (port) => [port, String(await freePort())] as [string, string]));
 }
 
-/** A shell that a page's commands are typed into, one after another, so that what one sets the next one has. */
+/** A shell that runs a page's commands one after another, so that variables stay set. */
 interface Shell {
   /**
-   * Runs one command and waits for its end; what it left in the background goes on.
-   * @returns all that was printed meanwhile
-   * @throws Error when it takes too long, or was no command at all
+   * Runs one command and waits for its end; its background processes continue.
+   * @returns everything printed meanwhile
+   * @throws Error if it takes too long, or the shell ends
    */
   type(command: string): Promise<string>;
-  /** Ends it with all that it has started. */
+  /** Ends the shell with all processes that it has started. */
   close(): Promise<void>;
 }
 
 function openShell(folder: string, env: NodeJS.ProcessEnv): Shell {
-  // A group of its own, so that all that is started in it can be ended.
+  // A separate process group, so that all its processes can be ended.
   const child = spawn("sh", [], { cwd: folder, env, detached: true, stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "exit");
   const end = () => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     } catch {
-      // No process is left in it.
+      // No process is left in the group.
     }
   };
   process.on("exit", end);

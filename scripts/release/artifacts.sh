@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes what is published, but for the images, in a new folder: the npm package, its bill of materials, the chart, the mixin, the
+# Makes all published files, except the images, in a new folder: the npm package, its bill of materials, the chart, the mixin, the
 # Homebrew formula, and the SHA-256 of each. Usage: scripts/release/artifacts.sh FOLDER
 set -euo pipefail
 mkdir "$1"
@@ -16,7 +16,7 @@ helm package helm/countersign --destination "$folder/chart"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 node --import tsx scripts/mixin/main.ts "$scratch/countersign-mixin"
-# Its name is not the npm package's with something added: that is published by a pattern.
+# The mixin's name must not begin like the npm package's, which is published by a pattern.
 tar -C "$scratch" -czf "$folder/monitoring-mixin-$version.tgz" countersign-mixin
 
 cd "$folder"

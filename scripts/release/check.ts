@@ -1,7 +1,7 @@
 import { print, printError } from "../../src/cli/terminal.ts";
 import { findDisagreements } from "./versions.ts";
 
-// `npm run release:check -- vVERSION`: whether this checkout is that version everywhere, and CHANGELOG.md has it with a date.
+// `npm run release:check -- vVERSION`: whether this checkout has that version everywhere, and CHANGELOG.md has it with a date.
 
 const [tag] = process.argv.slice(2);
 const wrong = findDisagreements(tag);

@@ -1,9 +1,9 @@
-// What npm runs before it packs or publishes: the build, so that a package is never made of old files. In a clean clone the
-// compiler is installed first. Standard output stays npm's, which names the package there.
+// npm runs this before it packs or publishes: it builds, so that a package is never made of old files. In a clean clone the
+// compiler is installed first. Nothing goes to standard output, on which npm names the package.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-// `npm pack --dry-run` hands its option down, and nothing would be installed.
+// `npm pack --dry-run` passes its option on to `npm ci`, which would install nothing.
 if (!existsSync("node_modules")) run("ci", "--no-audit", "--no-fund", "--dry-run=false");
 run("run", "--silent", "build");
 

@@ -4,17 +4,17 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 const version = String.raw`\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?`;
 const written = [".github", "Dockerfile", "README.md", "deploy", "docs", "examples", "helm"];
 
-/** Where the version is written: in which files, as git's pathspecs, and behind what. */
+/** Where the version is written: the files, as git's pathspecs, and the text before the version. */
 const places: readonly { readonly files: readonly string[]; readonly pattern: RegExp }[] = [
   { files: ["package.json", "simulator/package.json"], pattern: behind(`^ {2}"version": "`) },
   { files: ["package-lock.json"], pattern: behind(`"name": "countersign(?:-simulator)?",\n +"version": "`) },
   { files: ["helm/*/Chart.yaml"], pattern: behind(`^(?:version: |appVersion: ")`) },
   { files: ["Dockerfile"], pattern: behind("^ARG VERSION=") },
-  // The chart as a dependency of another chart, and where it is asked for by its version.
+  // The chart as a dependency of another chart, and commands that name its version.
   { files: written, pattern: behind("name: countersign, version: ") },
   { files: ["helm/*/Chart.yaml"], pattern: behind(String.raw`- name: countersign\n +version: `) },
   { files: written, pattern: behind("charts/countersign --version ") },
-  // Images, and what Compose takes where nothing else is said.
+  // Images, and Compose's default.
   { files: written, pattern: behind(String.raw`\bcountersign(?:-simulator)?:`) },
   { files: written, pattern: behind("COUNTERSIGN_VERSION:-") },
   { files: written, pattern: behind(String.raw`\bcountersign@`) },
@@ -22,15 +22,15 @@ const places: readonly { readonly files: readonly string[]; readonly pattern: Re
   { files: written, pattern: behind("@refs/tags/v") },
 ];
 
-/** What a release reads of package.json. */
+/** The fields of package.json that a release reads. */
 interface Manifest {
   readonly version: string;
   readonly repository: { readonly url: string };
 }
 
 /**
- * What keeps this checkout from being one version, in one sentence each.
- * @param tag the tag that is to be released: the version with a `v` before it, dated in CHANGELOG.md
+ * The places whose version differs, in one sentence each.
+ * @param tag the tag that is to be released: `v` and the version, dated in CHANGELOG.md
  */
 export function findDisagreements(tag?: string): string[] {
   const manifest = JSON.parse(readFileSync("package.json", "utf8"));
@@ -58,14 +58,14 @@ export function homepageOf({ repository, version }: Manifest): string {
   return `${repository.url.replace(/^git\+|\.git$/g, "")}/blob/v${version}/README.md`;
 }
 
-/** A page without what holds only before the first release, and with what a comment keeps for after it. */
+/** A page as it is after the first release: without its unpublished parts, and with the parts that a comment hides until then. */
 export function publishedForm(text: string): string {
   return text
     .replace(/<!-- unpublished -->\n.*?<!-- \/unpublished -->\n/gs, "")
     .replace(/<!-- published\n(.*?)\/published -->\n/gs, "$1");
 }
 
-/** Writes a version wherever the present one stands. */
+/** Writes a version in place of the present one, in all files. */
 export function writeVersion(version: string): void {
   for (const { files, pattern } of places) {
     for (const file of listFiles(files)) writeFileSync(file, readFileSync(file, "utf8").replace(pattern, version));

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 
-// Which of the project's files are pages of the site, and where their links lead. The site has the paths of the repository, but that a
-// README.md is the index of its folder. The front page is one of the site's own (front-page.md), so the first README.md is a page beside it.
+// Which of the project's files are pages of the site, and where their links lead. The site has the paths of the repository, except that a
+// README.md is the index of its folder. The front page is made for the site (front-page.md), so the root's README.md is a page beside it.
 
 export interface Link {
   readonly text: string;
@@ -21,10 +21,10 @@ export interface Target {
 export interface Documents {
   /** Every document that can be reached from the README and from the index. */
   readonly pages: readonly string[];
-  /** Folders without a README.md that a document leads to, each with the documents in it. */
+  /** Folders without a README.md that a document links to, each with the documents in it. */
   readonly folders: ReadonlyMap<string, readonly string[]>;
   readonly images: readonly string[];
-  /** Links to what is not in the repository, each as `document: link`. */
+  /** Links to files that are not in the repository, each as `document: link`. */
   readonly missing: readonly string[];
 }
 
@@ -78,12 +78,12 @@ function listFolder(root: string, folder: string, folders: Map<string, readonly 
   return documents;
 }
 
-/** The file of the site that a document becomes. */
+/** The site's file for a document. */
 export function pageOf(document: string): string {
   return document === home ? "readme.md" : document.replace(/\/README\.md$/, "/index.md");
 }
 
-/** The anchor that forges make of a heading, so that a link leads to the same place there and here. */
+/** The anchor that forges make of a heading, so that a link leads to the same heading there and on the site. */
 export function slugOf(heading: string): string {
   return heading
     .toLowerCase()

@@ -7,7 +7,7 @@ import { capitalise, type Documents, findDocuments, pageOf, titleOf } from "./do
 import { findEmptyPages } from "./empty-pages.ts";
 import { findUnlisted } from "./navigation.ts";
 
-// `npm run docs`: makes a static site of the documents, with VitePress, which is installed here and nowhere else. Exit code 1
+// `npm run docs`: makes a static site of the documents, with VitePress, which is installed only in scripts/site. Exit code 1
 // for a link that leads nowhere, for a page that cannot be rendered, and for a document that docs/index.md does not list.
 
 const folder = "scripts/site";
@@ -27,7 +27,7 @@ report("These pages could not be rendered:", findEmptyPages(site));
 print(`The site is in ${site}${values.serve ? "" : "; npm run docs -- --serve shows it in a browser"}.`);
 if (values.serve) runVitePress("preview");
 
-/** Once for each lock file. */
+/** Installs once for each lock file. */
 function install(): void {
   const [lock, installed] = [join(folder, "package-lock.json"), join(folder, "node_modules/.installed.json")];
   if (existsSync(installed) && readFileSync(installed, "utf8") === readFileSync(lock, "utf8")) return;
@@ -35,7 +35,7 @@ function install(): void {
   copyFileSync(lock, installed);
 }
 
-/** The documents alone, by the paths of the site, so that nothing else of the repository can become a page. */
+/** Copies only the documents, to the paths of the site, so that no other file of the repository can become a page. */
 function gather(documents: Documents): void {
   rmSync(pages, { recursive: true, force: true });
   for (const path of documents.images) place(path, readFileSync(path));
@@ -48,7 +48,7 @@ function gather(documents: Documents): void {
   place("public/mermaid.js", readFileSync(join(folder, "node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js")));
 }
 
-/** The changes have every word that a reader may look for. */
+/** The change log is not searched: it contains every word that a reader may look for. */
 function frontMatterOf(path: string): string {
   return path === "CHANGELOG.md" ? "---\nsearch: false\n---\n\n" : "";
 }

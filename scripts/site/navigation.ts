@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { addressOf, capitalise, type Documents, index, linksOf, resolveLink, titleOf } from "./documents.ts";
 
-/** An entry of the site's navigation, as VitePress takes it. */
+/** An entry of the site's navigation, as VitePress reads it. */
 export interface NavigationItem {
   readonly text: string;
   readonly link?: string;
@@ -28,7 +28,7 @@ export function readNavigation(root: string, documents: Documents, forge: string
   }));
 }
 
-/** Documents in docs/ that the index does not lead to, so that nobody would find them. */
+/** Documents in docs/ to which the index has no link, so that nobody would find them. */
 export function findUnlisted(root: string): string[] {
   const listed = linksOf(readFileSync(join(root, index), "utf8")).map(
     ({ href }) => resolveLink(index, href)?.path ?? "",

@@ -17,26 +17,26 @@ export interface Failure {
 /** One fault and the calm after it. */
 export interface Round {
   readonly fault: Fault;
-  /** That it explains, or that nothing explains while it is the latest. */
+  /** Failures that the fault explains, and unexplained ones while this round is the latest. */
   readonly failures: Map<string, number>;
   unexplained: number;
   readonly startedMs: number;
   /** Infinite while the fault lasts. */
   endedMs: number;
-  /** When each replica had first served each site after the fault's end (`replicaAndSite`). */
+  /** When each replica first served each site after the fault's end (`replicaAndSite`). */
   readonly recoveredMs: Map<string, number>;
 }
 
 export interface Unexplained extends Failure {
-  /** What was going on. */
+  /** The fault at that time. */
   readonly during: string;
 }
 
-/** More are counted, but not kept. */
+/** Further ones are counted, but not kept. */
 const mostKept = 20;
-/** A fault further back, over before the order was sent, explains nothing: each is recovered from before the next begins. */
+/** A round before the latest three, over before the order was sent, explains nothing: recovery ends before the next fault begins. */
 const mostOpen = 3;
-/** A few 401s in a row show each replica that a token is revoked, where a 401 may not cost one (forced-refresh-limiter.ts). */
+/** A replica needs a few 401s in a row to see that a token is revoked, when it may not refresh after each (forced-refresh-limiter.ts). */
 const mostPassedOn = 20;
 
 export function replicaAndSite({ replica, site }: Pick<Failure, "replica" | "site">): string {
@@ -64,7 +64,7 @@ export class Account {
     return round;
   }
 
-  /** The fault is over; what it has left behind may not be. */
+  /** The fault is over; its effects may continue. */
   end(): void {
     const round = this.rounds.at(-1);
     if (round !== undefined) round.endedMs = performance.now();
@@ -77,7 +77,7 @@ export class Account {
     round.recoveredMs.set(key, performance.now());
   }
 
-  /** A replica was given a token because of a 401. */
+  /** A replica got a token because of a 401. */
   refreshForced(): void {
     this.#forcedRefreshesMs.push(performance.now());
   }
@@ -104,8 +104,8 @@ export class Account {
   }
 
   /**
-   * Revoked tokens, more often than 401s may cost new ones: 401s are passed on until the token is shown to be revoked, and for as
-   * long as the last forced refresh holds the next one back.
+   * Tokens were revoked more often than 401s may cause refreshes: 401s are passed on until the token is known to be revoked, and
+   * while the last forced refresh delays the next one.
    */
   #explainByLimit(failure: Failure): Round | undefined {
     const lately = this.#forcedRefreshesMs.filter((atMs) => atMs > failure.endedMs - forcedRefreshMemoryMs);
@@ -118,7 +118,7 @@ export class Account {
 
 /**
  * The fault that explains a failure: it lasted while the order was on its way, or its replica had not recovered
- * from it when the order was sent, and it may cause just this failure.
+ * from it when the order was sent, and it may cause this kind of failure.
  */
 export function explain<Episode extends Pick<Round, "fault" | "startedMs" | "recoveredMs">>(
   failure: Failure,

@@ -5,18 +5,18 @@ import type { Ledger } from "./ledger.ts";
 import { sites } from "./settings.ts";
 
 const mostAtOnce = 100;
-/** A caller's idle connections end soon, so that what is open later is a leak. */
+/** A caller's idle connections end soon, so that connections open later are a leak. */
 const idleMs = 1_000;
 const longestStayMs = 150;
 
-/** The name that an order has on its whole way. */
+/** The order's reference, the same at caller, proxy and service. */
 export function referenceOf(number: number): string {
   return `soak-${number}`;
 }
 
 /** Orders at a steady rate, to each replica and each site in turn, each with its entry in the ledger. */
 export class Callers extends Load {
-  /** How many of them do not wait for their answer. */
+  /** The share of orders whose callers do not wait for the answer. */
   leavingShare = 0;
   readonly #ledger: Ledger;
   readonly #account: Account;
@@ -32,7 +32,7 @@ export class Callers extends Load {
     this.#random = random;
   }
 
-  /** From here on it may say that it is closing, and refuse connections. */
+  /** From here on the replica may say that it is closing, and refuse connections. */
   expectEnd(replica: string): void {
     this.#ending.add(replica);
   }

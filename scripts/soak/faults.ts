@@ -5,20 +5,20 @@ import { hmacSite } from "../../testkit/simulated-sites.ts";
 import { requestTimeoutMs, tokenLifetimeSeconds, tokenTimeoutMs } from "./settings.ts";
 import type { Stage } from "./stage.ts";
 
-/** What faults are made with. */
+/** The objects with which faults are made. */
 type Scene = Pick<Stage, "simulator" | "redis" | "fleet" | "callers">;
 
-/** Ends a fault; what ends by itself has none. */
+/** Ends a fault; undefined for a fault that ends by itself. */
 type End = (() => unknown) | undefined;
 
 /** Something that goes wrong for a while. */
 export interface Fault {
   readonly name: string;
-  /** What callers may see of it, as `labelOf` says it; nothing else is explained by it. */
+  /** The failures that callers may see, as `labelOf` names them; the fault explains no others. */
   readonly allows: readonly string[];
-  /** Callers must see something of it when it lasts longer than this; otherwise they need not. */
+  /** If the fault lasts longer than this, callers must see failures; absent: they need not. */
   readonly feltAfterMs?: number;
-  /** How many tokens it may cost each replica, default 0; and how many more with each second that it lasts. */
+  /** How many new tokens each replica may need for it, default 0; and how many more for each second that it lasts. */
   readonly tokens?: number;
   readonly tokensPerSecond?: number;
   begin(scene: Scene): End | Promise<End>;
@@ -28,11 +28,11 @@ const shortLifetimeSeconds = 2;
 const sprinkleEveryMs = 40;
 
 /**
- * What callers may see when all tokens are revoked. After an outage of Redis replicas may hold different tokens until these
- * are due; one that finds the other's in the cache then tries it, once, and it is no better.
+ * The failure that callers may see when all tokens are revoked. After an outage of Redis, replicas may hold different tokens
+ * until these are due. A replica that then finds another's token in the cache tries it once, but it is revoked, too.
  */
 export const revoked = "service 401 twice";
-/** What they see where no other token can be had: the service's 401 to what was revoked, then our own failure. */
+/** What callers see if no new token is available: the service's 401 to the revoked token, then our own failure. */
 const noToken = ["token_unavailable not_sent", "service 401", revoked];
 /** Callers wait for a token first. */
 const withoutToken = { allows: noToken, feltAfterMs: 2 * tokenTimeoutMs };
@@ -43,13 +43,13 @@ const faultsOfTokens: readonly Fault[] = [
   revoking({
     name: `tokens live ${shortLifetimeSeconds} s`,
     tokens: 2,
-    // Refreshes are at least one second apart, however short the life.
+    // Refreshes are at least one second apart, even with the shortest life.
     tokensPerSecond: 1,
     begin({ simulator }) {
       simulator.setTokenLifetimeSeconds(shortLifetimeSeconds);
       return async () => {
         simulator.setTokenLifetimeSeconds(tokenLifetimeSeconds);
-        // Otherwise one of these tokens may end while the authorization server is away, which the next fault does not explain.
+        // Otherwise one of these tokens may expire in the next fault, while the authorization server is away; that fault does not explain it.
         await setTimeout(shortLifetimeSeconds * 1_000);
       };
     },
@@ -127,7 +127,7 @@ const faultsOfService: readonly Fault[] = [
   },
 ];
 
-/** Redis in trouble is nothing that callers see, not even where each replica needs a new token at that moment. */
+/** Callers do not notice faults of Redis, not even if each replica needs a new token at that moment. */
 const faultsOfProcesses: readonly Fault[] = [
   revoking({
     name: "Redis hangs, tokens revoked",
@@ -146,7 +146,7 @@ const faultsOfProcesses: readonly Fault[] = [
   revoking({
     name: "Redis read-only, tokens revoked",
     async begin({ redis }) {
-      // It follows a master that is not there, and so takes no writes: what a failover leaves behind.
+      // Redis follows a missing master, and so refuses writes, as after a failover.
       await redis.command("REPLICAOF", "127.0.0.1", "1");
       return () => redis.command("REPLICAOF", "NO", "ONE");
     },
@@ -172,7 +172,7 @@ const faultsOfProcesses: readonly Fault[] = [
   },
   {
     name: "a replica killed, SIGKILL",
-    // How a connection ends whose other side was killed.
+    // The possible ends of a connection whose other side was killed.
     allows: ["no answer (UND_ERR_SOCKET)", "no answer (ECONNRESET)", "no answer (EPIPE)", "cut unknown"],
     tokens: 1,
     async begin({ fleet }) {
@@ -193,7 +193,7 @@ const faultsOfProcesses: readonly Fault[] = [
 
 export const everyFault: readonly Fault[] = [...faultsOfTokens, ...faultsOfService, ...faultsOfProcesses];
 
-/** All tokens are revoked as soon as it has begun. */
+/** Adds that all tokens are revoked as soon as the fault has begun. */
 function revoking(fault: Omit<Fault, "allows"> & Partial<Fault>): Fault {
   return {
     allows: [revoked],
@@ -212,7 +212,7 @@ async function stopLogin({ simulator }: Scene) {
   return () => simulator.startLogin();
 }
 
-/** All requests meet it. */
+/** All requests meet this misbehaviour. */
 function misbehave(misbehaviour: Misbehaviour) {
   return ({ simulator }: Scene) => {
     const planned = simulator.faults.add({ ...misbehaviour, times: "until_cleared" });
@@ -220,7 +220,7 @@ function misbehave(misbehaviour: Misbehaviour) {
   };
 }
 
-/** Now and then a request meets one of them, in turn. */
+/** From time to time one request meets one of these, in turn. */
 function sprinkle(...misbehaviours: readonly Misbehaviour[]) {
   return ({ simulator }: Scene) => {
     let turn = 0;

@@ -11,7 +11,7 @@ export interface Replica extends Serving {
   readonly name: string;
 }
 
-/** The lines of a replica's log that are listened to, as `countersign serve` writes them. */
+/** The lines of a replica's log that the soak uses, as `countersign serve` writes them. */
 export type LogLine =
   | {
       readonly event: "request_finished";
@@ -37,16 +37,16 @@ export interface FleetOptions {
   /** Receives every line of the log as it is written. */
   readonly onText?: (replica: string, text: string) => void;
   readonly onStarted: (replica: Replica) => void;
-  /** It may be told to end now. */
+  /** No calls go to the replica any more, and it may be told to end. */
   readonly onRemoved: (replica: Replica) => void;
-  /** It is about to be killed outright. */
+  /** The replica is about to be killed. */
   readonly onKilled: (replica: Replica) => void;
 }
 
 const longestReloadMs = 10_000;
 
 /**
- * The replicas that are meant to be alive, called a, b, …, and what they have come to hold. Node's inspector is open, so that their
+ * The replicas that should be running, called a, b, …, and their memory. Their Node inspectors are open, so that their
  * garbage can be collected from here.
  */
 export class Fleet {
@@ -55,10 +55,10 @@ export class Fleet {
   readonly #options: FleetOptions;
   readonly #snapshots = new Map<string, Snapshot[]>();
   readonly #inspectors = new Map<string, string>();
-  /** Told when a replica has taken up a configuration. */
+  /** Called when a replica has applied a configuration. */
   readonly #onApplied = new Map<string, () => void>();
   readonly endings: Ending[] = [];
-  /** What replicas did that they should not have, in a sentence each. */
+  /** Replicas' wrong behaviour, in a sentence each. */
   readonly accidents: string[] = [];
   #started = 0;
 
@@ -79,7 +79,7 @@ export class Fleet {
     return [...this.#snapshots].flatMap(([name, snapshots]) => measureGrowth(name, snapshots) ?? []);
   }
 
-  /** The first is never replaced, so that its memory can be followed from beginning to end. */
+  /** The one to replace. The first replica always stays, so that its memory can be followed from beginning to end. */
   get youngest(): Replica {
     const replica = this.replicas.at(-1);
     if (replica === undefined) throw new Error("there is no replica");
@@ -87,7 +87,7 @@ export class Fleet {
   }
 
   /**
-   * One more process, with its share of the orders from here on.
+   * Starts one more process, which gets its share of the orders from here on.
    * @throws Error with what the process said, when it does not start
    */
   async grow(): Promise<void> {
@@ -111,7 +111,7 @@ export class Fleet {
     this.#options.onStarted(replica);
   }
 
-  /** SIGTERM, while callers go on; resolves when it has ended. */
+  /** Sends SIGTERM, while callers continue; resolves when the replica has ended. */
   async terminate(replica: Replica): Promise<void> {
     const { pid, ended } = replica.process;
     this.#remove(replica);
@@ -126,7 +126,7 @@ export class Fleet {
     await replica.process.end("SIGKILL");
   }
 
-  /** Gives all another configuration; one that does not take it up in time (row 54) is an accident. */
+  /** Gives all replicas another configuration; a replica that does not apply it in time (row 54) is an accident. */
   async reconfigure(tokenMs: number): Promise<void> {
     const taken = this.replicas.map(async ({ name, port, process: { pid, ended } }) => {
       const applied = new Promise<void>((resolve) => this.#onApplied.set(name, resolve));
@@ -139,7 +139,7 @@ export class Fleet {
     await Promise.all(taken);
   }
 
-  /** @returns what was found, replica by replica */
+  /** @returns a snapshot of each replica */
   async takeSnapshots(): Promise<readonly Snapshot[]> {
     return Promise.all(
       this.replicas.map(async ({ name, adminUrl }) => {
@@ -158,7 +158,7 @@ export class Fleet {
     this.#options.onLine(name, line);
   }
 
-  /** Its end is no accident from here on. */
+  /** From here on the replica's end is no accident. */
   #remove(replica: Replica): void {
     this.#alive.delete(replica.name);
     this.#options.onRemoved(replica);

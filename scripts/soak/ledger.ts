@@ -2,7 +2,7 @@ import type { Told } from "../../testkit/send-order.ts";
 import { judgeOrder, type Logged, type Order, type Sighting } from "./order.ts";
 
 /**
- * Orders by what their callers know of them. `answered`: 200. `other`: another answer of the service. `unknown`, `not_sent`:
+ * Columns of orders, by their callers' knowledge. `answered`: 200. `other`: another answer of the service. `unknown`, `not_sent`:
  * as Countersign said. `left`: the caller did not wait. `broken`: no answer.
  */
 const columnNames = ["answered", "other", "unknown", "not_sent", "left", "broken"] as const;
@@ -20,16 +20,16 @@ interface Entry {
   readonly logged: Logged[];
   told: Told | undefined;
   toldAtMs: number;
-  /** The one that had it last. */
+  /** The replica that received the order last. */
   replica: string;
 }
 
-/** More are counted, but not kept. */
+/** Further ones are counted, but not kept. */
 const mostKept = 20;
 
 /**
- * The book of all orders. An order is kept from its sending until all three sides have said what they know of it; what
- * stays then is its place in the columns, so that a million orders take no memory.
+ * The book of all orders. An order is kept from its sending until all three sides have reported it; then it is
+ * only counted in its column, so that a million orders take no memory.
  */
 export class Ledger {
   readonly #open = new Map<number, Entry>();
@@ -40,7 +40,7 @@ export class Ledger {
   disagreeing = 0;
   sent = 0;
 
-  /** @returns its number */
+  /** @returns the order's number */
   open(): number {
     this.sent += 1;
     this.#open.set(this.sent, { seen: [], logged: [], told: undefined, toldAtMs: 0, replica: "" });
@@ -63,7 +63,7 @@ export class Ledger {
     this.#find(number, "it was logged")?.logged.push(logged);
   }
 
-  /** What it knew may be lost with it. */
+  /** The replica was killed: its knowledge of orders may be lost. */
   orphan(replica: string): void {
     this.#orphans.add(replica);
   }
@@ -78,7 +78,7 @@ export class Ledger {
     }
   }
 
-  /** An order that is closed already is no longer known: then something has happened to it very late. */
+  /** A closed order is no longer found: then a report of it came very late. */
   #find(number: number, what: string): Entry | undefined {
     const entry = this.#open.get(number);
     if (entry === undefined) this.#disagree(number, `${what} after its end`);

@@ -3,10 +3,10 @@ import { call } from "../../testkit/call.ts";
 
 const askEveryMs = 250;
 
-/** Asks each replica, whatever goes on around it. One that is about to end is left alone first. */
+/** Requests /livez of each replica, during all faults; not of a replica that is about to end. */
 export class LivenessWatch {
   readonly #watched = new Set<string>();
-  /** What came of asking for /livez again and again. */
+  /** The results of these requests. */
   readonly liveness = { asked: 0, failed: 0, slowestMs: 0 };
 
   watch(adminUrl: string): void {
@@ -29,7 +29,7 @@ export class LivenessWatch {
         ({ status }) => status === 200,
         () => false,
       );
-      // It may have been told to end meanwhile.
+      // The replica may have been told to end meanwhile.
       if (!this.#watched.has(adminUrl)) return;
       this.liveness.asked += 1;
       if (!isLive) this.liveness.failed += 1;

@@ -8,7 +8,7 @@ import { soak } from "./soak.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { judge } from "./verdict.ts";
 
-// `npm run soak`: see options.ts for what may be asked, faults.ts for what goes wrong, verdict.ts for what is judged.
+// `npm run soak`: options.ts has the options, faults.ts the faults, verdict.ts the promises.
 
 const statusEveryMs = 500;
 

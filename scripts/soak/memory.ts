@@ -1,17 +1,17 @@
 import { WebSocket } from "undici";
 import { scrape } from "../../testkit/exposition.ts";
 
-/** One process in a calm moment, after a full garbage collection, under the same load as ever. */
+/** One process in a calm moment, after a full garbage collection, under the usual load. */
 export interface Snapshot {
   readonly atMs: number;
   readonly heapBytes: number;
   readonly residentBytes: number;
   readonly descriptors: number;
-  /** The worst since the snapshot before, as the process itself measures it. */
+  /** The worst since the previous snapshot, as the process itself measures it. */
   readonly loopDelayP99Ms: number;
 }
 
-/** What a process has come to hold between its first snapshot and its last. */
+/** The growth of a process between its first snapshot and its last. */
 export interface Growth {
   readonly process: string;
   readonly snapshots: number;
@@ -26,9 +26,9 @@ export async function countDescriptors(adminUrl: string): Promise<number> {
   return (await scrape(adminUrl)).value("process_open_fds") ?? Number.NaN;
 }
 
-/** @param inspectorUrl as Node says it at the start: `ws://127.0.0.1:port/id` */
+/** @param inspectorUrl as Node prints it at the start: `ws://127.0.0.1:port/id` */
 export async function takeSnapshot(adminUrl: string, inspectorUrl: string): Promise<Snapshot> {
-  // Before the collection, which holds the loop up itself.
+  // Before the collection, which itself delays the event loop.
   const metrics = await scrape(adminUrl);
   const read = (metric: string) => metrics.value(metric) ?? Number.NaN;
   return {
@@ -41,8 +41,8 @@ export async function takeSnapshot(adminUrl: string, inspectorUrl: string): Prom
 }
 
 /**
- * What a process holds on its heap after a full garbage collection. Only its inspector can order one from outside, so that
- * the process runs the built command and nothing else; it is on loopback, at a port of its own.
+ * The size of a process's heap after a full garbage collection. From outside only the inspector can start one without a
+ * change to the built command; the inspector is on loopback, at its own port.
  */
 async function measureHeap(url: string): Promise<number> {
   const socket = new WebSocket(url);
@@ -52,7 +52,7 @@ async function measureHeap(url: string): Promise<number> {
       socket.addEventListener("error", () => reject(new Error(`no inspector at ${url}`)));
     });
     await ask(socket, 1, "HeapProfiler.collectGarbage");
-    // What the first has set free by finalisers goes with the second.
+    // The second collection takes what finalisers released after the first.
     await ask(socket, 2, "HeapProfiler.collectGarbage");
     const [, bytes] = /"usedSize":(\d+)/.exec(await ask(socket, 3, "Runtime.getHeapUsage")) ?? [];
     if (bytes === undefined) throw new Error("the inspector does not say how large the heap is");
@@ -72,7 +72,7 @@ function ask(socket: WebSocket, id: number, method: string): Promise<string> {
   });
 }
 
-/** @returns undefined for a process that did not live to a second snapshot */
+/** @returns undefined for a process that ended before a second snapshot */
 export function measureGrowth(process: string, snapshots: readonly Snapshot[]): Growth | undefined {
   const [first] = snapshots;
   const last = snapshots.at(-1);

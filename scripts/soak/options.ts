@@ -10,8 +10,8 @@ broken, Redis hung, killed or read-only, callers that leave, a replica killed an
 order is followed by its own reference from its caller to the service and in the log.
 
    --minutes N     how long, 1 to 1440; default 10
-   --faults N      so many faults instead, 1 to 10000; each kind comes once before any comes again
-   --every TIME    from one fault to the next, like 30s, at least 1s; default 30s. A third of it the fault lasts
+   --faults N      play N faults instead, 1 to 10000; each kind comes once before any comes again
+   --every TIME    from one fault to the next, like 30s, at least 1s; default 30s. The fault lasts a third of it
    --rate N        orders per second over all replicas, 10 to 2000; default 300
    --seed N        the order of the faults of an earlier run; default: drawn, and printed
    --only TEXT     only faults whose name has this text

@@ -1,7 +1,7 @@
 import type { Outcome } from "../../src/model/errors.ts";
 import type { Told } from "../../testkit/send-order.ts";
 
-/** What the service made of a request when it arrived. `replaced`: a fault answered in its place, and no order exists. */
+/** The service's verdict on a request that arrived. `replaced`: a fault answered instead, and no order exists. */
 export type Sighting = "accepted" | "replaced" | "unauthorized" | "refused";
 
 /** The replica's access line. */
@@ -10,19 +10,19 @@ export interface Logged {
   readonly outcome: Outcome;
 }
 
-/** Everything that is known of one order, from three sides. */
+/** The three sides' knowledge of one order. */
 export interface Order {
   readonly told: Told;
   /** In the order in which they arrived at the service. */
   readonly seen: readonly Sighting[];
   readonly logged: readonly Logged[];
-  /** Its replica was killed (SIGKILL), so that it may have taken what it knew with it. */
+  /** Its replica was killed (SIGKILL), so its knowledge of the order may be lost. */
   readonly isOrphan: boolean;
 }
 
 /**
  * Compares what the caller was told, what the service saw and what the replica logged.
- * @returns what does not agree, in a sentence; undefined when all is well
+ * @returns the disagreement, in a sentence; undefined if all agree
  */
 export function judgeOrder(order: Order): string | undefined {
   return judgeLog(order) ?? judgeRepeats(order) ?? judgeArrival(order);
@@ -33,7 +33,7 @@ function judgeLog({ told, seen, logged, isOrphan }: Order): string | undefined {
   if (logged.length > 1) return `it was logged ${logged.length} times`;
   const [line] = logged;
   if (line === undefined) {
-    // Who left, or got no answer, may never have reached the replica.
+    // A caller that left, or got no answer, may never have reached the replica.
     const mayBeMissing = isOrphan || (seen.length === 0 && (told.kind === "left" || told.kind === "broken"));
     return mayBeMissing ? undefined : "it was not logged";
   }
@@ -43,7 +43,7 @@ function judgeLog({ told, seen, logged, isOrphan }: Order): string | undefined {
   return isOther ? `its caller got status ${told.status}, the log says ${line.status}` : undefined;
 }
 
-/** It is sent once, and a second time only after a 401. */
+/** An order is sent once, and a second time only after a 401. */
 function judgeRepeats({ told, seen }: Order): string | undefined {
   if (seen.length > 2) return `it was sent ${seen.length} times`;
   const [first] = seen;
@@ -53,7 +53,7 @@ function judgeRepeats({ told, seen }: Order): string | undefined {
   return undefined;
 }
 
-/** What the outcome promises about the order's existence. */
+/** Checks the outcome's promise about the order's existence. */
 function judgeArrival({ told, seen, logged }: Order): string | undefined {
   const outcome = outcomeOf(told) ?? outcomeOfLog(logged);
   const taken = seen.filter((sighting) => sighting !== "unauthorized");
@@ -63,7 +63,7 @@ function judgeArrival({ told, seen, logged }: Order): string | undefined {
   return told.kind === "answered" ? judgeAnswer(told, seen) : undefined;
 }
 
-/** The service's own answer was given to a request that the service saw, each time that it is said to have been sent. */
+/** If the caller got the service's own answer, the service saw the request as often as the attempts say. */
 function judgeAnswer(
   { status, outcome, attempts }: Extract<Told, { kind: "answered" }>,
   seen: readonly Sighting[],
@@ -81,7 +81,7 @@ function outcomeOf(told: Told): string | undefined {
   return told.kind === "cut" ? "unknown" : undefined;
 }
 
-/** The caller was told nothing, so the log alone knows. */
+/** The caller got no outcome, so only the log has one. */
 function outcomeOfLog([line]: readonly Logged[]): string {
   return line?.outcome ?? "unknown";
 }

@@ -35,7 +35,7 @@ export function formatHead(): string {
   return paint("dim", columns.map(({ title, width }) => pad(title, width)).join(" "));
 }
 
-/** A line for the round, and one below it for what its callers saw. */
+/** A line for the round, and below it one for the failures that callers saw. */
 export function formatRound(played: Played, startedMs: number): string {
   const line = columns.map(({ width, show }) => pad(show(played, startedMs), width)).join(" ");
   const seen = [...played.failures].map(([label, count]) => `${count} ${label}`).join(", ");
@@ -44,7 +44,7 @@ export function formatRound(played: Played, startedMs: number): string {
   return lines.join("\n");
 }
 
-/** What is said at the end. */
+/** The report at the end. */
 export function formatSum(findings: Findings, promises: readonly Kept[], startedMs: number): string {
   const { unexplainedFailures, disagreements, sent, lastedMs, failures, growths } = findings;
   return [
@@ -65,14 +65,14 @@ function formatKept({ what, wanted, measured, isKept }: Kept): string {
   return `${mark}  ${what}: ${measured} ${paint("dim", `(wanted: ${wanted})`)}`;
 }
 
-/** What a process has come to hold, for those who look for a leak. */
+/** The growth of a process, for readers who look for a leak. */
 function formatGrowth({ process, snapshots, heapBytes, residentBytes, heapBytesPerMinute }: Growth): string {
   const slope = `${(heapBytesPerMinute / 1_024).toFixed(1)} KiB a minute`;
   const figures = `heap ${signed(heapBytes)} (slope ${slope}), rss ${signed(residentBytes)}`;
   return `replica ${process}: ${figures}, over ${snapshots} snapshots`;
 }
 
-/** Who measures and is held up measures the machine. */
+/** If the measuring process stalls, it measures the machine. */
 function formatStall({ driverStoodStillMs }: Findings): string {
   const doubt = driverStoodStillMs > longestStallMs ? ": this machine is busy, and its figures say little" : "";
   return `the callers stood still for at most ${Math.round(driverStoodStillMs)} ms${doubt}`;

@@ -2,7 +2,7 @@ import { paint, print } from "../../src/cli/terminal.ts";
 
 const redrawMs = 200;
 
-/** What the person sees: lines, and on a terminal one more below them that says what is going on. */
+/** The output for a person: lines, and on a terminal a status line below them. */
 export class Screen {
   readonly #isLive = process.stdout.isTTY === true && process.env["TERM"] !== "dumb";
   #status = "";
@@ -16,7 +16,7 @@ export class Screen {
     this.#draw();
   }
 
-  /** The line at the bottom, none for an empty text; a pipe gets none at all. */
+  /** The line at the bottom, none for an empty text, and none if the output is a pipe. */
   status(text: string): void {
     if (!this.#isLive || this.#isClosed) return;
     const nowMs = performance.now();
@@ -27,7 +27,7 @@ export class Screen {
     this.#draw();
   }
 
-  /** From here on nothing is written: what happens while everything is ended is not shown. */
+  /** From here on nothing is written: events during the shutdown are not shown. */
   close(): void {
     this.status("");
     this.#isClosed = true;

@@ -5,18 +5,18 @@ import { openRedis, type RealRedis } from "../../testkit/redis.ts";
 import { oneOfEachMethod } from "../../testkit/simulated-sites.ts";
 import { requestTimeoutMs, tokenLifetimeSeconds } from "./settings.ts";
 
-/** What the replicas share. */
+/** The objects that the replicas share. */
 export interface Shared {
   readonly simulator: Simulator;
   readonly redis: RealRedis;
   readonly children: Children;
-  /** Puts a replica's configuration in its place, whole, and returns its file. A reload changes the time to wait for a token. */
+  /** Writes a replica's configuration in one step, and returns its file. A reload changes the time to wait for a token. */
   writeConfig(replica: string, port: number, tokenMs: number): string;
-  /** Ends all of it, the replicas first. */
+  /** Ends all processes, the replicas first. */
   close(): Promise<void>;
 }
 
-/** The simulated service, a Redis, and a folder of configurations and secrets. None of it outlives this process. */
+/** The simulated service, a Redis, and a folder of configurations and secrets. None of them outlives this process. */
 export async function openShared(): Promise<Shared> {
   const children = new Children();
   const redis = await openRedis();
@@ -26,7 +26,7 @@ export async function openShared(): Promise<Shared> {
   const shared = {
     tokens: { cache: "redis" },
     redis: { url: redis.url, encryptionKeys: [writer.newKey("token-key")] },
-    // A service that answers nothing for two seconds must not look like too many callers.
+    // Two seconds without an answer of the service must not count as overload.
     limits: { inFlightPerEnvironment: 10_000, connections: 10_000 },
   };
   return {

@@ -10,17 +10,17 @@ import type { Stage } from "./stage.ts";
 import { type Findings, longestRecoveryMs, type Played } from "./verdict.ts";
 
 const replicas = 2;
-/** Until code is compiled and every connection that is kept is made. */
+/** Until code is compiled and all kept connections are open. */
 const leastWarmUpMs = 3_000;
 const lookEveryMs = 250;
 /** Longer than a caller keeps an idle connection. */
 const stillMs = 2_500;
 const mostRestMs = 15_000;
-/** Of the time from one fault to the next. */
+/** Shares of the time from one fault to the next. */
 const faultShare = 1 / 3;
 const leastCalmShare = 1 / 4;
 
-/** Plays the whole soak on a stage that is open, and says what was found. */
+/** Plays the whole soak on an open stage, and returns its findings. */
 export async function soak(
   stage: Stage,
   options: Options,
@@ -123,8 +123,8 @@ async function awaitRecovery({ fleet }: Stage, round: Round, longestMs: number):
 }
 
 /**
- * Descriptors while there are no calls and no idle connections: the least that is seen until it is what is wanted, or has not
- * changed for so long.
+ * Open descriptors while there are no calls and no idle connections: the smallest count, taken until it is at most `wanted`,
+ * or no longer changes.
  */
 async function countAtRest({ fleet, simulator }: Stage, wanted = 0): Promise<number> {
   // Ends the idle connections to the service, which would be kept for a minute.

@@ -13,22 +13,22 @@ import type { Options } from "./options.ts";
 import type { Sighting } from "./order.ts";
 import { openShared, type Shared } from "./shared.ts";
 
-/** Everything that the soak needs, and what all sides have said so far. */
+/** Everything that the soak needs, and the reports of all sides so far. */
 export interface Stage extends Pick<Shared, "simulator" | "redis"> {
   readonly fleet: Fleet;
   readonly callers: Callers;
   readonly account: Account;
   readonly ledger: Ledger;
   readonly liveness: LivenessWatch;
-  /** Tokens that replicas were given, by their own reasons. */
+  /** How many tokens replicas got, by the reasons that they log. */
   readonly tokenReasons: ReadonlyMap<RefreshReason, number>;
   readonly defects: readonly string[];
-  /** Closes the book on all that was told to callers so long ago. */
+  /** Closes the orders whose callers got their answer so long ago. */
   settle(agoMs: number): void;
   close(): Promise<void>;
 }
 
-/** What all sides know of an order is known by then. */
+/** By then all sides have reported an order. */
 const settledAfterMs = 60_000;
 const settleEveryMs = 1_000;
 const lookEveryMs = 200;
@@ -69,12 +69,12 @@ export async function openStage({ seed, logs }: Options): Promise<Stage> {
   return { simulator, redis, fleet, callers, account, ledger, liveness, tokenReasons, defects, settle, close };
 }
 
-/** The book learns how each order ended, and the account which tokens 401s have cost. */
+/** Reports each order's end to the ledger, and each token issued because of a 401 to the account. */
 function listenToLogs(ledger: Ledger, account: Account) {
   const tokenReasons = new Map<RefreshReason, number>();
   const defects: string[] = [];
   const onLine = (replica: string, line: LogLine) => {
-    // A request whose head never came to its end has no reference; its caller knows how it ended.
+    // A request with an incomplete head has no reference; its caller knows how it ended.
     if (line.event === "request_finished" && line.reference !== undefined) {
       ledger.log(Number(line.reference.replace("soak-", "")), { status: line.status, outcome: line.outcome });
     }
@@ -99,8 +99,8 @@ function keepLogs(folder: string) {
 }
 
 /**
- * Tells the book of each request that arrived at the service, in the order of arrival.
- * @returns what looks for new ones; throws Error when the service has forgotten requests that were not looked at
+ * Reports each request that arrived at the service to the ledger, in the order of arrival.
+ * @returns a function that looks for new requests; it throws Error if the service has forgotten some before
  */
 function watchService(simulator: Simulator, ledger: Ledger): () => void {
   let last = 0;

@@ -9,15 +9,15 @@ import type { Stage } from "./stage.ts";
 /** A round that is over. */
 export interface Played extends Round {
   readonly orders: number;
-  /** It was not cut short. */
+  /** The round was not cut short. */
   readonly isWhole: boolean;
-  /** How long each replica's first success took; infinite when it did not come in time. */
+  /** How long each replica's first success took; infinite if it did not come in time. */
   readonly recoveryMs: number;
-  /** Of each replica, at the end of the calm. */
+  /** One of each replica, at the end of the calm. */
   readonly snapshots: readonly Snapshot[];
 }
 
-/** Everything that the soak is judged by, and what its reader looks into. */
+/** Everything by which the soak is judged, and details for its reader. */
 export interface Findings
   extends Pick<Ledger, "sent" | "columns" | "disagreeing" | "disagreements">,
     Pick<Account, "failures" | "unexplained" | "unexplainedFailures">,
@@ -28,19 +28,19 @@ export interface Findings
   readonly rounds: readonly Pick<Played, "fault" | "failures" | "isWhole" | "recoveryMs" | "startedMs" | "endedMs">[];
   /** Orders that the service has created, by its own count. */
   readonly accepted: number;
-  /** How many are alive at a time. */
+  /** How many replicas run at a time. */
   readonly replicas: number;
-  /** The most of any replica while it is not called. */
+  /** The largest count of any replica while it is not called. */
   readonly descriptorsBefore: number;
   readonly descriptorsAfter: number;
   readonly tokensIssued: number;
-  /** What no process should have done. */
+  /** Wrong behaviour of processes. */
   readonly accidents: readonly string[];
   /** The longest stall of the process that calls, plays the service and measures. */
   readonly driverStoodStillMs: number;
 }
 
-/** One promise and what came of it. */
+/** One promise, and whether it was kept. */
 export interface Kept {
   readonly what: string;
   readonly wanted: string;
@@ -48,17 +48,17 @@ export interface Kept {
   readonly isKept: boolean;
 }
 
-/** The longest back-off and what is promised beyond it (row 30), and something for a busy machine. */
+/** The longest back-off, the promised time after it (row 30), and a reserve for a busy machine. */
 export const longestRecoveryMs = 34_000;
 const mostGrowthBytes = 5 * 1_048_576;
 const longestLiveMs = 1_000;
-/** The request deadline and 2 s (row 50), and something for a busy machine. */
+/** The request deadline and 2 s (row 50), and a reserve for a busy machine. */
 const longestEndMs = requestTimeoutMs + 2_000 + 1_000;
 /** A token is due after this share of its life at the earliest. */
 const earliestDueShare = 0.8;
 
 /**
- * Judges a soak; what nothing was measured for is not kept.
+ * Judges a soak; a promise without a measurement is not kept.
  * @param patience how many times as long as promised things may take
  */
 export function judge(findings: Findings, patience = 1): Kept[] {
@@ -80,7 +80,7 @@ function kept(what: string, wanted: string, measured: string, isKept: boolean): 
   return { what, wanted, measured, isKept };
 }
 
-/** The service's own count against what callers know, to the request. */
+/** The service's own count must equal the callers' knowledge, to the request. */
 function judgeBook({ accepted, columns, sent }: Findings): Kept {
   const { answered, other, unknown, not_sent, left, broken } = columns;
   const all = [answered, other, unknown, not_sent, left, broken];

@@ -18,14 +18,14 @@ export default {
   srcDir: "dist.pages",
   outDir: "dist",
   cacheDir: "node_modules/.cache",
-  // A link of VitePress's own pages leads nowhere: an error. Examples call what runs on the reader's machine.
+  // Dead links are errors, except localhost: the addresses of examples, which run on the reader's machine.
   ignoreDeadLinks: "localhostLinks",
   markdown: {
     anchor: { slugify: slugOf },
-    // The nearest that the highlighter knows.
+    // The most similar language that the highlighter knows.
     languageAlias: { promql: "sql" },
     config(md) {
-      // What looks like a host is the name of a file.
+      // A word that looks like a host is the name of a file.
       md.linkify.set({ fuzzyLink: false });
       md.core.ruler.push("repository-links", leadToPages);
       md.renderer.rules.fence = drawDiagrams(md.renderer.rules.fence, md.utils.escapeHtml);
@@ -45,13 +45,13 @@ export default {
   },
 };
 
-/** A link to a document leads to its page, any other to the forge. */
+/** A link to a document leads to its page, a link to another file to the forge. */
 function leadToPages({ tokens, env }) {
   const document = documentOf.get(env.relativePath);
   if (document === undefined) return;
   for (const token of tokens.flatMap(({ children }) => children ?? [])) {
     const href = token.type === "link_open" ? token.attrGet("href") : null;
-    // Links within the page stay: the search finds headings by them.
+    // Links within the page stay unchanged: the search finds headings by them.
     if (href === null || href.startsWith("#")) continue;
     const address = addressOf(documents, forge, resolveLink(document, href));
     if (address !== undefined) token.attrSet("href", address);
@@ -65,7 +65,7 @@ function drawDiagrams(fence, escapeHtml) {
       : fence(tokens, index, ...rest);
 }
 
-/** Vue would take {{ }} in a text for an expression of its own. */
+/** Vue would read {{ }} in a text as an expression. */
 function withoutTemplates(render) {
   return (...args) => render(...args).replaceAll("{{", "&#123;&#123;");
 }

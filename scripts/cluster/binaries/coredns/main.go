@@ -1,4 +1,4 @@
-// CoreDNS with the plugins that a cluster's names need, and none of its clouds.
+// CoreDNS with the plugins for a cluster's names, and without those for cloud providers.
 package main
 
 import (

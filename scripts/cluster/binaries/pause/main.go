@@ -1,4 +1,4 @@
-// The process of a pod's sandbox: it holds the namespaces, and reaps what the pod's processes leave to it.
+// The process of a pod's sandbox: it holds the namespaces, and reaps the pod's orphaned processes.
 package main
 
 import (

@@ -12,7 +12,7 @@ export default {
   },
 };
 
-/** Diagrams are drawn in the browser, by a program that only their pages load. */
+/** Diagrams are drawn in the browser, by a program that only pages with diagrams load. */
 async function draw() {
   await nextTick();
   if (document.querySelector("pre.mermaid") === null) return;
