@@ -1,4 +1,4 @@
-{{/* The configuration of the values, completed by what the chart decides: where the ports are. */}}
+{{/* The configuration of the values, completed with the ports that the chart decides. */}}
 {{- define "countersign.configuration" -}}
 {{- include "countersign.refuse" . -}}
 {{- $config := deepCopy .Values.config -}}
@@ -14,7 +14,7 @@
 {{- toYaml $config -}}
 {{- end -}}
 
-{{/* A listener answers to no name but those that it is told, so it is told the Service's. */}}
+{{/* A listener accepts only known host names, so its `hosts` get the Service's names. */}}
 {{- define "countersign.gatewayListeners" -}}
 {{- $name := include "countersign.fullname" . -}}
 {{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}

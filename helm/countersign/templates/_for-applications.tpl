@@ -1,5 +1,5 @@
 {{/*
-What an application's chart includes, each with the context .Subcharts.countersign; also countersign.volumes and
+Templates that an application's chart includes, each with the context .Subcharts.countersign; also countersign.volumes and
 countersign.annotations of _pod.tpl. README.md, "As a sidecar", shows them in use.
 */}}
 
@@ -13,7 +13,7 @@ countersign.annotations of _pod.tpl. README.md, "As a sidecar", shows them in us
   restartPolicy: Always
 {{- end -}}
 
-{{/* An item of containers, for older clusters. Not for Jobs, which it would never let end. */}}
+{{/* An item of containers, for older clusters. Not for Jobs, which would never end with it. */}}
 {{- define "countersign.container" -}}
 {{- include "countersign.refuse" . -}}
 {{- if eq (include "countersign.seconds" ((.Values.config.drain | default dict).min | default "0s")) "0" -}}
@@ -27,7 +27,7 @@ countersign.annotations of _pod.tpl. README.md, "As a sidecar", shows them in us
 {{- include "countersign.drainSeconds" . | add .Values.sidecar.applicationSeconds -}}
 {{- end -}}
 
-{{/* An item of the application's env: where it calls. */}}
+{{/* An item of the application's env: the URL that it calls. */}}
 {{- define "countersign.env" -}}
 {{- $config := include "countersign.configuration" . | fromYaml -}}
 {{- $bind := (first $config.listeners).bind -}}

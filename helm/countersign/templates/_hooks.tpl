@@ -4,14 +4,14 @@ app.kubernetes.io/name: {{ printf "%s-%s" (include "countersign.name" .chart) .h
 app.kubernetes.io/instance: {{ .chart.Release.Name }}
 {{- end -}}
 
-{{/* All labels of an object of a hook, or of its pod. The hook's own come first: no value makes its pod a proxy. Takes `chart`, `hook` and `labels`. */}}
+{{/* All labels of an object of a hook, or of its pod. The hook's own labels come first, so no value makes its pod look like a proxy. Takes `chart`, `hook` and `labels`. */}}
 {{- define "countersign.allHookLabels" -}}
 {{- $own := include "countersign.hookLabels" . | fromYaml -}}
 {{- merge $own (.labels | default dict) (include "countersign.labels" .chart | fromYaml) | toYaml -}}
 {{- end -}}
 
 {{/*
-Metadata of an object that Helm makes for a hook. What failed stays, to be read. Takes `chart`, `hook`, `events`, `weight`,
+Metadata of an object that Helm makes for a hook. A failed one stays, so that its log can be read. Takes `chart`, `hook`, `events`, `weight`,
 and further `labels` and `annotations`.
 */}}
 {{- define "countersign.hookMetadata" -}}
@@ -29,7 +29,7 @@ annotations:
   {{- end }}
 {{- end -}}
 
-{{/* Spec of a pod that runs one command of the image to its end; takes `chart`, `hook`, `args`, and `without`: fields of the proxy's container. */}}
+{{/* Spec of a pod that runs one command of the image to its end; takes `chart`, `hook`, `args`, and `without`: fields of the proxy's container to leave out. */}}
 {{- define "countersign.hookPodSpec" -}}
 {{- $body := include "countersign.containerBody" .chart | fromYaml -}}
 {{- $volumes := list -}}
@@ -51,7 +51,7 @@ annotations:
 {{- $_ = set $container "terminationMessagePolicy" "FallbackToLogsOnError" -}}
 restartPolicy: Never
 {{- with .chart.Values.gateway.serviceAccount }}
-{{- /* One that the release makes is not there yet before the first install. */}}
+{{- /* An account that the release makes does not exist before the first install. */}}
 {{- if and .name (not .create) }}
 serviceAccountName: {{ .name }}
 {{- end }}

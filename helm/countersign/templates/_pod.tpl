@@ -1,4 +1,4 @@
-{{/* The container, but for what makes it a sidecar. No preStop: SIGTERM drains. */}}
+{{/* The container, without the field that makes it a sidecar. No preStop: SIGTERM drains. */}}
 {{- define "countersign.containerBody" -}}
 name: countersign
 image: {{ include "countersign.image" . }}
@@ -43,7 +43,7 @@ volumeMounts:
   {{- end }}
 {{- end -}}
 
-{{/* A sidecar has one only where it is asked to tell: else a pod is as ready as its application. Not empty is yes. */}}
+{{/* A sidecar has a readiness probe only if its configuration demands one: otherwise the application alone decides. Not empty means yes. */}}
 {{- define "countersign.hasReadinessProbe" -}}
 {{- $config := .Values.config -}}
 {{- if or (eq .Values.mode "gateway") (eq $config.readiness "token") ($config.reload | default dict).unreadyAfterRefusal }}yes{{ end -}}
@@ -57,7 +57,7 @@ volumeMounts:
 {{- mergeOverwrite $group .Values.securityContext | toYaml -}}
 {{- end -}}
 
-{{/* Of a pod of Countersign's own. Where the cluster chooses the user, it chooses the group for volumes too. */}}
+{{/* For pods that the chart makes. If the cluster chooses the user, it chooses the group for volumes too. */}}
 {{- define "countersign.podSecurityContext" -}}
 {{- $group := dict -}}
 {{- if and (eq .Values.mode "gateway") .Values.securityContext.runAsUser -}}
@@ -67,14 +67,14 @@ volumeMounts:
 {{- end -}}
 
 {{/*
-The kubelet gives files of Secrets to root and to the pod's fsGroup. In a pod of its own Countersign sets one. In an
-application's pod that would change the owner of the application's volumes too, so there it reads them as group 0.
+The kubelet gives files of Secrets to root and to the pod's fsGroup. In a gateway's pod the chart sets one. In an
+application's pod that would change the owner of the application's volumes too, so there the container is in group 0.
 */}}
 {{- define "countersign.group" -}}
 {{- ternary 65532 0 (eq .Values.mode "gateway") -}}
 {{- end -}}
 
-{{/* Whole folders: a file mounted by subPath is never updated. Takes the context, or a dict of it (`chart`) and a `configMap`. */}}
+{{/* Volumes are mounted as whole folders: a file mounted by subPath is never updated. Takes the context, or a dict of it (`chart`) and a `configMap`. */}}
 {{- define "countersign.volumes" -}}
 {{- $chart := .chart | default . -}}
 - name: countersign-config

@@ -14,11 +14,11 @@
 {{- end -}}
 {{- if eq .Values.mode "gateway" -}}
 {{-   if not .Values.gateway.listeners -}}
-{{-     $missing = append $missing "set gateway.listeners: for each environment its port, and with callers who may call" -}}
+{{-     $missing = append $missing "set gateway.listeners: for each environment its port and its callers" -}}
 {{-   end -}}
 {{-   range .Values.gateway.listeners -}}
 {{-     if not .callers -}}
-{{-       $missing = append $missing (printf "set callers of gateway.listeners for %s: { NAME: { token: { file: … } } }, or anyone where a NetworkPolicy decides" .environment) -}}
+{{-       $missing = append $missing (printf "set callers of gateway.listeners for %s: { NAME: { token: { file: … } } }, or anyone if a NetworkPolicy decides" .environment) -}}
 {{-     end -}}
 {{-   end -}}
 {{-   $ports := list -}}
@@ -37,10 +37,10 @@
 {{-     $missing = concat $missing (splitList "\n" .) -}}
 {{-   end -}}
 {{-   if $config.listeners -}}
-{{-     $missing = append $missing "set gateway.listeners instead of config.listeners, which are made from them" -}}
+{{-     $missing = append $missing "set gateway.listeners instead of config.listeners, which the chart makes from them" -}}
 {{-   end -}}
 {{- else if and (gt (len $environments) 1) (not $config.listeners) -}}
-{{-   $missing = append $missing (printf "set config.listeners: which of the environments (%s) is called where" (join ", " $environments)) -}}
+{{-   $missing = append $missing (printf "set config.listeners: an address for each of the environments (%s)" (join ", " $environments)) -}}
 {{- end -}}
 {{- range ternary .Values.gateway.listeners $config.listeners (eq .Values.mode "gateway") -}}
 {{-   if and $environments (not (has .environment $environments)) -}}

@@ -7,7 +7,7 @@
 {{- toYaml $container -}}
 {{- end -}}
 
-{{/* Fields of a pod's spec that values give as they are; takes the context (`chart`) and the `keys` of some more. */}}
+{{/* Fields of a pod's spec that are copied from the values; takes the context (`chart`) and further `keys`. */}}
 {{- define "countersign.podFields" -}}
 {{- $fields := dict -}}
 {{- $common := list "nodeSelector" "tolerations" "runtimeClassName" "schedulerName" "hostAliases" "dnsPolicy" "dnsConfig" -}}
@@ -23,7 +23,7 @@
 {{- $least := include "countersign.drainSeconds" . | int -}}
 {{- $seconds := .Values.gateway.terminationGracePeriodSeconds | default $least | int -}}
 {{- if lt $seconds $least -}}
-{{-   fail (printf "countersign: set gateway.terminationGracePeriodSeconds to at least %d, which Countersign takes to end" $least) -}}
+{{-   fail (printf "countersign: set gateway.terminationGracePeriodSeconds to at least %d, the time that Countersign may need to end" $least) -}}
 {{- end -}}
 {{- $seconds -}}
 {{- end -}}
@@ -34,7 +34,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Each version of the pods is counted by itself, and only nodes that take them are: else a rollout, or a tainted node, would be in the way. */}}
+{{/* Each version of the pods is counted separately, and only nodes that accept them count: else a rollout, or a tainted node, would block pods. */}}
 {{- define "countersign.topologySpreadConstraints" -}}
 {{- $constraints := list -}}
 {{- range list (list "zones" "topology.kubernetes.io/zone") (list "nodes" "kubernetes.io/hostname") -}}
@@ -49,7 +49,7 @@
 {{- with .Values.gateway.topologySpreadConstraints | default $constraints }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
-{{/* What keeps an autoscaler or a drain of nodes from working: a sentence on each line. */}}
+{{/* Values that keep an autoscaler or a drain of nodes from working: a sentence on each line. */}}
 {{- define "countersign.refusedPods" -}}
 {{- $gateway := .Values.gateway -}}
 {{- $autoscaling := $gateway.autoscaling -}}
