@@ -2,10 +2,10 @@
  * Asks a server for a page, for the images' health checks, which start it every 10 s. A start of Node takes a hundred times
  * as long, and an image without a shell has nothing else.
  *
- * Usage: healthcheck PATH. The variable HEALTHCHECK_ADDRESS says where, in the form of admin.bind: HOST:PORT, :PORT,
+ * Usage: healthcheck PATH. The variable HEALTHCHECK_ADDRESS has the address, in the form of admin.bind: HOST:PORT, :PORT,
  * [IPV6]:PORT or unix:/FILE.
  *
- * Exit code 0: the answer has status 200. 1: it has another, or there is none within 3 s. Docker keeps what is written.
+ * Exit code 0: the answer has status 200. 1: another status, or no answer within 3 s. Docker keeps the output.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -52,7 +52,7 @@ static int connect_unix(const char *file) {
   return server >= 0 && connect(server, (struct sockaddr *)&where, sizeof where) == 0 ? server : -1;
 }
 
-/* The first of the host's addresses that takes a connection. */
+/* Connects to the first of the host's addresses that accepts a connection. */
 static int connect_tcp(const char *host, const char *port) {
   const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
   struct addrinfo *found = NULL;
@@ -93,7 +93,7 @@ static int send_all(int server, const char *text) {
   return 0;
 }
 
-/* What comes until the server closes, or as much of it as there is room for. */
+/* Reads until the server closes or the buffer is full. */
 static ssize_t receive(int server, char *into, size_t room) {
   size_t received = 0;
   for (ssize_t count = 1; count > 0 && received < room; received += (size_t)count) {

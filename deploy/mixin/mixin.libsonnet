@@ -6,7 +6,7 @@ local isAlert(rule) = std.objectHas(rule, 'alert');
 local rules = std.flattenArrays([group.rules for group in source.groups]);
 local names = [rule.alert for rule in rules if isAlert(rule)];
 
-// The groups with those of their rules that are meant, each changed; a group that has none left goes.
+// The groups with only those rules for which isMeant is true, each changed; a group without any is left out.
 local groupsOf(isMeant, change) = std.filter(
   function(group) std.length(group.rules) > 0,
   [group { rules: [change(rule) for rule in group.rules if isMeant(rule)] } for group in source.groups],
@@ -15,16 +15,16 @@ local groupsOf(isMeant, change) = std.filter(
 {
   // As the values of the chart below `rules`, and `selector`.
   _config:: {
-    // Matchers for each series that the alerts and the variables of the dashboards look at, such as 'cluster="north"'.
+    // Matchers for each series that the alerts and the variables of the dashboards use, such as 'cluster="north"'.
     selector: '',
-    // What the label `severity` says.
+    // Values of the label `severity`.
     severity: { page: 'page', ticket: 'ticket' },
     // Further labels and annotations of each alert.
     alertLabels: {},
     alertAnnotations: {},
-    // What differs for single alerts: { NAME: { enabled: false, severity: …, 'for': …, labels: …, annotations: … } }.
+    // Changes of single alerts: { NAME: { enabled: false, severity: …, 'for': …, labels: …, annotations: … } }.
     alerts: {},
-    // Where your people read the runbooks.
+    // Base URL at which your people read the runbooks.
     runbookBaseUrl: 'https://github.com/countersign/countersign/blob/main/',
   },
 
