@@ -1,9 +1,9 @@
-// An authorization server (oidc-provider, http://localhost:7422) and a service that takes its tokens (http://127.0.0.1:7421).
+// An authorization server (oidc-provider, http://localhost:7422) and a service that accepts its tokens (http://127.0.0.1:7421).
 // From the root of the repository:
 //   node examples/authorization-server/server.mjs
 //   node dist/main.js serve --config examples/authorization-server/countersign.yaml
 //   curl -H 'Content-Type: application/json' -d '{"order_amount":10,"order_currency":"EUR"}' http://127.0.0.1:7411/create_order
-// With -H 'Countersign-Site: S1000000002' the order has a token of a client that a platform proves, which this program plays too.
+// With -H 'Countersign-Site: S1000000002' the order has a token of another client, proved by a platform's token; this program plays the platform too.
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -18,7 +18,7 @@ const [own, platform] = [1, 2].map(() => generateKeyPairSync("ec", { namedCurve:
 const writeSecret = (name, content) => writeFileSync(`${folder}/${name}`, content, { mode: 0o600 });
 writeSecret("client-key.pem", own.privateKey.export({ type: "pkcs8", format: "pem" }));
 
-// The platform renews its token long before it expires, as the kubelet does; this server takes each one once.
+// The platform renews its token long before it expires, as the kubelet does; this server accepts each token only once.
 async function renew() {
   const token = new SignJWT({ iss: "pod", sub: "pod", aud: issuer, jti: randomUUID() }).setProtectedHeader({
     alg: "ES256",

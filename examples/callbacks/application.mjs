@@ -1,4 +1,4 @@
-// An application that takes callbacks. It listens on loopback only: Countersign-Verified is worth as much as that.
+// An application that accepts callbacks. It listens on loopback only: whoever reaches it could forge Countersign-Verified.
 import { createServer } from "node:http";
 
 const port = Number(process.argv[2] ?? 8080);

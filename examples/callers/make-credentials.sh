@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes what countersign.yaml names: tokens, keys, an authority, and certificates for the listener, a caller and a stranger.
+# Makes the files that countersign.yaml names: tokens, keys, an authority, and certificates for the listener, a caller and a stranger.
 # Usage: make-credentials.sh FOLDER
 set -eu
 umask 077

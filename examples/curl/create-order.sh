@@ -2,7 +2,7 @@
 # Creates orders through Countersign with curl: COUNT of them, each by a curl of its own, over a connection of its own.
 # One curl for several URLs would keep its connection. It would also send an order again when that closes without an
 # answer, and no option turns that off. curl repeats nothing else: leave --retry and --location out.
-# With http_proxy set, set NO_PROXY=127.0.0.1 too: curl takes the proxy for loopback addresses as well.
+# With http_proxy set, set NO_PROXY=127.0.0.1 too: curl uses the proxy for loopback addresses as well.
 base_url=${BASE_URL:-http://127.0.0.1:7411}
 
 create_order() { # reference: prints the status and the outcome

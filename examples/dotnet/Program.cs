@@ -1,7 +1,7 @@
 // Creates orders through Countersign with HttpClient: COUNT of them, over one connection.
 using System.Text;
 
-// With HTTP_PROXY set, set NO_PROXY=127.0.0.1 too: HttpClient takes the proxy for loopback addresses as well.
+// With HTTP_PROXY set, set NO_PROXY=127.0.0.1 too: HttpClient uses the proxy for loopback addresses as well.
 var baseUrl = Environment.GetEnvironmentVariable("BASE_URL") ?? "http://127.0.0.1:7411";
 var count = int.Parse(Environment.GetEnvironmentVariable("COUNT") ?? "1");
 

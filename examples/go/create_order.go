@@ -44,7 +44,7 @@ func createOrder(baseURL, reference string) (outcome string, err error) {
 
 func main() {
 	log.SetFlags(0)
-	// Go takes no proxy for loopback addresses. NO_PROXY keeps it from others.
+	// Go uses no proxy for loopback addresses. For other addresses set NO_PROXY.
 	baseURL := cmp.Or(os.Getenv("BASE_URL"), "http://127.0.0.1:7411")
 	count, err := strconv.Atoi(cmp.Or(os.Getenv("COUNT"), "1"))
 	if err != nil {

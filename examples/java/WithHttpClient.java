@@ -7,11 +7,11 @@ import java.time.Duration;
 
 /** Creates orders through Countersign with the JDK's HttpClient: COUNT of them, over one connection. */
 class WithHttpClient {
-    // Java takes a proxy from -Dhttp.proxyHost, not for loopback addresses. -Dhttp.nonProxyHosts stands in for NO_PROXY.
+    // Java uses the proxy of -Dhttp.proxyHost, but not for loopback addresses. -Dhttp.nonProxyHosts replaces NO_PROXY.
     static final String BASE_URL = System.getenv().getOrDefault("BASE_URL", "http://127.0.0.1:7411");
     static final int COUNT = Integer.parseInt(System.getenv().getOrDefault("COUNT", "1"));
 
-    // Without HTTP_1_1 every call asks for an upgrade to HTTP/2, and each gets a connection of its own. It follows no
+    // Without HTTP_1_1 every call requests an upgrade to HTTP/2, and gets its own connection. The client follows no
     // redirect and repeats no POST: leave -Djdk.httpclient.enableAllMethodRetry out.
     static final HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 

@@ -10,14 +10,14 @@ import okio.BufferedSink;
 
 /** Creates orders through Countersign with OkHttp: COUNT of them, over one connection. */
 class WithOkHttp {
-    // Java takes a proxy from -Dhttp.proxyHost, not for loopback addresses. -Dhttp.nonProxyHosts stands in for NO_PROXY.
+    // Java uses the proxy of -Dhttp.proxyHost, but not for loopback addresses. -Dhttp.nonProxyHosts replaces NO_PROXY.
     static final String BASE_URL = System.getenv().getOrDefault("BASE_URL", "http://127.0.0.1:7411");
     static final int COUNT = Integer.parseInt(System.getenv().getOrDefault("COUNT", "1"));
 
     static final OkHttpClient client = new OkHttpClient.Builder()
-        .retryOnConnectionFailure(false) // or it sends the order again when a kept connection closes, and after 408
+        .retryOnConnectionFailure(false) // otherwise it sends the order again when a kept connection closes, and after 408
         .followRedirects(false) // a redirect would send the order again
-        .readTimeout(Duration.ZERO) // 10 s as it is
+        .readTimeout(Duration.ZERO) // 10 s by default
         .callTimeout(Duration.ofSeconds(25)) // longer than Countersign's own 20 s, so that Countersign says how it ended
         .build();
 
@@ -33,7 +33,7 @@ class WithOkHttp {
             System.err.println(reference + " may exist: look for it before you send it again");
             System.exit(1);
         }
-        System.exit(0); // or OkHttp's threads keep the program for a minute
+        System.exit(0); // otherwise OkHttp's threads keep the program running for a minute
     }
 
     static String createOrder(String reference) {
@@ -43,7 +43,7 @@ class WithOkHttp {
             .post(oneShot("{\"order_amount\": 10, \"order_currency\": \"EUR\"}"))
             .build();
         try (Response answer = client.newCall(request).execute()) {
-            answer.body().string(); // to its end, or the connection is not kept
+            answer.body().string(); // read to its end, otherwise the connection is not kept
             String outcome = answer.header("Countersign-Outcome", "unknown");
             System.out.println(answer.code() + " " + outcome);
             return outcome;
@@ -53,7 +53,7 @@ class WithOkHttp {
         }
     }
 
-    /** A body that is sent once: or OkHttp sends it again after a 503 with `Retry-After: 0`, whatever the settings. */
+    /** A body that is sent once: otherwise OkHttp sends it again after a 503 with `Retry-After: 0`, whatever the settings. */
     static RequestBody oneShot(String json) {
         byte[] bytes = json.getBytes(StandardCharsets.UTF_8);
         return new RequestBody() {

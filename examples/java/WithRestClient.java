@@ -9,12 +9,12 @@ import org.springframework.web.client.RestClient;
 
 /** Creates orders through Countersign with Spring's RestClient: COUNT of them, over one connection. */
 class WithRestClient {
-    // Java takes a proxy from -Dhttp.proxyHost, not for loopback addresses. -Dhttp.nonProxyHosts stands in for NO_PROXY.
+    // Java uses the proxy of -Dhttp.proxyHost, but not for loopback addresses. -Dhttp.nonProxyHosts replaces NO_PROXY.
     static final String BASE_URL = System.getenv().getOrDefault("BASE_URL", "http://127.0.0.1:7411");
     static final int COUNT = Integer.parseInt(System.getenv().getOrDefault("COUNT", "1"));
 
     public static void main(String[] arguments) {
-        // Name the HTTP client, or Spring takes what it finds. Apache's repeats after a 503, HttpURLConnection after a close.
+        // Name the HTTP client, or Spring uses any that it finds. Apache's repeats after a 503, HttpURLConnection after a close.
         HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
         JdkClientHttpRequestFactory factory = new JdkClientHttpRequestFactory(http);
         factory.setReadTimeout(Duration.ofSeconds(25)); // longer than Countersign's own 20 s, so that Countersign says how it ended

@@ -2,7 +2,7 @@
 import { Agent } from "node:http";
 import axios from "axios";
 
-// With HTTP_PROXY set, set NO_PROXY=127.0.0.1 too: axios takes the proxy for loopback addresses as well.
+// With HTTP_PROXY set, set NO_PROXY=127.0.0.1 too: axios uses the proxy for loopback addresses as well.
 const { BASE_URL = "http://127.0.0.1:7411", COUNT = "1" } = process.env;
 
 // axios repeats no POST. Leave axios-retry and the like out.
@@ -14,7 +14,7 @@ const client = axios.create({
   validateStatus: () => true, // no status is an error: the outcome decides
 });
 
-/** The outcome of one order; undefined where no answer came. */
+/** The outcome of one order; undefined if no answer came. */
 async function createOrder(reference) {
   try {
     const order = { order_amount: 10, order_currency: "EUR" };

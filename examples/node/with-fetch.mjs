@@ -2,7 +2,7 @@
 // fetch takes no proxy from the environment. With NODE_USE_ENV_PROXY=1, set NO_PROXY=127.0.0.1 too.
 const { BASE_URL = "http://127.0.0.1:7411", COUNT = "1" } = process.env;
 
-/** The outcome of one order; undefined where no answer came. */
+/** The outcome of one order; undefined if no answer came. */
 async function createOrder(reference) {
   try {
     // fetch keeps its connections and repeats no POST. Leave retry agents and interceptors out.
@@ -13,7 +13,7 @@ async function createOrder(reference) {
       redirect: "manual", // a redirect would send the order again
       signal: AbortSignal.timeout(25_000), // longer than Countersign's own 20 s, so that Countersign says how it ended
     });
-    // Read to its end, or the connection is not used again.
+    // Read the answer to its end, or the connection is not used again.
     await answer.arrayBuffer();
     const outcome = answer.headers.get("countersign-outcome");
     console.log(answer.status, outcome);

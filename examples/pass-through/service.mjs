@@ -1,4 +1,4 @@
-// A service with files, and the authorization server whose tokens it wants.
+// A service with files, and the authorization server whose tokens the service demands.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 

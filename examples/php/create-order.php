@@ -1,10 +1,10 @@
 <?php
 // Creates orders through Countersign with the curl extension: COUNT of them, over one connection.
-// With http_proxy set, set NO_PROXY=127.0.0.1 too: curl takes the proxy for loopback addresses as well.
+// With http_proxy set, set NO_PROXY=127.0.0.1 too: curl uses the proxy for loopback addresses as well.
 $baseUrl = getenv('BASE_URL') ?: 'http://127.0.0.1:7411';
 $count = (int) (getenv('COUNT') ?: 1);
 
-/** The outcome of one order; null where no answer came. A handle that is used again keeps its connection. */
+/** The outcome of one order; null if no answer came. A reused handle keeps its connection. */
 function createOrder(CurlHandle $curl, string $reference): ?string
 {
     $body = json_encode(['order_amount' => 10, 'order_currency' => 'EUR']);

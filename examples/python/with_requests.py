@@ -5,7 +5,7 @@ import sys
 
 import requests
 
-# With HTTP_PROXY set, set NO_PROXY=127.0.0.1 too: requests takes the proxy for loopback addresses as well.
+# With HTTP_PROXY set, set NO_PROXY=127.0.0.1 too: requests uses the proxy for loopback addresses as well.
 base_url = os.environ.get("BASE_URL", "http://127.0.0.1:7411")
 count = int(os.environ.get("COUNT", "1"))
 

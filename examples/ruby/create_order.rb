@@ -2,11 +2,11 @@
 require "json"
 require "net/http"
 
-# Ruby takes no proxy for loopback addresses. NO_PROXY keeps it from others.
+# Ruby uses no proxy for loopback addresses. For other addresses set NO_PROXY.
 base_url = URI(ENV.fetch("BASE_URL", "http://127.0.0.1:7411"))
 count = Integer(ENV.fetch("COUNT", "1"))
 
-# The outcome of one order; nil where no answer came.
+# The outcome of one order; nil if no answer came.
 def create_order(http, path, reference)
   order = { order_amount: 10, order_currency: "EUR" }
   headers = { "Content-Type" => "application/json", "Countersign-Reference" => reference }

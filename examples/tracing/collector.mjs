@@ -1,4 +1,4 @@
-// Prints the spans that it gets by OTLP over HTTP in JSON, a line each. A collector for looking, not for keeping.
+// Prints the spans that it receives by OTLP over HTTP in JSON, a line each. It shows spans, and keeps none.
 import { createServer } from "node:http";
 
 const port = Number(process.argv[2] ?? 4318);

@@ -14,13 +14,13 @@ fn create_order(client: &Client, base_url: &str, reference: &str) -> reqwest::Re
     let status = answer.status().as_u16();
     let outcome = answer.headers().get("Countersign-Outcome");
     let outcome = outcome.and_then(|value| value.to_str().ok()).unwrap_or("unknown").to_owned();
-    answer.bytes()?; // to its end, or the connection is not kept
+    answer.bytes()?; // read to its end, otherwise the connection is not kept
     println!("{status} {outcome}");
     Ok(outcome)
 }
 
 fn main() -> reqwest::Result<()> {
-    // With HTTP_PROXY set, set NO_PROXY=127.0.0.1 too: reqwest takes the proxy for loopback addresses as well.
+    // With HTTP_PROXY set, set NO_PROXY=127.0.0.1 too: reqwest uses the proxy for loopback addresses as well.
     let base_url = env::var("BASE_URL").unwrap_or("http://127.0.0.1:7411".into());
     let count: u32 = env::var("COUNT").map_or(1, |count| count.parse().expect("COUNT is a number"));
     let client = Client::builder()
