@@ -1,6 +1,6 @@
 # Two images, each bundled into a few files: the proxy (target proxy), without the simulator's code, and the simulated
 # service (target simulator). Node's image is the one with a C compiler, for the health check.
-# Both of Docker's builders take it. Pin a base by its digest:
+# Both of Docker's builders can build them. Pin a base by its digest:
 #   docker build --target proxy --build-arg NODE_IMAGE=node:24-bookworm@sha256:… --tag countersign:0.1.0 .
 ARG NODE_IMAGE=node:24-bookworm
 ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot
@@ -30,7 +30,7 @@ COPY --from=build /app/bill.cdx.json runtime/usr/local/share/sbom/countersign.cd
 COPY --from=build /app/simulator/dist simulator/app/dist
 COPY package.json LICENSE proxy/app/
 COPY simulator/package.json LICENSE simulator/app/
-# Without a shell there is no env(1) either, which the usual first line of a script asks for.
+# The image has no shell and no env(1), which the usual first line of a script needs.
 RUN mkdir -p runtime/usr/local/bin proxy/usr/local/bin simulator/usr/local/bin \
  && cp /usr/local/bin/node runtime/usr/local/bin/ \
  && gcc -Os -Wall -Wextra -Werror -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE -pie -Wl,-z,relro,-z,now -s \
@@ -44,12 +44,12 @@ RUN mkdir -p runtime/usr/local/bin proxy/usr/local/bin simulator/usr/local/bin \
 FROM base AS runtime
 COPY --from=files /files/runtime/ /
 USER 65532:65532
-# Names are looked up by half of these threads: by default two that hang would hold up all others. A dozen more take 0.2 MiB.
+# Names are looked up by half of these threads: by default two hanging look-ups would block all others. A dozen more take 0.2 MiB.
 ENV UV_THREADPOOL_SIZE=16
 # V8's heap may take half of the container's memory, from which limits.bufferedBytes follows too. By default it may take all of
 # 256 MiB, so the kernel could end the process before garbage is collected. The option needs Node 24.6 or later.
-# The young generation would be 2 MiB in such a container, collected all the time, and 128 MiB where memory has no limit: it is 8.
-# These two leave valid what V8 has compiled before: Node's modules and `serve`. With most other options each start compiles it anew.
+# The young generation would be 2 MiB in such a container, collected all the time, and 128 MiB without a memory limit: here it is 8.
+# With these two options V8's compiled code of Node's modules and `serve` stays valid. With most others each start compiles it again.
 ENTRYPOINT ["/usr/local/bin/node", "--max-old-space-size-percentage=50", "--max-semi-space-size=4", "/app/dist/main.js"]
 ARG BASE_IMAGE
 ARG VERSION=0.1.0
@@ -74,7 +74,7 @@ FROM runtime AS proxy
 LABEL org.opencontainers.image.title="countersign" \
       org.opencontainers.image.description="Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out."
 COPY --from=files /files/proxy/ /
-# Where admin.bind is: the health check cannot read the configuration.
+# The address of admin.bind: the health check cannot read the configuration.
 ENV COUNTERSIGN_CONFIG=/etc/countersign/countersign.yaml \
     HEALTHCHECK_ADDRESS=127.0.0.1:7412
 EXPOSE 7412
