@@ -13,7 +13,7 @@ export interface Stretch {
   readonly refusedMs: readonly number[];
   /** Answers that are neither an order nor a refusal, in words. */
   readonly strange: readonly string[];
-  /** The longest stall of the load process itself: what it measured may be late by that much. */
+  /** The longest stall of the load process itself: its measurements may be late by that much. */
   readonly stoodStillMs: number;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Asks a server for a page, for the images' health checks, which start it every 10 s. A start of Node takes a hundred times
+ * Requests a page from a server, for the images' health checks, which start this program every 10 s. A start of Node takes a hundred times
  * as long, and an image without a shell has nothing else.
  *
  * Usage: healthcheck PATH. The variable HEALTHCHECK_ADDRESS has the address, in the form of admin.bind: HOST:PORT, :PORT,

@@ -1,4 +1,4 @@
-// A forward proxy that knows CONNECT and nothing else, for trying egress. It takes every name below .test for this machine.
+// A forward proxy that knows only CONNECT, to try egress. It resolves every name below .test to this machine.
 // Usage: node proxy.mjs [port] [file with user:password]
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

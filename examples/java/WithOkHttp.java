@@ -53,7 +53,7 @@ class WithOkHttp {
         }
     }
 
-    /** A body that is sent once: otherwise OkHttp sends it again after a 503 with `Retry-After: 0`, whatever the settings. */
+    /** A body that is sent once: otherwise OkHttp sends it again after a 503 with `Retry-After: 0`, with any settings. */
     static RequestBody oneShot(String json) {
         byte[] bytes = json.getBytes(StandardCharsets.UTF_8);
         return new RequestBody() {

@@ -1,5 +1,5 @@
 // Creates orders through Countersign with fetch: COUNT of them, over kept connections.
-// fetch takes no proxy from the environment. With NODE_USE_ENV_PROXY=1, set NO_PROXY=127.0.0.1 too.
+// fetch uses no proxy of the environment. With NODE_USE_ENV_PROXY=1, set NO_PROXY=127.0.0.1 too.
 const { BASE_URL = "http://127.0.0.1:7411", COUNT = "1" } = process.env;
 
 /** The outcome of one order; undefined if no answer came. */

@@ -17,7 +17,7 @@ export interface ProxyProcess extends Doors {
 
 const patienceMs = 15_000;
 
-/** @throws Error with what the process said, when it does not start */
+/** @throws Error with the process's output, if it does not start */
 export async function startProxy(children: Children, baseUrl: string, authUrl: string): Promise<ProxyProcess> {
   const writer = new ConfigWriter("fuzz");
   const socketPath = join(writer.path, "app.sock");

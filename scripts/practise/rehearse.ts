@@ -7,7 +7,7 @@ import { freePort } from "../../testkit/free-port.ts";
 import { Children } from "../../testkit/processes.ts";
 import { pageFolder, pagePorts, type Step, toPage, toRun } from "./page.ts";
 
-/** No step takes a third of this. */
+/** Every step takes less than a third of this. */
 const patienceMs = 30_000;
 /** Printed after each command; no other text contains it. */
 const recordSeparator = "\u001e\n";

@@ -21,7 +21,7 @@ export class Callers extends Load {
   readonly #ledger: Ledger;
   readonly #account: Account;
   readonly #random: () => number;
-  /** Replicas that have been told to end, and may turn callers away. */
+  /** Replicas that have been told to end, and may refuse callers. */
   readonly #ending = new Set<string>();
 
   constructor(ledger: Ledger, account: Account, random: () => number) {

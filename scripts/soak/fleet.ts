@@ -25,7 +25,7 @@ export type LogLine =
 
 const heard = /"event":"(request_finished|token_requested|config_applied|defect)"/;
 
-/** A replica that was told to end by SIGTERM, and how it did. */
+/** A replica that got SIGTERM, and how it ended. */
 export interface Ending {
   readonly replica: string;
   readonly end: string;
@@ -88,7 +88,7 @@ export class Fleet {
 
   /**
    * Starts one more process, which gets its share of the orders from here on.
-   * @throws Error with what the process said, when it does not start
+   * @throws Error with the process's output, if it does not start
    */
   async grow(): Promise<void> {
     this.#started += 1;

@@ -7,7 +7,7 @@ import { judgeOrder, type Logged, type Order, type Sighting } from "./order.ts";
  */
 const columnNames = ["answered", "other", "unknown", "not_sent", "left", "broken"] as const;
 type ColumnName = (typeof columnNames)[number];
-/** `arrived` are those that the service has created. */
+/** `arrived`: the orders that the service has created. */
 export type Columns = Readonly<Record<ColumnName, { readonly orders: number; readonly arrived: number }>>;
 
 export interface Disagreement {
@@ -68,7 +68,7 @@ export class Ledger {
     this.#orphans.add(replica);
   }
 
-  /** Closes the orders whose callers were told by then. */
+  /** Closes the orders whose callers had their answer by then. */
   settle(untilMs: number): void {
     for (const [number, entry] of this.#open) {
       const { told, toldAtMs, seen, logged, replica } = entry;

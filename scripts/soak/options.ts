@@ -15,7 +15,7 @@ order is followed by its own reference from its caller to the service and in the
    --rate N        orders per second over all replicas, 10 to 2000; default 300
    --seed N        the order of the faults of an earlier run; default: drawn, and printed
    --only TEXT     only faults whose name has this text
-   --patience N    things may take N times as long as promised, 1 to 100; default 1. For a machine that is not quiet
+   --patience N    allows N times the promised durations, 1 to 100; default 1. For a machine that is not quiet
    --logs FOLDER   keep each replica's log there, to look into what was found
    --json          one JSON document instead of the table
    --help          print this

@@ -21,7 +21,7 @@ export interface Order {
 }
 
 /**
- * Compares what the caller was told, what the service saw and what the replica logged.
+ * Compares the caller's answer, the requests that the service saw, and the replica's log.
  * @returns the disagreement, in a sentence; undefined if all agree
  */
 export function judgeOrder(order: Order): string | undefined {

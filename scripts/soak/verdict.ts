@@ -59,7 +59,7 @@ const earliestDueShare = 0.8;
 
 /**
  * Judges a soak; a promise without a measurement is not kept.
- * @param patience how many times as long as promised things may take
+ * @param patience factor by which the promised times may be exceeded
  */
 export function judge(findings: Findings, patience = 1): Kept[] {
   return [

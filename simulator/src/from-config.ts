@@ -61,7 +61,7 @@ function ownSetsOf({ identifier, credentials }: Site): readonly CredentialSet[] 
   return credentials?.owner === identifier ? credentials.sets : [];
 }
 
-/** The one place where the service's side needs the secrets themselves. */
+/** The only place on the service's side that reveals secrets. */
 function simulate(site: Site): SimulatedSite {
   const { identifier, parent, version, keys, defaultKey } = site;
   return {

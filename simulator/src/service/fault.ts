@@ -30,7 +30,7 @@ export interface AnswerFault {
 }
 
 /**
- * What goes wrong. Except for `answer` and a reset before reading, the request takes its full effect, and only the
+ * The kinds of faults. Except for `answer` and a reset before reading, the request takes its full effect, and only the
  * answer is broken: that makes an outcome unknown.
  */
 export type FaultAction =

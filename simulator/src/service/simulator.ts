@@ -45,7 +45,7 @@ export interface SimulatorOptions {
 
 /** The payment service as the specification describes it: JSON API and authorization server, on a port each. */
 export interface Simulator extends Controlled {
-  /** e.g. `http://127.0.0.1:41001/json-api`: what a client calls its base URL. */
+  /** e.g. `http://127.0.0.1:41001/json-api`: the base URL of a client. */
   readonly apiUrl: string;
   /** e.g. `http://127.0.0.1:41002`: tokens are at `/oauth/token` below it. */
   readonly loginUrl: string;
