@@ -130,6 +130,21 @@ it("an invitation behind an answer that is not there yet comes in its turn", asy
   expect(answers.map(({ status }) => status)).toEqual([200, 100, 200]);
 });
 
+it("an invitation is not written into an answer that is not there yet, and nothing is served behind a request that never got one", async () => {
+  const stage = await stageProxy();
+  const open = { connection: [] };
+  const more = ["Expect: 100-continue"];
+  const refusedPost = rawPost({ ...open, more: [...more, "Countersign-Site: S9"] });
+  const { connection, release } = await openBehindHeld(stage, `${rawPost(open)}${refusedPost}${rawPost({ more })}`);
+  release();
+  const answers = readAnswers(await connection.ended());
+  expect(answers.map(({ status, headers }) => [status, headers["connection"]])).toEqual([
+    [200, "keep-alive"],
+    [403, "close"],
+  ]);
+  expect(stage.simulator.counts().apiRequests).toBe(1);
+});
+
 it("refuses HEAD without a body, as HEAD wants it", async () => {
   const { connection } = await stageConnected();
   const text = await connection.write(rawPost({ method: "HEAD", framing: [], body: "" })).ended();
