@@ -48,17 +48,17 @@ interface Options {
 export function createCommand(): Command {
   return new Command("doctor")
     .description(
-      "Examine what requests and callbacks rest on: files, DNS, TLS, clock, token, Redis, applications, collector. Each is ok, or comes with its fix.",
+      "Examine what requests and callbacks depend on: files, DNS, TLS, clock, token, Redis, applications, collector. Each is ok, or comes with its fix.",
     )
     .addOption(configOption())
-    .option("--no-token", "ask for no token; one in the shared cache is looked at all the same")
+    .option("--no-token", "request no token; tokens in the shared cache are still checked")
     .addOption(
       new Option("--send <body>", "send one real request with this JSON body, which you know to be harmless").conflicts(
         "token",
       ),
     )
     .option("--operation <name>", "operation of --send")
-    .option("--environment <name>", "environment of --send; not needed where there is only one")
+    .option("--environment <name>", "environment of --send; not needed if there is only one")
     .option("--site <identifier>", "site of --send, S… or K…, as in the header Countersign-Site")
     .option("--auth <method>", "oauth or hmac for --send, as in the header Countersign-Auth")
     .option("--json", "print the result as JSON")
@@ -69,8 +69,8 @@ export function createCommand(): Command {
 const harmless = `
 Without --send it sends no order:
   Each host gets one HEAD / without credentials, for its Date.
-  The authorization server is asked for a token only for credential sets that
-  have none in the shared cache. What it issues goes there.
+  A token is requested only for a credential set that has none in the shared
+  cache, or one that is due. The new token goes there.
   In Redis, probe keys under countersign: are written, and removed at once.
   An application that callbacks go to is connected to, and gets nothing.
   A collector gets an export without spans.
@@ -106,11 +106,11 @@ async function doctor(options: Options): Promise<void> {
   if (json) printJson({ ok: sum.fail === 0, sum, configHash: config.hash, checks, notChecked });
   else print(formatSum(sum, notChecked));
   process.exitCode = sum.fail === 0 ? exitCodes.ok : exitCodes.no;
-  // What was given up, such as a look-up, must not keep the process alive.
+  // A check that was given up, such as a look-up, must not keep the process alive.
   systemClock.after(0, () => process.exit());
 }
 
-/** In the order in which one thing depends on another. */
+/** In the order of the report: a check comes after the checks that it depends on. */
 const probes: readonly ((run: OpenRun) => readonly (Check | Promise<Check>)[] | Promise<readonly Check[]>)[] = [
   checkEnvironments,
   checkSend,
@@ -122,7 +122,7 @@ const probes: readonly ((run: OpenRun) => readonly (Check | Promise<Check>)[] | 
   checkServe,
 ];
 
-/** Everything that can keep a request from being served. */
+/** Checks everything that can prevent a request from being served. */
 export async function* runChecks(run: Run): AsyncGenerator<Check> {
   const { config, clock } = run;
   yield* checkConfig(run);
@@ -138,7 +138,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
   await upstreams.prepare(config);
   try {
     const sets: SharedSet[] = [];
-    // One at a time, since the store reports what came of each.
+    // One at a time, since the store's report does not name the set.
     for (const [key, set] of distinct) {
       const { token, limits } = await store.read(key);
       const backoff = limits?.endpoint;
@@ -151,14 +151,14 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
   }
 }
 
-/** What --send asks for. */
+/** The request that --send describes. */
 function chooseRequest({ send, operation, environment, site, auth }: Options, config: Config): OneRequest | undefined {
   if (send === undefined) return undefined;
   if (operation === undefined) throw usageFailure("Name the operation that --send calls with --operation.");
   return { operation, site, auth, body: Buffer.from(send), environment: pickEnvironment(config, environment) };
 }
 
-/** Sends the one real request that was asked for as `serve` would, and says what came of it. */
+/** Sends the one real request of --send, as `serve` would, and reports its result. */
 function checkSend(run: OpenRun): Promise<Check>[] {
   const { chosen } = run;
   if (chosen === undefined) return [];
@@ -168,7 +168,7 @@ function checkSend(run: OpenRun): Promise<Check>[] {
 
 async function send(chosen: OneRequest, { config: whole, upstreams }: OpenRun): Promise<CheckResult> {
   const { environment } = chosen;
-  // Tokens of the other environments are not asked for.
+  // No tokens are requested for the other environments.
   const config = { ...whole, environments: new Map([[environment.name, environment]]) };
   const tokens = openTokens(upstreams.tokenEndpointOf, () => {}, systemDependencies);
   await tokens.prepare(config);
@@ -192,14 +192,14 @@ async function send(chosen: OneRequest, { config: whole, upstreams }: OpenRun): 
 
 async function judgeAnswer({ status, body }: Answer, environment: string): Promise<CheckResult> {
   const isWhole = body instanceof Uint8Array || (await buffer(body).catch(() => undefined)) !== undefined;
-  if (!isWhole) return fail(`its answer, ${status}, broke off`, "see what stands in between");
+  if (!isWhole) return fail(`its answer, ${status}, broke off`, "see what stands between here and the service");
   const detail = `the service answers ${status}`;
   if (status < 400) return ok(detail);
   const fix = "the service's answer says more: send the same through serve";
   return explain(refusals, String(status), { status, path: `environments.${environment}` }) ?? fail(detail, fix);
 }
 
-/** Where the service's interface does not say what a status means, the text says that it guesses. */
+/** The likely causes of a status: the service's interface defines only some statuses. */
 const refusals: Explanations = {
   401: "the service answers 401: it does not accept the token or the signature | compare audience and key with the portal of this very environment",
   403: "the service answers 403: it does not allow this site or operation | see in the portal what the site may do",
@@ -210,7 +210,7 @@ const refusals: Explanations = {
   "5..": "the service answers $status: it fails, and the request may have had an effect | see the service's own state",
 };
 
-/** What only a real request shows, by environment: a request shows the path, and the key that signed it. */
+/** What only a real request can check, by environment: the path of baseUrl, and the key that signs the request. */
 function listUnchecked({ environments }: Config, checks: readonly Check[]): readonly string[] {
   return [...environments.values()].flatMap(({ name, sites }) => {
     const answered = checks.find(({ topic, environment }) => topic === "send" && environment === name)?.answered;
@@ -227,7 +227,7 @@ function listUnchecked({ environments }: Config, checks: readonly Check[]): read
 const styles = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as const;
 const indent = 6;
 
-/** A line for people, and below it what to do. The environments' names take `environmentWidth` characters. */
+/** A line for people, and below it the fix. The longest name of an environment has `environmentWidth` characters. */
 export function formatCheck(check: Check, environmentWidth: number): string {
   const { topic, environment = "", subject, verdict, detail, fix, tookMs } = check;
   const word = paint(styles[verdict], verdict.slice(0, "skip".length).padEnd(indent));
@@ -237,11 +237,8 @@ export function formatCheck(check: Check, environmentWidth: number): string {
 }
 
 function formatSum({ ok, warn, fail, skipped }: Record<Verdict, number>, notChecked: readonly string[]): string {
-  const verdict =
-    fail > 0
-      ? paint("red", "Something has to be fixed")
-      : paint("green", "Nothing of what was checked stands in the way");
-  const sum = `\n${verdict}: ${ok} ok, ${warn} to be warned of, ${fail} failed, ${skipped} skipped.`;
+  const verdict = fail > 0 ? paint("red", "Something has to be fixed") : paint("green", "No check failed");
+  const sum = `\n${verdict}: ${ok} ok, ${warn} with a warning, ${fail} failed, ${skipped} skipped.`;
   if (notChecked.length === 0) return sum;
-  return `${sum}\nNot checked: ${listNames(notChecked)}. One real request shows it: --send '{…}' --operation NAME.`;
+  return `${sum}\nNot checked: ${listNames(notChecked)}. Only a real request checks this: --send '{…}' --operation NAME.`;
 }

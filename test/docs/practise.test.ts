@@ -86,10 +86,10 @@ describe("two good runs", () => {
     ["how long a check took", "active (hash) (19 ms)", "active (hash)"],
     [
       "what is left of a pause",
-      "left alone for another 9 s; Next try in 10 s",
-      "left alone for another 8 s; Next try in 9 s",
+      "no request for another 9 s; Next try in 10 s",
+      "no request for another 8 s; Next try in 9 s",
     ],
-    ["what is left of a life", "live for another 23 h", "live for another 24 h"],
+    ["what is left of a lifetime", "valid for another 23 h", "valid for another 24 h"],
   ])("may differ in %s", (_, one, other) => {
     expect(normalise(one)).toBe(normalise(other));
   });

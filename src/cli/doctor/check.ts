@@ -7,17 +7,17 @@ import type { cacheResults } from "../../model/events.ts";
 import type { EndpointPause, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { OneRequest } from "../serve-one.ts";
 
-/** `skipped`: there is nothing to check, or what it depends on has failed. */
+/** `skipped`: there is nothing to check, or another check that this one depends on has failed. */
 export type Verdict = "ok" | "warn" | "fail" | "skipped";
 
-/** What a check found. Foreign text in it has been through `printable` of terminal.ts. */
+/** The result of a check. Foreign text in it has been through `printable` of terminal.ts. */
 export interface CheckResult {
   readonly verdict: Verdict;
-  /** What is so, as a clause. */
+  /** The finding, as a clause. */
   readonly detail: string;
-  /** What to do about it; always present with `warn` and `fail`. */
+  /** What to do about the finding; always present with `warn` and `fail`. */
   readonly fix?: string;
-  /** Present where the service answered a real request; with the K… of the key that signed it. */
+  /** Present if the service answered a real request; `key` is the K… of the key that signed the request. */
   readonly answered?: { readonly key: string | undefined };
 }
 
@@ -25,7 +25,7 @@ export interface CheckResult {
 interface Subject {
   /** `dns`, `tls`, `token`, `redis`, … */
   readonly topic: string;
-  /** Absent where it concerns all of them. */
+  /** Absent if the check concerns all environments. */
   readonly environment?: string | undefined;
   /** A host, a credential set, a server, a prefix. */
   readonly subject: string;
@@ -33,7 +33,7 @@ interface Subject {
 
 /** One line of the report. */
 export interface Check extends Subject, CheckResult {
-  /** 0 where nothing was waited for. */
+  /** 0 if the check waited for nothing. */
   readonly tookMs: number;
 }
 
@@ -43,12 +43,12 @@ export const fail = (detail: string, fix: string): CheckResult => ({ verdict: "f
 export const skip = (detail: string): CheckResult => ({ verdict: "skipped", detail });
 
 /**
- * What failures mean. A key is a regular expression for the whole code; the first that matches counts. A text is the
- * detail, a bar and the fix; `$name` in it stands for a value, or for nothing.
+ * Explains failures. A key is a regular expression for the whole code; the first key that matches applies. A text is the
+ * detail, a bar and the fix; a value replaces `$name` in the text, or nothing if there is no such value.
  */
 export type Explanations = Readonly<Record<string, string>>;
 
-/** Undefined where no key matches. */
+/** Undefined if no key matches the code. */
 export function explain(explanations: Explanations, code: string, values: object): CheckResult | undefined {
   const known = Object.keys(explanations).find((pattern) => new RegExp(`^(${pattern})$`).test(code));
   if (known === undefined) return undefined;
@@ -59,7 +59,7 @@ export function explain(explanations: Explanations, code: string, values: object
   return fail(detail, fix);
 }
 
-/** One run of the doctor: what it checks, and until when. */
+/** One run of the doctor: its configuration, its options and its deadline. */
 export interface Run {
   readonly file: string;
   readonly config: Config;
@@ -67,58 +67,58 @@ export interface Run {
   /** Whether a token may be requested. */
   readonly withToken: boolean;
   readonly clock: Clock;
-  /** Monotonic. Nothing is waited for any longer. */
+  /** Monotonic. No check waits longer. */
   readonly deadlineMs: number;
   /** A real request to send, which the operator has chosen. */
   readonly chosen?: OneRequest | undefined;
 }
 
-/** A credential set, and what replicas share about it. */
+/** A credential set, and the state that replicas share about it. */
 export interface SharedSet extends ConfiguredSet {
-  /** As in `token_cache_read`; `miss` with the cache in memory, which ends with its process. */
+  /** As in `token_cache_read`; always `miss` with the cache in memory, since another process cannot read that. */
   readonly read: (typeof cacheResults)[number];
   readonly token: StoredToken | undefined;
-  /** How long the authorization server gets no request, by its last answer. */
+  /** How long the authorization server gets no request, because of its last answer. */
   readonly backoff: EndpointPause | undefined;
 }
 
-/** A run with the connectors that `serve` has. */
+/** A run with the connections and the token cache that `serve` has. */
 export interface OpenRun extends Run {
   readonly upstreams: Upstreams;
   /** The token cache. */
   readonly store: TokenStore;
-  /** Each once, however many sites share it. */
+  /** Each set once, however many sites share it. */
   readonly sets: readonly SharedSet[];
-  /** The checks of Redis, made before others that would disturb the measurement. */
+  /** The checks of Redis, made first: other checks would disturb the measurement. */
   readonly redis: readonly Check[];
 }
 
-/** @param tookMs 0 where nothing was waited for */
+/** @param tookMs 0 if the check waited for nothing */
 export function toCheck(about: Subject, result: CheckResult, tookMs = 0): Check {
   return { ...about, ...result, tookMs };
 }
 
-/** Below the usual deadlines of probes and scripts. */
+/** The longest run, below the usual deadlines of probes and scripts. */
 export const runMs = 28_000;
 
-/** How long something may take: the limit, and no longer than the run. */
+/** The limit, or the rest of the run if that is less. */
 export function boundMs({ deadlineMs, clock }: Run, limitMs: number): number {
   return Math.min(limitMs, deadlineMs - clock.nowMs());
 }
 
-/** The promise's value; undefined when it takes longer than the limit or the run. The promise itself goes on. */
+/** The promise's value; undefined if it takes longer than the limit or the run. The promise itself is not cancelled. */
 export function withinRun<Value>(run: Run, promise: Promise<Value>, limitMs: number): Promise<Value | undefined> {
   return within(run.clock, promise, boundMs(run, limitMs));
 }
 
-/** Runs a check and measures it. */
+/** Runs a check and measures its duration. */
 export async function timed({ clock }: Run, about: Subject, evaluate: () => Promise<CheckResult>): Promise<Check> {
   const sinceMs = clock.nowMs();
   const result = await evaluate();
   return toCheck(about, result, Math.round(clock.nowMs() - sinceMs));
 }
 
-/** `45 s`, `12 min`, `23 h`, `340 days`: the largest unit of which there are two, rounded down. */
+/** `45 s`, `12 min`, `23 h`, `340 days`: rounded down, in the largest unit that gives at least 2. */
 export function formatSpan(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   if (seconds >= 2 * 86_400) return `${Math.floor(seconds / 86_400)} days`;

@@ -10,8 +10,8 @@ import { type Check, type CheckResult, fail, formatSpan, ok, type Run, toCheck, 
 import { evaluateTimeLeft } from "./connection.ts";
 
 /**
- * What loading the configuration has shown; `check` describes what it says. A file that cannot be read is no warning: the
- * configuration is refused.
+ * The findings of loading the configuration; `countersign check` describes its content. A file that cannot be read is no
+ * warning: with such a file the configuration is refused.
  */
 export function checkConfig({ file, config, warnings }: Run): Check[] {
   const { listeners, hash } = config;
@@ -32,7 +32,7 @@ function checked(subject: string, result: CheckResult, environment?: string): Ch
   return toCheck({ topic: "config", environment, subject }, result);
 }
 
-/** Whether an environment's folder of sites, if it has one, is served whole. */
+/** Whether all files of an environment's folder of sites, if there is one, are accepted. */
 function checkSiteFolder({ name, sites, siteFolder }: Environment): Check[] {
   if (siteFolder === undefined) return [];
   const { path, refused } = siteFolder;
@@ -49,13 +49,13 @@ function describeOrigins({ secretOrigins }: Config): string {
   return `read from ${files > 0 ? `${countOf(files, "file")} and ` : ""}${countOf(variables, "environment variable")}`;
 }
 
-/** By number: an image without a shell has no list of names. */
+/** User and group as numbers: an image may have no /etc/passwd. */
 function describeUser(): string {
   const { getuid, getgid } = process;
   return getuid === undefined || getgid === undefined ? "this user" : `user ${getuid()}, group ${getgid()}`;
 }
 
-/** Requests that a site may get, and that its settings do not serve. */
+/** Warns of requests that may come for a site, but that its settings cannot serve. */
 function findGaps({ name, sites, defaultSite, passThrough = [] }: Environment): Check[] {
   const all = [...sites.values()];
   const gaps: Check[] = [];
@@ -74,7 +74,7 @@ function findGaps({ name, sites, defaultSite, passThrough = [] }: Environment): 
   return gaps;
 }
 
-/** Whether the certificate of each listener is valid, and each authority of its callers' ones. */
+/** Whether the certificates of each listener, and of the authorities for its callers, are valid. */
 export function checkCallers({ config, clock }: Run): Check[] {
   return config.listeners.flatMap(({ bind, environment, callers }) => {
     const tls = callersTlsOf(callers);
@@ -89,7 +89,7 @@ export function checkCallers({ config, clock }: Run): Check[] {
   });
 }
 
-/** One of the past refuses its callers. */
+/** An authority that has expired fails: the listener refuses its callers. */
 function evaluateAuthority(certificate: X509Certificate, nowMs: number): CheckResult {
   const result = evaluateCertificate(certificate, "mtls.caFile", nowMs);
   if (certificate.ca || result.verdict === "fail") return result;

@@ -10,26 +10,26 @@ import { ask } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import { type CheckResult, type Explanations, explain, fail, formatSpan, ok, type Run, warn } from "./check.ts";
 
-/** What is connected to, and what texts about that name. */
+/** The peer of a connection, and the settings that texts about the connection name. */
 export interface Target extends ConnectSettings {
   /** `host:port` */
   readonly place: string;
   /** A name or an address, without the brackets of IPv6. */
   readonly host: string;
-  /** Names the host, e.g. `environments.sandbox.baseUrl`. */
+  /** The setting that names the host, e.g. `environments.sandbox.baseUrl`. */
   readonly setting: string;
-  /** Holds caFile, certFile and keyFile, e.g. `environments.sandbox.tls`. */
+  /** The section with caFile, certFile and keyFile, e.g. `environments.sandbox.tls`. */
   readonly tlsSetting: string;
-  /** Names the proxy that leads there, e.g. `environments.sandbox.egress`. */
+  /** The section that names the proxy on the way, e.g. `environments.sandbox.egress`. */
   readonly egressSetting: string;
 }
 
-/** The configuration may allow more, but the run has an end. */
+/** The configuration may allow longer, but the whole run is limited. */
 const longestConnectMs = 5_000;
 
 /**
- * @param path of the settings that decide about the connection, e.g. `environments.sandbox`
- * @param key of the one among them that names the host, e.g. `baseUrl`; the path itself where there is none
+ * @param path the path of the connection's settings, e.g. `environments.sandbox`
+ * @param key the setting below that path that names the host, e.g. `baseUrl`; absent if the path itself names the host
  */
 export function targetAt(
   [path, key]: readonly [path: string, key?: string],
@@ -47,7 +47,7 @@ export function targetAt(
   };
 }
 
-/** What a certificate says of itself; foreign text. */
+/** The content of a certificate; foreign text. */
 interface Certificate {
   readonly subject: string;
   readonly issuer: string;
@@ -55,7 +55,7 @@ interface Certificate {
   readonly validToMs: number;
 }
 
-/** The answer to the one request of a probe, by our wall clock. */
+/** The answer to the one request of a probe; its times are by our wall clock. */
 export interface DatedAnswer {
   readonly status: number;
   readonly date: string | undefined;
@@ -63,11 +63,11 @@ export interface DatedAnswer {
   readonly receivedAtMs: number;
 }
 
-/** What a connection, and one request on it, have shown. */
+/** The result of a connection, and of one request on it. */
 export interface Probe {
-  /** Monotonic; undefined without a connection. A server that wants a client certificate may object after it. */
+  /** Monotonic; undefined without a connection. A server that demands a client certificate may still refuse after this time. */
   readonly connectedAtMs?: number;
-  /** What went wrong last. */
+  /** The code of the last failure. */
   readonly code?: string;
   /** Such as TLSv1.3; undefined without TLS. */
   readonly protocol?: string | undefined;
@@ -77,7 +77,7 @@ export interface Probe {
 
 const answerMs = 5_000;
 
-/** Connects as the proxy does, sends the request on that one connection where there is one, and closes. */
+/** Connects as the proxy does, sends the request, if there is one, and closes the connection. */
 export async function probe(
   to: Target,
   clock: Clock,
@@ -99,7 +99,7 @@ export async function probe(
   }
 }
 
-/** The socket is the caller's to end. */
+/** The caller has to close the socket. */
 function connectTo(to: Target, clock: Clock): Promise<Probe & { readonly socket: Socket }> {
   let certificate: Certificate | undefined;
   let isConnected = false;
@@ -128,7 +128,7 @@ function connectTo(to: Target, clock: Clock): Promise<Probe & { readonly socket:
   });
 }
 
-/** Undefined where the service is reached without TLS, even if a proxy in between uses it. */
+/** Undefined if the service is reached without TLS, even if the proxy on the way uses TLS. */
 function protocolOf({ scheme }: Address, socket: Socket): string | undefined {
   const isSecure = scheme === "https" && socket instanceof TLSSocket;
   return isSecure ? (socket.getProtocol() ?? undefined) : undefined;
@@ -137,13 +137,13 @@ function protocolOf({ scheme }: Address, socket: Socket): string | undefined {
 function readCertificate(socket: TLSSocket): Certificate | undefined {
   const { subject, issuer, valid_from, valid_to } = socket.getPeerCertificate();
   if (subject === undefined || issuer === undefined) return undefined;
-  // A name may be there several times, or not at all.
+  // A subject may have several common names (CN), or none.
   const nameIn = ({ CN, O }: PeerCertificate["subject"]) => String(CN ?? O ?? "nameless");
   const [validFromMs, validToMs] = [Date.parse(valid_from), Date.parse(valid_to)];
   return { subject: nameIn(subject), issuer: nameIn(issuer), validFromMs, validToMs };
 }
 
-/** Connects, and closes: for what is no destination of requests. */
+/** Connects and closes the connection, for peers to which the doctor must send no request. */
 export async function checkConnection(to: Target, { clock }: Run): Promise<CheckResult> {
   const probed = await probe(to, clock);
   const isPlain = probed.code === undefined && probed.protocol === undefined;
@@ -166,11 +166,11 @@ export function evaluateConnection(probe: Probe, to: Target, nowMs: number): Che
   if (certificate === undefined) return ok(`${protocol}, verified`);
   const { subject, issuer, validToMs } = certificate;
   const names = `${protocol}, certificate of ${printable(subject)} by ${printable(issuer)}`;
-  const fix = "its owner has to renew it in time; after its end nothing can be sent";
+  const fix = "its owner has to renew it in time; once it has expired, nothing can be sent";
   return evaluateTimeLeft(names, validToMs - nowMs, fix);
 }
 
-/** What texts about a refused connection say of the certificate, where one was shown. */
+/** Values for texts about a refused connection; undefined if the server showed no certificate. */
 function describeShown(certificate: Certificate | undefined, nowMs: number) {
   return (
     certificate && {
@@ -182,7 +182,7 @@ function describeShown(certificate: Certificate | undefined, nowMs: number) {
   );
 }
 
-/** Authorities renew earlier than that, so a certificate with less time left has no working renewal. */
+/** Certificates are usually renewed earlier. So if one has less time left, its renewal does not work. */
 const renewalMs = 14 * 86_400_000;
 
 /** How long a certificate is still valid. */
@@ -191,7 +191,7 @@ export function evaluateTimeLeft(name: string, leftMs: number, fix: string): Che
   return leftMs >= renewalMs ? ok(detail) : warn(detail, fix);
 }
 
-/** `$names` are those of a `Target`, and of a certificate where one was shown. */
+/** `$names` are the fields of a `Target`, the code, and the values of `describeShown` if a certificate was shown. */
 export const connectFailures: Explanations = {
   PROXY_STATUS_407:
     "the proxy wants other credentials ($code) | put user:password into the file of $egressSetting.auth; HTTP Basic is what is sent",
@@ -220,7 +220,7 @@ export const connectFailures: Explanations = {
   ".*(SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|UNTRUSTED|INVALID_CA|UNKNOWN_ISSUER).*":
     "its certificate is by an unknown issuer$issuer ($code) | for a private authority give its certificate as $tlsSetting.caFile; otherwise something intercepts the connection",
   ".*(CERTIFICATE_REQUIRED|ALERT_(HANDSHAKE_FAILURE|BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED)).*":
-    "it does not accept our client certificate, or wants one ($code) | give the one that it knows as $tlsSetting.certFile and $tlsSetting.keyFile",
+    "it does not accept our client certificate, or wants one ($code) | give a certificate that it accepts as $tlsSetting.certFile and $tlsSetting.keyFile",
   ".*(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST).*":
     "it does not speak TLS ($code) | give the port of its TLS in $setting",
   ".*(UNSUPPORTED_PROTOCOL|PROTOCOL_VERSION|NO_PROTOCOLS).*":

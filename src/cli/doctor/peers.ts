@@ -37,7 +37,7 @@ import {
 } from "./connection.ts";
 import { checkTokens } from "./token.ts";
 
-/** All in parallel. */
+/** Checks all environments in parallel. */
 export async function checkEnvironments(run: OpenRun): Promise<Check[]> {
   const environments = [...run.config.environments.values()];
   return (await Promise.all(environments.map((environment) => checkEnvironment(environment, run)))).flat();
@@ -45,7 +45,7 @@ export async function checkEnvironments(run: OpenRun): Promise<Check[]> {
 
 const hostTopics = ["dns", "tls", "http", "clock"];
 
-/** Checks the hosts in parallel; then gets a token for each set, if the authorization server can be reached. */
+/** Checks the hosts in parallel, and then the token of each set. */
 async function checkEnvironment(environment: Environment, run: OpenRun): Promise<Check[]> {
   const { name, baseUrl, authUrl, tls } = environment;
   const sets = run.sets.filter((set) => set.environment === name);
@@ -69,8 +69,8 @@ async function checkEnvironment(environment: Environment, run: OpenRun): Promise
 }
 
 /**
- * Whether the forward proxy of an environment takes connections; nothing where it has none. What it lets through is seen where the hosts
- * behind it are checked.
+ * Whether the forward proxy of an environment, if there is one, accepts connections. The checks of the hosts behind the proxy show
+ * which connections it lets through.
  */
 async function checkEgress({ name, egress }: Environment, run: Run): Promise<Check[]> {
   if (egress === undefined) return [];
@@ -82,8 +82,8 @@ async function checkEgress({ name, egress }: Environment, run: Run): Promise<Che
 }
 
 /**
- * Name, connection, HTTP and clock of one host. Each depends on the one before.
- * @param hasProxy whether the proxy takes connections, where there is one
+ * Name, connection, HTTP and clock of one host. Each of these checks depends on the check before it.
+ * @param hasProxy whether the proxy, if there is one, accepts connections
  */
 async function checkHost(environment: string, to: Target, hasProxy: boolean, run: Run): Promise<Check[]> {
   const { clock } = run;
@@ -112,7 +112,7 @@ async function checkHost(environment: string, to: Target, hasProxy: boolean, run
   ];
 }
 
-/** Whether it speaks HTTP. A status tells little of a request that is no order, but for one of 5xx. */
+/** Whether the host speaks HTTP. Only a 5xx is a failure: HEAD / is no order, so other statuses say little. */
 function evaluateAnswer({ answer, code = "UNKNOWN" }: Probe, to: Target, isConnected: boolean): CheckResult {
   if (!isConnected) return skip("there is no connection");
   if (answer === undefined) {
@@ -123,7 +123,7 @@ function evaluateAnswer({ answer, code = "UNKNOWN" }: Probe, to: Target, isConne
   // 501: it does not know HEAD (RFC 9110 section 15.6.2).
   if (status < 500 || status === 501) return ok(`it answers HEAD / (${status})`);
   return fail(
-    `it answers ${status} to HEAD /: it fails, or what stands before it`,
+    `it answers ${status} to HEAD /: it fails, or a gateway in front of it`,
     `see the state of ${to.place} first`,
   );
 }
@@ -144,7 +144,7 @@ const fixSilence =
 const fixSlowness =
   "see how busy the DNS server is; in Kubernetes a lower ndots (dnsConfig) spares it the search path of outside names";
 
-/** Looks a name up as the proxy does: by the system, so /etc/hosts and the search path count. */
+/** Looks a name up as the proxy does: by the system, so /etc/hosts and the search path apply. */
 async function checkDns({ host, setting, connectTimeoutMs }: Target, run: Run): Promise<CheckResult> {
   if (isIP(host) !== 0) return ok("an address, so there is nothing to look up");
   const sinceMs = run.clock.nowMs();
@@ -166,8 +166,8 @@ async function checkDns({ host, setting, connectTimeoutMs }: Target, run: Run): 
 }
 
 /**
- * A look-up cannot be cancelled, and the process ends only with its last one. With the 5 s of glibc, asked twice for each
- * search domain, that takes minutes. So a look-up gets no longer than a connection (resolv.conf(5); musl has no such setting).
+ * A look-up cannot be cancelled, and the process ends only after its last look-up. glibc waits 5 s, twice for each search
+ * domain, which can take minutes. So a look-up may take no longer than a connection (resolv.conf(5); musl has no such setting).
  */
 export function boundLookUps(connectMs: number): void {
   const seconds = Math.min(Math.max(Math.ceil(connectMs / 1_000), 1), 5);
@@ -175,11 +175,11 @@ export function boundLookUps(connectMs: number): void {
   process.env["RES_OPTIONS"] = `${given} timeout:${seconds} attempts:1`.trim();
 }
 
-/** Services allow for a few seconds. From 30 s on, a service may refuse a timestamp as old. */
+/** Services tolerate a few seconds. From 30 s on, a service may refuse a timestamp as old. */
 const goodSkewMs = 5_000;
 const badSkewMs = 30_000;
 
-/** Both sides have some leeway: a Date is cut to its second, and a response takes a while to come. */
+/** Tolerant in both directions: a Date is cut to whole seconds, and a response takes time to arrive. */
 export function evaluateClock({ status, date, sentAtMs, receivedAtMs }: DatedAnswer): CheckResult {
   const theirsMs = parseHttpDate(date);
   if (theirsMs === undefined) return skip(`its answer (${status}) has no Date to compare with`);
@@ -193,7 +193,7 @@ export function evaluateClock({ status, date, sentAtMs, receivedAtMs }: DatedAns
   return skewMs <= badSkewMs ? warn(detail, fix) : fail(`${detail}: it may refuse our timestamps`, fix);
 }
 
-/** Whether the applications that callbacks go to take connections. They get none. Sites without keys are warned of with the configuration. */
+/** Whether the applications for callbacks accept connections. They get no callback. `checkConfig` warns of sites without keys. */
 export function checkCallbacks(run: Run): Promise<Check>[] {
   return run.config.callbacks.map(({ environment, application: { url: address, tls } }, index) => {
     const to = targetAt([`callbacks[${index}].application`, "url"], { address, tls }, run);
@@ -205,7 +205,7 @@ export function checkCallbacks(run: Run): Promise<Check>[] {
 /** An ExportTraceServiceRequest without a span. */
 const noSpans = '{"resourceSpans":[]}';
 
-/** Whether the collector takes what is exported: it gets one export without spans. */
+/** Whether the collector accepts an export: it gets one without spans. */
 export function checkTracing(run: Run): Promise<Check>[] {
   const { tracing } = run.config;
   if (tracing === undefined) return [];
@@ -237,14 +237,14 @@ function evaluateExport(status: number, to: Target, protocol: string): CheckResu
 
 const longestAnswerMs = 3_000;
 
-/** The `serve` beside: whether it is ready, and whether it runs with this configuration. */
+/** Whether the running `serve` is ready, and whether it has this configuration. */
 export function checkServe(run: Run): Promise<Check>[] {
   return [timed(run, { topic: "serve", subject: `admin ${describeBind(run.config.admin)}` }, () => askServe(run))];
 }
 
 async function askServe(run: Run): Promise<CheckResult> {
   const { admin, hash } = run.config;
-  if (admin.kind === "tcp" && admin.port === 0) return skip("the admin port is any free one, so it cannot be asked");
+  if (admin.kind === "tcp" && admin.port === 0) return skip("admin.bind takes any free port, so serve cannot be asked");
   const get = (path: string) => askAdmin(admin, path, boundMs(run, longestAnswerMs), run.clock);
   const ready = await get("/readyz");
   if (typeof ready === "string") {
@@ -261,11 +261,11 @@ async function askServe(run: Run): Promise<CheckResult> {
   }
   if (active !== hash) {
     const fix =
-      "its log says why (config_refused); what changed a moment ago is taken up within 10 s; " +
-      "a subPath mount and the environment only by a restart";
-    return warn(`runs with another active configuration (${active}) than this file is (${hash})`, fix);
+      "its log says why (config_refused); a change is applied within 10 s, " +
+      "but in a subPath mount and in environment variables only by a restart";
+    return warn(`runs with another configuration (${active}) than this file (${hash})`, fix);
   }
   if (ready.status === 200) return ok(`runs with this configuration (${hash}), and is ready`);
   const detail = `runs with this configuration (${hash}), and is not ready: ${printable(ready.text)}`;
-  return warn(detail, "see the lines above: a token is what it waits for");
+  return warn(detail, "see the lines above: serve waits for a token");
 }

@@ -20,8 +20,8 @@ import { connectFailures } from "./connection.ts";
 type Answered = Extract<RedisProbe, { kind: "answered" }>;
 
 /**
- * Each server, then all of them together. One after the other, so that no measurement disturbs another.
- * @param tags the sets' cache keys: commands are tried where their tokens are
+ * Checks each server, then the lock of all servers. One server after the other, so that no measurement disturbs another.
+ * @param tags the sets' cache keys: in a Cluster, commands are tried on the nodes that have the sets' tokens
  */
 export async function checkRedis({ config, clock }: Run, tags: readonly string[]): Promise<Check[]> {
   const { tokens } = config;
@@ -49,10 +49,10 @@ export async function checkRedis({ config, clock }: Run, tags: readonly string[]
 
 type RedisServer = ReturnType<typeof serversOf>[number];
 
-/** The Redis servers that the configuration names; all that share the tokens as Sentinels or a Cluster are one. */
+/** The Redis servers that the configuration names; a master with its Sentinels, or a Cluster, counts as one server. */
 function serversOf(access: RedisAccess) {
   const { place, lockNodes, tls } = access;
-  /** @param node its name in events and metrics */
+  /** @param node the server's name in events and metrics */
   const single = (node: string, at: RedisNode, setting: string) => ({
     node,
     place: describeRedisNode(at),
@@ -70,7 +70,7 @@ function serversOf(access: RedisAccess) {
   return [{ node: "cache", place: named, setting, kind, isTls, client: createCacheClient(access) }, ...others];
 }
 
-/** How long `client.ts` lets connecting and the greeting take, each. */
+/** The limit of `client.ts` for connecting, and again for the greeting. */
 const connectTimeoutMs = 500;
 
 function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, user: string): CheckResult {
@@ -83,7 +83,7 @@ function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, 
   const host = place.replace(/^rediss?:\/\//, "");
   const permissions = fixPermissions(user, server.kind === "cluster" ? ["cluster|slots"] : []);
   const values = { ...server, host, tlsSetting: "redis.tls", connectTimeoutMs, code, user, permissions };
-  const orTls = isTls ? "" : "; where it speaks TLS, write rediss:// or add redis.tls";
+  const orTls = isTls ? "" : "; if it speaks TLS, write rediss:// or add redis.tls";
   return (
     explain(connectFailures, code, values) ??
     explain(refusals, code, values) ??
@@ -94,24 +94,24 @@ function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, 
 
 const refusals: Explanations = {
   WRONGPASS:
-    "the login as $user is refused (WRONGPASS) | correct redis.username and redis.password, or see that the user is on",
+    "the login as $user is refused (WRONGPASS) | correct redis.username and redis.password, or see that Redis has this user switched on",
   noauth: "it wants a login (NOAUTH) | add redis.username and redis.password",
   protected_mode:
-    "it is in protected mode, and takes connections from its own host alone (DENIED) | give its default user a password (requirepass), which ends that mode; with protected-mode no, whatever reaches its port comes in",
+    "it is in protected mode, and takes connections from its own host alone (DENIED) | give its default user a password (requirepass), which ends that mode; `protected-mode no` would admit everyone who reaches its port",
   noperm: "the user $user may not even ask (NOPERM) | $permissions",
   timeout:
-    "connected, but it does not answer | see what it is at: a script or a command that takes long, swapping, a stopped process",
+    "connected, but it does not answer | see what keeps it busy: a script or a command that takes long, swapping, a stopped process",
   loading: "it is still reading its data (LOADING) | wait, and run this again; Countersign needs no persistence there",
-  tls: "no TLS connection ($code) | see redis.tls: caFile for a private authority, certFile and keyFile where it wants a certificate",
+  tls: "no TLS connection ($code) | see redis.tls: caFile for a private authority, certFile and keyFile if it demands a certificate",
 };
 
 const unknownAnswers: Readonly<Record<RedisPlace["kind"], string>> = {
-  standalone: "whatever answers there does not speak Redis's language",
+  standalone: "the server there does not speak the Redis protocol",
   sentinel: "none of the Sentinels says where the master is",
-  cluster: "none of the nodes tells how the Cluster is made up",
+  cluster: "none of the nodes says which nodes the Cluster has",
 };
 
-/** The rules that a user lacks. The whole line for a new user is in docs/redis.md. */
+/** The command that adds the missing rules of a user. The whole line for a new user is in docs/redis.md. */
 function fixPermissions(user: string, commands: readonly string[], ...keys: readonly string[]): string {
   const line = ["ACL SETUSER", user, ...keys, ...commands.map((name) => `+${name}`)].join(" ");
   return `${line}   (and keep it: ACL SAVE, or the file of users; docs/redis.md has the whole line)`;
@@ -119,7 +119,7 @@ function fixPermissions(user: string, commands: readonly string[], ...keys: read
 
 function evaluateServer(probe: RedisProbe, server: RedisServer, user: string): CheckResult[] {
   if (probe.kind === "refused") return [explainRefusal(probe.trouble, server, user)];
-  // The lock's keys live for seconds, so that it needs no eviction.
+  // The lock's keys expire within seconds, so eviction is checked for the cache only.
   const eviction = server.node === "cache" ? (evaluateEviction(probe) ?? []) : [];
   return [evaluateLogin(probe, user), evaluateLatency(probe), evaluateCommands(probe, user), eviction].flat();
 }
@@ -132,7 +132,7 @@ function evaluateLogin({ facts, objection }: Answered, user: string): CheckResul
 }
 
 const goodMedianMs = 10;
-/** A command that takes longer is given up, and Redis gets none for a while. */
+/** `serve` gives up a command that takes longer, and then sends Redis no command for a while. */
 const longestMs = 100;
 
 export function evaluateLatency({ roundTripsMs }: Pick<Answered, "roundTripsMs">): CheckResult {
@@ -149,7 +149,7 @@ function formatMs(ms: number): string {
   return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
 }
 
-/** Only the client's own checks use these. */
+/** `serve` needs no answer to these: `info` is for the client's check of the data set, `ping` for people. */
 const dispensable: ReadonlySet<string> = new Set(["info", "ping"]);
 
 function evaluateCommands({ tried, facts }: Answered, user: string): CheckResult {
@@ -175,7 +175,7 @@ function evaluateCommands({ tried, facts }: Answered, user: string): CheckResult
   return ok(`every command that is needed works: ${tried.map(({ name }) => name.replace("|", " ")).join(", ")}`);
 }
 
-const fixReplica = "name the master; where masters change, let Sentinels find it (redis.sentinel)";
+const fixReplica = "name the master; if masters change, let Sentinels find it (redis.sentinel)";
 
 const commandFailures: Explanations = {
   readonly: "it is a replica and takes no writes ($command: READONLY) | $fixReplica",
@@ -184,13 +184,13 @@ const commandFailures: Explanations = {
     "a part of it is down ($command: $code) | see CLUSTER INFO, or INFO replication, and bring it back",
 };
 
-/** Undefined where the server did not say. A token that is evicted costs one token request. */
+/** Undefined if the server did not report its policy. Each evicted token causes one token request. */
 export function evaluateEviction({ facts }: Pick<Answered, "facts">): CheckResult | undefined {
   if (facts?.evictionPolicy === undefined) return undefined;
   const { evictionPolicy, evictedKeys } = facts;
   const detail = `maxmemory-policy ${evictionPolicy}, ${evictedKeys} keys evicted since its start`;
   const fix = "raise maxmemory, or give Countersign a Redis of its own";
-  return evictedKeys === 0 ? ok(detail) : warn(`${detail}: each token among them costs a token request`, fix);
+  return evictedKeys === 0 ? ok(detail) : warn(`${detail}: each token among them causes a token request`, fix);
 }
 
 function evaluateLock(probes: ReadonlyMap<string, RedisProbe>): CheckResult {
@@ -200,25 +200,25 @@ function evaluateLock(probes: ReadonlyMap<string, RedisProbe>): CheckResult {
   for (const [index, { node, runId }] of answering.entries()) {
     const other = answering.slice(0, index).find((each) => runId !== undefined && each.runId === runId);
     if (other === undefined) continue;
-    const fix = "name independent masters: where one server is lost, both of its names are";
+    const fix = "name independent masters: a failure of this server is a failure of both";
     return fail(`${other.node} and ${node} are one server`, fix);
   }
   const needed = Math.floor(probes.size / 2) + 1;
   const detail = `${answering.length} of ${probes.size} independent masters answer; ${needed} of them lock`;
   if (answering.length === probes.size) return ok(detail);
-  const fix = "bring the others back; without a majority, replicas may ask for a token each";
+  const fix = "bring the others back; without a majority, replicas may request a token each";
   return answering.length >= needed ? warn(detail, fix) : fail(detail, fix);
 }
 
-/** What must not be forgotten before its time. */
+/** The features whose keys Redis must not lose before they expire. */
 function remembered({ once, callbacks }: Config): string[] {
   return [...(once === undefined ? [] : ["once"]), ...(callbacks.length === 0 ? [] : ["callbacks"])];
 }
 
-/** Whether Redis keeps it: what is forgotten is sent, or handed over, again. */
+/** Whether Redis keeps these keys: if it loses one, a request may be sent again, or a callback handed over again. */
 function evaluateMemory(facts: ServerFacts | undefined): CheckResult {
   if (facts?.evictionPolicy === undefined) {
-    return warn("INFO does not tell whether Redis keeps keys", "see that maxmemory-policy is noeviction");
+    return warn("INFO does not say whether Redis keeps keys", "see that maxmemory-policy is noeviction");
   }
   const { evictionPolicy, isAppendOnly } = facts;
   if (evictionPolicy !== "noeviction") {
@@ -226,6 +226,6 @@ function evaluateMemory(facts: ServerFacts | undefined): CheckResult {
     return warn(detail, "set maxmemory-policy noeviction; a full Redis then refuses with 503");
   }
   if (isAppendOnly) return ok("Redis drops no key before its time, and keeps them on disk");
-  const fix = "set appendonly yes, and appendfsync always where no second may be lost; docs/once.md says more";
-  return warn("appendonly no: a Redis that starts anew has forgotten every key", fix);
+  const fix = "set appendonly yes, and appendfsync always if not even one second may be lost; docs/once.md says more";
+  return warn("appendonly no: a restart of Redis loses every key", fix);
 }

@@ -30,14 +30,14 @@ import {
   withinRun,
 } from "./check.ts";
 
-/** Longer than requests wait, so that one can say how slow the authorization server is. */
+/** Longer than requests wait, so that the doctor can report how slow the authorization server is. */
 const patienceMs = 15_000;
-/** A shared token with less of its life left is due: `serve` would request a new one too. */
+/** A shared token with a smaller share of its lifetime left is due: `serve` would request a new one too. */
 const overdueShare = 0.1;
 
 /**
- * Whether each set of an environment gets tokens, and before that what stands in the files of assertions.
- * @param isReachable whether the authorization server of this origin takes connections
+ * Whether each set of an environment gets tokens; the results for its assertion files come first.
+ * @param isReachable whether the authorization server of this origin accepts connections
  */
 export async function checkTokens(
   environment: Environment,
@@ -61,7 +61,7 @@ export async function checkTokens(
   return [...assertions.flat(), ...(await Promise.all(tokens))];
 }
 
-/** Without a token, the orders of sites with `bridge` are signed. */
+/** Adds to a missing token that the orders of sites with `bridge` are signed meanwhile. */
 function tellBridge(result: CheckResult, { sites }: Environment, set: CredentialSet): CheckResult {
   const bridged = [...sites.values()].filter(({ bridge, credentials }) => bridge && credentials?.sets.includes(set));
   if (bridged.length === 0 || result.verdict === "ok" || result.verdict === "warn") return result;
@@ -69,25 +69,25 @@ function tellBridge(result: CheckResult, { sites }: Environment, set: Credential
   return { ...result, detail: `${result.detail}; meanwhile orders of ${names} are signed (bridge: hmac)` };
 }
 
-/** Whether a set gets tokens. One is requested only where no shared token proves that: quotas count token requests. */
+/** Whether a set gets tokens. Requests one only if no shared token proves that, because quotas limit token requests. */
 async function checkToken(set: SharedSet, run: OpenRun): Promise<CheckResult> {
   const { token } = set;
   if (token === undefined || token.remainingMs <= longestLeewayMs(token.lifetimeMs)) return requestIfAllowed(set, run);
-  const inCache = `in the shared cache, live for another ${formatSpan(token.remainingMs)}`;
+  const inCache = `in the shared cache, valid for another ${formatSpan(token.remainingMs)}`;
   const isDue = token.remainingMs <= token.lifetimeMs * overdueShare;
   const result = isDue ? await requestIfAllowed(set, run) : undefined;
-  if (result === undefined || result.verdict === "skipped") return ok(`${inCache}; none was asked for`);
-  // `serve` uses a token up to its leeway.
+  if (result === undefined || result.verdict === "skipped") return ok(`${inCache}; no other was requested`);
+  // No failure: `serve` uses the shared token until its leeway begins.
   return result.verdict === "fail"
     ? { ...result, verdict: "warn", detail: `${inCache}, and due; ${result.detail}` }
     : result;
 }
 
-/** Requests a token, unless replicas are to wait. */
+/** Requests a token, unless a back-off of the replicas or --no-token forbids it. */
 async function requestIfAllowed(set: SharedSet, run: OpenRun): Promise<CheckResult> {
   const { clock, config, upstreams } = run;
   if (set.backoff !== undefined) return explainBackoff(set.backoff, set, config);
-  if (!run.withToken) return skip("not asked for (--no-token)");
+  if (!run.withToken) return skip("not requested (--no-token)");
   const sinceMs = clock.nowMs();
   const endpoint = upstreams.tokenEndpointOf(set);
   const request = requestToken(endpoint, set.set, { wallMs: () => clock.wallMs(), timeoutMs: patienceMs });
@@ -102,7 +102,7 @@ async function requestIfAllowed(set: SharedSet, run: OpenRun): Promise<CheckResu
   return warn(late, "see why the authorization server is slow; raise timeouts.token if that is its way");
 }
 
-/** As `serve` does, so that the token is used. A value that another replica encrypted stays, as the evidence. */
+/** Saves the token as `serve` does, so that replicas use it. A value that our keys cannot decrypt stays, as evidence. */
 async function share(
   { tokenKey, read }: SharedSet,
   token: IssuedToken,
@@ -116,10 +116,10 @@ async function share(
   return isThere ? "and shared from now on" : "but Redis did not take it";
 }
 
-/** Less is left of no assertion that is renewed in time, however short they live. */
+/** An assertion that is renewed in time never has less time left, even if its lifetime is short. */
 const lastMs = 60_000;
 
-/** What stands in the file whose assertion proves a set; none for other sets. */
+/** Checks the assertion in a set's file; no check for sets without such a file. */
 async function checkAssertion(shared: SharedSet, run: OpenRun): Promise<Check[]> {
   const { environment, set } = shared;
   const clientAuth = set.token?.clientAuth;
@@ -135,10 +135,10 @@ function evaluateAssertion(read: AssertionRead, file: string, nowMs: number): Ch
   const renew = "see what renews it: the kubelet (a projected token), spiffe-helper or another agent";
   if ("kind" in read) return fail(read.cause ?? "it cannot be read", `mount the platform's token there; ${renew}`);
   const { expiresAtMs } = read;
-  if (expiresAtMs === undefined) return ok(`file ${file} has one that does not say when it expires`);
+  if (expiresAtMs === undefined) return ok(`has no time of expiry (file ${file})`);
   const leftMs = expiresAtMs - nowMs;
-  if (leftMs <= 0) return fail(`that in file ${file} expired ${formatSpan(-leftMs)} ago`, renew);
-  const detail = `that in file ${file} expires in ${formatSpan(leftMs)}`;
+  if (leftMs <= 0) return fail(`expired ${formatSpan(-leftMs)} ago (file ${file})`, renew);
+  const detail = `expires in ${formatSpan(leftMs)} (file ${file})`;
   return leftMs < lastMs ? warn(detail, renew) : ok(detail);
 }
 
@@ -153,19 +153,19 @@ function evaluateEncryptionKeys(sets: readonly SharedSet[]): CheckResult {
   const readable = sets.filter(({ token }) => token !== undefined).length;
   if (unreadable > 0) {
     const roll = "give every replica the same redis.encryptionKeys (docs/redis.md: roll the encryption key)";
-    const detail = `${unreadable} of ${unreadable + readable} values in the cache cannot be opened`;
+    const detail = `${unreadable} of ${unreadable + readable} values in the cache cannot be decrypted`;
     return warn(detail, `${roll}; else each replaces the others' tokens`);
   }
   if (sets.some(({ read }) => read === "error")) return skip("the cache could not be read");
-  if (readable === 0) return skip("nothing is in the cache that they could open");
-  return ok(`open what is in the cache (${readable})`);
+  if (readable === 0) return skip("the cache has no value to decrypt");
+  return ok(`decrypt the values in the cache (${readable})`);
 }
 
 /** Why replicas request no token now. */
 function explainBackoff(backoff: EndpointPause, { set }: ConfiguredSet, config: Config): CheckResult {
   const { kind, status, remainingMs } = backoff;
-  const detail = `a replica was told: the authorization server ${describeNoToken(status)}, and is left alone for another ${formatSpan(remainingMs)}`;
-  if (kind === "failing") return fail(detail, "see what the authorization server is at; then run this again");
+  const detail = `a replica reports: the authorization server ${describeNoToken(status)}, and gets no request for another ${formatSpan(remainingMs)}`;
+  if (kind === "failing") return fail(detail, "see why the authorization server fails; then run this again");
   return fail(detail, kind === "refused" ? fixRefusal(set, config) : fixThrottling(config));
 }
 
@@ -182,7 +182,7 @@ function explainNoToken(
     status,
     cause,
     client: printable(set.clientId),
-    // The service's own server says nothing that its status does not; others tell a wrong scope from a wrong secret.
+    // The service's own server adds nothing to its status; other servers distinguish a wrong scope from a wrong secret.
     oauthError: set.token === undefined || answer.cause === undefined ? "" : ` ${printable(cause)}`,
     compare: fixRefusal(set, config),
     retry: retryAfterMs === undefined ? "" : `, to be tried again in ${formatSpan(retryAfterMs)}`,
@@ -197,7 +197,7 @@ function explainNoToken(
   return explain(noTokens, code, values) ?? fail(`no complete answer (${cause})`, "run this again");
 }
 
-/** By the kind of the answer, and its status or what stood in its place. */
+/** A key matches the kind of the answer, and its status or, if it has none, its cause. */
 const noTokens: Explanations = {
   "refused .*": "refused ($status$oauthError) for client $client | $compare",
   "throttled .*": "too many token requests ($status)$retry | $wait",

@@ -8,7 +8,7 @@ import { printable } from "../../../src/cli/terminal.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 
-// The doctor's bounds: at each bound, just before and just after.
+// The doctor's limits: its verdict at each limit, and just beyond it.
 
 const to: Target = {
   address: { origin: "https://api", scheme: "https", host: "api", port: 443, path: "" },
@@ -33,7 +33,7 @@ test.each([
   expect(evaluateConnection(probe, to, nowMs).verdict).toBe(verdict);
 });
 
-describe("a Date, which is cut to its second", () => {
+describe("a Date, which is cut to whole seconds", () => {
   const date = new Date(nowMs).toUTCString();
 
   test.each([
@@ -51,7 +51,7 @@ describe("a Date, which is cut to its second", () => {
     [-5_001, "warn", /5 s behind/],
     [-30_000, "warn", /30 s behind/],
     [-30_001, "fail", /30 s behind/],
-  ])("%i ms after it: %s", (atMs, verdict, says) => {
+  ])("our clock %i ms after it: %s", (atMs, verdict, says) => {
     const found = evaluateClock({ status: 200, date, sentAtMs: nowMs + atMs, receivedAtMs: nowMs + atMs });
     expect(found).toMatchObject({ verdict, detail: expect.stringMatching(says) });
   });
@@ -72,7 +72,7 @@ test.each([
   expect(evaluateLatency({ roundTripsMs })).toMatchObject({ verdict, detail });
 });
 
-test("a Redis that evicts is a warning, once it has done so", () => {
+test("a Redis that may evict keys is a warning only after it has evicted one", () => {
   const evicting = (evictedKeys: number) => {
     const facts = { version: "7", role: "master", runId: "r", evictionPolicy: "allkeys-lru", isAppendOnly: false };
     return evaluateEviction({ facts: { ...facts, evictedKeys } })?.verdict;
@@ -87,7 +87,7 @@ test("an unknown error is reported by its code, with a fix", () => {
   expect(fix).toContain("api:443");
 });
 
-test("every explanation of a failed connection names values that there are", () => {
+test("every explanation of a failed connection uses only values that exist", () => {
   const values = new Set([...Object.keys(to), "code", "ago", "butIn", "butFor", "issuer"]);
   const names = Object.values(connectFailures).flatMap((text) =>
     [...text.matchAll(/\$(\w+)/g)].map(([, name]) => name),

@@ -1,11 +1,11 @@
-/** What the doctor says about sets that ask for tokens in another way than the service's own. */
+/** The doctor's report on sets whose tokens are requested in another way than the service's own. */
 import { describe, expect, it } from "vitest";
 import { clientKey } from "../../../testkit/certificates.ts";
 import { platformToken, tokenFor } from "../../../testkit/platform-token.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { diagnose, openFolder } from "./doctor-stage.ts";
 
-/** Answers HEAD with nothing, and token requests with this. */
+/** Answers HEAD with an empty 404, and token requests with this status and body. */
 function startLogin(status: number, body: object) {
   return startRawUpstream({
     answer({ head }, socket) {
@@ -30,7 +30,7 @@ async function diagnoseSet(set: string, login: { readonly url: string }, more = 
   return { of, hasFailed, path: folder.path };
 }
 
-it("says that a token comes, and looks at the endpoint's host", async () => {
+it("reports an issued token, and checks the token endpoint's host", async () => {
   const login = await startLogin(200, granted);
   const { of } = await diagnoseSet(post, login, ", clientAuth: basic");
   expect(of("token")).toEqual(["ok S1/one: issued, valid for 60 min, not kept (tokens.cache is memory)"]);
@@ -67,29 +67,29 @@ it.each([
 it.each([
   [404, {}, /answered 404 at http:\S+\/as\/token \| correct token\.url: it is the whole address of the token endpoint/],
   [200, {}, /not with a token \| see what is at http:\S+\/as\/token: token\.url may lead to something else/],
-] as const)("names token.url where a %i tells that it is wrong", async (status, body, says) => {
+] as const)("names token.url when a %i shows that it is wrong", async (status, body, says) => {
   const { of } = await diagnoseSet(post, await startLogin(status, body));
   expect(of("token")).toEqual([expect.stringMatching(says)]);
 });
 
 /** Row 100. */
-describe("of the assertion in a file it says", () => {
+describe("on the assertion in a file it reports", () => {
   const more = ", clientAuth: { assertion: { file: DIR/token } }";
   const renew = "see what renews it: the kubelet (a projected token), spiffe-helper or another agent";
   const issued = "ok S1/one: issued, valid for 60 min, not kept (tokens.cache is memory)";
 
   it.each([
-    ["how long it lives", tokenFor(2_730), "ok", "that in file DIR/token expires in 45 min"],
-    ["that it does not say", platformToken({}), "ok", "file DIR/token has one that does not say when it expires"],
-    ["that its end is near", tokenFor(40), "warn", `that in file DIR/token expires in N s | ${renew}`],
-    ["that it is over", tokenFor(-180), "fail", `that in file DIR/token expired 3 min ago | ${renew}`],
+    ["its remaining lifetime", tokenFor(2_730), "ok", "expires in 45 min (file DIR/token)"],
+    ["that it has no time of expiry", platformToken({}), "ok", "has no time of expiry (file DIR/token)"],
+    ["that it expires soon", tokenFor(40), "warn", `expires in N s (file DIR/token) | ${renew}`],
+    ["that it has expired", tokenFor(-180), "fail", `expired 3 min ago (file DIR/token) | ${renew}`],
   ])("%s", async (_, assertion, verdict, says) => {
     const { of, path } = await diagnoseSet("", await startLogin(200, granted), more, assertion);
     const lines = of("token").map((line) => line.replaceAll(path, "DIR").replace(/in \d\d s/, "in N s"));
     expect(lines).toEqual([`${verdict} S1/one, its assertion: ${says}`, issued]);
   });
 
-  it("that there is none, and asks nobody", async () => {
+  it("that there is none, and requests no token", async () => {
     const login = await startLogin(200, granted);
     const { of, path, hasFailed } = await diagnoseSet("", login, more);
     expect(of("token")).toEqual([
@@ -100,7 +100,7 @@ describe("of the assertion in a file it says", () => {
     expect(login.requests.filter(({ head }) => head.startsWith("POST"))).toEqual([]);
   });
 
-  it("what to compare where it is refused", async () => {
+  it("what to compare if it is refused", async () => {
     const { of, path } = await diagnoseSet("audience: c", await startLogin(401, refused), more, tokenFor(60));
     expect(of("token")[1]).toContain(
       `compare client id, iss, sub and aud of its assertion (${path}/token) and audience (c) with what the authorization server has`,

@@ -18,9 +18,9 @@ import { places, serviceCertificate, serviceName } from "../egress/stage.ts";
 import { type Diagnosis, diagnose, openFolder } from "./doctor-stage.ts";
 
 // What the doctor reports about names, connections and clocks: each fault at a host of its own, all of them in one run,
-// since environments are checked in parallel. The hosts are real: TLS with real certificates, and sockets with set answers.
+// since environments are checked in parallel. The hosts are real: TLS with real certificates, and sockets with fixed answers.
 
-/** What was said to a TLS host once a handshake was done, all of it. */
+/** A TLS host; `said` returns all that it was sent after handshakes. */
 async function startTlsHost(options: TlsOptions) {
   let said = "";
   const server = createServer(options, (socket) => {
@@ -35,7 +35,7 @@ async function startTlsHost(options: TlsOptions) {
   return { url: `https://localhost:${port}`, said: () => said };
 }
 
-/** A host that answers with this line. */
+/** A host whose answers have this Date line. */
 async function startDatedHost(date: () => string): Promise<string> {
   const { url } = await startRawUpstream({ answer: (_, socket) => void socket.end(rawAnswer(200, "", date())) });
   return url;
@@ -45,7 +45,7 @@ const dateIn = (ms: number) => () => `Date: ${new Date(Date.now() + ms).toUTCStr
 
 let keys = 0;
 
-/** An environment that signs, so that only its service is checked; no two have anything in common. */
+/** An environment that signs, so that only its service is checked; no two environments have anything in common. */
 function environmentAt(baseUrl: string, more = ""): string {
   keys += 1;
   const sites = `sites: { S${keys}: { keys: [ { identifier: K${keys}, secret: { file: DIR/own/${keys} } } ] } }`;
@@ -66,7 +66,7 @@ const trusting = "tls: { caFile: DIR/ca }";
 const known = "tls: { caFile: DIR/ca, certFile: DIR/client.pem, keyFile: DIR/client-key.pem }";
 const serving = { key: serverKey, cert: serverCertificate };
 
-/** The first line of each environment on a topic, without the host. */
+/** Compares the first line on a topic of each environment, without its host. */
 function expectLines(of: Diagnosis["of"], topic: string, lines: Readonly<Record<string, RegExp>>) {
   for (const [name, line] of Object.entries(lines)) {
     expect(of(topic, name)[0]?.replace(/^(\w+) \S+: /, "$1 "), name).toMatch(line);
@@ -131,7 +131,7 @@ it("distinguishes names that do not exist, hosts that refuse, and hosts that do 
   expect(hasFailed).toBe(true);
   const linesOf = (name: string) => (["dns", "tls", "http", "clock"] as const).flatMap((topic) => of(topic, name));
   expect(linesOf("nameless")).toEqual([
-    // Where there is no DNS at all, it is unknown whether the name exists.
+    // On a machine without DNS, it is unknown whether the name exists.
     expect.stringMatching(
       /^fail api\.countersign\.invalid: .*(\(ENOTFOUND\) \| .*environments\.nameless\.baseUrl|\(EAI_AGAIN\) \| .*port 53)/,
     ),
@@ -152,7 +152,7 @@ it("distinguishes names that do not exist, hosts that refuse, and hosts that do 
   ]);
 });
 
-it("does not accept a service that closes, speaks no HTTP or fails", async () => {
+it("fails for a service that closes the connection, speaks no HTTP or answers 503", async () => {
   const answering = async (text: string) =>
     environmentAt((await startRawUpstream({ answer: (_, socket) => void socket.end(text) })).url);
   const { hasFailed, of } = await diagnoseAll({
@@ -166,7 +166,7 @@ it("does not accept a service that closes, speaks no HTTP or fails", async () =>
   expectLines(of, "http", {
     closing: /^fail it closes the connection without an answer \(ECONNRESET\) \| see its log/,
     foreign: /^fail what it answers is no HTTP\/1\.1 \(HPE_\w+\) \| .*baseUrl/,
-    failing: /^fail it answers 503 to HEAD \/: it fails, or what stands before it \| see the state/,
+    failing: /^fail it answers 503 to HEAD \/: it fails, or a gateway in front of it \| see the state/,
     headless: /^ok it answers HEAD \/ \(501\)$/,
     sound: /^ok it answers HEAD \/ \(404\)$/,
   });
@@ -192,11 +192,11 @@ it("compares our clock with the Date of each host", async () => {
   });
 });
 
-/** Row 78: the proxy, the tunnel and the service behind it are told apart. */
+/** Row 78: the proxy, the tunnel and the service behind it are distinguished. */
 describe("behind a proxy", () => {
   const { api } = places;
 
-  /** A service that only the proxy can resolve, through this proxy. */
+  /** Examines a service through this proxy; only the proxy can resolve the service's name. */
   async function diagnoseThrough(egress: string, more = trusting) {
     const sandbox = environmentAt(`https://${api}`, `${more}, egress: { ${egress} }`);
     const { of, hasFailed } = await diagnoseAll({ sandbox });
@@ -208,7 +208,7 @@ describe("behind a proxy", () => {
     return { service, forward: await startForwardProxy({ hosts: { [api]: new URL(service.url).port }, ...options }) };
   }
 
-  it("reports a proxy, a tunnel and TLS with the service behind it; the name is the proxy's to look up", async () => {
+  it("reports a proxy, a tunnel and TLS with the service behind it; the proxy looks the name up", async () => {
     const { service, forward } = await startBoth();
     const { of, hasFailed } = await diagnoseThrough(`proxy: "${forward.url}"`);
     expect(of("egress")).toEqual([
@@ -254,7 +254,7 @@ describe("behind a proxy", () => {
   });
   it.each<[string, ForwardProxyOptions, string | RegExp, more?: string]>([
     [
-      "wants other credentials",
+      "demands other credentials",
       { credentials: "user:canary-proxy-password" },
       `fail ${api}: the proxy wants other credentials (PROXY_STATUS_407) | put user:password into the file of environments.sandbox.egress.auth; HTTP Basic is what is sent`,
     ],
@@ -269,11 +269,11 @@ describe("behind a proxy", () => {
       /lets no connection to elsewhere\.example:443 through \(PROXY_STATUS_403\) \| have CONNECT/,
     ],
     [
-      "is none",
+      "is no HTTP proxy",
       answering("SSH-2.0-x\r\n"),
       /opens no tunnel \(PROXY_NOT_HTTP_1_1\) \| see that environments\.sandbox\.egress names an HTTP proxy/,
     ],
-    ["intercepts", {}, /by an unknown issuer.*otherwise something intercepts the connection/, "via: true"],
+    ["intercepts TLS", {}, /by an unknown issuer.*otherwise something intercepts the connection/, "via: true"],
   ])("says what to do about a proxy that %s", async (_, options, says, more = trusting) => {
     const { forward } = await startBoth(options);
     const { of } = await diagnoseThrough(`proxy: "${forward.url}"`, more);
@@ -281,7 +281,7 @@ describe("behind a proxy", () => {
     expect(of("tls")).toEqual([typeof says === "string" ? says : expect.stringMatching(says)]);
   });
 
-  it("looks up a host that is reached directly as without a proxy", async () => {
+  it("looks up the name of a host that noProxy names", async () => {
     const { forward } = await startBoth();
     const { of } = await diagnoseThrough(`proxy: "${forward.url}", noProxy: [${serviceName}]`);
     expect(of("dns")[0]).toMatch(/^fail elsewhere\.example: /);

@@ -4,7 +4,7 @@ import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { blueSites, diagnose, openFolder, stageDoctor, startService } from "./doctor-stage.ts";
 
-// What the doctor reports about credential sets, and the token requests that this costs; the authorization server counts them.
+// What the doctor reports about credential sets, and how many token requests it makes; the authorization server counts them.
 
 const asked = ({ seen }: Simulator) => seen.tokenRequests.filter(({ method }) => method === "POST").length;
 
@@ -43,9 +43,9 @@ it.each([
     says: /: answered, but not with a token \| see what is at http:\S+\/oauth\/token: authUrl may lead to something else$/,
   },
   { what: "half an answer", fault: { kind: "truncate" }, says: /: no complete answer \([A-Z_]+\) \| run this again$/ },
-] as const)("reports $what, and requests once", async ({ fault, says }) => {
+] as const)("reports $what, and requests a token once", async ({ fault, says }) => {
   const { simulator, file } = await stageDoctor();
-  // The HEAD is no client's, so the fault leaves it alone.
+  // The HEAD has no client id, so this fault does not affect it.
   simulator.faults.add({ host: "login", clientId: "blue-id", ...fault });
   const { hasFailed, of } = await diagnose(file);
   expect(hasFailed).toBe(true);
@@ -68,26 +68,28 @@ it("requests no token while the authorization server cannot be reached", async (
   ]);
 });
 
-it("shares the token that it requests, requests none where one is shared, and respects the back-off of the replicas", async () => {
+it("shares the token that it requests, requests none if one is shared, and respects the back-off of the replicas", async () => {
   const redis = await startRedis();
   const { simulator, folder, file } = await stageDoctor({ redis: `url: "${redis.url}"` });
   const withoutToken = await diagnose(file, { withToken: false });
-  expect(withoutToken.of("token")).toEqual(["skipped S1/blue: not asked for (--no-token)"]);
+  expect(withoutToken.of("token")).toEqual(["skipped S1/blue: not requested (--no-token)"]);
   expect(asked(simulator)).toBe(0);
   const first = await diagnose(file);
   expect(first.of("token")).toEqual(["ok S1/blue: issued, valid for 24 h, and shared from now on"]);
   const second = await diagnose(file);
-  expect(second.of("token")).toEqual(["ok S1/blue: in the shared cache, live for another 23 h; none was asked for"]);
-  expect(second.of("redis")).toContain("ok encryptionKeys: open what is in the cache (1)");
+  expect(second.of("token")).toEqual([
+    "ok S1/blue: in the shared cache, valid for another 23 h; no other was requested",
+  ]);
+  expect(second.of("redis")).toContain("ok encryptionKeys: decrypt the values in the cache (1)");
   expect(asked(simulator)).toBe(1);
 
-  // Another replica seals with another key: its value stays where it is.
+  // Another replica has encrypted with another key: its value stays.
   const [name] = [await redis.command("KEYS", "countersign:*:token")].flat();
   const value = await redis.command("GET", String(name));
   folder.write("token-key", "fedcba9876543210".repeat(4));
   const third = await diagnose(file);
   expect(third.of("redis")).toContainEqual(
-    expect.stringMatching(/^warn encryptionKeys: 1 of 1 values .* cannot be opened \| give every replica the same/),
+    expect.stringMatching(/^warn encryptionKeys: 1 of 1 values .* cannot be decrypted \| give every replica the same/),
   );
   expect(third.of("token")).toEqual([
     "ok S1/blue: issued, valid for 24 h, not kept, since another value is in its place",
@@ -95,17 +97,17 @@ it("shares the token that it requests, requests none where one is shared, and re
   expect(await redis.command("GET", String(name))).toBe(value);
   expect(asked(simulator)).toBe(2);
 
-  // A replica was told to wait.
+  // The authorization server has told a replica to wait.
   const endpoint = String(name).replace(/token$/, "endpoint");
   await redis.command("SET", endpoint, "throttled 429 1 3600000", "PX", 3_660_000);
   const fourth = await diagnose(file);
   expect(fourth.of("token")).toEqual([
-    expect.stringMatching(/^fail S1\/blue: a replica was told: .* answered 429, .* for another \d+ min \| wait/),
+    expect.stringMatching(/^fail S1\/blue: a replica reports: .* answered 429, .* for another \d+ min \| wait/),
   ]);
   expect(asked(simulator)).toBe(2);
 });
 
-it("accepts a shared token up to its leeway, even where the authorization server refuses", async () => {
+it("accepts a shared token up to its leeway, even if the authorization server refuses", async () => {
   const redis = await startRedis();
   const service = { tokenLifetimeSeconds: 86_400 };
   const { simulator, file } = await stageDoctor({ service, redis: `url: "${redis.url}"` });
@@ -117,12 +119,12 @@ it("accepts a shared token up to its leeway, even where the authorization server
     await redis.command("SET", name ?? "", value.replace(/^1:\d+/, `1:${issuedAtMs}`), "PX", remainingMs);
   };
   await live(7_800_000);
-  const unasked = "ok S1/blue: in the shared cache, live for another 2 h; none was asked for";
+  const unasked = "ok S1/blue: in the shared cache, valid for another 2 h; no other was requested";
   expect((await diagnose(file, { withToken: false })).of("token")).toEqual([unasked]);
   simulator.deleteCredentials("blue-id");
   const refused = await diagnose(file);
   expect(refused.of("token")).toEqual([
-    expect.stringMatching(/^warn S1\/blue: in the shared cache, live for another 2 h, and due; refused \(401\)/),
+    expect.stringMatching(/^warn S1\/blue: in the shared cache, valid for another 2 h, and due; refused \(401\)/),
   ]);
   await live(100_000);
   expect((await diagnose(file)).of("token")).toEqual([expect.stringMatching(/^fail S1\/blue: refused \(401\)/)]);

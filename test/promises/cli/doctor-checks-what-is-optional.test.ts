@@ -12,17 +12,17 @@ import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { startServe } from "../../../testkit/run-program.ts";
 import { blueSites, type Diagnosis, diagnose, keyedSite, sitesWith, stageDoctor } from "./doctor-stage.ts";
 
-// What the doctor says of callers and their signatures, pass-through routes, the application that callbacks go to, the collector
-// that spans go to, and the serve beside it.
+// The doctor's report on callers and their signatures, pass-through routes, the application for callbacks, the collector for
+// spans, and the running `serve`.
 
 type Parts = NonNullable<Parameters<typeof stageDoctor>[0]>;
 
-/** Of a sound configuration with this added. */
+/** Examines a sound configuration with these parts added. */
 async function diagnoseWith(parts: Parts): Promise<Diagnosis> {
   return diagnose((await stageDoctor(parts)).file, { withToken: false });
 }
 
-describe("of callers", () => {
+describe("on callers", () => {
   const mtls = "mtls: { caFile: ca, certFile: cert, keyFile: key }, callers: { a: { certificate: a.example } }";
   const diagnoseCallers = (listener: string, own: Readonly<Record<string, string>> = {}) =>
     diagnoseWith({
@@ -30,7 +30,7 @@ describe("of callers", () => {
       files: { ca: callersAuthority, cert: serverCertificate, key: serverKey, ...own },
     });
 
-  it("looks at the listener's certificate and its authorities", async () => {
+  it("checks the listener's certificate and its authorities", async () => {
     const { hasFailed, of } = await diagnoseCallers(mtls);
     expect(hasFailed).toBe(false);
     expect(of("caller")).toEqual([
@@ -39,7 +39,7 @@ describe("of callers", () => {
     ]);
   });
 
-  it("fails where one has expired, and warns of an authority that is none", async () => {
+  it("fails if a certificate has expired, and warns of an authority that is none", async () => {
     const expired = await diagnoseCallers(mtls, { cert: expiredCertificate });
     expect(expired.hasFailed).toBe(true);
     expect(expired.of("caller")[0]).toMatch(/^fail .*: CN=localhost expired \d+ days ago: .* \| renew mtls.certFile$/);
@@ -48,7 +48,7 @@ describe("of callers", () => {
   });
 });
 
-it("names children of a site whose callers' signatures are checked, that have no key to check with", async () => {
+it("names child sites without the key that checking their callers' signatures needs", async () => {
   const check = async (children: string) => {
     const keys = "keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ]";
     const sites = `S1000000003: { checkCallerSignature: report, ${keys}, children: { ${children} } }`;
@@ -72,14 +72,14 @@ it("warns of a route whose requests may name a site that has no token", async ()
   ]);
 });
 
-describe("of the application that callbacks go to", () => {
+describe("on the application for callbacks", () => {
   async function diagnoseCallbacks(port: number): Promise<Diagnosis> {
     const application = `application: { url: "http://127.0.0.1:${port}/callbacks" }`;
     const listener = `{ bind: "127.0.0.1:${await freePort()}", environment: sandbox, ${application} }`;
     return diagnoseWith({ sites: sitesWith(keyedSite), more: `callbacks: [ ${listener} ]` });
   }
 
-  it("says that it takes connections, and which sites have no key", async () => {
+  it("reports that it accepts connections, and which sites have no key", async () => {
     const chunks: Buffer[] = [];
     const port = await listen(createServer((socket) => socket.on("data", (chunk) => void chunks.push(chunk))));
     const { hasFailed, of } = await diagnoseCallbacks(port);
@@ -89,7 +89,7 @@ describe("of the application that callbacks go to", () => {
     expect(chunks).toEqual([]);
   });
 
-  it("fails where it refuses connections", async () => {
+  it("fails if it refuses connections", async () => {
     const { hasFailed, of } = await diagnoseCallbacks(await freePort());
     expect(hasFailed).toBe(true);
     expect(of("callback")[0]).toMatch(
@@ -98,7 +98,7 @@ describe("of the application that callbacks go to", () => {
   });
 });
 
-describe("of the collector", () => {
+describe("on the collector", () => {
   async function diagnoseTracing(port: number): Promise<Diagnosis> {
     process.env["COLLECTOR_KEY"] = "canary-of-the-collector";
     onTestFinished(() => void delete process.env["COLLECTOR_KEY"]);
@@ -116,7 +116,7 @@ describe("of the collector", () => {
     return { port: await listen(server), seen };
   }
 
-  it("says that it takes spans, and gives it none", async () => {
+  it("reports that it accepts spans, and sends it none", async () => {
     const { port, seen } = await startAnswering(200);
     const { hasFailed, of } = await diagnoseTracing(port);
     expect(hasFailed).toBe(false);
@@ -135,14 +135,14 @@ describe("of the collector", () => {
     expect(of("tracing")[0]).toMatch(fix);
   });
 
-  it("fails where it refuses connections", async () => {
+  it("fails if it refuses connections", async () => {
     const { hasFailed, of } = await diagnoseTracing(await freePort());
     expect(hasFailed).toBe(true);
     expect(of("tracing")[0]).toMatch(/^fail collector .*ECONNREFUSED.*tracing\.otlp\.endpoint/);
   });
 });
 
-describe("of the server at the admin address", () => {
+describe("on the server at the admin address", () => {
   it("warns of a serve that runs with another configuration", async () => {
     const { file, folder, adminPort } = await stageDoctor();
     await startServe(folder.write("active.yaml", `${readFileSync(file, "utf8")}log: { level: warn }\n`));
@@ -150,10 +150,10 @@ describe("of the server at the admin address", () => {
     expect(hasFailed).toBe(false);
     const { text } = await call(`http://127.0.0.1:${adminPort}`, "", { method: "GET", path: "/metrics" });
     const [, active = ""] = /^countersign_config_info\{hash="(\w{12})"\} 1$/m.exec(text) ?? [];
-    const detail = `runs with another active configuration (${active}) than this file is (`;
+    const detail = `runs with another configuration (${active}) than this file (`;
     expect(of("serve")).toEqual([expect.stringContaining(`warn admin 127.0.0.1:${adminPort}: ${detail}`)]);
-    expect(of("serve")[0]).toMatch(/\((\w{12})\) than this file is \((?!\1)\w{12}\) \| its log .*\(config_refused\)/);
-    expect(of("token")).toEqual(["skipped S1/blue: not asked for (--no-token)"]);
+    expect(of("serve")[0]).toMatch(/\((\w{12})\) than this file \((?!\1)\w{12}\) \| its log .*\(config_refused\)/);
+    expect(of("token")).toEqual(["skipped S1/blue: not requested (--no-token)"]);
   });
 
   it.each([

@@ -4,8 +4,8 @@ import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { startCluster, startMasters, startReplicated } from "../../../testkit/redis-fleet.ts";
 import { diagnose, keyedSite, sitesWith, stageDoctor } from "./doctor-stage.ts";
 
-// What the doctor reports about real Redis servers in trouble, as the user with the fewest privileges. A server in trouble keeps
-// no token from being issued: that check stays ok beside the failing ones.
+// What the doctor reports about real Redis servers with faults, as the user with the fewest privileges. Tokens are issued without
+// such a server too: the check of the token stays ok.
 
 async function check(redis: string, more = "") {
   const { file } = await stageDoctor({ redis, more, sites: sitesWith(keyedSite) });
@@ -16,7 +16,7 @@ async function check(redis: string, more = "") {
   return {
     hasFailed,
     token: of("token")[0],
-    /** What is reported about the cache, a lock node, …. */
+    /** The report's lines about the cache, a lock node, …. */
     about: (what: string) =>
       lines.filter((line) => line?.["what"]?.startsWith(what)).map((line) => `${line?.["verdict"]}: ${line?.["rest"]}`),
   };
@@ -26,7 +26,7 @@ const urlOf = ({ port }: RealRedis) => `url: "redis://127.0.0.1:${port}"`;
 const acl = (redis: RealRedis, ...rules: readonly string[]) =>
   redis.command("ACL", "SETUSER", aclUser.username, ...rules);
 
-it("names what the user lacks, as the rules to add", async () => {
+it("names the permissions that the user lacks, with the command that adds them", async () => {
   const redis = await startRedis();
   await acl(redis, "-pttl", "-set");
   const { hasFailed, about, token } = await check(urlOf(redis));
@@ -64,7 +64,7 @@ it("tries exactly the commands that docs/redis.md grants", async () => {
       .at(-1)
       ?.split(", ") ?? [];
   const granted = aclRules.filter((rule) => rule.startsWith("+")).map((rule) => rule.slice(1));
-  // The greeting is tried by logging in.
+  // The login has already used `hello`.
   expect([...tried, "hello"].sort()).toEqual(granted.sort());
 });
 
@@ -77,7 +77,7 @@ it.each([
   {
     what: "that is stopped",
     begin: async (redis: RealRedis) => redis.stop(),
-    says: /^fail: connected, but it does not answer \| see what it is at/,
+    says: /^fail: connected, but it does not answer \| see what keeps it busy/,
   },
   {
     what: "that is gone",
@@ -95,7 +95,7 @@ it.each([
   expect(token).toBe("ok S1/blue: issued, valid for 24 h, but Redis did not take it");
 });
 
-it("distinguishes a replica, and a full memory", async () => {
+it("recognises a replica, and a full memory", async () => {
   const { replica, master } = await startReplicated();
   const onReplica = await check(urlOf(replica));
   expect(onReplica.hasFailed).toBe(true);
@@ -109,7 +109,7 @@ it("distinguishes a replica, and a full memory", async () => {
   );
 });
 
-it("checks each master of the lock, and finds that two of them are one", async () => {
+it("checks each master of the lock, and finds two names of one server", async () => {
   const [first, second, third] = await startMasters();
   const places = (...nodes: readonly string[]) =>
     `${urlOf(first)}, lockNodes: [ ${nodes.map((url) => `"${url}"`).join(", ")} ]`;
@@ -118,7 +118,7 @@ it("checks each master of the lock, and finds that two of them are one", async (
   expect(healthy.about("lock")).toHaveLength(7);
   expect(healthy.about("lock").at(-1)).toBe("ok: 3 of 3 independent masters answer; 2 of them lock");
 
-  // Another address of the second one.
+  // Another address of the second master.
   const twice = await check(places(second.url, `redis://[::ffff:127.0.0.1]:${second.port}`));
   expect(twice.hasFailed).toBe(true);
   expect(twice.about("lock").at(-1)).toMatch(/^fail: lock-2 and lock-3 are one server \| name independent masters/);
@@ -153,7 +153,7 @@ const application = 'application: { url: "http://127.0.0.1:9/callbacks" }';
 it.each([
   ["once", "once: { ttl: 1h }"],
   ["callbacks", `callbacks: [ { bind: "127.0.0.1:0", environment: sandbox, ${application} } ]`],
-])("warns of a Redis that forgets what %s promises to remember", async (what, promise) => {
+])("warns of a Redis that may lose the keys of %s", async (what, promise) => {
   const redis = await startRedis({ args: ["--maxmemory-policy", "volatile-lru"] });
   expect((await check(urlOf(redis))).about(what)).toEqual([]);
   const remembered = async () => (await check(urlOf(redis), promise)).about(what);

@@ -1,4 +1,4 @@
-/** `doctor --send`: one real request of the operator's choice shows what no probe can, the path of baseUrl and the key. */
+/** `doctor --send`: one real request of the operator's choice checks what no probe can: the path of baseUrl, and the key. */
 import { expect, it } from "vitest";
 import { canaries } from "../../../testkit/config-folder.ts";
 import { openFolder, runDoctor, sitesWith, startService } from "./doctor-stage.ts";
@@ -7,7 +7,7 @@ const secret = "canary-api-secret-key-of-S3";
 const signing = "S3: { keys: [ { identifier: K3, secret: { file: DIR/own/3 } } ] }";
 const body = '{"order_amount":"1.00"}';
 
-/** A service with one site of each kind, and a configuration for it. */
+/** A service with a site for OAuth and a site for HMAC, and a configuration for that service. */
 async function stage({ path = "/json-api", keySecret = secret } = {}) {
   const audience = "https://api.sandbox.example";
   const credentials = [{ clientId: "blue-id", clientSecret: canaries.blue, audience }];
@@ -50,7 +50,7 @@ it.each([
   expect(exitCode).toBe(1);
 });
 
-it("says what Countersign itself refuses, and what it needs to know, and sends nothing", async () => {
+it("reports a refusal by Countersign itself, and a missing option, and sends nothing", async () => {
   const { send, orders } = await stage();
   const refused = await send("--operation", "delete_order");
   expect(refused.stdout).toMatch(/^fail {2}send .*Countersign answers 403 operation_not_allowed: .*Nothing was sent/m);

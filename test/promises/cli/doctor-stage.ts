@@ -10,20 +10,20 @@ import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder
 import { freePort } from "../../../testkit/free-port.ts";
 import { type Ended, plainEnvironment, runCommand } from "../../../testkit/run-program.ts";
 
-/** What a configuration for the doctor is made of; YAML throughout, `DIR` stands for the folder. */
+/** The parts of a configuration for the doctor, as YAML; `DIR` stands for the folder. */
 export interface Parts {
   readonly environments: Readonly<Record<string, string>>;
-  /** Keys of the section `redis` beside the user and the encryption keys. */
+  /** Keys of the section `redis` in addition to the user and the encryption keys. */
   readonly redis?: string | undefined;
   readonly more?: string;
-  /** Keys of the listener beside its address and environment. */
+  /** Keys of the listener in addition to its address and environment. */
   readonly listener?: string;
 }
 
 export interface DoctorFolder {
   readonly folder: ConfigFolder;
   readonly adminPort: number;
-  /** The file's path; each call writes it anew. */
+  /** Writes the configuration file, anew at each call, and returns its path. */
   write(parts: Parts): string;
 }
 
@@ -63,7 +63,7 @@ export async function startService(options: Partial<SimulatorOptions> = {}): Pro
 
 export const blueSites = "sites: { S1: { credentials: [ { name: blue, dir: DIR/blue } ] } }";
 
-/** The same site, and more of them. */
+/** The same site, and these sites. */
 export const sitesWith = (more: string) => blueSites.replace("sites: {", `sites: { ${more},`);
 export const keyedSite = "S1000000003: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }";
 
@@ -78,7 +78,7 @@ interface Staged extends Omit<Parts, "environments"> {
   readonly sites?: string;
 }
 
-/** A service, and a configuration whose one environment, `sandbox`, it is. */
+/** A service, and a configuration whose only environment, `sandbox`, leads to that service. */
 export async function stageDoctor({ service, files, sites, ...parts }: Staged = {}) {
   const simulator = await startService(service);
   const opened = await openFolder(files);
@@ -89,14 +89,14 @@ export async function stageDoctor({ service, files, sites, ...parts }: Staged = 
   };
 }
 
-/** What no run prints; the simulator's tokens are called token_1, token_2, …. */
+/** Secrets that no run may print; the simulator's tokens are called token_1, token_2, …. */
 const secrets = [...Object.values(canaries), "canary", aclUser.password, tokenKey, /token_\d/];
 
 function expectNoSecret(text: string): void {
   for (const secret of secrets) expect(text).not.toMatch(secret);
 }
 
-/** One run of the built command. */
+/** Runs the built command once. */
 export async function runDoctor(args: readonly string[], env = plainEnvironment()): Promise<Ended> {
   const ended = await runCommand(["doctor", ...args], env);
   expectNoSecret(ended.stdout + ended.stderr);
@@ -105,11 +105,11 @@ export async function runDoctor(args: readonly string[], env = plainEnvironment(
 
 export interface Diagnosis {
   readonly hasFailed: boolean;
-  /** `verdict subject: detail`, and after a bar what to do, of each check on a topic, and of one environment where given. */
+  /** Each check on a topic, of all environments or of the given one: `verdict subject: detail`, or with ` | fix` appended. */
   of(topic: string, environment?: string): readonly string[];
 }
 
-/** The same in this process, which takes a tenth of the time. */
+/** Runs the checks in this process, which takes a tenth of the time. */
 export async function diagnose(file: string, { withToken = true } = {}): Promise<Diagnosis> {
   const loaded = await loadConfig(file);
   if (loaded.kind === "refused") throw new Error(formatProblems(file, loaded.problems));

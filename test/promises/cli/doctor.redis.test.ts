@@ -8,7 +8,7 @@ import { blueSites, diagnose, openFolder, runDoctor, stageDoctor, startService }
 
 const took = "(?: \\(\\d+ ms\\))?";
 
-it("says line by line that all is well, asks for nothing that is there, and ends with 0", async () => {
+it("prints ok for each check, requests no token if one is shared, and exits with 0", async () => {
   const simulator = await startService({ tls: { key: serverKey, cert: serverCertificate } });
   const redis = await startRedis();
   const { write, adminPort } = await openFolder({ ca: authority });
@@ -35,22 +35,22 @@ it("says line by line that all is well, asks for nothing that is there, and ends
     `http    sandbox  ${login}: it answers HEAD / \\(404\\)`,
     `clock   sandbox  ${api}: our clock agrees with its Date`,
     `clock   sandbox  ${login}: our clock agrees with its Date`,
-    "token   sandbox  S1/blue: in the shared cache, live for another 23 h; none was asked for",
+    "token   sandbox  S1/blue: in the shared cache, valid for another 23 h; no other was requested",
     `${cache}: answers to the user countersign, version [\\d.]+`,
     `${cache}: 20 round trips: median [\\d.]+ ms, longest [\\d.]+ ms`,
     `${cache}: every command that is needed works: set, get, .*, del`,
     `${cache}: maxmemory-policy noeviction, 0 keys evicted since its start`,
-    "redis            encryptionKeys: open what is in the cache \\(1\\)",
+    "redis            encryptionKeys: decrypt the values in the cache \\(1\\)",
     `serve            admin 127\\.0\\.0\\.1:${adminPort}: runs with this configuration \\([0-9a-f]{12}\\), and is ready`,
   ];
   const sum = [
-    "Nothing of what was checked stands in the way: 17 ok, 0 to be warned of, 0 failed, 0 skipped\\.",
-    "Not checked: the path of baseUrl in sandbox\\. One real request shows it: --send '{…}' --operation NAME\\.",
+    "No check failed: 17 ok, 0 with a warning, 0 failed, 0 skipped\\.",
+    "Not checked: the path of baseUrl in sandbox\\. Only a real request checks this: --send '{…}' --operation NAME\\.",
   ].join("\n");
   const whole = lines.map((line) => `ok    ${line}${took}\n`).join("");
   expect(stdout).toMatch(new RegExp(`^${whole}\n${sum}\n$`));
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  // One HEAD / each, without a body or a credential, beside the proxy's own token request.
+  // One HEAD / for each host, without a body or a credential, in addition to the proxy's own token request.
   const { apiRequests, tokenRequests } = simulator.seen;
   const asked = [...apiRequests, ...tokenRequests.filter(({ method }) => method !== "POST")];
   expect(asked.map(({ method, target }) => `${method} ${target}`)).toEqual(["HEAD /", "HEAD /"]);
@@ -59,7 +59,7 @@ it("says line by line that all is well, asks for nothing that is there, and ends
   expect(await redis.command("KEYS", "*probe*")).toEqual([]);
 });
 
-it("gives each fault its fix, and ends with 1; programs get the same as JSON", async () => {
+it("prints each fault with its fix, and exits with 1; programs get the same as JSON", async () => {
   const simulator = await startService({ tls: { key: serverKey, cert: expiredCertificate } });
   const login = await startService();
   login.changeClientSecret("blue-id", "canary-another-secret");
@@ -82,7 +82,7 @@ it("gives each fault its fix, and ends with 1; programs get the same as JSON", a
     expect.stringMatching(`^fail  token   sandbox  S1/blue: refused \\(401\\) for client blue-id${took}\n${fix}$`),
     expect.stringMatching(`^fail  redis            cache \\S+: the user countersign may not PTTL${took}\n${fix}$`),
   ]);
-  expect(stdout).toMatch(/\nSomething has to be fixed: \d+ ok, 1 to be warned of, 3 failed, 4 skipped\.\nNot/);
+  expect(stdout).toMatch(/\nSomething has to be fixed: \d+ ok, 1 with a warning, 3 failed, 4 skipped\.\nNot/);
 
   const programs = await runDoctor(["--config", file, "--json", "--no-token"]);
   expect(programs).toMatchObject({ exitCode: 1, stderr: "" });
@@ -100,7 +100,7 @@ it("gives each fault its fix, and ends with 1; programs get the same as JSON", a
   });
 });
 
-it("needs no variables, no shell and no other programs", async () => {
+it("needs no environment variables, no shell and no other programs", async () => {
   const { file } = await stageDoctor();
   const { exitCode, stderr, stdout } = await runDoctor(["--config", file], {});
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
