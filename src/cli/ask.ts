@@ -4,7 +4,7 @@ import { type Clock, within } from "../model/clock.ts";
 import { errorCodeOf } from "../model/defect.ts";
 import type { Bind } from "../model/listener.ts";
 
-/** Far more than any `/metrics` has. */
+/** Far more than any `/metrics` page has. */
 const longestTextBytes = 8 * 1_048_576;
 
 export interface Answer {
@@ -13,7 +13,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The answer to one request, or the code of what went wrong: ETIMEDOUT when it took too long. */
+/** Sends one request. Returns the answer, or the code of the failure: ETIMEDOUT after `limitMs`. */
 export async function ask(
   options: ClientRequestArgs,
   limitMs: number,
@@ -39,7 +39,7 @@ async function readAnswer(asking: ClientRequest, body: string | undefined): Prom
   return { status: response.statusCode, headers: response.headers, text };
 }
 
-/** Gets a page of the admin port of the `serve` beside. */
+/** Gets a page from the admin port of the running `serve`. */
 export function askAdmin(bind: Bind, path: string, limitMs: number, clock: Clock): Promise<Answer | string> {
   return ask({ ...addressOf(bind), path, agent: false }, limitMs, clock);
 }

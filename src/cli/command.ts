@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 
-/** The program, for its help. */
+/** The program's name and the texts of its help. */
 export const about = {
   name: "countersign",
   description: "Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out.",
@@ -30,7 +30,7 @@ export function countOf(number: number, thing: string): string {
   return `${number} ${thing}${number === 1 ? "" : "s"}`;
 }
 
-/** The option of every command that needs the configuration; in a pod the variable stands for it. */
+/** The option of every command that needs the configuration; in a pod the environment variable replaces it. */
 export function configOption(): Option {
   return new Option("--config <file>", "configuration file (YAML)")
     .env("COUNTERSIGN_CONFIG")

@@ -3,13 +3,13 @@ import { errorCodeOf } from "../model/defect.ts";
 import { usageFailure } from "./command.ts";
 import { printError } from "./terminal.ts";
 
-/** The most that `limits.bodyBytes` may be. */
+/** The maximum of `limits.bodyBytes`. */
 const longestBytes = 16_777_216;
 
 /**
- * Everything on standard input, never a part of it.
- * @param what the input is, for a person at a terminal
- * @throws CommandFailure where it is too long
+ * Reads all of standard input, never only a part.
+ * @param what names the input to a person at a terminal
+ * @throws CommandFailure if the input is too long
  */
 export async function readStandardInput(what: string): Promise<Buffer> {
   if (process.stdin.isTTY) printError(`Waiting for ${what} on standard input. Ctrl-D on a new line ends it.`);
@@ -20,8 +20,8 @@ export async function readStandardInput(what: string): Promise<Buffer> {
 
 /**
  * Reads a file that the command line names, which may be a pipe.
- * @param end of the sentence that says it cannot be read
- * @throws CommandFailure where it cannot be read, or is too long
+ * @param end the end of the error message, after the reason
+ * @throws CommandFailure if the file cannot be read, or is too long
  */
 export async function readOrRefuse(path: string, end: string, name = path): Promise<Buffer> {
   const bytes = await readWithin(createReadStream(path)).catch((error: unknown) => {
@@ -31,7 +31,7 @@ export async function readOrRefuse(path: string, end: string, name = path): Prom
   return bytes;
 }
 
-/** All of the input; undefined where it is too long, of which no more is read then. */
+/** All of the input; undefined if it is too long: then the rest is not read. */
 async function readWithin(input: AsyncIterable<Uint8Array>): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;

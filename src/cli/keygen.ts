@@ -19,7 +19,7 @@ const hint = "Put it into a file that only Countersign may read (chmod 600), or 
 export function createCommand(): Command {
   return new Command("keygen")
     .description("Make a key for `redis.encryptionKeys`: 64 random hex digits, printed or put into a new file.")
-    .option("--out <file>", "write the key to this new file, which only its owner may read; an existing one is kept")
+    .option("--out <file>", "write the key to this new file, which only its owner may read; fails if the file exists")
     .option("--json", "print the key, or what to put into the configuration, as JSON")
     .action(generate);
 }

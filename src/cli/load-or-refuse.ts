@@ -3,7 +3,7 @@ import { readAtOnce } from "../config/files/file-system.ts";
 import { createLoader, type Loaded, type Loader } from "../config/load.ts";
 import { countOf, usageFailure } from "./command.ts";
 
-/** The configuration, or the end of the command with every problem that it has. */
+/** Loads the configuration. @throws CommandFailure with every problem of a refused configuration */
 export async function loadOrRefuse(
   file: string,
   load: Loader = createLoader(file),

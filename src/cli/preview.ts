@@ -38,24 +38,24 @@ export function createCommand(): Command {
       "Print the exact request that a body on standard input would become, and the string that is signed; nothing is sent.",
     )
     .addOption(configOption())
-    .option("--environment <name>", "environment; not needed where there is only one")
+    .option("--environment <name>", "environment; not needed if there is only one")
     .option("--operation <name>", "operation to call", "create_order")
     .option("--site <identifier>", "S… or K…, as in the header Countersign-Site")
     .option("--auth <method>", "oauth or hmac, as in the header Countersign-Auth")
     .addOption(
       new Option(
         "--callback <form>",
-        "read a callback instead, its body or its query, and print what a listener for callbacks makes of it",
+        "read a callback instead, its body or its query, and print whether a listener for callbacks accepts it",
       )
         .choices(callbackForms)
         .conflicts(["site", "auth"]),
     )
-    .option("--listener <bind>", "where the callback comes in; not needed where there is only one")
+    .option("--listener <bind>", "bind of the listener that gets the callback; not needed if there is only one")
     .option("--json", "print the result as JSON")
     .action(preview);
 }
 
-/** The request handler of `serve`, with a `send` that keeps the request, so that it is printed instead. */
+/** Runs the request handler of `serve` with a `send` that keeps the request; the request is then printed, not sent. */
 async function preview(options: Options): Promise<void> {
   const { config } = await loadOrRefuse(options.config);
   const environment = pickEnvironment(config, options.environment);
@@ -75,7 +75,7 @@ async function preview(options: Options): Promise<void> {
   else if (response !== undefined) printRefusal(response, options.json === true);
 }
 
-/** What `serve` would log. */
+/** Prints the findings that `serve` would log. */
 function printEvent(event: Event): void {
   if (event.kind === "character_warned") {
     const { parameter, position } = event;
@@ -96,7 +96,7 @@ const maskedTokens: TokenSource = {
   outage: () => undefined,
 };
 
-/** What was signed, read from the body that is sent, and the K… of the key pair; undefined with OAuth. */
+/** The string to sign, computed from the body that is sent, and the K… of the key; undefined with OAuth. */
 function explainSignature(body: string, { sites, siteOfKey }: Environment) {
   const parameters = readParameters(Buffer.from(body));
   const identifier = parameters.get("site_identifier")?.value ?? "";
@@ -128,22 +128,22 @@ function printRefusal(refusal: Answer, asJson: boolean): void {
   process.exitCode = exitCodes.no;
 }
 
-/** What a callback is found to be. No signature is in it: one that is right would make a forgery genuine. */
+/** The verdict on a callback. It holds no signature: the right signature would make a forgery genuine. */
 interface Verdict {
   readonly listener: string;
   readonly isGenuine: boolean;
-  /** Why it is refused: the log's `cause` or the failure's code. */
+  /** Why the callback is refused: the log's `cause` or the failure's code. */
   readonly reason?: string;
   readonly detail?: string;
   readonly site?: string | undefined;
-  /** The key that verifies it. */
+  /** The key that verifies the callback. */
   readonly key?: string;
-  /** Keys that do not. */
+  /** The site's keys, if none of them verifies the callback. */
   readonly keys?: readonly string[];
   readonly stringToSign?: string;
 }
 
-/** Says what the listener of an environment would make of the callback on standard input; the application gets nothing. */
+/** Prints whether the environment's listener would accept the callback on standard input; the application gets nothing. */
 async function previewCallback(
   form: CallbackForm,
   environment: Environment,

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { about, usageFailure } from "./command.ts";
 import { type Program, runProgram } from "./run-program.ts";
 
-/** Commands are loaded only when they are called, so that `serve` starts without the others' dependencies. */
+/** Commands are loaded only when they are called, so that `serve` starts without the dependencies of other commands. */
 const program: Program = {
   ...about,
   commands: {
@@ -39,7 +39,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
 const whereToGetIt = "the npm package countersign and the image countersign-simulator have it";
 
-/** `simulate` and `demo` belong to the simulator, a program of its own, which the npm package carries and the proxy's image does not. */
+/** `simulate` and `demo` belong to the simulator, a separate program, which is in the npm package but not in the proxy's image. */
 function createStandIn(name: string, description: string): Command {
   return new Command(name)
     .description(locateSimulator() === undefined ? `Left out here: ${whereToGetIt}.` : description)

@@ -7,16 +7,16 @@ import { version } from "../version.ts";
 import { CommandFailure, exitCodes } from "./command.ts";
 import { printError } from "./terminal.ts";
 
-/** With fewer, not even the program's own files can be open together. */
+/** With fewer file descriptors, the program cannot even open all of its own files. */
 const leastDescriptors = 1_024;
 
 /** A program of several commands. */
 export interface Program {
   readonly name: string;
   readonly description: string;
-  /** Stands below the list of commands. */
+  /** Printed below the list of commands. */
   readonly notes?: string;
-  /** By their names; each is loaded only when it is called, and made anew, so that runs share nothing. */
+  /** The commands by name; each is loaded only when it is called, and created anew, so that runs share nothing. */
   readonly commands: Readonly<Record<string, () => Promise<Command>>>;
 }
 
@@ -28,12 +28,12 @@ export async function runProgram(
   { name, description, notes, commands }: Program,
   args: readonly string[],
 ): Promise<number> {
-  // Without a handler it opens Node's inspector, through which every process in the pod could read every secret.
+  // Without a handler SIGUSR1 opens Node's inspector, through which every process in the pod could read every secret.
   process.on("SIGUSR1", () => {});
   exitOnSignalsAsPidOne();
   const program = new Command(name).description(description).version(version).exitOverride();
   if (notes !== undefined) program.addHelpText("after", `\n${notes}`);
-  // The reader of the output has closed it, as `head` and `less` do.
+  // The reader of the output has closed the pipe, as `head` and `less` do.
   process.stdout.on("error", () => process.exit(exitCodes.no));
   try {
     const wanted = commands[args[0] ?? ""];
@@ -51,8 +51,8 @@ export async function runProgram(
 }
 
 /**
- * The kernel drops a signal to PID 1, such as a container's only process, where there is no handler. Kubernetes would wait
- * for a pod that is stopped while it starts until the grace period ends. This handler ends the process until a command adds its own.
+ * The kernel drops a signal to PID 1, such as a container's only process, if it has no handler. Kubernetes, stopping a pod that
+ * is still starting, would wait for the whole grace period. This handler ends the process, unless a command has added its own.
  */
 function exitOnSignalsAsPidOne(): void {
   if (process.pid !== 1) return;
@@ -63,7 +63,7 @@ function exitOnSignalsAsPidOne(): void {
   }
 }
 
-/** Resolves with the signal that asks the process to end: SIGTERM, or SIGINT from Ctrl-C. A second one exits immediately. */
+/** Resolves with the signal that asks the process to end: SIGTERM, or SIGINT from Ctrl-C. A second signal exits immediately. */
 export function untilStopped(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let isStopping = false;
@@ -76,7 +76,7 @@ export function untilStopped(): Promise<NodeJS.Signals> {
   });
 }
 
-/** By itself Commander asks for `--config` before it complains of `--confg`, which may be why there is none. */
+/** By default Commander reports a missing `--config` before an unknown `--confg`, which may be the reason. */
 function askForMandatoryLast(command: Command): void {
   const mandatory = command.options.filter((option) => option.mandatory);
   for (const option of mandatory) option.mandatory = false;
@@ -102,7 +102,7 @@ function explainExit(error: unknown, name: string): number {
   return exitCodes.defect;
 }
 
-/** Where Node cannot open a file of a package, it may report the package as missing. */
+/** If Node cannot open a file of a package, it may report the package as missing. */
 function hasTooFewDescriptors(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== "ERR_MODULE_NOT_FOUND") return code === "EMFILE";

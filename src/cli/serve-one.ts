@@ -9,7 +9,7 @@ import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler
 import type { Answer } from "../proxy/messages.ts";
 import { usageFailure } from "./command.ts";
 
-/** What a command asks for in place of an application. */
+/** A request that a command makes in place of an application. */
 export interface OneRequest {
   readonly environment: Environment;
   readonly operation: string;
@@ -21,8 +21,8 @@ export interface OneRequest {
 }
 
 /**
- * Serves one request with the request handler of `serve`, and no listener.
- * @returns what its caller would get; undefined where it would have no connection any more
+ * Serves one request with the request handler of `serve`, without a listener.
+ * @returns the answer that a caller would get; undefined if the caller would have left
  */
 export async function serveOne(
   { environment, operation, site, auth, body }: OneRequest,
@@ -65,7 +65,7 @@ export async function serveOne(
   return response;
 }
 
-/** The one that an option names, or the only one. */
+/** The environment that an option names, or the only environment. */
 export function pickEnvironment({ environments }: Config, wanted: string | undefined): Environment {
   const [only, ...others] = environments.values();
   const environment = wanted === undefined && others.length === 0 ? only : environments.get(wanted ?? "");
@@ -73,7 +73,7 @@ export function pickEnvironment({ environments }: Config, wanted: string | undef
   throw usageFailure(`Name the environment with --environment: ${[...environments.keys()].join(" or ")}.`);
 }
 
-/** What a failure answer of our own says (RFC 9457). */
+/** The content of a failure answer that Countersign itself gives (RFC 9457). */
 export function problemOf({ body }: Answer): {
   readonly status: number;
   readonly code: string;

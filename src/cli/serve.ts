@@ -25,7 +25,7 @@ export function createCommand(): Command {
     .action(serve);
 }
 
-/** As serve-program.ts does, for the image's script: there all modules but the lazy ones have one scope. */
+/** As in serve-program.ts, but for the image's script, in which all modules except the lazy ones share one scope. */
 export function run(args: readonly string[]): Promise<number> {
   return runProgram({ ...about, commands: { serve: async () => createCommand() } }, args);
 }
@@ -63,18 +63,18 @@ async function serve({ config: file }: Options): Promise<void> {
 }
 
 /**
- * The compiling of Maglev, V8's middle compiler, takes 16 MiB under load and gives nothing that can be measured. On Node's command line
- * the option would make each start compile Node's own modules anew, for 25 ms.
+ * Maglev, V8's middle compiler, takes 16 MiB under load and brings no gain that can be measured. If the option were on Node's command
+ * line, each start would compile Node's own modules anew, which takes 25 ms.
  */
 function leaveOutMaglev(): void {
   setFlagsFromString("--no-maglev");
 }
 
-/** A programming error is one redacted log line and exit 70: the state that it leaves behind is unknown. */
+/** Ends the process after a programming error, with one redacted log line and exit 70: the process's state is then unknown. */
 function exitOnDefects(report: Report, flush: () => void): void {
   const exit = (where: string) => (error: unknown) => {
     report({ kind: "defect", where, error: describeDefect(error) });
-    // The defect may be in what writes the log later.
+    // Now: the defect may be in the code that would write the log later.
     flush();
     process.exit(exitCodes.defect);
   };
@@ -82,7 +82,7 @@ function exitOnDefects(report: Report, flush: () => void): void {
   process.on("unhandledRejection", exit("unhandledRejection"));
 }
 
-/** Node and packages write their warnings to standard error, as plain text. */
+/** Logs the warnings that Node and packages would write to standard error as plain text. */
 function logWarnings(report: Report): void {
   const log = (warning: Error) => report({ kind: "process_warned", warning: describeWarning(warning) });
   process.removeAllListeners("warning");
@@ -92,8 +92,8 @@ function logWarnings(report: Report): void {
 }
 
 /**
- * Handles SIGHUP from now on: without a handler it ends the process with every open request.
- * @returns sets what a SIGHUP does; one that came before has its effect then
+ * Handles SIGHUP from now on: without a handler SIGHUP ends the process and every open request.
+ * @returns sets the handler of SIGHUP, and calls it at once if a SIGHUP has already come
  */
 function catchHangUps(): (onHangUp: () => void) => void {
   let isPending = false;

@@ -19,7 +19,7 @@ import { readOrRefuse, readStandardInput } from "./input.ts";
 import { print, printJson } from "./terminal.ts";
 
 const twoDigits = /^-?(0|[1-9]\d*)\.\d{2}$/;
-/** On the command line no configuration names further decimals. */
+/** The command line has no configuration that could name further decimals. */
 const noMore: ReadonlySet<string> = new Set();
 
 interface Options {
@@ -29,12 +29,12 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** What `sign` and `verify` work with. */
+/** The input of `sign` and `verify`. */
 interface Signed {
   readonly parameters: readonly NamedValue[];
   readonly secret: Secret;
   readonly stringToSign: string;
-  /** How the parameters break spec 5.2, where `--strict` is given. */
+  /** How the parameters violate spec 5.2; undefined without `--strict`, or if they do not. */
   readonly fault: string | undefined;
 }
 
@@ -62,18 +62,18 @@ export function createVerifyCommand(): Command {
   ).option("--json", "print the result as JSON");
 }
 
-/** A command on the string parameters of standard input, with the options that `sign` and `verify` share. */
+/** A command for the string parameters on standard input, with the options that `sign` and `verify` share. */
 function createSignatureCommand(name: string, description: string, act: (signed: Signed, options: Options) => void) {
   return new Command(name)
     .description(description)
     .requiredOption("--key-file <file>", "file with the API secret key; one newline at its end is dropped")
-    .option("--exempt <names>", "names that are not signed, by commas", defaultExempt.join(","))
+    .option("--exempt <names>", "names of parameters that are not signed, separated by commas", defaultExempt.join(","))
     .option("--strict", "also check required parameters, characters and decimals (spec 5.2)")
     .action(async (options: Options) => act(await readSigned(options), options));
 }
 
 async function readSigned({ keyFile, exempt: names, strict }: Options): Promise<Signed> {
-  // The bytes as they are, as in `serve`: a key need not be text.
+  // The bytes are used unchanged, as in `serve`: a key need not be text.
   const key = dropNewline(await readOrRefuse(keyFile, ".", `--key-file ${keyFile}`));
   if (key.length === 0) throw usageFailure(`--key-file ${keyFile} is empty.`);
   const parameters = await readStringParameters();
@@ -82,7 +82,7 @@ async function readSigned({ keyFile, exempt: names, strict }: Options): Promise<
   return { parameters, secret: new Secret(key), stringToSign: stringToSign(parameters, exempt), fault };
 }
 
-/** Why the signature is not accepted; undefined when it is. */
+/** Why the signature is not accepted; undefined if it is accepted. */
 function findReason({ parameters, secret, stringToSign, fault }: Signed): string | undefined {
   if (fault !== undefined) return fault;
   const signature = parameters.find(({ name }) => name === "signature")?.value;
@@ -109,7 +109,7 @@ async function readStringParameters(): Promise<NamedValue[]> {
   return parameters;
 }
 
-/** How the parameters break spec 5.2; undefined where they do not. */
+/** How the parameters violate spec 5.2; undefined if they do not. */
 function findFault(parameters: readonly NamedValue[], exempt: ReadonlySet<string>): string | undefined {
   const missing = requiredNames.find((required) => !parameters.some(({ name }) => name === required));
   if (missing !== undefined) return `The required parameter ${missing} is missing.`;

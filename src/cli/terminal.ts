@@ -15,7 +15,7 @@ export function printError(text: string): void {
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Colours text for a terminal; never where output goes to a file or NO_COLOR is set. */
+/** Colours text for a terminal; never if the output goes to a file or NO_COLOR is set. */
 export function paint(style: Style, text: string): string {
   const isWanted = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
   return isWanted ? styleText(style, text) : text;

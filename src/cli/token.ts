@@ -50,7 +50,7 @@ async function fetchTokens(options: Options): Promise<void> {
   if (fetched.some(({ result }) => result !== "issued")) process.exitCode = exitCodes.no;
 }
 
-/** Names what there is: a name that is mistyped is found among them. */
+/** Lists the configured sets, so that the user sees what a mistyped name should be. */
 function noneMatches(owners: readonly TokenOwner[]): Error {
   const there = owners.map(({ environment, site }) => `--environment ${environment.name} --site ${site}`);
   const fix = there.length === 0 ? "None is configured." : `Configured: ${listNames(there, 10)}.`;
