@@ -6,8 +6,8 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { startProgram } from "../../../testkit/run-program.ts";
 
-// `npm run demo` and others begin with scripts/build.mjs --if-stale: it builds where the sources have changed, and only
-// there. Here on programs of one line. Where nothing is to be built there is no compiler, so that a build could not succeed.
+// `npm run demo` and other scripts begin with scripts/build.mjs --if-stale, which builds only if the sources have changed.
+// Here it builds programs of one line. Most tests remove the compiler first, so that an attempt to build is seen by its failure.
 
 const announcement = "building… this takes 5 to 30 seconds, and only when something has changed\n";
 const noCompiler = `${announcement}The compiler is not installed. Run npm ci first.\n`;
@@ -33,7 +33,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(template, { recursive: true, force: true }));
 
-/** A folder where everything is built. */
+/** A folder in which everything is built. */
 function copyTemplate(): string {
   const folder = temporary();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,7 +53,7 @@ function runBuilt(folder: string): string {
     .join("");
 }
 
-/** What builds have left beside their results. */
+/** Files that builds have left besides their results. */
 function leftovers(folder: string): string[] {
   return [...readdirSync(folder), ...readdirSync(join(folder, "simulator"))].filter((name) =>
     /^dist\.(?!record\.json$)/.test(name),
@@ -64,9 +64,9 @@ const removeCompiler = (folder: string) => rm(join(folder, "node_modules/typescr
 
 it.each([
   { when: "after a build", timeMs: undefined },
-  { when: "where a checkout has made sources newer", timeMs: Date.now() + 86_400_000 },
-  { when: "where a checkout has made sources older", timeMs: 0 },
-])("builds nothing that is built: $when", async ({ timeMs }) => {
+  { when: "when a checkout has made sources newer", timeMs: Date.now() + 86_400_000 },
+  { when: "when a checkout has made sources older", timeMs: 0 },
+])("does not build again $when", async ({ timeMs }) => {
   const folder = copyTemplate();
   await removeCompiler(folder);
   if (timeMs !== undefined) await utimes(join(folder, "src/main.ts"), timeMs / 1_000, timeMs / 1_000);
@@ -83,9 +83,9 @@ it.each([
   { change: "a source is new", make: empty("src/new.ts") },
   { change: "the simulator was edited", make: edit("simulator/src/main.ts") },
   { change: "the compiler has other options", make: edit("tsconfig.json") },
-  { change: "the version is another", make: edit("package.json") },
-  { change: "the build is another", make: edit("scripts/bundle.mjs") },
-  { change: "packages are locked anew", make: edit("package-lock.json") },
+  { change: "the version has changed", make: edit("package.json") },
+  { change: "the build script was edited", make: edit("scripts/bundle.mjs") },
+  { change: "the lock file was edited", make: edit("package-lock.json") },
   { change: "other packages are installed", make: edit("node_modules/.package-lock.json") },
   { change: "a built file was edited", make: edit("dist/main.js") },
   { change: "a built file was removed", make: remove("simulator/dist/program.js") },
@@ -113,7 +113,7 @@ it("never treats a failed build as a good one, and leaves the last good one in p
   expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: "" });
 });
 
-it("lets builds that run at once all succeed, and is fresh afterwards", async () => {
+it("lets simultaneous builds all succeed, and need not build afterwards", async () => {
   const folder = copyTemplate();
   await writeFile(join(folder, "src/main.ts"), 'process.stdout.write("two\\n");\n');
   const script =
@@ -126,7 +126,7 @@ it("lets builds that run at once all succeed, and is fresh afterwards", async ()
   expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: "" });
 });
 
-it("leaves the last one, and nothing else, when it is interrupted", async () => {
+it("leaves the last good build, and nothing else, when it is interrupted", async () => {
   const folder = copyTemplate();
   await appendFile(join(folder, "src/main.ts"), "\n");
   const command = `cd "${folder}" && exec "${process.execPath}" scripts/build.mjs --if-stale 2>&1`;

@@ -8,7 +8,7 @@ import { ConfigFolder, canaries, edited, sound } from "../../../testkit/config-f
 import { listen } from "../../../testkit/listen.ts";
 import { plainEnvironment, runCommand } from "../../../testkit/run-program.ts";
 
-// The command line as scripts and people meet it: exit codes, what goes where, and that no secret goes anywhere (row 56).
+// The command line as scripts and people use it: exit codes, standard output and error, and no secret in them (row 56).
 // The command is the built one (build-once.ts).
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -29,13 +29,13 @@ const faulty = sound
   .replace("defaultSite: S1000000001", "defaultSite: S4")
   .replace("secret: { file: DIR/k1 }", "secret: { file: DIR/nothing }")
   .replace('"127.0.0.1:7411"', '":7411"');
-/** The same, with two faults of form besides. */
+/** The same configuration, with two faults of form as well. */
 const misshapen = faulty
   .replace("secret: { file: DIR/nothing }", "secret: canary-written-out")
   .replace("operations: [create_order]", "operations: create_order");
 
 describe("check", () => {
-  it("does not wait for a secret that would come through a pipe, and takes the configuration from one", async () => {
+  it("refuses a pipe as a secret's file without waiting for it, and reads the configuration from a pipe", async () => {
     const pipe = join(new ConfigFolder().path, "pipe");
     execFileSync("mkfifo", [pipe]);
     const stderr = expect.stringContaining("the file cannot be read (no regular file)");
@@ -45,7 +45,7 @@ describe("check", () => {
     await writing;
   });
 
-  it("prints a sound configuration as it is active, where each listener leads, and each warning with its code", async () => {
+  it("prints a sound configuration in its active form, the route of each listener, and each warning with its code", async () => {
     const file = write(sound);
     const { stdout, ...ended } = await check(file);
     expect(ended).toEqual({ exitCode: 0, stderr: "" });
@@ -123,7 +123,7 @@ describe("check", () => {
     ]);
   });
 
-  it("names a file that is not there", async () => {
+  it("names a configuration file that does not exist", async () => {
     const { exitCode, stderr } = await check("nothing.yaml");
     expect(exitCode).toBe(2);
     expect(stderr).toContain("nothing.yaml:1:1  the configuration file cannot be read (ENOENT)");
@@ -139,7 +139,7 @@ describe("check", () => {
 
 describe("serve", () => {
   it("opens no port with a configuration that is refused", async () => {
-    // A port that somebody has: had it been tried, the problem would be another one.
+    // A port that is taken: if `serve` tried to listen there, the message would say so.
     const port = await listen(createServer());
     const withPort = sound.replace("127.0.0.1:7411", `127.0.0.1:${port}`);
     const refused = await run(["serve", "--config", write(withPort.replace("DIR/k1", "DIR/nothing"))]);
@@ -187,7 +187,7 @@ describe("every command", async () => {
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 
-  it("is listed with --help, which also says what a spec is", async () => {
+  it('is listed by --help, which also explains "spec 5.2"', async () => {
     const { exitCode, stdout } = await run(["--help"]);
     expect(exitCode).toBe(0);
     for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
@@ -230,13 +230,13 @@ it.each([
 });
 
 it.each([
-  ["names them", sound, "Configured: --environment sandbox --site S1000000001."],
+  ["names those that are configured", sound, "Configured: --environment sandbox --site S1000000001."],
   [
-    "says that there are none",
+    "says that none is configured",
     edited([credentials, "keys: [ { identifier: K1, secret: { file: DIR/k1 } } ]\n"]),
     "None is configured.",
   ],
-])("token, for a set that is not configured, asks nobody, and of those that are %s", async (_, yaml, fix) => {
+])("token, for a set that is not configured, requests nothing and %s", async (_, yaml, fix) => {
   const { exitCode, stderr } = await run(["token", "--config", write(yaml), "--environment", "nope"]);
   expect(exitCode).toBe(2);
   expect(stderr).toBe(`No credential set matches --environment and --site. ${fix}\n`);

@@ -11,17 +11,17 @@ import { secrets, startDemo } from "../../../testkit/demo-run.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { listen } from "../../../testkit/listen.ts";
 
-// `countersign demo --folder demo`: what a reader of docs/practise.md uses. Configuration, secrets and log are
-// where they can be seen and edited; changes are taken up as `serve` does; nothing of anybody else's is removed.
+// `countersign demo --folder demo`, which a reader of docs/practise.md uses. The configuration, secrets and log can be
+// seen and edited there; changes are applied as in `serve`; the demo removes no other files.
 
 const anyPorts = { listener: 0, admin: 0, status: 0, api: 0, login: 0 };
 
 it.each([
-  { given: "one that is not there yet", prepare: () => join(emptyFolder(), "demo") },
-  { given: "an empty one", prepare: emptyFolder },
-  { given: "none, so one of its own", prepare: () => undefined },
+  { given: "a folder that does not exist yet", prepare: () => join(emptyFolder(), "demo") },
+  { given: "an empty folder", prepare: emptyFolder },
+  { given: "no folder, so one of its own", prepare: () => undefined },
 ])(
-  "keeps everything in the folder that it is given, closed to others, and removes it at the end: $given",
+  "keeps everything in one folder, which only its owner may read, and removes it at the end: $given",
   async ({ prepare }) => {
     const given = prepare();
     if (given !== undefined && existsSync(given)) await chmod(given, 0o755);
@@ -40,7 +40,7 @@ it.each([
   },
 );
 
-it("starts nothing in a folder that holds something, and leaves that alone", async () => {
+it("starts nothing in a folder that is not empty, and changes no file in it", async () => {
   const folder = emptyFolder();
   await writeFile(join(folder, "mine"), "mine");
   for (const taken of [folder, join(folder, "mine")]) {
@@ -54,7 +54,7 @@ it("starts nothing in a folder that holds something, and leaves that alone", asy
   expect(await readFile(join(folder, "mine"), "utf8")).toBe("mine");
 });
 
-// A port may be taken between choosing and listening; the folder is removed then, and made again for the next try.
+// Another process may take the port before the proxy listens; then the folder is removed, and made again for the next try.
 it.runIf(process.platform === "linux")("has closed its log when its start fails", async () => {
   const ports = { listener: await listen(createServer()), admin: 0, status: 0, api: 0, login: 0 };
   const addresses = { ports, baseUrl: "http://127.0.0.1:9", authUrl: "http://127.0.0.1:10" };
@@ -65,7 +65,7 @@ it.runIf(process.platform === "linux")("has closed its log when its start fails"
   expect(await Promise.all(descriptors)).not.toContain(folder.logFile);
 });
 
-it("takes up what is changed there, by itself and on SIGHUP, and logs as serve does", async () => {
+it("applies a changed configuration, by itself and on SIGHUP, and logs as serve does", async () => {
   const folder = join(emptyFolder(), "demo");
   const demo = startDemo(["--folder", folder]);
   await demo.line((line) => line.includes("Ctrl-C ends it"));

@@ -48,7 +48,7 @@ async function stageDemo(listener = 0): Promise<Demo> {
   return demo;
 }
 
-it("says what is wrong, in the width of the terminal and without a secret", async () => {
+it("lists the wrong facts, in the width of the terminal and without a secret", async () => {
   const demo = await stageDemo();
   const [first = expect.unreachable()] = scenes;
   const broken: Scene = { ...first, fault: { host: "api", kind: "answer", status: 500, body: "no JSON" } };
@@ -68,7 +68,7 @@ it("says what is wrong, in the width of the terminal and without a secret", asyn
   }
 });
 
-it("is not ok, and says so, when nothing comes back at all", async () => {
+it("is not ok, and says so, when no answer comes at all", async () => {
   const demo = await stageDemo();
   const [first = expect.unreachable()] = scenes;
   const nobody = { ...demo, url: "http://127.0.0.1:1" };
@@ -96,6 +96,6 @@ it.each([
   { text: "exactly", width: 7, parts: ["exactly"] },
   { text: "too_long_", width: 7, parts: ["too_lo…"] },
   { text: "", width: 7, parts: [""] },
-])("breaks $text at spaces, and cuts what has none", ({ text, width, parts }) => {
+])("breaks $text at spaces, and cuts a word that is too long", ({ text, width, parts }) => {
   expect(wrap(text, width)).toEqual(parts);
 });

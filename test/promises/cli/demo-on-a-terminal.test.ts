@@ -5,8 +5,8 @@ import { folderOf, secrets, slowly } from "../../../testkit/demo-run.ts";
 import { nameFor } from "../../../testkit/run-program.ts";
 import { hasTerminals, startOnTerminal } from "../../../testkit/terminal.ts";
 
-// A person at a real terminal: first what runs where, then a scene for each Enter, and an end whenever it is wanted. The first
-// lines are there within 2 s, which a busy machine could not show: here nothing is built before them.
+// A person at a real terminal: first the processes and their addresses, then a scene for each Enter; a key ends the demo at any
+// time. The first lines are due within 2 s. A busy machine cannot show that, so the test shows that nothing is built before them.
 
 const demo = [process.execPath, "simulator/dist/main.js", "demo"];
 const lastPrompt = "Enter: what you can try";
@@ -17,7 +17,7 @@ function titles(text: string): string[] {
 }
 
 describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), () => {
-  it("builds nothing that is built, shows on one screen what runs where, and waits", async () => {
+  it("does not build again, shows the processes and their addresses on one screen, and waits", async () => {
     const begun = performance.now();
     const terminal = startOnTerminal(["npm", "run", "--silent", "demo"]);
     await terminal.awaitText("a demonstration");
@@ -33,19 +33,19 @@ describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), 
     expect(titles(screen)).toEqual([]);
     const [, page = ""] = /^ {3}status page +(\S+)/m.exec(screen) ?? [];
     expect((await fetch(page)).headers.get("content-type")).toMatch(/^text\/html/);
-    // Ctrl-C, which npm does not see: it calls nothing a failure.
+    // Ctrl-C, which npm does not see, so npm reports no failure.
     terminal.press("\x03");
     expect(await terminal.ended).toBe(0);
     expect(terminal.shown()).toContain("scenes            0 of 7 ok, 7 not shown\n");
     expect(existsSync(folderOf(terminal.shown()))).toBe(false);
   });
 
-  it("shows one scene for each Enter, then what to try; q ends it and leaves the terminal as it was", async () => {
+  it("shows one scene for each Enter, then commands to try; q ends the demo and restores the terminal", async () => {
     const terminal = startOnTerminal(["sh", "-c", `"${demo.join('" "')}"; echo "status $?"; stty -a`]);
     for (const number of scenes.keys()) {
       await terminal.awaitText(`Enter: scene ${number + 1} of 7`);
       expect(titles(terminal.shown())).toHaveLength(number);
-      // Enter in either mode of the terminal, and other keys, which mean nothing.
+      // Enter in either mode of the terminal, and other keys, which have no effect.
       terminal.press(number % 2 === 0 ? "\r" : "x \n");
     }
     await terminal.awaitText(lastPrompt);
@@ -69,7 +69,7 @@ describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), 
     for (const secret of secrets) expect(text).not.toMatch(secret);
   });
 
-  it("takes keys that were pressed too early, and shows all that is left for a", async () => {
+  it("accepts keys that were pressed too early; the key a shows all scenes that are left", async () => {
     const terminal = startOnTerminal(demo);
     terminal.press("\n\n");
     await terminal.awaitText("Enter: scene 3 of 7");
@@ -86,7 +86,7 @@ describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), 
     { key: "q", keys: "q" },
     { key: "Ctrl-D", keys: "\x04" },
     { key: "Ctrl-C", keys: "\x03" },
-  ])("ends at once, in the middle of a scene too, on $key", async ({ keys }) => {
+  ])("ends at once, even in the middle of a scene, on $key", async ({ keys }) => {
     const terminal = startOnTerminal(demo, { NO_COLOR: "1", NODE_OPTIONS: slowly });
     await terminal.awaitText("Enter: scene 1 of 7");
     terminal.press("\r\r\r\r\r");
@@ -108,7 +108,7 @@ describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), 
     expect(existsSync(folderOf(terminal.shown()))).toBe(false);
   });
 
-  it("waits for nobody where input is at its end", async () => {
+  it("waits for no key if standard input has ended", async () => {
     const terminal = startOnTerminal(["sh", "-c", `"${demo.join('" "')}" </dev/null`]);
     await terminal.awaitText("Ctrl-C ends it");
     expect(titles(terminal.shown())).toHaveLength(7);

@@ -5,8 +5,8 @@ import { call } from "../../../testkit/call.ts";
 import { folderOf, isOpen, preload, secrets, slowly, startDemo } from "../../../testkit/demo-run.ts";
 import { isInstalled, nameFor, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 
-// The acceptance of `npm run demo`: it shows what it says, by itself, counted exactly; it ends without a trace and its
-// exit code tells the truth. Rows 43, 49 and 56 as a user sees them. The command is the built one (build-once.ts).
+// The acceptance test of `npm run demo`: it shows its scenes without input, with exact counts, and leaves no trace; its
+// exit code is right. Rows 43, 49 and 56 as a user sees them. The command is the built one (build-once.ts).
 
 it("shows seven scenes, all as they should be, and ends by itself", async () => {
   const demo = startDemo(["--once"]);
@@ -64,7 +64,7 @@ it("gives programs the same as JSON, with exact counts for each scene", async ()
   expect(amounts).toEqual([[ten], [ten], [ten], ['"25.50"'], [ten, ten], [], [ten]]);
 });
 
-/** Loaded before the command: Countersign, which keeps its keys as KeyObjects, signs with another one. */
+/** Loaded before the command: makes Countersign, which keeps its keys as KeyObjects, sign with another key. */
 const wrongKey = `import crypto, { KeyObject } from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 const { createHmac } = crypto;
@@ -92,7 +92,7 @@ it.runIf(hasCurl)(
     const commands = demo.stdout().match(/^curl (.*\\\n)*.*$/gm) ?? [];
     const statuses: string[] = [];
     for (const command of commands) {
-      // As in a shell that wants no proxy for this machine.
+      // As in a shell that uses no proxy for this machine.
       const shell = startProgram("sh", ["-c", command], plainEnvironment({ no_proxy: "127.0.0.1", NO_PROXY: "*" }));
       expect(await shell.ended).toBe(0);
       const [head = "", body = ""] = shell.stdout().split("\r\n\r\n");
@@ -118,7 +118,7 @@ it.runIf(hasCurl)(
   },
 );
 
-it("ends in the middle of a scene when asked to, without a trace", async () => {
+it("ends in the middle of a scene on SIGINT, without a trace", async () => {
   const demo = startDemo(["--once"], { NODE_OPTIONS: slowly });
   await demo.line((line) => line.startsWith("4  "));
   expect(await demo.stop("SIGINT")).toBe(1);
@@ -126,7 +126,7 @@ it("ends in the middle of a scene when asked to, without a trace", async () => {
   expect(existsSync(folderOf(demo.stdout()))).toBe(false);
 });
 
-it("ends quietly, and without a trace, when its reader has seen enough", async () => {
+it("ends quietly, and without a trace, when its reader closes the pipe", async () => {
   const pipeline = `"${process.execPath}" simulator/dist/main.js demo --once | head -n 8`;
   const shell = startProgram("sh", ["-c", pipeline]);
   expect(await shell.ended).toBe(0);
@@ -134,7 +134,7 @@ it("ends quietly, and without a trace, when its reader has seen enough", async (
   expect(existsSync(folderOf(shell.stdout()))).toBe(false);
 });
 
-it("wants an end when its reader is a program", async () => {
+it("demands --once with --json", async () => {
   const demo = startDemo(["--json"]);
   expect(await demo.ended).toBe(2);
   expect(demo.stderr()).toBe("--json is for programs, which press no keys: add --once.\n");
@@ -145,7 +145,7 @@ it.runIf(hasTerminal).each([
   { env: {}, isColoured: true },
   { env: { NO_COLOR: "1" }, isColoured: false },
 ])(
-  nameFor(hasTerminal, "script", "paints for terminals only, and never against NO_COLOR: $env"),
+  nameFor(hasTerminal, "script", "uses colours on terminals only, and never with NO_COLOR: $env"),
   async ({ env, isColoured }) => {
     const inTerminal = ["-qec", `${process.execPath} simulator/dist/main.js demo --once`, "/dev/null"];
     const demo = startProgram("script", inTerminal, plainEnvironment({ ...env, TERM: "xterm" }));

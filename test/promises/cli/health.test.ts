@@ -1,4 +1,4 @@
-/** `countersign health`: what a container's health check asks, every 30 s. */
+/** `countersign health`, which a container's health check runs every 30 s. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -17,7 +17,7 @@ async function stage() {
   return { file, folder, place: `127.0.0.1:${adminPort}` };
 }
 
-it("says yes where serve is alive and ready, even when its configuration has become wrong since", async () => {
+it("says yes if serve is alive and ready, even if its file has become invalid since the start", async () => {
   const { file, folder, place } = await stage();
   expect(await health(file)).toEqual({ exitCode: 0, stdout: `/livez at ${place}: 200 ok\n`, stderr: "" });
   expect(await health(file, "--ready")).toEqual({ exitCode: 0, stdout: `/readyz at ${place}: 200 ok\n`, stderr: "" });
@@ -25,7 +25,7 @@ it("says yes where serve is alive and ready, even when its configuration has bec
   expect((await health(file)).exitCode).toBe(0);
 });
 
-it("says no where serve is not ready, and why", async () => {
+it("says no if serve is not ready, and why", async () => {
   const { file, simulator } = await stageDoctor({ more: "readiness: token" });
   await simulator.stopLogin();
   await startServe(file);
@@ -37,8 +37,8 @@ it("says no where serve is not ready, and why", async () => {
 
 it.each([
   { what: "nothing listens", answer: undefined, says: "ECONNREFUSED" },
-  { what: "no answer", answer: "", says: "ETIMEDOUT" },
-])("says no where $what", async ({ answer, says }) => {
+  { what: "no answer comes", answer: "", says: "ETIMEDOUT" },
+])("says no if $what", async ({ answer, says }) => {
   const { folder, adminPort } = await openFolder();
   const upstream = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });
   const port = answer === undefined ? adminPort : upstream.port;
@@ -47,7 +47,7 @@ it.each([
   expect(await health(file)).toEqual({ exitCode: 1, stdout: "", stderr: told });
 });
 
-it("asks at another address where it is given one, and needs no configuration then", async () => {
+it("asks at the address of --admin, and then needs no configuration", async () => {
   const { folder, place } = await stage();
   const nowhere = join(folder.path, "nowhere.yaml");
   const said = { exitCode: 0, stdout: `/readyz at ${place}: 200 ok\n`, stderr: "" };
@@ -66,7 +66,7 @@ it.each([
   { yaml: "admin: { bind: here }", says: ": admin.bind cannot be read: write an address and a port, like" },
   { yaml: 'admin: { bind: ":0" }', says: ": admin.bind takes any free port, so it cannot be asked: name one." },
   { yaml: undefined, says: " cannot be read (ENOENT): give the path of serve's configuration.\n" },
-])("cannot ask by $yaml", async ({ yaml, says }) => {
+])("refuses a configuration without a usable admin.bind: $yaml", async ({ yaml, says }) => {
   const { folder } = await openFolder();
   const file = join(folder.path, "countersign.yaml");
   if (yaml !== undefined) folder.write("countersign.yaml", yaml);

@@ -1,4 +1,4 @@
-/** Environments whose sites all sign need no authUrl: every command that uses it copes, on the built command. */
+/** Environments whose sites all sign need no authUrl: the built command serves, checks and examines them without it. */
 import { expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../../simulator/src/service/simulator.ts";
 import { call } from "../../../testkit/call.ts";
@@ -24,7 +24,7 @@ environments:
   return { simulator, port, file: new ConfigFolder().writeYaml(yaml) };
 }
 
-it("signs, serves, and shows its status without one", async () => {
+it("signs, serves, and shows its status without an authUrl", async () => {
   const { file, port, simulator } = await stage();
   const { adminUrl, statusUrl } = await startServe(file);
   const status = await call(statusUrl, "", { method: "GET", path: "/status" });
@@ -35,7 +35,7 @@ it("signs, serves, and shows its status without one", async () => {
   expect(simulator.counts()).toMatchObject({ accepted: 1, tokenRequests: 0 });
 });
 
-it("check and doctor go on without one", async () => {
+it("check and doctor work without an authUrl", async () => {
   const { file } = await stage();
   const checked = await runCommand(["check", "--config", file, "--json"]);
   expect(checked).toMatchObject({ exitCode: 0, stderr: "" });

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { runCommand, runToEnd } from "../../../testkit/run-program.ts";
 
-// The built command: a key that `check` accepts, never the same twice, in a file of its owner's, and none overwritten.
+// The built command makes a new key each time, which `check` accepts, in a file of its owner only; it overwrites no file.
 
 const key = /^[0-9a-f]{64}\n$/;
 
@@ -16,7 +16,7 @@ function checkWith(folder: ConfigFolder, ...keys: readonly string[]) {
   return run("check", "--config", folder.writeYaml(`${sound}tokens: { cache: redis }\n${redis}\n`));
 }
 
-it("prints 64 hex digits and nothing else, other ones each time, which check accepts and does not show", async () => {
+it("prints only 64 hex digits, new ones each time; check accepts the key and does not show it", async () => {
   const folder = new ConfigFolder();
   const keys = await Promise.all([run("keygen"), run("keygen")]);
   for (const each of keys) expect(each).toEqual({ exitCode: 0, stdout: expect.stringMatching(key), stderr: "" });
@@ -55,7 +55,7 @@ it("keeps a file that exists, and says so", async () => {
   expect(readFileSync(file, "utf8")).toBe("an older key");
 });
 
-it("names a folder that is not there", async () => {
+it("reports a folder that does not exist", async () => {
   const file = join(new ConfigFolder().path, "nothing", "new-key");
   const stderr = expect.stringContaining(`${file} cannot be written (ENOENT).`);
   expect(await run("keygen", "--out", file)).toEqual({ exitCode: 1, stdout: "", stderr });

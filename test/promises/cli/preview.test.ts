@@ -4,7 +4,7 @@ import { ConfigFolder, canaries, edited } from "../../../testkit/config-folder.t
 import { plainEnvironment, runWithInput } from "../../../testkit/run-program.ts";
 import { callbackOf, formOf, type Given, signatureOf } from "../callbacks/sender.ts";
 
-// `preview` on the built command: it shows what `serve` would make of a body, its refusals and its warnings too.
+// `preview` on the built command: it shows the request that `serve` would send for a body, or the refusal, and warnings.
 
 function run(input: string, yaml: string, args: readonly string[], env = plainEnvironment()) {
   return runWithInput(input, ["preview", "--config", new ConfigFolder().writeYaml(yaml), ...args], env);
@@ -17,7 +17,7 @@ const withLimit = (bodyBytes: number) => edited(["listeners:", `limits: { bodyBy
 const ofLength = (length: number) => JSON.stringify({ note: "a".repeat(length - '{"note":""}'.length) });
 
 describe("limits.bodyBytes", () => {
-  it("lets a body of its length through", () => {
+  it("accepts a body of exactly this length", () => {
     const stdout = expect.stringMatching(/^POST https:\/\/api\.sandbox\.example\/json-api\/create_order\n/);
     expect(preview(ofLength(1_024), withLimit(1_024))).toEqual({ exitCode: 0, stdout, stderr: "" });
   });
@@ -37,7 +37,7 @@ describe("limits.bodyBytes", () => {
   });
 });
 
-it("warns where characters: warn lets a value through, without showing it", () => {
+it("warns of a value that `characters: warn` lets through, without showing it", () => {
   const yaml = edited(["        keys:", "        characters: warn\n        keys:"]);
   const { exitCode, stdout, stderr } = preview('{"buyer":"Ann Other"}', yaml);
   expect(exitCode).toBe(0);
@@ -63,14 +63,14 @@ describe("the string to sign", () => {
     expect({ signature: JSON.parse(sent).signature, key }).toEqual({ signature, key: "K2000000001" });
   });
 
-  it("is not there for OAuth, nor without a site's own exempt names", () => {
+  it("is absent for OAuth, and leaves out the names that a site exempts", () => {
     expect(preview(body, edited(), ["--site", "S1000000001"]).stdout).not.toContain("string to sign");
     const exempting = edited(["        keys:", "        exempt: [z]\n        keys:"]);
     expect(preview(body, exempting).stdout).toMatch(/\nformatjsonorder_amount10\.00site_identifier\S+version3\.0\n$/);
   });
 });
 
-it("has the place of a defect, which serve would log", () => {
+it("prints the place of a defect, which serve would log", () => {
   const broken = `const { startsWith } = String.prototype;
     String.prototype.startsWith = function (...what) {
       if (what[0] === "\\uFEFF") throw new RangeError("canary");
@@ -83,8 +83,8 @@ it("has the place of a defect, which serve would log", () => {
   expect(stderr).not.toContain("canary");
 });
 
-/** Row 73: it says what a listener would make of a callback, and gives nobody a signature. */
-describe("of a callback", () => {
+/** Row 73: it says whether a listener would accept a callback, and shows nobody a valid signature. */
+describe("a callback", () => {
   const listener = (port: number) =>
     `{ bind: "127.0.0.1:${port}", environment: sandbox, application: { url: "http://127.0.0.1:8080/callbacks" } }`;
   const yaml = (...ports: number[]) =>
@@ -100,7 +100,7 @@ describe("of a callback", () => {
     ["json", (parameters) => `${JSON.stringify(parameters)}\n`],
     ["form", (parameters) => `${formOf(parameters)}\n`],
     ["query", (parameters) => `?${formOf(parameters)}\n`],
-  ])("a genuine one in %s: whose key verifies it, and what is signed", (form, write) => {
+  ])("that is genuine, in %s: shows the key that verifies it, and the signed string", (form, write) => {
     const { exitCode, stdout, stderr } = previewCallback(write(callback), [form]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toBe(
@@ -109,7 +109,7 @@ describe("of a callback", () => {
     );
   });
 
-  it("a forged one: why, by which keys, and no signature that would be right", () => {
+  it("that is forged: shows the reason and the keys that were tried, but no valid signature", () => {
     const forged: Given = { ...callback, number: "2" };
     const { exitCode, stdout } = previewCallback(JSON.stringify(forged), ["json", "--json"]);
     expect(exitCode).toBe(1);
@@ -125,17 +125,17 @@ describe("of a callback", () => {
     for (const secret of [signatureOf(signed, canaries.key), canaries.key]) expect(stdout).not.toContain(secret);
   });
 
-  it("one that is too old is told from one that is forged", () => {
+  it("that is genuine but too old: is not reported as forged", () => {
     const old = callbackOf({ timestamp: "1767225600" }, canaries.key);
     expect(previewCallback(JSON.stringify(old), ["json"]).stdout).toContain("and refused, callback_too_old: ");
   });
 
-  it("one that cannot be read as a flat list: as the listener says it", () => {
+  it("that has a nested value: is refused with the listener's own code", () => {
     const { exitCode, stdout } = previewCallback('{"order":{"id":1}}', ["json"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: expect.stringContaining("refused, nested_value: ") });
   });
 
-  it("asks which listener where there are several, and says where there is none", () => {
+  it("needs --listener if there are several listeners, and is refused if there is none", () => {
     const two = yaml(7_414, 7_415);
     const asked = previewCallback(JSON.stringify(callback), ["json"], two);
     expect(asked).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("127.0.0.1:7414 or 127.0.0.1:7415") });

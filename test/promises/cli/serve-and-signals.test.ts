@@ -6,12 +6,12 @@ import { freePort } from "../../../testkit/free-port.ts";
 import { startServe } from "../../../testkit/run-program.ts";
 import { stageDoctor } from "./doctor-stage.ts";
 
-// Signals that must neither open nor end a proxy that serves (row 57, product section 1). The command is the built one.
+// Signals that must neither end a running proxy nor open an inspector in it (row 57, product section 1). The command is the built one.
 
-it("opens no inspector on SIGUSR1, and goes on serving", async () => {
+it("opens no inspector on SIGUSR1, and continues to serve", async () => {
   const { folder, file } = await stageDoctor();
   const socketPath = join(folder.path, "app.sock");
-  // Whoever opens an inspector would find it here.
+  // An inspector would listen here.
   const inspectorPort = await freePort();
   const { child, stderr } = await startServe(file, { options: [`--inspect-port=${inspectorPort}`] });
   for (let n = 0; n < 10; n += 1) {

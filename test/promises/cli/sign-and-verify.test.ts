@@ -4,7 +4,7 @@ import { sign } from "../../../src/signing/signature.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { runWithInput } from "../../../testkit/run-program.ts";
 
-// `sign` and `verify` on the built command: what they say is what `serve` would send, whatever bytes the key is made of.
+// `sign` and `verify` on the built command: their signatures are those that `serve` would send, whatever bytes the key consists of.
 
 const parameters = { version: "3.0", site_identifier: "S1000000003", timestamp: "1767225600", order_amount: "10.00" };
 const text = "order_amount10.00site_identifierS1000000003timestamp1767225600version3.0";
@@ -12,7 +12,7 @@ const text = "order_amount10.00site_identifierS1000000003timestamp1767225600vers
 const run = (command: "sign" | "verify", keyFile: string, input: object) =>
   runWithInput(JSON.stringify(input), [command, "--key-file", keyFile]);
 
-/** With the key as `serve` reads it. */
+/** The signature with the key as `serve` reads it. */
 async function signatureOfServe(folder: ConfigFolder): Promise<string> {
   const loaded = await folder.loadSound(sound);
   const key = loaded.config.environments.get("sandbox")?.siteOfKey.get("K2000000001")?.defaultKey;
@@ -40,7 +40,7 @@ it.each([
   expect(verified).toEqual({ exitCode: 0, stdout: "The signature is valid.\n", stderr: "" });
 });
 
-it("tells one key from another where only bytes beyond UTF-8 differ", () => {
+it("distinguishes two keys that differ only in bytes that are no UTF-8", () => {
   const folder = new ConfigFolder();
   const [one, other] = [
     folder.write("one", Buffer.from([0xff, 0xfe])),
@@ -62,7 +62,7 @@ it("signs and verifies long parameters to the last byte", () => {
   expect(run("verify", keyFile, { ...long, signature }).exitCode).toBe(0);
 });
 
-it.each(["sign", "verify"] as const)("%s refuses what is longer than it reads, and judges no part of it", (command) => {
+it.each(["sign", "verify"] as const)("%s refuses input that is too long, and uses no part of it", (command) => {
   const keyFile = new ConfigFolder().write("k1", "a-key-of-text-long-enough");
   expect(run(command, keyFile, { ...parameters, zz: "a".repeat(16 * 1_048_576) })).toEqual({
     exitCode: 2,

@@ -1,4 +1,4 @@
-/** `simulate`: the service, also as a user's own configuration expects it, down to keys, children and second sets. */
+/** `simulate` plays the service, also with the sites, children, keys and credential sets of a user's own configuration. */
 import { createServer } from "node:net";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
@@ -38,7 +38,7 @@ function run(...args: readonly string[]): Program {
   return startProgram(process.execPath, ["dist/main.js", ...args], plainEnvironment());
 }
 
-it("serves every site and key of the configuration where its addresses lead, and shows none of its secrets", async () => {
+it("serves every site and key of the configuration, at its addresses, and shows none of its secrets", async () => {
   const { file, listener, apiPort, loginPort } = await write();
   const simulate = run("simulate", "--config", file);
   await simulate.line((line) => line.includes("Ctrl-C"));
@@ -62,7 +62,7 @@ it("serves every site and key of the configuration where its addresses lead, and
   for (const secret of Object.values(canaries)) expect(shown + simulate.stderr()).not.toContain(secret);
 });
 
-it("says what to put where the addresses are not this machine's", async () => {
+it("prints the addresses to configure if those of the configuration are not this machine's", async () => {
   const { file } = await write({ api: "https://api.sandbox.example/json-api", login: "https://login.sandbox.example" });
   const simulate = run("simulate", "--config", file, "--api-port", "0", "--login-port", "0");
   await simulate.line((line) => line.includes("Ctrl-C"));
@@ -109,7 +109,7 @@ function simulate(...args: readonly string[]): Program {
   return startProgram(process.execPath, ["simulator/dist/main.js", "simulate", ...args], plainEnvironment());
 }
 
-it("says where it is, counts what it sees, and ends with the counts", async () => {
+it("prints its addresses, counts requests, and prints the counts at its end", async () => {
   const running = simulate("--json", "--api-port", "0", "--login-port", "0");
   const { baseUrl, authUrl } = JSON.parse(await running.line(() => true));
   expect((await fetch(`${baseUrl}/create_order`, { method: "POST", body: "{}" })).status).toBe(415);
@@ -120,7 +120,7 @@ it("says where it is, counts what it sees, and ends with the counts", async () =
   expect(JSON.parse(lines[1] ?? "")).toMatchObject({ apiRequests: 1, refused: 1, tokenRequests: 1, tokensIssued: 0 });
 });
 
-it("names the port that it cannot have", async () => {
+it("names a port that is taken", async () => {
   const port = await listen(createServer());
   const running = simulate("--api-port", String(port), "--login-port", "0");
   expect(await running.ended).toBe(2);
@@ -130,7 +130,7 @@ it("names the port that it cannot have", async () => {
 it.each([
   { args: ["--api-port", "65536"], says: "a port is at most 65535" },
   { args: ["--token-lifetime", "0", "--login-port", "0"], says: "a whole number of seconds above 0" },
-])("refuses what makes no sense: $args", async ({ args, says }) => {
+])("refuses options with invalid values: $args", async ({ args, says }) => {
   const running = simulate(...args);
   expect(await running.ended).toBe(2);
   expect(running.stderr()).toContain(says);

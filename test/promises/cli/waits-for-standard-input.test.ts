@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { hasTerminals, startOnTerminal } from "../../../testkit/terminal.ts";
 
-/** Its standard error goes to a file, so that it can be told from the echo. */
+/** The command's standard error goes to a file, so that the terminal's echo does not mix with it. */
 const command = ["/bin/sh", "-c", 'exec "$0" "$@" 2>"$STDERR"', process.execPath, "dist/main.js"];
 const parameters = '{"version":"3.0","order_amount":"10.00"}';
 
@@ -13,7 +13,7 @@ it.runIf(hasTerminals).each([
   ["sign", "the string parameters, a JSON object,", /"stringToSign":"order_amount10\.00version3\.0"/],
   ["verify", "the string parameters, a JSON object,", /There is no parameter signature\./],
   ["preview", "the body of a request, a JSON object,", /POST https:\/\/api\.sandbox\.example/],
-])("%s says what it waits for, and takes what is typed", async (name, awaited, output) => {
+])("%s says what it waits for, and reads the typed input", async (name, awaited, output) => {
   const folder = new ConfigFolder();
   const config = folder.writeYaml(sound);
   const options = name === "preview" ? ["--config", config] : ["--key-file", join(folder.path, "k1")];
