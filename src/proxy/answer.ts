@@ -9,8 +9,8 @@ import type { Answer, UpstreamResponse } from "./messages.ts";
 const longestClassName = 64;
 
 /**
- * The service's response as the caller gets it: status and body untouched, our identification added.
- * @throws ProxyError upstream_bad_response where the body is in a coding that nobody asked for: the caller would not know of it
+ * The service's response as the caller gets it: status and body unchanged, our headers added.
+ * @throws ProxyError upstream_bad_response for a transfer coding that was not requested: the caller would not see its header
  */
 export function toAnswer(
   response: UpstreamResponse,
@@ -41,8 +41,8 @@ export function toAnswer(
 }
 
 /**
- * Any error as a ProxyError. A defect is reported, and becomes `internal`, its outcome as far as the event knows it.
- * @param where it was met, for the log
+ * Any error as a ProxyError. A defect is reported and becomes `internal`: `not_sent` if the event says so, else `unknown`.
+ * @param where the step in which the error occurred, for the log
  */
 export function toProxyError(
   error: unknown,
@@ -58,7 +58,7 @@ export function toProxyError(
   });
 }
 
-/** A request's failure as its caller gets it. */
+/** The answer to a request that failed. */
 export function problemAnswer(
   error: ProxyError,
   context: RequestContext,
@@ -69,7 +69,7 @@ export function problemAnswer(
   return buildProblem(error, adviseOn(error, context), context, docsUrl, more);
 }
 
-/** What failed: a request or a callback, and how long it has taken. */
+/** A request or callback that failed, and how long it has taken. */
 interface Served {
   readonly event: { readonly requestId: string; readonly reference?: string | undefined };
   readonly elapsedMs: number;
@@ -77,8 +77,8 @@ interface Served {
 
 /**
  * The only place where an error becomes an HTTP response: problem details (RFC 9457), and headers that say the same.
- * @param advice what became of the request, in whole sentences
- * @param docsUrl where the site of the documentation is, if failures lead there
+ * @param advice whether the request was sent and may be repeated, in whole sentences
+ * @param docsUrl the address of the documentation's site, if failures link to it
  * @param more further header lines
  */
 export function buildProblem(
@@ -101,7 +101,7 @@ export function buildProblem(
     reference,
     ...error.members,
   };
-  // A terminal shows its prompt below.
+  // The line feed puts a terminal's prompt on a new line.
   const body = Buffer.from(`${JSON.stringify(problem)}\n`);
   const headers = ["Content-Type", "application/problem+json", "Content-Length", String(body.length)];
   headers.push("Cache-Control", "no-store", "Countersign-Request-Id", requestId);
@@ -116,7 +116,7 @@ export function buildProblem(
 }
 
 /**
- * The section of the documents about a failure: on the configured site, or else of the release. A URN where there is neither.
+ * The address of a failure's section in the documents: on the configured site, else in the release. A URN without either.
  * @param readme the address of the release's README.md
  */
 export function failureType(code: FailureCode, docsUrl: string | undefined, readme: string | undefined): string {
@@ -126,9 +126,9 @@ export function failureType(code: FailureCode, docsUrl: string | undefined, read
     : new URL(`docs/reference/errors.md#${code}`, readme).href;
 }
 
-/** What became of the request, and so whether it may be repeated. */
+/** Whether the request was sent, and so whether it may be repeated. */
 function adviseOn({ outcome, members }: ProxyError, { operation, event }: RequestContext): string {
-  // An earlier request with its key was sent.
+  // An earlier request with the same Countersign-Once may have been sent.
   if ("first" in members) return "This request was not sent.";
   if (outcome === "not_sent") return "Nothing was sent.";
   if (isSafe(event))

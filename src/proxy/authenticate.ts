@@ -24,8 +24,8 @@ export interface SendParts extends ForwardParts {
 }
 
 /**
- * Checks the values to be signed by spec 5.2 rule 3, as far as the site's `characters` asks for it: HMAC only. Both the
- * warning and the refusal say where, but neither the value nor the character.
+ * Checks the values to be signed by spec 5.2 rule 3: with HMAC only, and if the site's `characters` demands it. Warning and
+ * refusal name the position, but neither the value nor the character.
  * @throws ProxyError character_not_allowed
  */
 export function checkCharacters(
@@ -52,7 +52,7 @@ export function checkCharacters(
 }
 
 /**
- * Sends a prepared request. Each attempt is made of it anew.
+ * Sends a prepared request. Each attempt is built anew from it.
  * @throws what `sendAuthenticated` throws
  */
 export function sendPrepared(
@@ -73,9 +73,9 @@ function send(prepared: PreparedRequest, context: RequestContext, parts: SendPar
 }
 
 /**
- * Sends a request of a site with `bridge: hmac`: with a token, or signed where none can be had (spec 5.1 rule 3). Once anything
- * was sent, it stays with its token: a 401 is never answered by a signature. Where the values must not be signed (spec 5.2 rule
- * 3), it fails for want of a token.
+ * Sends a request of a site with `bridge: hmac`: with a token, or signed if no token is available (spec 5.1 rule 3). A request
+ * that was sent with a token is never signed afterwards, not even after a 401. If its values must not be signed (spec 5.2 rule
+ * 3), it fails without a token.
  */
 async function bridge(prepared: PreparedRequest, context: RequestContext, parts: SendParts): Promise<UpstreamResponse> {
   const { route, parameters } = prepared;
@@ -103,7 +103,7 @@ function isOutage(error: unknown): error is ProxyError & { readonly code: TokenO
   return error instanceof ProxyError && (tokenOutages as readonly string[]).includes(error.code);
 }
 
-/** The same, to be signed: with the key that the caller named, or the site's default key. */
+/** The same request, to be signed with the key that the caller named, or the site's default key. */
 function toSigned({ route, headers, parameters }: PreparedRequest): PreparedRequest {
   const { site, key } = route;
   const signed = { ...route, auth: "hmac" as const, isBridged: false, identifier: identifierOf(site, "hmac", key) };
@@ -139,8 +139,8 @@ export function authenticate(
 const authorizations = new WeakMap<Secret, string>();
 
 /**
- * The value of Authorization (RFC 6750 section 2.1). The text is kept as long as the token: it
- * leaves with every request, and each reading of a Secret costs a buffer outside the heap.
+ * The value of Authorization (RFC 6750 section 2.1). The text is kept as long as the token: every
+ * request sends it, and each `reveal` of a Secret allocates a buffer outside the heap.
  */
 export function authorizationOf({ secret }: Token): string {
   let authorization = authorizations.get(secret);
@@ -151,14 +151,14 @@ export function authorizationOf({ secret }: Token): string {
   return authorization;
 }
 
-/** What is sent in one attempt, but for the signature. */
+/** The parameters of one attempt: with a timestamp, without a signature. */
 export function stamp(parameters: readonly SentParameter[], unixSeconds: number): SentParameter[] {
   return [...parameters, { name: "timestamp", value: String(Math.floor(unixSeconds)), isPlain: true }];
 }
 
 /**
- * Checks the signature that the caller has made itself, over what the caller sent, before it is dropped: by the key that
- * the body names, else the site's default key (spec 5.3). Numbers and booleans count as they are written.
+ * Checks the caller's own signature over the parameters that the caller sent, before it is dropped: with the key that the
+ * body names, else the site's default key (spec 5.3). Numbers and booleans are signed as they are written.
  */
 export function checkCallerSignature(
   parameters: Parameters,

@@ -3,41 +3,41 @@ import { ProxyError } from "../model/errors.ts";
 import { callerHost } from "../model/listener.ts";
 import type { BodyBuffer, Peer } from "./messages.ts";
 
-/** Bodies that are not complete get this share of the budget, so that complete ones always have room to go on. */
+/** Bodies that are not complete get this share of the budget, so that complete bodies always have room to be served. */
 const incompleteShare = 1 / 4;
-/** A body needs no part of that share up to this length, so that large slow bodies do not shut out small ones. */
+/** A body uses that share only beyond this length, so that large slow bodies do not block small ones. */
 const smallBytes = 32_768;
-/** A body that takes longer is evicted when there is no room for another. */
+/** An incomplete body that is older than this is evicted if another request has no room. */
 const graceMs = 250;
-/** An answer is evicted too, when its caller has read nothing of it for this time. */
+/** An answer is evicted too, if its caller has read nothing of it for this time. */
 const stalledMs = 1_000;
 const retryAfterMs = 1_000;
 
-/** What a request costs beside its body: its objects, two sockets, and an answer that is read as it comes. */
+/** The memory of a request besides its body: objects, two sockets, and an answer that its caller reads without delay. */
 const perRequestBytes = 32_768;
 /** Decoded text has two bytes for each byte of the body at most; the rendered body and its copy in a socket one each. */
 const perBodyByte = 4;
 /** A name, a value and their entry in a map. */
 const perParameterBytes = 128;
-/** An answer that is kept, as it came, sealed, as text, and on its way to the store. */
+/** An answer to be kept for Countersign-Once: as received, sealed, as text, and on its way to the store. */
 const perKeptByte = 6;
-/** What both sockets and the streams between them buffer of an answer that the caller reads slowly. */
+/** The part of an answer that both sockets and the streams between them buffer if the caller reads slowly. */
 const perSlowReaderBytes = 393_216;
 
 /**
- * The memory that heads, bodies and answers may take together, in bytes as they are charged. One per process. What is not
- * complete yet has a share of it. Where there is no room, a slow one is evicted for a new one: the oldest of the caller
- * that has the most. Heads and bodies go first, since they are not sent yet; then answers that are not read.
+ * The memory that heads, bodies and answers may use together, in charged bytes. One per process. Incomplete bodies may use a
+ * share of it. If a request finds no room, a slow one is evicted: the oldest of the caller that uses most. Incomplete heads
+ * and bodies are evicted first, since nothing of them is sent yet; then answers that their callers do not read.
  */
 export class BufferBudget {
   readonly #clock: Clock;
-  /** In the order in which they began. */
+  /** Requests whose body is incomplete, oldest first. */
   readonly #incomplete = new Set<RequestBuffer>();
-  /** Those whose callers do not read their answers, in the order in which they last read. */
+  /** Requests whose callers do not read the answer, in the order in which they stopped reading. */
   readonly #stalled = new Set<RequestBuffer>();
   #limitBytes: number;
   #usedBytes = 0;
-  /** Used by incomplete bodies, of their share. */
+  /** The bytes that incomplete bodies use of their share. */
   #sharedBytes = 0;
 
   /** @param limitBytes `limits.bufferedBytes`, or what the machine allows */
@@ -59,7 +59,7 @@ export class BufferBudget {
     this.#limitBytes = limitBytes;
   }
 
-  /** For a request whose body is about to be read, or for what a connection keeps of requests that have not begun. */
+  /** For a request whose body is read next, or for the bytes that a connection holds of requests that have not begun. */
   open(peer: Peer | undefined): RequestBuffer {
     const buffer = new RequestBuffer(this, peer, this.#clock.nowMs());
     this.#incomplete.add(buffer);
@@ -67,8 +67,8 @@ export class BufferBudget {
   }
 
   /**
-   * Reserves so many bytes in all for an incomplete body, which then has them.
-   * @throws ProxyError overloaded; body_too_large where even an idle process has no room
+   * Raises the reservation of an incomplete body to this total.
+   * @throws ProxyError overloaded; body_too_large if even an idle process has no room
    */
   extend(body: RequestBuffer, totalBytes: number): void {
     if (!this.#incomplete.has(body)) throw this.#isFull();
@@ -81,8 +81,8 @@ export class BufferBudget {
   }
 
   /**
-   * Frees what was reserved for a body that is complete or has failed.
-   * @returns false where that was done before
+   * Frees the bytes of a body that is complete or has failed.
+   * @returns false if they were freed before
    */
   end(body: RequestBuffer): boolean {
     if (!this.#incomplete.delete(body)) return false;
@@ -92,8 +92,8 @@ export class BufferBudget {
   }
 
   /**
-   * Takes bytes; slow bodies are evicted until there is room for them.
-   * @throws ProxyError overloaded; body_too_large where even an idle process has no room
+   * Charges bytes; slow requests are evicted until there is room for these bytes.
+   * @throws ProxyError overloaded; body_too_large if even an idle process has no room
    */
   take(body: RequestBuffer, bytes: number): void {
     if (bytes > this.#limitBytes) throw this.#neverFits();
@@ -101,7 +101,7 @@ export class BufferBudget {
     this.charge(body, bytes);
   }
 
-  /** From now on its caller does not read its answer. */
+  /** From now on the caller does not read the answer. */
   stall(body: RequestBuffer): void {
     body.sinceMs = this.#clock.nowMs();
     this.#stalled.add(body);
@@ -111,7 +111,7 @@ export class BufferBudget {
     this.#stalled.delete(body);
   }
 
-  /** For bytes that exist already, even beyond the limit. New requests are refused until those bytes are given back. */
+  /** Charges bytes that exist already, even beyond the limit. Then new requests are refused until enough bytes are freed. */
   charge(body: RequestBuffer, bytes: number): void {
     body.bytes += bytes;
     this.#usedBytes += bytes;
@@ -121,7 +121,7 @@ export class BufferBudget {
     this.charge(body, -bytes);
   }
 
-  /** @param newcomer is not evicted for itself */
+  /** @param newcomer the request that needs room; never evicted itself */
   #evictSlow(newcomer: RequestBuffer): void {
     const slow = this.#findSlow(this.#incomplete, graceMs, newcomer);
     if (slow !== undefined) {
@@ -160,7 +160,10 @@ export class BufferBudget {
 
   #neverFits(): ProxyError {
     const limit = `${this.#limitBytes} bytes (limits.bufferedBytes)`;
-    return new ProxyError("body_too_large", `Serving this body takes more memory than the ${limit} there are for all.`);
+    return new ProxyError(
+      "body_too_large",
+      `Serving this body takes more memory than all requests together may use: ${limit}.`,
+    );
   }
 }
 
@@ -172,9 +175,9 @@ function inShare(bytes: number): number {
 export class RequestBuffer implements BodyBuffer {
   /** The host of its caller. */
   readonly caller: string;
-  /** What is charged; the budget keeps it. */
+  /** The charged bytes; only the budget changes them. */
   bytes = 0;
-  /** Since when it is slow, on the monotonic clock. */
+  /** When the body began, or when the caller stopped reading; on the monotonic clock. */
   sinceMs: number;
   onEvicted: (error: ProxyError) => void = () => {};
   readonly #budget: BufferBudget;
@@ -203,7 +206,7 @@ export class RequestBuffer implements BodyBuffer {
   }
 
   /**
-   * The body is complete, and about to be parsed: charged by the most that it can hold.
+   * The body is complete and is parsed next: charges the most parameters that it can hold.
    * @throws ProxyError overloaded, body_too_large
    */
   chargeBody(bodyBytes: number, mostParameters: number): void {
@@ -211,20 +214,20 @@ export class RequestBuffer implements BodyBuffer {
     this.#budget.take(this, this.#headBytes + costOf(bodyBytes, mostParameters));
   }
 
-  /** The body is parsed: charged by what it does hold. */
+  /** The body is parsed: charges the parameters that it does hold. */
   chargeParameters(bodyBytes: number, parameters: number): void {
     this.#budget.give(this, this.bytes - this.#headBytes - costOf(bodyBytes, parameters));
   }
 
-  /** An answer is read whole, to be kept. */
+  /** Charges an answer that was read whole, to be kept. */
   chargeAnswer(bytes: number): void {
     if (!this.#isClosed) this.#budget.charge(this, perKeptByte * bytes);
   }
 
   /**
-   * The caller does not read its answer as it comes.
-   * @param cutOff called when it still has not, and others need its memory
-   * @returns called when it has taken what was written
+   * The caller reads its answer more slowly than it comes.
+   * @param cutOff called if the caller still reads nothing and other requests need the memory
+   * @returns to be called when the caller has read everything that was written
    */
   awaitReader(cutOff: (error: ProxyError) => void): () => void {
     if (this.#isClosed) return () => {};

@@ -18,9 +18,9 @@ const basic = /^Basic +([A-Za-z0-9+/]+=*)$/i;
 const longestNames = 256;
 
 /**
- * Checks who calls, where the listener asks for that, before anything else about the request is looked at: a caller that
- * is not authenticated takes no permit and learns nothing of what is served here.
- * @returns the caller; undefined where callers have no names
+ * Authenticates the caller, if the listener demands it, before anything else in the request is checked: a caller without
+ * proof uses no permit and learns nothing about the listener.
+ * @returns the caller; undefined if callers have no names
  * @throws ProxyError caller_not_authenticated, caller_not_known
  */
 export function authenticateCaller(
@@ -44,7 +44,7 @@ function findByToken(headers: HeaderLines, callers: CallerRegistry): KnownCaller
   throw refuse("The token in Proxy-Authorization is not one of this listener's", "unknown token");
 }
 
-/** The authorities of the handshake vouch for the names; which of them may call here, the configuration says. */
+/** The handshake has verified the certificate; the configuration says which of its names may call here. */
 function findByCertificate(peer: Peer | undefined, callers: CallerRegistry): KnownCaller {
   const names = peer?.certificateNames ?? [];
   const [caller, ...others] = callers.findByCertificate(names);
@@ -62,7 +62,7 @@ function findByCertificate(peer: Peer | undefined, callers: CallerRegistry): Kno
   });
 }
 
-/** A caller that is given a proxy's URL with user and password sends Basic; the name of the user means nothing. */
+/** A client with user and password in its proxy URL sends Basic; the user name is ignored. */
 function readToken(credentials: string): string | undefined {
   const encoded = basic.exec(credentials)?.[1];
   if (encoded === undefined) return bearer.exec(credentials)?.[1];
@@ -74,7 +74,7 @@ function refuse(what: string, causedBy: string): ProxyError {
 }
 
 /**
- * Counts a request of this caller, whatever becomes of it.
+ * Counts a request of this caller, even one that fails later.
  * @throws ProxyError caller_rate_limited
  */
 export function checkCallerRate(caller: KnownCaller | undefined): void {
@@ -94,7 +94,7 @@ export function checkCallerOperation(caller: KnownCaller | undefined, operation:
 }
 
 /**
- * However the site was named: by header, by body, by one of its keys, or not at all.
+ * The check is the same if the site was named by header, by body or by one of its keys, or is the default.
  * @throws ProxyError caller_not_allowed
  */
 export function checkCallerSite(caller: KnownCaller | undefined, { identifier }: Site): void {
@@ -102,7 +102,7 @@ export function checkCallerSite(caller: KnownCaller | undefined, { identifier }:
   throw notAllowed(`Caller ${caller.name} may not use site ${identifier}, which this request is for`, "sites");
 }
 
-/** @param causedBy the setting that would have to allow it */
+/** @param causedBy the setting that does not allow the request */
 function notAllowed(what: string, causedBy: "operations" | "sites"): ProxyError {
   return new ProxyError("caller_not_allowed", `${what}: it is not in the caller's ${causedBy}.`, { causedBy });
 }

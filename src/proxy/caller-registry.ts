@@ -2,14 +2,14 @@ import type { Clock } from "../model/clock.ts";
 import type { Caller } from "../model/listener.ts";
 import { SecretLookup } from "../model/secret.ts";
 
-/** A caller, with the count of its requests where they are limited. */
+/** A caller, with its rate limit if it has one. */
 export interface KnownCaller extends Caller {
   readonly rate: RateLimit | undefined;
 }
 
-/** The callers of one listener, by what proves them. */
+/** The callers of one listener, by token or by certificate name. */
 export class CallerRegistry {
-  /** Whether callers give a token; else the handshake has shown a certificate. */
+  /** Whether callers send a token; otherwise the TLS handshake has verified a certificate. */
   readonly byToken: boolean;
   readonly #tokens: SecretLookup<KnownCaller>;
   readonly #certificates: ReadonlyMap<string, KnownCaller>;
@@ -34,12 +34,12 @@ export class CallerRegistry {
   }
 }
 
-/** Intervals are not exact in binary. This is far less than a request, and far more than the sum of their errors. */
+/** Intervals are not exact in binary: this is far more than the sum of their errors, and far less than one interval. */
 const roundingMs = 1e-6;
 
 /**
- * How many requests a caller may make: a rate, and bursts of what one second brings, at least one. It keeps the moment
- * at which all requests so far would have come at that rate (GCRA, ITU-T I.371): what nginx and Redis-cell do too.
+ * Limits a caller's requests to a rate, with bursts of one second's requests, at least one. Keeps the time at which the next
+ * request is due at that rate (GCRA, ITU-T I.371), as nginx and Redis-cell do.
  */
 export class RateLimit {
   readonly #clock: Clock;
@@ -63,7 +63,7 @@ export class RateLimit {
     this.#dueMs = nowMs + Math.min(spent, this.#burst) * this.#intervalMs;
   }
 
-  /** @returns how long to wait before the next try; undefined where the request may pass, and counts */
+  /** @returns how long to wait before the next try; undefined if the request may pass: then it is counted */
   take(): number | undefined {
     const nowMs = this.#clock.nowMs();
     const dueMs = Math.max(this.#dueMs, nowMs);

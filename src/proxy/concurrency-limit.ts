@@ -4,7 +4,7 @@ import type { CallerRequest } from "./messages.ts";
 
 const retryAfterMs = 1_000;
 
-/** Which requests are served: a bounded number at a time, and none once the process drains. One per environment. */
+/** Limits how many requests are served at a time; once the process drains, none is admitted. One per environment. */
 export class ConcurrencyLimit {
   #limit: number;
   #inFlight = 0;
@@ -16,13 +16,13 @@ export class ConcurrencyLimit {
     this.#limit = limit;
   }
 
-  /** Requests that have begun and not ended, those whose body is being read among them. */
+  /** Requests that have begun and not ended, including those whose body is still being read. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
   /**
-   * Lets a request in whose body may still be on its way. It has no permit yet: slow bodies must not use them up.
+   * Admits a request whose body may be incomplete. It has no permit yet: slow bodies must not use up the permits.
    * @throws ProxyError overloaded, draining
    */
   begin(): void {
@@ -31,7 +31,7 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Takes a permit, for a request whose body is complete.
+   * Takes a permit for a request that can be processed.
    * @throws ProxyError overloaded, draining
    */
   acquire(): void {
@@ -52,7 +52,7 @@ export class ConcurrencyLimit {
     this.#limit = limit;
   }
 
-  /** From now on no request is let in. */
+  /** From now on no request is admitted. */
   close(): void {
     this.#isClosed = true;
   }
@@ -70,7 +70,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** What one request takes of the limits: a place among those being served, memory, and a permit once its body is complete. */
+/** One request's use of the limits: it counts as in flight, uses memory, and takes a permit once it can be processed. */
 export class Admission {
   /** Its part of `limits.bufferedBytes`, from `begin` on. */
   buffer: RequestBuffer | undefined;
@@ -84,7 +84,7 @@ export class Admission {
   }
 
   /**
-   * Lets the request in. Its body may still be on its way.
+   * Admits the request. Its body may be incomplete.
    * @throws ProxyError overloaded, draining
    */
   begin({ peer, headBytes }: Pick<CallerRequest, "peer" | "headBytes">): RequestBuffer {
@@ -95,7 +95,7 @@ export class Admission {
   }
 
   /**
-   * Permits are for requests that can go on: one whose body is slow has none.
+   * Permits are for requests that can be processed: an operation whose body is incomplete has none.
    * @throws ProxyError overloaded, draining
    */
   acquirePermit(): void {

@@ -16,7 +16,7 @@ import type { OnceKey } from "./once.ts";
 import { peekReference, peekRequestId, peekTraceId } from "./request-options.ts";
 import { type Target, targetInLog } from "./target.ts";
 
-/** Any operation may be allowed, and then its length is the caller's choice. */
+/** Events cut an operation to this length: with `operations: ["*"]` callers choose it. */
 export const longestOperation = 128;
 
 /** The steps of a request, by the names that logs and `/status` show. */
@@ -34,7 +34,7 @@ export type Stage =
   | "send"
   | "stream_answer";
 
-/** What every request is served with, whatever its steps are. */
+/** The parts that serve operations, pass-through routes and callbacks alike. */
 export interface ServeParts {
   readonly clock: Clock;
   readonly report: Report;
@@ -44,15 +44,15 @@ export interface ServeParts {
   readonly requestMs: number;
   /** One for each environment. */
   readonly concurrency: ConcurrencyLimit;
-  /** One for all. */
+  /** One for the whole process. */
   readonly buffers: BufferBudget;
-  /** Where the site of the documentation is, if failures lead there. */
+  /** The address of the documentation's site, if failures link to it. */
   readonly docsUrl?: string | undefined;
-  /** Absent where tracing is not configured. */
+  /** Absent if tracing is not configured. */
   readonly tracer?: Tracer | undefined;
 }
 
-/** One request on its way. The steps fill in its event, which is reported when it ends. */
+/** One request that is being served. Its steps fill in its event, which is reported when the request ends. */
 export class RequestContext<Request extends CallerRequest = CallerRequest> {
   readonly request: Request;
   readonly target: Target;
@@ -60,18 +60,18 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
   readonly event: AccessEvent;
   /** On the monotonic clock. */
   deadlineMs: number;
-  /** Whole, while the event's is bounded. */
+  /** Complete; the event has it cut to `longestOperation`. */
   operation: string | undefined;
   readonly admission: Admission;
-  /** Where the caller gave a key. */
+  /** Present if the caller sent a key (Countersign-Once). */
   once: OnceKey | undefined;
-  /** Undefined where tracing is not configured. */
+  /** Undefined if tracing is not configured. */
   readonly trace: RequestTrace | undefined;
   readonly #clock: Clock;
   readonly #startedMs: number;
-  /** Waiting for anything else: the caller, the authorization server, the service. */
+  /** Time spent waiting for the caller, the authorization server, Redis or the service. */
   #waitedMs = 0;
-  /** When the present wait began; undefined while nothing is waited for. */
+  /** When the present wait began; undefined outside a wait. */
   #waitingSinceMs: number | undefined;
 
   constructor(
@@ -96,13 +96,13 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     this.event.stage = stage;
   }
 
-  /** Goes on to a stage that waits for something else, whose time is not the proxy's own: until `endWait` or the next stage. */
+  /** Enters a stage that waits for another party. Until `endWait` or the next stage its time is not the proxy's own. */
   beginWait(stage: Stage): void {
     this.setStage(stage);
     this.#waitingSinceMs = this.#clock.nowMs();
   }
 
-  /** Harmless where nothing is waited for. */
+  /** Harmless outside a wait. */
   endWait(): void {
     const sinceMs = this.#waitingSinceMs;
     if (sinceMs === undefined) return;
@@ -116,7 +116,7 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     this.trace?.endTokenWait();
   }
 
-  /** A token that is not in memory is waited for. */
+  /** Gets a token. If it is not in memory, the time until it comes counts as a wait. */
   awaitToken<Found>(get: () => Found | Promise<Found>): Found | Promise<Found> {
     this.beginWait("await_token");
     const found = get();
@@ -133,12 +133,12 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     return this.#clock.nowMs() - this.#startedMs;
   }
 
-  /** The caller gives it less time than `timeouts.request`. */
+  /** Sets the deadline of a caller that allows less time than `timeouts.request`. */
   limitDeadline(timeoutMs: number | undefined): void {
     if (timeoutMs !== undefined) this.deadlineMs = this.#startedMs + timeoutMs;
   }
 
-  /** @param name by which the configuration knows it; undefined where callers have none */
+  /** @param name of the caller in the configuration; undefined if callers have no names */
   setCaller(name: string | undefined): void {
     this.event.callerName = name;
     if (name !== undefined) this.event.caller = name;
@@ -156,14 +156,14 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     this.event.auth = auth;
   }
 
-  /** The body of the service's response, counted and, as long as it comes, timed. */
+  /** The body of the service's response; counts its bytes and the time until each piece arrives. */
   received(body: UpstreamResponse["body"]): UpstreamResponse["body"] {
     if (!(body instanceof Uint8Array)) return this.#timed(body);
     this.event.responseBytes = body.length;
     return body;
   }
 
-  /** The time until each piece has come is the service's, the time after that is not. */
+  /** The wait for each piece is the service's time; the time after a piece has come is not. */
   async *#timed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     const { event } = this;
     event.responseBytes ??= 0;
@@ -186,7 +186,7 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     this.event.upstreamMs = (this.event.upstreamMs ?? 0) + (this.#clock.nowMs() - sinceMs);
   }
 
-  /** Begins to measure how long a connection takes to be ready. What it returns ends that; only its first call counts. */
+  /** Measures how long a connection takes to be ready. Call the returned function when it is ready; later calls do nothing. */
   connecting(): () => void {
     let startedMs: number | undefined = this.#clock.nowMs();
     return () => {
@@ -196,7 +196,7 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     };
   }
 
-  /** How the request ended for its caller. */
+  /** Records how the request ended for its caller. */
   end(status: number, by: RequestFinished["by"], outcome: Outcome, code: FailureCode | undefined): void {
     const { event } = this;
     this.endWait();
@@ -206,7 +206,7 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     event.code = code;
   }
 
-  /** The event as it is reported. */
+  /** Completes the event, which is then reported. */
   finish(): RequestFinished {
     this.event.durationMs = this.elapsedMs;
     this.event.overheadMs = Math.max(0, this.event.durationMs - this.#waitedMs);
@@ -217,8 +217,8 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
 }
 
 /**
- * What is known of a request before anything about it is checked. One literal: V8 keeps an object that is made by spreading
- * another as a dictionary, and each order then costs twice the CPU.
+ * The event of a request before the request is checked. One literal: V8 keeps an object that is made by spreading another
+ * object as a dictionary, and each order then uses twice the CPU.
  */
 function openEvent(
   requestId: string,

@@ -5,7 +5,7 @@ import { expandNumber, isDecimal, type SentParameter, toTwoDigits } from "../sig
 import type { PreparedRequest, Route } from "./messages.ts";
 import { type Parameter, type Parameters, refuseParameter, showName } from "./parameters.ts";
 
-/** Set anew for every attempt; what the caller sent is dropped. */
+/** Set anew for every attempt; the caller's values are dropped. */
 const ofOneAttempt: ReadonlySet<string> = new Set(["timestamp", "signature"]);
 /** The caller's request headers that go upstream when the caller sent them. */
 export const passedUpstream: readonly string[] = [
@@ -17,7 +17,7 @@ export const passedUpstream: readonly string[] = [
 ];
 
 /**
- * Makes the request that is sent, without what belongs to one attempt.
+ * Builds the request that is sent, without the parts that belong to one attempt.
  * @throws ProxyError number_out_of_range, decimal_invalid, version_mismatch
  */
 export function prepare(
@@ -34,10 +34,10 @@ export function prepare(
 }
 
 /**
- * The parameters that are sent, but for the timestamp and the signature: the caller's, in the caller's order, every value
- * a string (spec 2.1), amounts with two digits (spec 5.2 rule 2). `version` and `site_identifier` stand where the
- * caller put them, else at the end.
- * @param identifier what is sent as `site_identifier`
+ * The parameters that are sent, except timestamp and signature: the caller's, in the caller's order, every value a string
+ * (spec 2.1), amounts with two digits (spec 5.2 rule 2). `version` and `site_identifier` keep the caller's position, or are
+ * added at the end.
+ * @param identifier the value of `site_identifier`
  * @throws ProxyError number_out_of_range, decimal_invalid, version_mismatch
  */
 export function enrich(
@@ -59,7 +59,7 @@ export function enrich(
   return sent;
 }
 
-/** Sets a parameter of ours where the caller put one of that name, else at the end. */
+/** Sets a parameter of ours in place of the caller's parameter of that name, or at the end if there is none. */
 export function put(sent: SentParameter[], name: string, value: string): void {
   const index = sent.findIndex((parameter) => parameter.name === name);
   sent[index < 0 ? sent.length : index] = { name, value, isPlain: false };
@@ -92,8 +92,8 @@ function checkVersion(sent: readonly SentParameter[], site: Pick<Site, "identifi
 }
 
 /**
- * The request headers that are sent: set by us, or let through by name. Everything else stays behind, so no casing or
- * obfuscation of `Authorization`, cookies or framing can slip by.
+ * The request headers that are sent: our own, and those of the caller that are allowed by name. All others are dropped, so
+ * no unusual spelling of `Authorization`, cookies or framing headers can pass.
  */
 export function headersUpstream(
   headers: HeaderLines,

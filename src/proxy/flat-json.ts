@@ -1,16 +1,16 @@
 import { ProxyError } from "../model/errors.ts";
 
-/** What a JSON value is (RFC 8259 section 3). */
+/** The kinds of JSON values (RFC 8259 section 3). */
 export type Kind = "string" | "number" | "boolean" | "null" | "object" | "array";
 
-/** One `"name": value` and where its two halves begin; the text of a nested value is not kept. */
+/** One `"name": value`, and the indexes at which name and value begin; the text of a nested value is not kept. */
 export interface Member {
   readonly name: string;
   readonly nameAt: number;
   readonly kind: Kind;
   /** A string unescaped; a number or a word as written; empty for an object or an array. */
   readonly value: string;
-  /** Whether the value needs no escape between the quotes of a JSON string. A string that is written with escapes may. */
+  /** Whether the value surely needs no escape in a JSON string; false for each string that is written with escapes. */
   readonly isPlain: boolean;
   readonly valueAt: number;
 }
@@ -49,7 +49,7 @@ const lowerU = 0x75;
 const lowerZ = 0x7a;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
-/** In place of a code unit where the text has ended. */
+/** In place of a code unit at the end of the text. */
 const end = -1;
 
 const isSpace = (unit: number) => unit === space || unit === 0x09 || unit === 0x0a || unit === 0x0d;
@@ -66,7 +66,7 @@ export class FlatJson {
   #at = 0;
   #hasMembers = false;
 
-  /** @throws ProxyError body_not_json, where no object begins the text */
+  /** @throws ProxyError body_not_json if the text does not begin with an object */
   constructor(text: string) {
     this.#text = text;
     const kind = this.#kindAhead();
@@ -80,8 +80,8 @@ export class FlatJson {
   }
 
   /**
-   * Reads the next member of the one object that the whole text is.
-   * @returns undefined after the last, when nothing follows the object
+   * Reads the next member of the object.
+   * @returns undefined after the last member, if nothing follows the object
    * @throws ProxyError body_not_json
    */
   readMember(): Member | undefined {
@@ -109,7 +109,7 @@ export class FlatJson {
     return { name, nameAt, kind, value, isPlain, valueAt };
   }
 
-  /** Reads over white space and returns the kind of the value that begins there. */
+  /** Skips white space and returns the kind of the value that begins there. */
   #kindAhead(): Kind {
     this.#skipSpace();
     const kind = kindOf(this.#next());
@@ -133,8 +133,8 @@ export class FlatJson {
   }
 
   /**
-   * Reads over an object or array, checks its syntax and keeps nothing. The closers that are still missing are the only
-   * state, and RFC 8259 section 9 allows to bound their number: so depth costs neither stack nor memory.
+   * Skips an object or array, and checks its syntax. The only state are the closing brackets that are still missing; RFC
+   * 8259 section 9 allows a limit for their number. So deep nesting uses neither stack nor memory.
    */
   #skipNested(): void {
     const closers: number[] = [];
@@ -168,11 +168,11 @@ export class FlatJson {
       this.#skipEscape();
       this.#skipPlain();
     }
-    // It is checked, and JSON.parse makes one string of it at once, not a chain of pieces.
+    // The text is checked by now. JSON.parse makes one string of it, not a chain of pieces.
     return JSON.parse(this.#text.slice(start, this.#at));
   }
 
-  /** Reads over what stands for itself in a string, up to a quote or a backslash. */
+  /** Skips the characters of a string that are no escapes, up to a quote or a backslash. */
   #skipPlain(): void {
     const text = this.#text;
     let at = this.#at;
@@ -211,7 +211,7 @@ export class FlatJson {
     return Number.parseInt(digits, 16);
   }
 
-  /** RFC 8259 section 6. A digit after a leading zero is left over, and refused by what is read next. */
+  /** RFC 8259 section 6. A digit after a leading zero is not read here, and the next read refuses it. */
   #readNumber(): string {
     const start = this.#at;
     this.#skip(minus);
@@ -246,14 +246,14 @@ export class FlatJson {
     while (isSpace(this.#next())) this.#at += 1;
   }
 
-  /** Reads over this one code unit if it is next. */
+  /** Skips this code unit if it is next. */
   #skip(unit: number): boolean {
     if (this.#next() !== unit) return false;
     this.#at += 1;
     return true;
   }
 
-  /** Reads over white space, then over this one code unit if it is next. */
+  /** Skips white space, then this code unit if it is next. */
   #take(unit: number): boolean {
     this.#skipSpace();
     return this.#skip(unit);
@@ -265,7 +265,7 @@ export class FlatJson {
   }
 }
 
-/** What begins with this code unit. */
+/** The kind of value that begins with this code unit. */
 function kindOf(unit: number): Kind | undefined {
   switch (unit) {
     case quote:

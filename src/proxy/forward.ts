@@ -24,12 +24,12 @@ export type AuthMaterial =
   | { readonly method: "hmac"; readonly key: SigningKey }
   | { readonly method: "oauth"; readonly token: Token };
 
-/** What is sent, in one attempt, or in two where its authentication asks for it. */
+/** A request to be sent: in one attempt, or in two if its authentication needs a second one. */
 export interface Sending {
   readonly route: Pick<Route, "environment" | "site" | "auth" | "isBridged" | "key">;
-  /** Prepares one attempt. The function that it returns sends it, and may be called again if no byte was written. */
+  /** Prepares one attempt. The returned function sends it, and may be called again if no byte was written. */
   readonly prepareAttempt: (material: AuthMaterial) => (onConnected: () => void) => Promise<UpstreamResponse>;
-  /** Whether a second attempt would send the same again. */
+  /** Whether a second attempt can send the same request again. */
   readonly isRepeatable: () => boolean;
 }
 
@@ -40,8 +40,8 @@ interface Forwarding {
 }
 
 /**
- * How long the slowest of a service's recent answers took: a peak, which each faster answer brings down a little. It comes close to
- * the 99th percentile, and costs one number.
+ * How long the slowest of a service's recent answers took: a peak, which each faster answer lowers a little. It is close to
+ * the 99th percentile, and needs only one number.
  */
 export class SlowAnswers {
   #peakMs = 0;
@@ -55,7 +55,7 @@ export class SlowAnswers {
   }
 }
 
-/** A retry waits this long for the rest of the 401 before it; its status is known, and no more of it is needed. */
+/** A retry waits at most this long for the rest of the 401, of which only the status is needed. */
 const longestFinishMs = 1_000;
 
 export function sourceOf({ environment, site }: Sending["route"], { tokensOf }: ForwardParts): TokenSource {
@@ -64,8 +64,8 @@ export function sourceOf({ environment, site }: Sending["route"], { tokensOf }: 
 }
 
 /**
- * Sends whatever can be sent once; with OAuth a second time after a 401, if a newer token is to be had in time (spec 5.4). A 401
- * with HMAC, or to what cannot be repeated, passes, and so does every other response.
+ * Sends a request once; with OAuth a second time after a 401, if a newer token is available in time (spec 5.4). All other
+ * responses are returned unchanged, also a 401 with HMAC and a 401 to a request that cannot be repeated.
  * @throws ProxyError of the token source and of Send; CallerLeft
  */
 export async function sendAuthenticated(
@@ -77,11 +77,11 @@ export async function sendAuthenticated(
   const { auth, site, isBridged } = sending.route;
   if (auth === "hmac") return attempt(forwarding, { method: "hmac", key: keyOf(sending.route) });
   const source = sourceOf(sending.route, parts);
-  // Signing in its place takes time, too.
+  // Leaves time to sign the request instead.
   const untilMs = isBridged ? context.deadlineMs - context.allowedMs / 2 : context.deadlineMs;
   const token = await context.awaitToken(() => source.get(untilMs));
   const response = await attempt(forwarding, { method: "oauth", token });
-  // What was answered long ago tells nothing of this token.
+  // A kept answer says nothing about this token.
   if (context.event.once === "replayed") return response;
   if (response.status === 401) return retryOnce(forwarding, source, token, bufferResponse(response, parts.clock));
   if (showsAcceptance(response)) source.accepted(token, site.identifier);
@@ -118,7 +118,7 @@ async function retryOnce(
     return second;
   } catch (error) {
     context.event.retry = "failed";
-    // Whatever became of the second attempt, the first was sent and answered.
+    // The second attempt was not sent, but the first was sent and answered.
     if (context.event.outcome === "not_sent") context.event.outcome = "answered";
     if (error instanceof ProxyError && error.outcome === "not_sent") {
       context.event.attempts = 1;
@@ -130,9 +130,9 @@ async function retryOnce(
 }
 
 /**
- * The last moment for a second attempt. Without an answer by the deadline it would turn a certain 401 into `unknown`. It
- * needs a tenth of the request's whole time, the time of the 401, and the time of the service's slowest recent answers.
- * The last may be bad luck, so it counts for half of the request's time at most.
+ * The latest start of a second attempt: without an answer by the deadline it would turn a certain 401 into `unknown`. It
+ * gets the longest of a tenth of the request's time, the time of the 401, and that of the service's slowest recent answers.
+ * These may have been bad luck, so they count for at most half of the request's time.
  */
 function latestRetryMs({ context, parts }: Forwarding): number {
   const { deadlineMs, allowedMs, event } = context;
@@ -140,12 +140,12 @@ function latestRetryMs({ context, parts }: Forwarding): number {
   return deadlineMs - Math.max(allowedMs / 10, event.upstreamMs ?? 0, usualMs);
 }
 
-/** A 5xx may come from something in front of the service that looks at no token. */
+/** A 5xx may come from a gateway in front of the service, which checks no token. */
 function showsAcceptance({ status }: UpstreamResponse): boolean {
   return status < 500;
 }
 
-/** One attempt, with one reconnect when not a byte was written; none where the answer of an earlier request is kept. */
+/** One attempt, with one reconnect if no byte was written. Sends nothing if the answer of an earlier request is kept. */
 async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
   const { sending, context } = forwarding;
   const { request, once, event } = context;
@@ -212,8 +212,8 @@ function recordResponse({ sending, context, parts }: Forwarding, material: AuthM
 const longestUpstreamHeader = 256;
 
 /**
- * The response's headers of these names, bounded: it is foreign text.
- * @returns undefined where it has none of them
+ * The response's headers of these names, each cut to a limit, since they are foreign text.
+ * @returns undefined if the response has none of them
  */
 function pickHeaders(headers: HeaderLines, names: readonly string[]): Readonly<Record<string, string>> | undefined {
   if (names.length === 0) return undefined;

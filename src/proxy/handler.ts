@@ -25,7 +25,7 @@ export interface RequestHandlerParts extends SendParts, ServeParts {
   readonly once: OnceRules;
 }
 
-/** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
+/** The functions that a listener calls. They never reject: every failure is answered, counted and logged. */
 export interface RequestHandler<Request = CallerRequest> {
   readonly handle: (request: Request) => Promise<void>;
   /** Answers a request that the listener itself had to refuse. An error that is no ProxyError is a defect, and reported. */
@@ -82,7 +82,7 @@ export function createRequestHandler(parts: RequestHandlerParts, listener: Liste
   };
 }
 
-/** Runs the steps, gives the caller an answer whatever happens, and reports how the request ended. */
+/** Runs the steps, answers the caller even if a step fails, and reports how the request ended. */
 export async function serve<Request extends CallerRequest>(
   request: Request,
   target: Target,
@@ -101,7 +101,7 @@ export async function serve<Request extends CallerRequest>(
 }
 
 /**
- * The first steps of every request: who sends it, whether too often, and whether there is room for it.
+ * The first steps of every request: authenticates its caller, checks the caller's rate, and admits the request.
  * @throws ProxyError caller_not_authenticated, caller_not_known, caller_rate_limited, overloaded, draining
  */
 export function admit(context: RequestContext): {
@@ -117,7 +117,7 @@ export function admit(context: RequestContext): {
   return { caller, buffer: admission.begin(request) };
 }
 
-/** @param streaming where `idleMs` alone limits how long the caller may take: for each piece of the body */
+/** @param streaming given if the caller's time is limited for each piece of the body (`idleMs`), not by the deadline */
 export async function deliver(
   response: UpstreamResponse,
   context: RequestContext,
@@ -125,7 +125,7 @@ export async function deliver(
 ): Promise<void> {
   const { request, listener, once } = context;
   const { status } = response;
-  // A safe request has no effect, so its answer decides its outcome. Only what decided is kept.
+  // A safe request has no effect, so any answer decides its outcome. A replayed answer has decided before.
   const isOpen = isUndecided(status, listener.environment) && !isSafe(request) && context.event.once !== "replayed";
   const outcome = isOpen ? "unknown" : "answered";
   const whole = toAnswer(response, outcome, context, streaming);
@@ -137,12 +137,12 @@ export async function deliver(
   context.end(status, "service", outcome, undefined);
 }
 
-/** Answers a failure, unless the head of the service's response is already out: then the reset connection says it. */
+/** Answers a failure, unless the head of the service's response was sent to the caller: then the connection's reset shows it. */
 async function fail(error: unknown, context: RequestContext, parts: ServeParts): Promise<void> {
   const { request } = context;
   context.endWait();
   const { stage, outcome } = context.event;
-  // Logs and metrics show it as nginx does.
+  // Logs and metrics show 499, as nginx does.
   if (error instanceof CallerLeft) {
     await context.once?.recordEnd({ outcome });
     return context.end(499, "countersign", outcome, undefined);
@@ -154,7 +154,7 @@ async function fail(error: unknown, context: RequestContext, parts: ServeParts):
   await context.once?.recordEnd({ outcome: failure.outcome, status });
   context.end(status ?? failure.status, by, failure.outcome, failure.code);
   if (status !== undefined) return;
-  // The rest of the request's body may take a while to come, and none of it is kept.
+  // The rest of the request's body may come late, and is not kept.
   context.admission.buffer?.close();
   const answer = problemAnswer(failure, context, parts.docsUrl);
   context.event.responseBytes = answer.body.length;

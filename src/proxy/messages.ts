@@ -5,79 +5,79 @@ import type { RequestFinished } from "../model/events.ts";
 import type { SentParameter } from "../signing/signature.ts";
 import type { CallerRegistry } from "./caller-registry.ts";
 
-/** What a request arrived on. */
+/** The listener on which a request arrived. */
 export interface ListenerContext {
   readonly environment: Environment;
   /**
-   * Host names accepted in origin-form, lower case, without port. `any` on a Unix socket: it has no name, callers make one
-   * up, and no web page can reach it by rebinding one.
+   * Host names accepted in origin-form, lower case, without port. `any` on a Unix socket: callers make up
+   * its name, and no web page can reach it by DNS rebinding.
    */
   readonly hosts: ReadonlySet<string> | "any";
-  /** A caller has to be one of these; absent where callers have no names. */
+  /** Every caller must be one of these; absent if callers have no names. */
   readonly callers?: CallerRegistry | undefined;
-  /** How callers reach it, for messages: `http://127.0.0.1:7411` or `unix:/run/…`. */
+  /** The address for callers, as messages show it: `http://127.0.0.1:7411` or `unix:/run/…`. */
   readonly url: string;
-  /** Where it listens as configured, for the log. */
+  /** The configured address, for the log. */
   readonly listener?: string;
 }
 
-/** The other end of a connection. What the log shows of it is printable and bounded. */
+/** The other end of a connection. The fields that the log shows are printable and bounded. */
 export interface Peer {
   /** Its IP address; undefined over a Unix socket. */
   readonly address: string | undefined;
-  /** The subject of its certificate, where the listener asks for one. */
+  /** The subject of its certificate, if the listener demands one. */
   readonly subject: string | undefined;
-  /** The names of its certificate, as in `certificateNames`; the authority decides how long they are. */
+  /** The names of its certificate, as in `certificateNames`; their length is not limited. */
   readonly certificateNames?: readonly string[];
 }
 
-/** Gives memory to a body that is being read, and to what waits on a connection. */
+/** Reserves memory for a body that is being read, or for bytes that wait on a connection. */
 export interface BodyBuffer {
   /**
-   * Reserves so many bytes in all: the declared length before reading, or what is kept of what has come.
-   * @throws ProxyError overloaded; body_too_large where it would never fit
+   * Raises the reservation to this total: the declared length before reading, or the bytes that have come and are kept.
+   * @throws ProxyError overloaded; body_too_large if the total would never fit
    */
   reserve(totalBytes: number): void;
-  /** Called with ProxyError overloaded when it is slow and others need its memory. */
+  /** Called with ProxyError overloaded if the body is slow and other requests need its memory. */
   onEvicted: (error: ProxyError) => void;
 }
 
-/** Gives memory to what waits on a connection: heads and whatever is behind a request. `close` gives it back. */
+/** Reserves memory for bytes that wait on a connection: heads, and bytes that follow a request. `close` frees it. */
 export interface Buffers {
   open(peer: Peer): BodyBuffer & { close(): void };
 }
 
 /** A request as it came in: its head, the body on demand, whether its caller is still connected, and how to answer it. */
 export interface CallerRequest {
-  /** Empty, like the target, where the head could not be read. */
+  /** Empty, like the target, if the head could not be read. */
   readonly method: string;
   /** The request target exactly as on the request line. */
   readonly target: string;
   readonly headers: HeaderLines;
-  /** The memory that its head takes. */
+  /** The memory that the head uses. */
   readonly headBytes: number;
   readonly peer?: Peer;
   /** Whether the caller closed its connection before it had its answer. */
   isClosed(): boolean;
-  /** The status whose head has gone out already, if any. */
+  /** The status of the answer, if its head was already sent. */
   answeredStatus(): number | undefined;
   /**
-   * Gives the caller its answer. Resolves when it was delivered or the caller has closed.
-   * @returns undefined where that was done in one go
+   * Sends the answer to the caller. Resolves when the answer was delivered or the caller has closed its connection.
+   * @returns undefined if the answer was delivered at once
    * @param deadlineMs on the monotonic clock; the connection of a caller that has not read its answer by then is reset
-   * @throws what the body throws, and ProxyError upstream_timeout at the deadline, after the caller's connection was
-   * reset: it must not accept a part as the whole; ProxyError upstream_bad_response when the head cannot be written
+   * @throws the body's errors, and ProxyError upstream_timeout at the deadline, after the caller's connection was reset:
+   * the caller must not take a part for the whole; ProxyError upstream_bad_response if the head cannot be written
    */
   answer(answer: Answer, deadlineMs: number): Promise<void> | undefined;
   /**
    * Reads the whole body, within the deadline on the monotonic clock.
-   * @returns the bytes themselves where they have come with the head
-   * @throws ProxyError body_too_large, request_timeout, malformed_request, and what the buffer throws
+   * @returns the bytes, without a promise, if they came with the head
+   * @throws ProxyError body_too_large, request_timeout, malformed_request, and the errors of `buffer`
    */
   readBody(deadlineMs: number, buffer: BodyBuffer): Uint8Array | Promise<Uint8Array>;
 }
 
-/** The caller closed its connection before anything was sent, so nothing will be. There is no connection to answer on. */
+/** The caller closed its connection, so nothing more is sent, and there is no connection to answer on. */
 export class CallerLeft extends Error {
   override readonly name = "CallerLeft";
 }
@@ -92,15 +92,15 @@ export interface Route {
   readonly operation: string;
   readonly site: Site;
   readonly auth: AuthMethod;
-  /** Whether it is signed where no token can be had: its site has `bridge`, and its caller asked for no method. */
+  /** Whether the request is signed if no token is available: its site has `bridge`, and its caller named no method. */
   readonly isBridged?: boolean;
   /** K… that the caller named. */
   readonly key: string | undefined;
-  /** What is sent as `site_identifier`. */
+  /** The value of `site_identifier`. */
   readonly identifier: string;
 }
 
-/** Complete but for the timestamp and the signature, which belong to one attempt. */
+/** Complete except for the parts that belong to one attempt: the timestamp, and the signature or token. */
 export interface PreparedRequest {
   readonly route: Route;
   readonly headers: HeaderLines;
@@ -114,8 +114,8 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers: HeaderLines;
   /**
-   * The body, stamped and signed for this second. It always has the same length in UTF-8, so it can be made again after a
-   * slow connection.
+   * Builds the body with a timestamp of this second and, with HMAC, a signature. Its length in UTF-8 is always the same, so
+   * it can be built again after a slow connection.
    */
   readonly render: () => string;
 }
@@ -125,11 +125,11 @@ export interface UpstreamResponse {
   readonly status: number;
   readonly headers: HeaderLines;
   /**
-   * Whole, where it came in one piece with its head. Else it still streams, and throws ProxyError upstream_reset,
-   * upstream_bad_response or upstream_timeout when it is cut short.
+   * Whole, if it came in one piece with the head. Else a stream, which throws ProxyError upstream_reset,
+   * upstream_bad_response or upstream_timeout if it is cut short.
    */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
-  /** What is left of the body will not be read: ends its connection, unless it is complete. Harmless afterwards. */
+  /** Gives up the rest of the body: closes the connection, unless the body is complete. May be called twice. */
   discard(): void;
 }
 
@@ -146,33 +146,33 @@ export type Send = (
   onConnected: () => void,
 ) => Promise<UpstreamResponse>;
 
-/** What the caller gets: the service's response, or one of our own. */
+/** The answer to the caller: the service's response, or an answer of our own. */
 export interface Answer {
   readonly status: number;
   readonly headers: HeaderLines;
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
-  /** One of our own, whose body is whole: it gets a Date. */
+  /** Whether it is an answer of our own: its body is whole, and a Date is added. */
   readonly isLocal: boolean;
   /** False when nothing but the close of the service's connection ended the body (RFC 9112 section 8). */
   readonly isFramed: boolean;
   /**
-   * The body may have no end. The caller has this long to take each piece; when the caller has closed, no more is read.
+   * Given if the body may have no end. The caller has this long to read each piece; nothing is read after the caller closed.
    */
   readonly idleMs?: number | undefined;
-  /** Ends it in the middle, with its reason as the error, also while the caller reads nothing. */
+  /** Cuts the answer off, with the signal's reason as the error, even if the caller reads nothing. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called when the caller does not read the body as fast as it comes.
-   * @param cutOff ends the response in the middle
-   * @returns called when the caller has taken what was written
+   * Called when the caller reads the body more slowly than it comes.
+   * @param cutOff cuts the answer off
+   * @returns to be called when the caller has read everything that was written
    */
   readonly onSlowReader?: (cutOff: (error: ProxyError) => void) => (() => void) | undefined;
 }
 
-/** Records what requests do as spans. Absent where tracing is not configured. It never throws and never waits. */
+/** Records requests as spans. Absent if tracing is not configured. It never throws and never waits. */
 export interface Tracer {
   /**
-   * Begins the span of a request, and tells its event the trace.
+   * Begins the span of a request, and writes the trace's id into its event.
    * @param headers of the request
    */
   start(headers: HeaderLines, event: AccessEvent, listener: ListenerContext): RequestTrace;
@@ -180,11 +180,11 @@ export interface Tracer {
 
 /** The spans of one request. */
 export interface RequestTrace {
-  /** Sends as the one given does, with `traceparent`, and a span for whatever was written. */
+  /** Wraps `send`: adds `traceparent`, and records a span for each request that was written. */
   traced(send: Send): Send;
-  /** The request begins to wait for a token, which is not in memory. */
+  /** The request begins to wait for a token that is not in memory. */
   beginTokenWait(): void;
-  /** The request has its token, or gets none. May be called where it did not wait. */
+  /** The request has its token, or will get none. Harmless if the request did not wait. */
   endTokenWait(): void;
   /** The request has ended, and its event is complete. */
   end(): void;

@@ -17,17 +17,17 @@ import { readAhead } from "./read-ahead.ts";
 import type { OnceHeader } from "./request-options.ts";
 
 const retryAfterMs = 1_000;
-/** Only another configuration helps. */
+/** Longer: a repetition helps only after a change of the configuration. */
 const unconfiguredRetryAfterMs = 60_000;
 /** A request ends by its deadline; the claim counts as in progress for this much longer. */
 const leaseMarginMs = 1_000;
 
-/** Between two looks at a first request that is under way. */
+/** The pause between two checks whether the first request has ended. */
 const shortestPauseMs = 50;
 const longestPauseMs = 500;
 
 export interface OnceRules {
-  /** Undefined without Redis: one process alone cannot promise anything. */
+  /** Undefined without Redis: one process does not know what the others have sent. */
   readonly shared:
     | { readonly claims: ClaimStore; readonly digestKeys: DigestKeys; readonly sealing: Sealing }
     | undefined;
@@ -40,22 +40,22 @@ export interface OnceRules {
 /** The keys that encrypt tokens. The first makes a request's digest; a digest in Redis may come from any of them. */
 type DigestKeys = readonly [Secret, ...Secret[]];
 
-/** Only those who share a key can read what is sealed, and only under its name. */
+/** Encrypts a text under a name: only holders of the key can open it, and only under the same name. */
 export interface Sealing {
   seal(name: string, plain: Uint8Array): string;
-  /** Undefined for what was not sealed under this name, or with a key that is gone. */
+  /** Undefined if the text was not sealed under this name, or its key is no longer configured. */
   open(name: string, sealed: string): Uint8Array | undefined;
 }
 
 interface RequestEnd {
   readonly outcome: Outcome;
-  /** The service's, where it answered. */
+  /** The service's status, if it answered. */
   readonly status?: number | undefined;
-  /** The answer, where it is kept. */
+  /** The answer, if it is kept. */
   readonly sealed?: string | undefined;
 }
 
-/** A request that may wait for another. */
+/** A request that may wait for the first request with its key. */
 interface Waiting {
   readonly request: Pick<CallerRequest, "isClosed">;
   /** On the monotonic clock. */
@@ -64,24 +64,24 @@ interface Waiting {
 
 /**
  * One request's use of the key that its caller gave (Countersign-Once). The key is claimed before the first byte is sent;
- * its end is recorded, and its answer kept, before the caller has its answer.
+ * the outcome is recorded, and the answer kept, before the caller gets the answer.
  */
 export class OnceKey {
   readonly #claim: Claim;
-  /** What makes a repetition the same request, by each of the digest keys. */
+  /** The request's digest by each of the keys: a repetition of the same request has the same digest. */
   readonly #digests: Digests;
   readonly #event: AccessEvent;
   readonly #clock: Clock;
-  /** What its answer is sealed for. */
+  /** The name under which the answer is sealed. */
   readonly #name: string;
   readonly #sealing: Sealing;
   #isClaimed = false;
-  /** The answer is whole: what becomes of its delivery changes nothing. */
+  /** The answer is kept: a failure of its delivery is not recorded. */
   #isKept = false;
 
   /**
    * @param deadlineMs on the monotonic clock
-   * @throws ProxyError once_unavailable, where there is no store
+   * @throws ProxyError once_unavailable if there is no Redis
    */
   constructor(
     key: string,
@@ -111,14 +111,14 @@ export class OnceKey {
       note: this.#digests[0],
       leaseMs: Math.max(0, deadlineMs - clock.nowMs()) + leaseMarginMs,
       lifetimeMs,
-      // The request may have been sent.
+      // The holder's request may have been sent.
       isTakenOver: false,
     });
   }
 
   /**
-   * The second attempt of a request is the same use of its key. While the first request with it is under way, this one waits.
-   * @returns the answer that the first one got; undefined where this one is to be sent
+   * Claims the key; a second attempt of this request already holds it. Waits while the first request with the key is under way.
+   * @returns the kept answer of the first request; undefined if this request is to be sent
    * @throws ProxyError already_sent, once_in_progress, once_key_reused, once_unavailable; CallerLeft
    */
   async claim({ request, deadlineMs }: Waiting): Promise<UpstreamResponse | undefined> {
@@ -135,7 +135,7 @@ export class OnceKey {
     }
   }
 
-  /** @returns the claim of another request; undefined where it is this one's */
+  /** @returns the claim of another request; undefined if this request has the claim */
   async #claimOrFind(): Promise<FoundClaim | undefined> {
     const result = await this.#claim.make().catch(() => {
       this.#event.once = "unavailable";
@@ -155,9 +155,9 @@ export class OnceKey {
   }
 
   /**
-   * Records the service's answer. One that decides, whose end is certain and that is short enough is read whole and kept.
-   * @returns the answer as it is to be passed on
-   * @throws what its body throws
+   * Records the service's answer. It is read whole and kept if it decides the outcome, is framed, and is short enough.
+   * @returns the answer to be passed on
+   * @throws the errors of its body
    */
   async recordAnswer(answer: Answer, outcome: Outcome, buffer: RequestBuffer | undefined): Promise<Answer> {
     if (!this.#isClaimed) return answer;
@@ -173,7 +173,7 @@ export class OnceKey {
     return { ...answer, body };
   }
 
-  /** Never fails: a key whose end is not written reads as `unknown`. */
+  /** Never fails: if the outcome cannot be written, the key's outcome is read as `unknown`. */
   async recordEnd({ outcome, status, sealed }: RequestEnd): Promise<void> {
     if (!this.#isClaimed || this.#isKept) return;
     const isFreed = outcome === "not_sent";
@@ -195,7 +195,7 @@ export class OnceKey {
     const named = `request ${first.holder} of ${at}`;
     if (!isSame(first.note, this.#digests)) {
       this.#event.once = "key_reused";
-      const what = `This Countersign-Once belongs to ${named}, whose operation or parameters are others.`;
+      const what = `This Countersign-Once belongs to ${named}, whose operation or parameters differ.`;
       return new ProxyError("once_key_reused", `${what} Give each request a key of its own.`, details);
     }
     if (end === undefined) {
@@ -208,7 +208,7 @@ export class OnceKey {
   }
 }
 
-/** Undefined while it may be under way. A claim whose lease is over never said how its request ended. */
+/** Undefined while the request may be under way. `unknown` if the claim's lease ended before an outcome was recorded. */
 function endOf({ kind, isOver, value }: FoundClaim): RequestEnd | undefined {
   if (kind === "held") return isOver ? { outcome: "unknown" } : undefined;
   const [outcome, status, sealed] = value.split(" ");
@@ -225,7 +225,7 @@ function describeEnd({ outcome, status }: RequestEnd): string {
   return `It was sent, and may have taken effect${status === undefined ? "" : `; it was answered${answered}`}. Look for it.`;
 }
 
-/** Status and headers as a line of JSON, then the body as it is. Its length stands in for chunks. */
+/** Status and headers as a line of JSON, then the body unchanged. A Content-Length replaces chunked framing. */
 export function formatAnswer({ status, headers }: Pick<Answer, "status" | "headers">, body: Uint8Array): Buffer {
   const passed = endToEndHeaders(headers);
   if (!isFramed({ status, headers: passed })) passed.push("Content-Length", String(body.length));
@@ -241,25 +241,25 @@ export function parseAnswer(kept: Uint8Array): UpstreamResponse {
 /** Set by the configuration, which may have changed before a repetition. */
 const configured = ["version", "site_identifier"];
 
-/** A digest of the operation and of what is sent, in an order of its own: callers write the members of an object in any order. */
+/** A digest of the operation and the sent parameters, sorted by name: a repetition may write them in another order. */
 function contentOf({ route, parameters }: PreparedRequest): string {
   const sent = parameters.filter(({ name }) => !configured.includes(name));
   sent.sort(compareNames);
-  // A request may wait for long, and no memory is set aside for its body a second time.
+  // A digest, since a request may wait for long, and no memory is reserved for a second copy of its body.
   return digestOf(`${route.operation} ${serialise(sent)}`);
 }
 
-/** `<id of the key>.<digest>` by each of the keys. */
+/** `<id of the key>.<digest>`, one for each key. */
 type Digests = readonly [string, ...string[]];
 
-/** A reader of Redis cannot guess a request from them, nor compare those of two keys. */
+/** A reader of Redis cannot guess a request from its digests, nor compare the requests of two once keys. */
 function digestsOf(content: string, [first, ...others]: DigestKeys): Digests {
   const digest = (key: Secret) =>
     `${sign("countersign once", key).slice(0, 8)}.${sign(`countersign once\n${content}`, key).slice(0, 32)}`;
   return [digest(first), ...others.map(digest)];
 }
 
-/** A digest made with a key that is no longer configured cannot be compared. */
+/** A digest made with a key that is no longer configured cannot be compared: it counts as the same. */
 function isSame(note: string, own: Digests): boolean {
   const [id] = note.split(".");
   return own.includes(note) || !own.some((each) => each.split(".")[0] === id);

@@ -18,7 +18,7 @@ export interface Parameter {
 export type Parameters = ReadonlyMap<string, Parameter>;
 
 const byteOrderMark = "\uFEFF";
-/** `ignoreBOM` keeps the mark, so that it is seen. */
+/** `ignoreBOM` keeps the mark, so that it can be refused. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 const longestShownName = 40;
@@ -26,7 +26,7 @@ const longestShownName = 40;
 const shortestMemberBytes = 6;
 const colon = 0x3a;
 
-/** The most parameters that a body can have, before it is read. Each has a colon, as values may, and a least length. */
+/** An upper limit of a body's parameters, before the body is parsed: each has a colon, and a shortest length. */
 export function mostParameters(body: Uint8Array): number {
   const most = Math.ceil(body.length / shortestMemberBytes);
   let colons = 0;
@@ -35,9 +35,9 @@ export function mostParameters(body: Uint8Array): number {
 }
 
 /**
- * Reads a body: one flat JSON object in UTF-8 (spec 2.1, RFC 8259). A text that is not JSON is always refused as such. Of
- * all other faults the first in the text is reported.
- * @param most parameters that are kept; one more is refused
+ * Reads a body: one flat JSON object in UTF-8 (spec 2.1, RFC 8259). If the text is not JSON, that is
+ * reported, else the first of all other faults.
+ * @param most the highest number of parameters that is accepted
  * @throws ProxyError body_not_json, duplicate_parameter, name_not_allowed, null_value, nested_value; malformed_request
  */
 export function readParameters(body: Uint8Array, most = Number.POSITIVE_INFINITY): Parameters {
@@ -54,8 +54,8 @@ export function readParameters(body: Uint8Array, most = Number.POSITIVE_INFINITY
 }
 
 /**
- * Decodes a body as JSON travels: UTF-8 without a byte order mark (RFC 8259 section 8.1). Nothing is replaced: the text
- * encodes to the very bytes that came in, so it has no lone surrogate.
+ * Decodes a body as RFC 8259 section 8.1 demands: UTF-8 without a byte order mark. Nothing is replaced: the text encodes to
+ * exactly the bytes that came in, so it has no lone surrogate.
  * @throws ProxyError body_not_json
  */
 function decodeUtf8(body: Uint8Array): string {
@@ -74,7 +74,7 @@ function decode(body: Uint8Array): string | undefined {
   }
 }
 
-/** Either byte order mark, or a NUL where JSON has its first two characters. */
+/** Whether it has a byte order mark of UTF-16, or a NUL as its first or second byte. */
 function isUtf16(body: Uint8Array): boolean {
   const first = body[0];
   const second = body[1];
@@ -96,7 +96,7 @@ export function tooMany(most: number): ProxyError {
   return new ProxyError("malformed_request", `There are more than ${most} parameters.`, { causedBy: "count" });
 }
 
-/** @returns whether its name was not there; looked up once, since a body may have tens of thousands */
+/** @returns whether the name is new; one look-up, since a body may have tens of thousands of parameters */
 function add(parameters: Map<string, Parameter>, parameter: Parameter): boolean {
   const count = parameters.size;
   parameters.set(parameter.name, parameter);
@@ -125,7 +125,7 @@ function checkValue({ name, kind, valueAt }: Member, json: FlatJson): ProxyError
   );
 }
 
-/** @param place where it stands, behind a space, if that is known */
+/** @param place where the name is, after a space; empty if that is not known */
 export function refuseName(name: string, place = ""): ProxyError {
   const what = `The name ${showName(name)}${place} is not allowed: a name is 1 to 256 of A-Z a-z 0-9 _ . and -.`;
   return refuseParameter("name_not_allowed", what, name);
@@ -146,21 +146,21 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** One of the service's samples skips it where it signs (spec 5.2 step 1), so applications that signed may still send it. */
+/** One of the service's samples leaves it out of the signature (spec 5.2 step 1), so applications that signed may still send it. */
 const secretName = "secret_key";
 
-/** The secrets of one environment, to be found among values. */
+/** The secrets of one environment, to recognise them among values. */
 interface KnownSecrets {
-  /** Most values differ from every secret in length, and cost no digest. */
+  /** Most values differ from every secret in length, and then need no digest. */
   readonly lengths: ReadonlySet<number>;
   readonly lookup: SecretLookup<true>;
 }
 
-/** A reload makes each environment again, with its new secrets. */
+/** A reload makes new Environment objects, with the new secrets. */
 const secretsOf = new WeakMap<Environment, KnownSecrets>();
 
 /**
- * A secret never travels in a body: the service needs none there, and bodies end in logs and databases.
+ * Refuses a secret in a body: the service needs none there, and bodies end up in logs and databases.
  * @throws ProxyError secret_in_body
  */
 export function checkForSecrets(parameters: Parameters, environment: Environment): void {
@@ -185,7 +185,7 @@ function learnSecrets(environment: Environment): KnownSecrets {
   return known;
 }
 
-/** Whatever proves this environment's sites to the service, its authorization server or its forward proxy. */
+/** All secrets that prove this environment's sites to the service, its authorization server or its forward proxy. */
 function listSecrets(environment: Environment): Secret[] {
   const { sites, tls, egress } = environment;
   const ofSites = [...sites.values()].flatMap(({ keys }) => keys.map(({ secret }) => secret));

@@ -2,12 +2,12 @@ import { type Clock, within } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { UpstreamResponse } from "./messages.ts";
 
-/** As much of a body is held in memory. */
+/** Reading ahead stops when more of a body than this is in memory. */
 export const longestReadAheadBytes = 65_536;
 
 /**
- * Reads a body to its end, or as far as it may be held. What it throws, it throws before a byte is passed on.
- * @returns the whole body; where it is longer, what was read and the rest as it comes
+ * Reads a body to its end, or until too much of it is in memory. Its errors up to there come before a byte is passed on.
+ * @returns the whole body; for a longer body a stream of the part that was read, then of the rest
  */
 export async function readAhead(body: UpstreamResponse["body"]): Promise<UpstreamResponse["body"]> {
   if (body instanceof Uint8Array) return body;
@@ -33,17 +33,17 @@ async function* passOn(pieces: readonly Uint8Array[], source: AsyncIterator<Uint
 
 /**
  * A response whose body is read ahead, in the background: so its connection is free while a second attempt is made, and
- * the response can still be passed on, byte for byte, when that attempt fails. The second attempt needs no more than the
- * status: a body that stalls or breaks does not stand in its way. A 401 is a few hundred bytes; one that is too long to be held
- * is passed on too, but keeps its connection until then.
+ * the response can still be passed on, byte for byte, if that attempt fails. The second attempt needs only the status: a
+ * body that stalls or breaks does not prevent it. A 401 has a few hundred bytes; one that is too long to be read ahead is
+ * passed on too, but keeps its connection until then.
  */
 export interface BufferedResponse {
   /**
-   * To be passed on as if nothing had happened. Where the body breaks while it is read ahead, this throws before its first
-   * byte: no head has gone out yet, so the caller can still have a whole answer that says so.
+   * Can be passed on like any response. If the body broke while it was read ahead, its stream throws before the first byte:
+   * no head was sent to the caller yet, so the caller can still get a complete answer about the failure.
    */
   readonly response: UpstreamResponse;
-  /** Resolves when no more is read ahead. What has not come within this time is given up and frees its connection. */
+  /** Resolves when reading ahead has ended. After this time an incomplete body is given up, and its connection closed. */
   finishReading(withinMs: number): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export function bufferResponse(response: UpstreamResponse, clock: Clock): Buffer
   };
 }
 
-/** Its status was read, though nothing of it can be passed on. */
+/** Adds the status, which was read although the response cannot be passed on. */
 function explain(error: unknown, status: number): unknown {
   if (!(error instanceof ProxyError)) return error;
   const { code, message, outcome } = error;

@@ -21,8 +21,8 @@ export function checkHead(
 }
 
 /**
- * Checks what decides where a request goes and how its body is read.
- * @param mayBeCompressed whether the body is passed on as it comes
+ * Checks the headers that decide where a request goes and how its body is read.
+ * @param mayBeCompressed for a body that is passed on without being read
  * @returns the only Host value
  * @throws ProxyError malformed_request, expectation_not_supported, media_type_not_supported
  */
@@ -43,7 +43,7 @@ function checkMethod(method: string, target: string, url: string): void {
   throw new ProxyError("method_not_allowed", detail, { allow: "POST" });
 }
 
-/** The port of the tunnel's target tells whose URL it was (RFC 9110 section 9.3.6). */
+/** The port of the tunnel's target shows the scheme of the client's URL (RFC 9110 section 9.3.6). */
 function explainTunnel(target: string): string {
   return target.endsWith(":443")
     ? "An https:// URL came through the proxy setting, so Countersign sees only a tunnel and cannot sign."
@@ -71,11 +71,11 @@ function checkContentEncoding(headers: HeaderLines): void {
   throw refuse("media_type_not_supported", what, "Content-Encoding");
 }
 
-/** The parser reads chunks below any other coding, such as gzip, as if it were not there. */
+/** The parser decodes the chunks, but ignores any other coding, such as gzip. */
 function checkTransferEncoding(headers: HeaderLines): void {
   const codings = transferCodings(headers);
   if (codings.length === 0) return;
-  // RFC 9112 section 6.3: where such a body ends cannot be known.
+  // RFC 9112 section 6.3: the end of such a body cannot be known.
   const field = "Transfer-Encoding";
   if (codings.at(-1) !== "chunked") throw refuse("malformed_request", `${field} does not end with chunked.`, field);
   if (codings.length > 1)

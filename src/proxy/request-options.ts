@@ -3,7 +3,7 @@ import type { AuthMethod } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { nearestName, nearestWithin } from "../model/names.ts";
 
-/** What the caller asks for in Countersign-* headers. */
+/** The caller's options, from its Countersign-* headers. */
 export interface RequestOptions {
   /** Countersign-Site: S… or K…. */
   readonly site: string | undefined;
@@ -14,16 +14,16 @@ export interface RequestOptions {
   readonly once: string | undefined;
 }
 
-/** Which header carries the key of a request that is sent once, beside Countersign-Once. */
+/** The header that may carry the key of a request, besides Countersign-Once. */
 export type OnceHeader = "Countersign-Once" | "Idempotency-Key";
 
 const shortestTimeoutMs = 100;
-/** UUIDs, ULIDs, and what gateways and trace systems make; no quotes, no spaces. */
+/** UUIDs, ULIDs, and the ids of gateways and trace systems; no quotes, no spaces. */
 const requestIdPattern = /^[A-Za-z0-9._~:;,/+=|-]{1,128}$/;
 const referencePattern = /^[A-Za-z0-9._-]{1,64}$/;
 /** A string of structured fields (RFC 9651 section 3.3.3), without parameters. */
 const fieldString = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
-/** Visible ASCII: whatever an application identifies its orders by. */
+/** Visible ASCII: any identifier that an application gives its orders. */
 const oncePattern = /^[\x21-\x7e]{1,255}$/;
 
 const prefix = "countersign-";
@@ -42,7 +42,7 @@ const responseHeaders = [
   "Countersign-Replayed",
 ] as const;
 const knownNames = new Set(requestHeaders.map((name) => name.toLowerCase()));
-/** A misspelling of our own prefix differs by this much: `X-Countersign-Site`, `Countersing-Site`. */
+/** A misspelling of our own prefix has at most this many edits: `X-Countersign-Site`, `Countersing-Site`. */
 const mostEditsOfPrefix = 2;
 const longestShown = 64;
 
@@ -55,8 +55,8 @@ const noOptions: RequestOptions = {
 };
 
 /**
- * Reads the caller's Countersign-* headers. A misspelt one is refused: a reference that is ignored in silence is missed
- * when the outcome of an order has to be looked for.
+ * Reads the caller's Countersign-* headers. A misspelt header is refused: if a reference were silently
+ * ignored, it would be missing later, when somebody has to look for the order.
  * @param requestMs `timeouts.request`, which Countersign-Timeout-Ms can only shorten
  * @param onceHeader `once.header`, whose key counts like that of Countersign-Once
  * @throws ProxyError malformed_request
@@ -79,13 +79,13 @@ export function readRequestOptions(
   };
 }
 
-/** The reference alone, when it is well-formed: a failure before the options are read still echoes it. */
+/** The reference alone, if it is well-formed: the answer to a failure repeats it even before the options are read. */
 export function peekReference(headers: HeaderLines): string | undefined {
   const value = one(headers, "countersign-reference");
   return referencePattern.test(value ?? "") ? value : undefined;
 }
 
-/** The caller's own `x-request-id`, when it is one well-formed id; anything else is no text for a log. */
+/** The caller's own `x-request-id`, if it is one well-formed id; other text must not reach the log. */
 export function peekRequestId(headers: HeaderLines): string | undefined {
   const value = one(headers, "x-request-id");
   return requestIdPattern.test(value ?? "") ? value : undefined;
@@ -135,11 +135,11 @@ function readTimeoutMs(value: string | undefined, longestMs: number): number | u
 }
 
 /**
- * Whether it is the name of an option. The log gets the name that is meant, never the foreign one.
- * @throws ProxyError malformed_request where it is nearly one
+ * Whether this is the name of an option. For a misspelt name the log gets the option's name, never the caller's text.
+ * @throws ProxyError malformed_request if it is nearly the name of an option
  */
 function isOurs(name: string): boolean {
-  // No misspelling of ours is as short.
+  // Too short for a misspelling of our names.
   if (name.length < prefix.length) return false;
   const given = name.toLowerCase();
   if (knownNames.has(given)) return true;
@@ -151,7 +151,7 @@ function isOurs(name: string): boolean {
   throw malformed(explainUnknown(name, meant), meant ?? "unknown Countersign header");
 }
 
-/** Compared behind the prefix, which they all share: `-Refrence`, `-Ref` and `-Timeout-Seconds` tell what is meant. */
+/** Compares the names after their common prefix: `-Refrence`, `-Ref` and `-Timeout-Seconds` show what is meant. */
 function nearestOption(given: string): string | undefined {
   const tail = given.slice(prefix.length);
   const tails = requestHeaders.map((name) => name.slice(prefix.length));
@@ -161,7 +161,7 @@ function nearestOption(given: string): string | undefined {
   return alike && `Countersign-${alike}`;
 }
 
-/** Headers of our responses are refused too: they mean nothing in a request, and a caller that sends one expects that they do. */
+/** Headers of our responses are refused too: they have no effect in a request, and a caller that sends one expects an effect. */
 function explainUnknown(name: string, meant: string | undefined): string {
   const ofResponse = responseHeaders.find((each) => each.toLowerCase() === name.toLowerCase());
   if (ofResponse !== undefined) return `${ofResponse} is a header of Countersign's answers; leave it out of requests`;
@@ -170,7 +170,7 @@ function explainUnknown(name: string, meant: string | undefined): string {
   return meant === undefined ? `${what}; it takes ${requestHeaders.join(", ")}` : `${what}; write ${meant}`;
 }
 
-/** A header that is given twice asks for two things; which one is meant cannot be known. */
+/** Refuses a header that is given twice: which of the two values is meant cannot be known. */
 function readOnce(headers: HeaderLines, name: string): string | undefined {
   const values = valuesOf(headers, name);
   if (values.length <= 1) return values[0];

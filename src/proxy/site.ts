@@ -5,7 +5,7 @@ import type { KnownCaller } from "./caller-registry.ts";
 import type { Route } from "./messages.ts";
 import type { RequestOptions } from "./request-options.ts";
 
-/** A site, and the key when it was named by its key. */
+/** A site, and its key if the caller named the key. */
 interface Named {
   readonly site: Site;
   readonly key: string | undefined;
@@ -15,9 +15,9 @@ interface Named {
 const shortIdentifier = /^[SK][A-Za-z0-9_-]{1,14}$/;
 
 /**
- * Which site a request is for, how it is authenticated, and what is sent as `site_identifier`: the header, else the
- * body, else the environment's default site (spec 5.1, 5.3).
- * @param caller who asks, where callers have names: it is told of no site that it may not use
+ * Chooses a request's site, its authentication and its `site_identifier`. The header names the site, else the body, else
+ * it is the environment's default site (spec 5.1, 5.3).
+ * @param caller if callers have names: errors list only sites that this caller may use
  * @throws ProxyError site_not_configured, auth_not_configured, site_conflict, site_required
  */
 export function chooseSite(
@@ -48,7 +48,7 @@ export function keyOf({ site, key }: Pick<Route, "site" | "key">): SigningKey {
 }
 
 /**
- * What is sent as `site_identifier`. A site that signs may be configured to name its default key instead of itself (spec 5.3).
+ * The value of `site_identifier`. A site that signs may be configured to send its default key instead of itself (spec 5.3).
  * @param named K… that the caller named
  */
 export function identifierOf(site: Site, auth: AuthMethod, named: string | undefined): string {
@@ -68,7 +68,7 @@ function lookUp(
   if (site !== undefined) return { site, key: undefined };
   const ofKey = environment.siteOfKey.get(identifier);
   if (ofKey !== undefined) return { site: ofKey, key: identifier };
-  // A parameter's value is never repeated, nor is a header's that may be a secret.
+  // Never repeat a parameter's value, nor a header's value that may be a secret.
   const asked = givenIn === "Countersign-Site" && shortIdentifier.test(identifier) ? `, ${identifier},` : "";
   const { sites = "any" } = caller ?? {};
   const usable = [...environment.sites.keys()].filter((each) => sites === "any" || sites.has(each));

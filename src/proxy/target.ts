@@ -3,25 +3,25 @@ import { ProxyError } from "../model/errors.ts";
 import { nearestName } from "../model/names.ts";
 import type { ListenerContext } from "./messages.ts";
 
-/** A request target, taken apart once. It is only ever compared, never resolved against a URL (RFC 9112 section 3.2). */
+/** A request target in its parts. They are only compared, never resolved against a URL (RFC 9112 section 3.2). */
 export interface Target {
   readonly text: string;
-  /** Both as received, and absent in origin-form. */
+  /** Scheme and authority are as received, and absent in origin-form. */
   readonly scheme?: string;
   readonly authority?: string;
-  /** With its query; absent where the target is neither a path nor a URL. */
+  /** With its query; absent if the target is neither a path nor a URL. */
   readonly path?: string;
 }
 
 /** One or more segments of plain characters, with nothing that a server could decode, collapse or resolve. */
 const operationPath = /^(?:\/[A-Za-z0-9_-]+)+$/;
-/** scheme "://" authority path; the authority is checked apart. */
+/** scheme "://" authority path; the authority is checked separately. */
 const absoluteForm = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)(.*)$/;
 const hostAndPort = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/;
 const longestShown = 80;
 /** A name of 253 characters (RFC 1035 section 2.3.4) and a port. */
 const longestHost = 259;
-/** The plain beginning of a path; `//` would begin with a host. */
+/** The plain start of a path. It must not be `//`, which a host follows. */
 const pathInLog = /^\/(?!\/)[A-Za-z0-9_.~/:-]{0,127}/;
 
 /** Names of this machine; a listener on loopback is always reachable by them. */
@@ -35,14 +35,14 @@ export function parseTarget(text: string): Target {
 }
 
 /**
- * A URL of another host came through HTTP_PROXY: that is said before anything else is found wrong with the request.
+ * A URL of another host comes through HTTP_PROXY. It is refused before Host, path and body are checked.
  * @throws ProxyError target_not_allowed (403)
  */
 export function checkAuthority({ scheme, authority }: Target, { environment, hosts }: ListenerContext): void {
   if (scheme === undefined || authority === undefined || authority.includes("@")) return;
   const { baseUrl } = environment;
   const [, name, port] = hostAndPort.exec(authority.toLowerCase()) ?? [];
-  // An absent port stands for the baseUrl's own default port: http://api/ reaches https://api/.
+  // Without a port the default port of the baseUrl's scheme is meant: http://api/ reaches https://api/.
   const defaultPort = baseUrl.scheme === "https" ? 443 : 80;
   const isService = name === baseUrl.host && Number(port ?? defaultPort) === baseUrl.port;
   if (isService && scheme.toLowerCase() === "http") return;
@@ -58,8 +58,8 @@ export function checkAuthority({ scheme, authority }: Target, { environment, hos
 }
 
 /**
- * From a request target, whose authority is checked, to the operation that it calls.
- * @param host the request's only Host value; its name counts in origin-form alone (RFC 9112 section 3.2)
+ * The operation that a request target calls. Its authority must be checked first.
+ * @param host the request's only Host value; its name is checked in origin-form only (RFC 9112 section 3.2)
  * @throws ProxyError query_not_allowed, target_not_allowed
  */
 export function resolveTarget(target: Target, host: string, listener: ListenerContext): string {
@@ -75,7 +75,7 @@ export function resolveTarget(target: Target, host: string, listener: ListenerCo
   throw new ProxyError("target_not_allowed", `${what}${suggest(path, listener.environment)}`);
 }
 
-/** @throws ProxyError target_not_allowed, where it is no path or names a foreign host */
+/** @throws ProxyError target_not_allowed for a target that is no path, and for a foreign Host */
 export function originPath({ text, path }: Target, host: string, { hosts }: ListenerContext): string {
   if (path === undefined) {
     throw new ProxyError("target_not_allowed", `The request target ${show(text)} is neither a path nor an http URL.`);
@@ -88,7 +88,7 @@ export function originPath({ text, path }: Target, host: string, { hosts }: List
   );
 }
 
-/** What a caller sends that uses HTTP_PROXY (RFC 9112 section 3.2.2). */
+/** The operation's path in a URL, as a caller that uses HTTP_PROXY sends it (RFC 9112 section 3.2.2). */
 function absolutePath({ text, authority, path = "" }: Target, { environment }: ListenerContext): string {
   if (authority?.includes("@")) {
     throw new ProxyError("target_not_allowed", "The request target carries user information.");
@@ -99,7 +99,7 @@ function absolutePath({ text, authority, path = "" }: Target, { environment }: L
 }
 
 /**
- * With `["*"]` too, what begins with the base path is refused: it would be sent with the base path twice.
+ * Even with `["*"]`, an operation that begins with the base path is refused: the base path would be sent twice.
  * @throws ProxyError operation_not_allowed
  */
 export function checkOperation(operation: string, environment: Environment): void {
@@ -117,7 +117,7 @@ function explainPath(path: string): string {
   return "it has an empty segment (two slashes in a row, or one at the end)";
 }
 
-/** What to call instead: behind the base path, which is not the caller's to give, or of nearly the same name. */
+/** Suggests an operation of nearly the same name; a caller that sent the base path is told to leave it out. */
 function suggest(path: string, { baseUrl, operations }: Environment): string {
   const operation = withoutBasePath(path, baseUrl);
   const given = operation ?? segmentsOf(path).join("/");
@@ -127,7 +127,7 @@ function suggest(path: string, { baseUrl, operations }: Environment): string {
   return `${added}${meant === undefined ? "" : ` Call /${meant}.`}`;
 }
 
-/** What follows the baseUrl's path, in any case of letters; undefined where the path does not begin with it. */
+/** The rest of a path after the baseUrl's path, compared without case; undefined if it does not begin with that path. */
 function withoutBasePath(path: string, baseUrl: Address): string | undefined {
   const base = segmentsOf(baseUrl.path.toLowerCase());
   const segments = segmentsOf(path);
@@ -140,10 +140,10 @@ function segmentsOf(path: string): string[] {
 }
 
 /**
- * A request target for the log. A path is shown up to its query, or to whatever else is not plain, since that may hold
- * what a query would. Of a URL only scheme and host are shown: it may be another service's, with a secret in its path.
- * @param method empty where the head could not be read
- * @returns undefined for CONNECT too, whose target is a foreign host
+ * A request target for the log. A path is shown up to its first character that is not plain, such as the `?` of a query: the
+ * rest may hold parameters. Of a URL only scheme and host are shown: another service's URL may have a secret in its path.
+ * @param method empty if the head could not be read
+ * @returns undefined for an empty method, and for CONNECT, whose target is a foreign host
  */
 export function targetInLog(method: string, { text, scheme, authority }: Target): string | undefined {
   if (method === "" || method === "CONNECT") return undefined;
@@ -152,7 +152,7 @@ export function targetInLog(method: string, { text, scheme, authority }: Target)
   return /^https?$/i.test(scheme ?? "") && isHost(authority) ? `${scheme}://${authority}/…` : "…";
 }
 
-/** @param host the foreign host; the log repeats it where it is one */
+/** @param host the foreign host; the log repeats it if it is a valid host name */
 function foreign(what: string, host?: string): ProxyError {
   return new ProxyError("target_not_allowed", `${what}.`, { status: 403, causedBy: isHost(host) ? host : undefined });
 }
