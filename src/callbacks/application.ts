@@ -3,13 +3,13 @@ import type { Answer } from "../proxy/messages.ts";
 
 export type CallbackMethod = "GET" | "POST";
 
-/** A genuine callback on its way to the application. */
+/** A genuine callback, as it is sent to the application. */
 export interface ApplicationRequest {
   readonly method: CallbackMethod;
   /** The path of the application's URL, with the callback's query. */
   readonly target: string;
   readonly headers: HeaderLines;
-  /** As it came in; empty for a GET. */
+  /** As received; empty for a GET. */
   readonly body: Uint8Array;
 }
 
@@ -22,7 +22,7 @@ export interface ApplicationResponse {
 }
 
 /**
- * Gives a callback to the application, once. It never resends and never follows a redirect. The deadline, on the monotonic
+ * Sends a callback to the application, once. It never resends and never follows a redirect. The deadline, on the monotonic
  * clock, covers the connection, the head and the body of the answer.
  * @throws ProxyError application_unreachable, application_failed, application_timeout; the outcome is `unknown` once a byte
  * was written, else `not_sent`
@@ -30,15 +30,15 @@ export interface ApplicationResponse {
 export type Deliver = (request: ApplicationRequest, deadlineMs: number) => Promise<ApplicationResponse>;
 
 /**
- * What a callback's head tells the application. No header is signed, so only those pass that decide nothing; above all
- * none that could be taken for one of ours, such as `Countersign_Verified` is by CGI.
+ * The callback's headers that the application gets. No header is signed, so only headers that decide nothing pass; above
+ * all none that could be taken for ours: CGI cannot tell `Countersign_Verified` from Countersign-Verified.
  */
 const passed = ["accept", "user-agent", "traceparent", "tracestate"];
 
 /**
  * The headers of a genuine callback for the application.
  * @param key K… of the key that verified it
- * @param requestId of the sender where it gave one, else ours
+ * @param requestId the sender's id if it gave one, else ours
  */
 export function deliveryHeaders(headers: HeaderLines, key: string, requestId: string): HeaderLines {
   const dropped = connectionOptions(headers);
@@ -46,16 +46,16 @@ export function deliveryHeaders(headers: HeaderLines, key: string, requestId: st
     const value = firstOf(headers, name);
     return value === undefined || dropped.includes(name) ? [] : [name, value];
   });
-  // The body was read by it, so the application reads it so too, whatever Connection says.
+  // The body was read by this type, so the application must read it by the same type, whatever Connection says.
   const type = one(headers, "content-type");
   if (type !== undefined) kept.unshift("content-type", type);
   return [...kept, "x-request-id", requestId, "Countersign-Verified", key];
 }
 
-/** The body is whole, so its length is known. */
+/** Dropped, because the body is whole and its real length is set. */
 const ownLength: ReadonlySet<string> = new Set(["content-length"]);
 
-/** The application's answer as the service gets it: status and body untouched, our identification added. */
+/** The application's answer as the service gets it: status and body unchanged, our headers added. */
 export async function applicationReply(response: ApplicationResponse, requestId: string): Promise<Answer> {
   const { status } = response;
   const body = await response.body;
@@ -64,7 +64,7 @@ export async function applicationReply(response: ApplicationResponse, requestId:
   return { status, headers: [...headers, ...identify(requestId)], body, isLocal: false, isFramed: true };
 }
 
-/** What the sender had no answer to, the application has taken: it gets the status now. No body is kept. */
+/** The answer to a repetition of a callback that the application has accepted: the same status, without a body. */
 export function repetitionReply(status: number, requestId: string): Answer {
   const headers = status === 204 ? [] : ["Content-Length", "0"];
   const body = new Uint8Array();

@@ -22,7 +22,7 @@ import { claimDelivery, type Delivery, type ReplayRules } from "./replay-guard.t
 import { checkAge, NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
 
 export interface CallbackListener extends VerifyRules, ReplayRules {
-  /** Where it listens as configured, for the log. */
+  /** The configured address, for the log. */
   readonly listener: string;
   /** The path of the application's URL, `/` at the least. */
   readonly path: string;
@@ -33,10 +33,10 @@ interface CallbackHandlerParts extends Omit<ServeParts, "tracer"> {
   readonly claims: ClaimStore;
 }
 
-/** One callback on its way. The steps fill in its event, which is reported when it ends. */
+/** One callback that is being served. Its steps fill in its event, which is reported when the callback ends. */
 interface CallbackContext {
   readonly event: { -readonly [Name in keyof CallbackFinished]: CallbackFinished[Name] };
-  /** For all of it, as for a request; on the monotonic clock. */
+  /** For the whole callback, by `timeouts.request`; on the monotonic clock. */
   readonly deadlineMs: number;
   readonly admission: Admission;
   readonly elapsedMs: number;
@@ -78,7 +78,7 @@ async function receive(
   return pass({ ...bytes, target, headers }, claimed, listener, context, parts);
 }
 
-/** Hands the callback to the application, which accepts it by a 2xx. Otherwise the service may send it again. */
+/** Hands the callback to the application, which accepts it with a 2xx. Otherwise the service may send it again. */
 async function pass(
   callback: ApplicationRequest,
   delivery: Delivery,
@@ -88,12 +88,12 @@ async function pass(
 ): Promise<Answer> {
   const startedMs = clock.nowMs();
   let isTaken = false;
-  // As far as is known, should the rest fail in a way that it should not.
+  // The outcome if a defect stops the rest.
   event.outcome = "unknown";
   try {
     const response = await deliver(callback, Math.min(startedMs + timeoutMs, deadlineMs));
     isTaken = response.status >= 200 && response.status <= 299;
-    // Before its body is read: whatever becomes of that, the application must not get the callback again.
+    // Before its body is read: even if that fails, the application must not get the callback again.
     if (isTaken) await delivery.confirm(response.status);
     const reply = await applicationReply(response, event.requestId);
     event.result = isTaken ? "delivered" : "declined";
@@ -113,7 +113,7 @@ export function createCallbackHandler(parts: CallbackHandlerParts, listener: Cal
   };
 }
 
-/** Runs the steps, answers whatever happens, and reports how the callback ended. */
+/** Runs the steps, answers even if a step fails, and reports how the callback ended. */
 async function serve(
   request: CallerRequest,
   listener: CallbackListener,
@@ -146,7 +146,7 @@ async function serve(
   report(event);
 }
 
-/** What is known of a callback before anything about it is checked. */
+/** The event of a callback before the callback is checked. */
 function openEvent(
   requestId: string,
   { method, target, headers, peer }: CallerRequest,
@@ -181,7 +181,7 @@ async function fail(
   const found = toProxyError(error, "callback", event, report);
   // The listener could not write the head of the application's answer.
   const failure = found.code === "upstream_bad_response" ? unwritable() : found;
-  // The answer has begun; its reader did not take the rest.
+  // The answer has begun, but the service did not read the rest.
   if (request.answeredStatus() !== undefined) return;
   event.cause = failure.causedBy;
   event.code = failure.code;
@@ -202,7 +202,7 @@ function unwritable(): ProxyError {
   return new ProxyError("application_failed", what, { causedBy: "head" });
 }
 
-/** What became of the callback, and so whether it may be repeated. */
+/** Whether the callback reached the application, and so whether it may be repeated. */
 function adviseOn({ outcome }: ProxyError): string {
   if (outcome === "not_sent") return "Nothing reached the application.";
   return "The application may have taken the callback; send it again.";

@@ -30,7 +30,7 @@ export function formOf({ method, headers }: Pick<CallerRequest, "method" | "head
 
 /**
  * The query of a request target, without its `?`.
- * @throws ProxyError target_not_allowed, where the target is no path
+ * @throws ProxyError target_not_allowed if the target is no path
  */
 export function queryOf(target: string): string | undefined {
   if (!target.startsWith("/")) {
@@ -41,8 +41,8 @@ export function queryOf(target: string): string | undefined {
 }
 
 /**
- * A callback's parameters, from its body and from its query, as they are signed (spec 5.2). One that stands in both is
- * given twice: applications differ in which of the two they take.
+ * A callback's parameters, from its body and from its query, as they are signed (spec 5.2). A name in both is given
+ * twice: applications differ in which of the two values they use.
  * @throws ProxyError malformed_request, body_not_json, duplicate_parameter, name_not_allowed, null_value, nested_value
  */
 export function readCallback(
@@ -73,19 +73,18 @@ function checkName(name: string): void {
   throw refuseName(name);
 }
 
-/** Bytes beyond ASCII stay so, and are refused. */
+/** Bytes beyond ASCII stay beyond ASCII, and `encodedForm` refuses them. */
 function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }
 
-/** The characters that a correct sender writes unencoded. Parsers disagree on `;`: some separate by it. */
+/** The characters that a correct sender writes unencoded. Not `;`: for some parsers it separates parameters. */
 const encodedForm = /^[A-Za-z0-9!$%&'()*+,./:=?@_~|[\]-]*$/;
 
 /**
- * Reads `application/x-www-form-urlencoded` (URL standard, section 5), and queries, which have the same form. What parsers
- * differ in is refused: it must not be one thing here and another in the application.
- * @returns names and values in their order, repetitions included; each is read when it is asked for, so that a reader that
- * has enough stops
+ * Reads `application/x-www-form-urlencoded` (URL standard, section 5), and queries, which have the same form. Text that
+ * parsers read in different ways is refused: the application must not read it in another way than Countersign.
+ * @returns names and values in their order, with repetitions; a generator, so that its reader can stop early
  * @throws ProxyError malformed_request
  */
 export function* readForm(text: string, where: "body" | "query"): Generator<[name: string, value: string]> {

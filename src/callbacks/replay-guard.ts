@@ -6,14 +6,14 @@ import type { CallbackMethod } from "./application.ts";
 import type { GenuineCallback } from "./verify.ts";
 
 const retryAfterMs = 1_000;
-/** A process that has forgotten does not remember again. */
+/** Longer: a callback that a process has forgotten stays forgotten. */
 const forgottenRetryAfterMs = 60_000;
-/** Replicas' clocks may differ by this much: one of them may still accept what another has forgotten. */
+/** Replicas' clocks may differ by this much: one replica may still accept a callback that another has forgotten. */
 const clockMarginMs = 60_000;
 /** A delivery ends by its deadline; its lease is longer by this much. */
 const leaseMarginMs = 5_000;
 
-/** What tells one callback's bytes from another's: nothing of it is signed twice. */
+/** The bytes of a callback, by which an exact repetition is recognised. */
 export interface CallbackBytes {
   readonly method: CallbackMethod;
   readonly query: string | undefined;
@@ -21,9 +21,9 @@ export interface CallbackBytes {
 }
 
 export interface ReplayRules {
-  /** The environment and the URL: what one application has taken, another may still get. */
+  /** Environment and URL of the application: a callback that one application has accepted, another may still get. */
   readonly application: string;
-  /** Whether a callback passes of which it cannot be told whether it was delivered. */
+  /** Whether a callback is refused or passes if it is not known whether it was delivered before. */
   readonly mode: "strict" | "best_effort";
   /** `application.timeout`. */
   readonly timeoutMs: number;
@@ -31,9 +31,9 @@ export interface ReplayRules {
   readonly rememberMs: number;
 }
 
-/** One delivery of a callback, which no other delivers at the same time. */
+/** One delivery of a callback, with the claim that stops other deliveries of it. */
 export class Delivery {
-  /** False where the application may get the callback twice. */
+  /** False if the application may get the callback twice. */
   isGuarded: boolean;
   readonly #claim: Claim;
 
@@ -42,17 +42,17 @@ export class Delivery {
     this.isGuarded = isGuarded;
   }
 
-  /** The application has taken it, by this status: nothing delivers it again. */
+  /** The application has accepted the callback with this status: it is not delivered again. */
   confirm(status: number): Promise<void> {
     return this.#attempt(this.#claim.settle(String(status)));
   }
 
-  /** The application has not taken it: it may be delivered again at once. */
+  /** The application has not accepted the callback: it may be delivered again at once. */
   release(): Promise<void> {
     return this.#attempt(this.#claim.release());
   }
 
-  /** Also where the claim has failed: the store may have taken it too late to say so, or may be back. */
+  /** Writes even if the claim has failed: the store may have made it after the time limit, or may work again. */
   async #attempt(write: Promise<void>): Promise<void> {
     await write.catch(() => {
       this.isGuarded = false;
@@ -61,11 +61,11 @@ export class Delivery {
 }
 
 /**
- * Claims a genuine callback, so that it may be handed to the application. What is remembered is the signature that was
- * verified: whatever else is changed about a callback, a replay has the signature of the original.
+ * Claims a genuine callback, so that it may be handed to the application. The verified signature is remembered: a replay
+ * has the signature of the original, whatever else in the callback was changed.
  * @param holder unique to this delivery
  * @param nowMs by the wall clock
- * @returns the status of the application where it has taken this very callback before
+ * @returns the delivery; or the application's status, if it has accepted exactly this callback before
  * @throws ProxyError callback_in_delivery, callback_replayed, replay_store_unavailable
  */
 export async function claimDelivery(
@@ -79,12 +79,12 @@ export async function claimDelivery(
   const note = digestBytes(bytes);
   const claim = claims.open({
     kind: "callback",
-    // One for each application and signature of a key: the signature alone cannot be had from it.
+    // One for each application and signature of a key: nobody can read the signature from it.
     key: digestOf(`${application}\n${callback.key.identifier}\n${callback.signature}`),
     holder,
     note,
     leaseMs: timeoutMs + leaseMarginMs,
-    // As long as it is not too old.
+    // Until the callback is too old.
     lifetimeMs: callback.signedAtMs + rememberMs - nowMs + clockMarginMs,
     isTakenOver: true,
     bornMs: callback.signedAtMs,
@@ -106,7 +106,7 @@ function unavailable(what: string, causedBy: string, afterMs: number): ProxyErro
   return new ProxyError("replay_store_unavailable", message, { retryAfterMs: afterMs, causedBy });
 }
 
-/** A sender repeats what it got no answer to; others repeat a signature with what it does not cover changed. */
+/** A sender without an answer repeats the same bytes; a replay may have the signature, but other unsigned bytes. */
 function readClaim({ kind, note, value }: FoundClaim, ownNote: string): number {
   if (kind === "held") {
     throw new ProxyError("callback_in_delivery", "The same callback is being delivered.", { retryAfterMs });

@@ -12,7 +12,7 @@ export interface VerifyRules {
 /** A callback that the service has signed. */
 export interface GenuineCallback {
   readonly site: Site;
-  /** The key whose signature it has. */
+  /** The key that signed it. */
   readonly key: SigningKey;
   readonly signature: string;
   /** Its timestamp, by the service's clock. */
@@ -23,10 +23,10 @@ export interface GenuineCallback {
 const longestAheadMs = 600_000;
 const notGenuine = "This is not a callback of the service, by its signature, its timestamp or its site.";
 
-/** A callback that is not the service's. Its message tells a forger nothing; the log has the reason. */
+/** A callback that is not the service's. Its message does not give the reason to a forger; the log has the reason. */
 export class NotGenuine extends ProxyError {
   readonly reason: ForgeryReason;
-  /** Where one was named that is configured. */
+  /** The site that the callback names, if it is configured. */
   readonly site: Site | undefined;
 
   constructor(reason: ForgeryReason, site?: Site) {
@@ -61,8 +61,8 @@ export function verifyCallback(
 }
 
 /**
- * Refuses a genuine callback that is older than what is remembered, since it may have been delivered. One from the future
- * proves that a clock is wrong, and nothing against the callback: it may come again.
+ * Refuses a genuine callback that is older than `rememberMs`, since it may have been delivered before. A callback from the
+ * future only proves that a clock is wrong: it may be sent again later.
  * @param nowMs by the wall clock
  * @throws ProxyError callback_too_old, callback_too_early
  */
@@ -79,7 +79,7 @@ export function checkAge({ signedAtMs }: GenuineCallback, rememberMs: number, no
   throw new ProxyError("callback_too_early", `${what} ${fix}`, { retryAfterMs: earlyMs, causedBy: "timestamp" });
 }
 
-/** K… means that pair. S… means the site's default pair (spec 5.3), and for a time the pairs of `alsoVerifyWith`. */
+/** K… means that key. S… means the site's default key (spec 5.3), and for a time also the keys of `alsoVerifyWith`. */
 function keysOf(
   { identifier, keys, defaultKey, alsoVerifyWith = [] }: Site,
   named: string,
