@@ -17,24 +17,24 @@ import { checkMethod, findRoute, resolvePath } from "./route.ts";
 
 interface PassThroughParts extends Omit<RequestHandlerParts, "send"> {
   readonly sendStream: SendStream;
-  /** Ends what is still under way when the process drains no longer. */
+  /** Cuts the requests that are still open when the time to drain is over. */
   readonly shutdown: AbortSignal;
 }
 
-/** A request of a route, ready but for its token. */
+/** A request of a route, complete except for its token. */
 interface Prepared extends StreamedRequest {
   readonly choice: Pick<Route, "environment" | "site" | "auth" | "key">;
   readonly route: PassThroughRoute;
 }
 
-/** Set anew, or meant for Countersign alone: the caller's credentials are not the service's. */
+/** Headers that are set anew, or are meant for Countersign alone, such as the caller's credentials. */
 const ours: ReadonlySet<string> = new Set([
   ...["authorization", "content-length", "cookie", "expect", "host", "http2-settings"],
-  // No header that a program can have meant; in an object it is something else.
+  // No program sends this header on purpose, and as a key of an object it has another meaning.
   "__proto__",
 ]);
 
-/** A body in memory: what waits to be passed on, here and towards the service. */
+/** The memory of a body: its bytes that wait here, and in the connection to the service. */
 const bodyBytes = 65_536;
 
 /** START HERE: one request of a pass-through route, up to the service's response. Any step may throw. */
@@ -75,7 +75,7 @@ function prepare(
   return { method, path, headers, upgrades, body, choice: { environment, ...choice }, route };
 }
 
-/** The request headers that are sent: all that are meant for the service, as they came. */
+/** The request headers that are sent: all that are meant for the service, unchanged. */
 function headersUpstream(headers: HeaderLines, { via }: Environment, requestId: string): HeaderLines {
   const sent = endToEndHeaders(headers, ours);
   if (firstOf(sent, "x-request-id") === undefined) sent.push("x-request-id", requestId);
@@ -83,13 +83,13 @@ function headersUpstream(headers: HeaderLines, { via }: Environment, requestId: 
   return sent;
 }
 
-/** Whether a request asks to go on with WebSocket (RFC 6455 section 4.1). */
+/** Whether a request asks to switch to WebSocket (RFC 6455 section 4.1). */
 function asksForWebSocket(method: string, headers: HeaderLines): boolean {
   if (method !== "GET" || !connectionOptions(headers).includes("upgrade")) return false;
   return firstOf(headers, "upgrade")?.toLowerCase() === "websocket";
 }
 
-/** Sends it with a token, and gives the caller what comes back, as it comes. */
+/** Sends the request with a token, and streams the answer to the caller. */
 async function pass(
   prepared: Prepared,
   context: RequestContext<StreamingRequest>,
@@ -113,7 +113,7 @@ async function pass(
       },
     };
     const response = await parts.sendStream({ ...prepared, headers }, control);
-    // The body took its own time.
+    // The time of the request's body does not count.
     if (body?.takenBytes) context.deadlineMs = Math.max(context.deadlineMs, clock.nowMs() + headMs);
     connection = response.connection;
     return response;
@@ -138,14 +138,14 @@ async function pass(
     if (error instanceof CallerLeft) context.event.outcome = isConnected ? "unknown" : "not_sent";
     throw error;
   } finally {
-    // Of a first answer that was passed on without its rest being read.
+    // Ends the attempt of a first answer that was passed on, but not read to its end.
     ending.abort(new CallerLeft());
     shutdown.removeEventListener("abort", onShutdown);
     if (body !== undefined) context.event.requestBytes = body.takenBytes;
   }
 }
 
-/** Passes bytes both ways for as long as both sides want. An idle connection that is closed has done its job. */
+/** Passes bytes both ways until a side closes. A connection that was closed because it was idle counts as `answered`. */
 async function switchOver(
   { headers }: UpstreamResponse,
   connection: Duplex,
@@ -153,7 +153,7 @@ async function switchOver(
   { idleMs, signal }: { readonly idleMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
   const { request, event } = context;
-  // From here on each side ends the other.
+  // From here on the end of one side ends the other side.
   request.onGone(() => {});
   const identified = [...endToEndHeaders(headers), "Countersign-Request-Id", event.requestId];
   try {
@@ -180,7 +180,7 @@ async function switchOver(
 
 /**
  * Serves the pass-through routes of one listener.
- * @param main serves everything else
+ * @param main serves all other requests
  */
 export function createPassThroughHandler(
   parts: PassThroughParts,

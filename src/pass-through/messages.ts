@@ -2,32 +2,32 @@ import type { Duplex } from "node:stream";
 import type { HeaderLines } from "../http/headers.ts";
 import type { CallerRequest, UpstreamResponse } from "../proxy/messages.ts";
 
-/** A request's body, taken at the pace of whatever it is passed on to. */
+/** A request's body, read as fast as its receiver reads. */
 export interface BodyStream {
-  /** Its Content-Length; undefined where it comes in chunks. */
+  /** Its Content-Length; undefined if it comes in chunks. */
   readonly declaredBytes: number | undefined;
-  /** Its sender may wait for 100 Continue. */
+  /** Whether its sender may wait for 100 Continue. */
   readonly awaitsContinue: boolean;
-  /** How many bytes have been taken. From the first one on, the body cannot be sent again. */
+  /** How many bytes have been taken. Once it is more than 0, the body cannot be sent again. */
   readonly takenBytes: number;
-  /** All of it has been taken. */
+  /** Whether the whole body has been taken. */
   readonly isRead: boolean;
   /** Sends 100 Continue if the sender waits for it. */
   invite(): void;
   /**
-   * @returns the bytes that have arrived since the last call; undefined where none have
-   * @throws ProxyError malformed_request where the body breaks off
+   * @returns the bytes that have arrived since the last call; undefined if none have
+   * @throws ProxyError malformed_request if the body breaks off
    */
   take(): Uint8Array | undefined;
-  /** Resolves when there is more to take, or will never be. */
+  /** Resolves when more bytes can be taken, or when no more will come. */
   more(): Promise<void>;
 }
 
-/** A request as a listener gives it, for a handler that reads no body. */
+/** A request for a handler that streams its body. */
 export interface StreamingRequest extends CallerRequest {
-  /** Instead of `readBody`; undefined where there is none. */
+  /** Instead of `readBody`; undefined if there is no body. */
   streamBody(): BodyStream | undefined;
-  /** Tells when the caller closes while the request is served, or has closed already. */
+  /** Sets the function that is called when the caller closes its connection, or at once if it has closed already. */
   onGone(listener: () => void): void;
   /**
    * Answers 101, and passes bytes between the caller and this connection until both are closed.
@@ -37,7 +37,7 @@ export interface StreamingRequest extends CallerRequest {
   switchProtocol(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage>;
 }
 
-/** What a connection carried after it had switched to another protocol. */
+/** The traffic of a connection after its switch to another protocol. */
 export interface Passage {
   /** Bytes. */
   readonly toService: number;
@@ -51,10 +51,10 @@ export interface StreamedRequest {
   readonly method: string;
   /** With its query; sent unchanged. */
   readonly path: string;
-  /** Without Host, framing and what belongs to one connection. */
+  /** Without Host, framing headers, and headers for one connection. */
   readonly headers: HeaderLines;
   readonly body: BodyStream | undefined;
-  /** It asks for WebSocket (RFC 6455). */
+  /** Whether it asks for WebSocket (RFC 6455). */
   readonly upgrades: boolean;
 }
 
@@ -63,23 +63,23 @@ export interface StreamedResponse extends UpstreamResponse {
   readonly connection?: Duplex;
 }
 
-/** How long what may take, what the sender of an attempt is told, and how it ends the attempt. */
+/** The time limits of an attempt, and the means to watch and to end it. */
 export interface StreamControl {
-  /** On the monotonic clock: until when a connection must be ready; without a body, also the response's head there. */
+  /** The connection must be ready by then; without a body, the response's head too. On the monotonic clock. */
   readonly deadlineMs: number;
   /** How long the response's head may take after the last byte of the body. */
   readonly headMs: number;
-  /** How long either body may stand still. */
+  /** How long the request's body or the response's may pause. */
   readonly idleMs: number;
   /** Called when a connection is ready, before the first byte is written. */
   readonly onConnected: () => void;
-  /** Ends the attempt with its reason as the error, whatever it has come to. */
+  /** Ends the attempt at any point, with the signal's reason as the error. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Sends one request once. It never resends, and it knows whether a byte was written.
  * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, body_incomplete, each with its
- * outcome; and what the signal gives as its reason
+ * outcome; after an abort, the signal's reason
  */
 export type SendStream = (request: StreamedRequest, control: StreamControl) => Promise<StreamedResponse>;

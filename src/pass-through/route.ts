@@ -3,9 +3,9 @@ import { ProxyError } from "../model/errors.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
 import { originPath, type Target } from "../proxy/target.ts";
 
-/** Characters of a path (RFC 3986 section 3.3), each escape whole. */
+/** Characters of a path (RFC 3986 section 3.3), with complete escapes only. */
 const plainPath = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/;
-/** A run of escapes, which stands for bytes. */
+/** A run of escapes, each for one byte. */
 const escapes = /(?:%[0-9A-Fa-f]{2})+/g;
 /** A path that still changes after so many decodings is refused. */
 const mostDecodings = 4;
@@ -13,8 +13,8 @@ const mostDecodings = 4;
 const control = /\p{Cc}/u;
 
 /**
- * The route of a request target, by the longest prefix: of its own in origin-form, of the baseUrl's in absolute-form.
- * @returns undefined where the target is none of them
+ * The route whose prefix is the longest that matches: `prefix` in origin-form, `upstreamPrefix` in absolute-form.
+ * @returns undefined if the target belongs to no route
  */
 export function findRoute(
   { scheme, path = "" }: Target,
@@ -30,9 +30,9 @@ export function findRoute(
 }
 
 /**
- * The path that is sent, with its query. Only the prefix is replaced. Every server must read it in one way only, or
- * another path than those of the route could be reached.
- * @param target its authority is checked
+ * The path that is sent, with its query. Only the prefix is replaced. A path that servers could read
+ * in different ways is refused: it might reach a path outside the route.
+ * @param target with a checked authority
  * @param host the request's only Host value
  * @throws ProxyError target_not_allowed
  */
@@ -74,7 +74,7 @@ function explainDoubt(path: string, whole: string): string | undefined {
   return undefined;
 }
 
-/** A longer route has methods, a site and rights of its own, and no spelling may reach below it by way of a shorter one. */
+/** A route with a longer prefix has its own methods, site and rights: no spelling may reach it through a shorter prefix. */
 function explainOther(
   path: string,
   { scheme }: Target,
@@ -90,8 +90,8 @@ function explainOther(
 }
 
 /**
- * A segment as a server reads it that decodes more than once.
- * @returns undefined where no decoding of it is valid UTF-8 (RFC 3629 section 3), or where it still changes at the last
+ * A segment as read by a server that decodes more than once.
+ * @returns undefined if a decoding is not valid UTF-8 (RFC 3629 section 3), or if it still changes after `mostDecodings`
  */
 function decodeWhole(segment: string): string | undefined {
   let text = segment;
@@ -108,12 +108,12 @@ function decodeWhole(segment: string): string | undefined {
   return text;
 }
 
-/** What is left of a segment at a server that cuts off parameters, a query or a fragment, and drops blanks. */
+/** A segment as read by a server that cuts off parameters, a query or a fragment, and drops blanks. */
 function nameIn(segment: string): string {
   return segment.replace(/[;?#].*$/s, "").replace(/\s/g, "");
 }
 
-/** The baseUrl's own paths come with a scheme, through HTTP_PROXY. */
+/** The prefix that a target must have: one with a scheme came through HTTP_PROXY, with the baseUrl's own path. */
 function beginningOf({ prefix, upstreamPrefix }: PassThroughRoute, scheme: string | undefined): string {
   return scheme === undefined ? prefix : upstreamPrefix;
 }
