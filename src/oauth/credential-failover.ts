@@ -19,12 +19,12 @@ interface FailoverParts {
   readonly report: Report;
 }
 
-/** How long a caller waits when nothing better is known. */
+/** How long a caller should wait if no pause is known. */
 const defaultRetryMs = 1_000;
 
 /**
- * The first set serves. The second takes over when the authorization server refuses the first, and gives way when the first
- * is accepted again. A request uses a set's live token, or that of a set's former secret, before it waits for another.
+ * Uses the first set. While the authorization server refuses the first set, the second one takes over. A request uses any
+ * set's valid token, or the token of a set's former secret, before it waits for a new one.
  */
 export class CredentialFailover implements TokenSource {
   #parts: FailoverParts;
@@ -36,7 +36,7 @@ export class CredentialFailover implements TokenSource {
     this.#active = parts.candidates[0].set.label;
   }
 
-  /** Replaces the sets. Requests that already wait for a token use the new ones too. */
+  /** Replaces the sets. A wait for a token that has begun continues with the former sets. */
   use(parts: FailoverParts): void {
     this.#parts = parts;
     const { candidates } = parts;
@@ -83,7 +83,7 @@ export class CredentialFailover implements TokenSource {
     const untilMs = this.#waitUntilMs(deadlineMs);
     const newer = await source.replace(token, site, untilMs);
     if (typeof newer === "object" || !source.isSuspect) return newer;
-    // Service and authorization server have both refused the set: another one serves, if it can.
+    // Service and authorization server have both refused the set: another set is used, if it has or gets a token.
     const other = this.#parts.candidates.find((candidate) => candidate !== source && !candidate.isRefused);
     const result = await other?.get(untilMs);
     return result !== undefined && "secret" in result ? this.#activateSetOf(result) : newer;
@@ -95,8 +95,8 @@ export class CredentialFailover implements TokenSource {
   }
 
   /**
-   * A token that needs no wait. The preferred set's comes first; a suspect one only where no set is preferred. Last comes
-   * that of a former secret: the changed one may be wrong, or not yet accepted. Sets without a token get one meanwhile.
+   * A token that needs no wait: the preferred set's; else another set's (a suspect set's only if no set is preferred); else
+   * a former secret's, since the changed secret may be wrong or not yet accepted. Meanwhile refreshes begin if needed.
    */
   #pickUsable(): Token | undefined {
     const preferred = this.#preferred();
@@ -111,7 +111,7 @@ export class CredentialFailover implements TokenSource {
     return other;
   }
 
-  /** Sets in order; only a refusal sends the request on to the next one. */
+  /** Tries the sets in order; only if the authorization server refuses a set, the next set is tried. */
   async #wait(deadlineMs: number): Promise<Token> {
     const untilMs = this.#waitUntilMs(deadlineMs);
     const pauses: Pause[] = [];
@@ -149,7 +149,7 @@ export class CredentialFailover implements TokenSource {
     return candidates.find(({ set }) => set.label === token.credential) ?? candidates[0];
   }
 
-  /** The refresh goes on. Its failures so far are known only while it pauses. */
+  /** The refresh continues. Its failures so far are known only while it pauses. */
   #late(set: CredentialSet, pause: Pause | undefined): ProxyError {
     const hasFailed = pause !== undefined && pause.kind !== "spacing";
     const failure = hasFailed ? describeFailure(pause) : "the authorization server issued none in time";
@@ -193,7 +193,7 @@ function describeFailure({ status, cause }: Pause): string {
   return `the authorization server ${describeNoToken(status)}${cause === undefined ? "" : ` (${cause})`}`;
 }
 
-/** Why the authorization server issues nothing, for the log. */
+/** Why the authorization server issues no token, for the log. */
 function causeOf(pause: Pause | undefined): string | undefined {
   return pause?.cause ?? (pause?.status === undefined ? undefined : `HTTP ${pause.status}`);
 }

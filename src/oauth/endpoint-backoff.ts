@@ -10,15 +10,15 @@ export interface Pause {
   readonly kind: EndpointPause["kind"] | "spacing";
   /** On the monotonic clock. */
   readonly untilMs: number;
-  /** The authorization server's answer that caused it, where there was one. */
+  /** The status of the authorization server's answer that caused it, if there was one. */
   readonly status: number | undefined;
-  /** Why that brought no token; unknown where another replica got the answer. */
+  /** Why that answer brought no token; unknown if another replica got the answer. */
   readonly cause?: string | undefined;
 }
 
 /** A refused set is tried again this often (row 33). */
 const refusedPauseMs = 10_000;
-/** However short tokens live, refreshes are this far apart (row 32). */
+/** Refreshes are at least this far apart, however short a token's lifetime is (row 32). */
 const spacingMs = 1_000;
 /** A 429 without a usable Retry-After counts as this many failures: back-off, but not aggressive (spec 5.4). */
 const throttledSteps = 6;
@@ -27,15 +27,15 @@ const retriesPerRefresh = 4;
 /** The first retry waits up to this long; each further one up to twice as long. */
 const firstBackoffMs = 50;
 /**
- * After a request that held the lock to its timeout, the others come first. It is longer than they take to try the lock.
+ * An added pause after a token request that held the lock until its timeout: other replicas try the lock within this time.
  */
 const turnOfOthersMs = 500;
-/** Recovery is noticed within it. */
+/** The longest back-off: recovery is noticed within this time. */
 const longestBackoffMs = 30_000;
 
 /**
  * Exponential back-off with full jitter: uniform between 0 and `50 ms * 2^failures`, at most 30 s.
- * @param failures how many have failed in a row before this pause, from 0
+ * @param failures requests that failed in a row before the latest one, from 0
  * @param random uniform in [0, 1)
  */
 export function backoffMs(failures: number, random: () => number): number {
@@ -43,8 +43,8 @@ export function backoffMs(failures: number, random: () => number): number {
 }
 
 /**
- * What the authorization server did in place of issuing a token: the end of a sentence.
- * @param status its answer's, where there was a whole one
+ * What the authorization server did instead of issuing a token, as the end of a sentence.
+ * @param status of its answer; undefined without a complete answer
  */
 export function describeNoToken(status: number | undefined): string {
   if (status === undefined) return "could not be reached, or gave no complete answer";
@@ -70,13 +70,13 @@ function pauseAfter(answer: TokenAnswer, failures: number, random: () => number)
 }
 
 /**
- * How long the token endpoint is left alone for one credential set: one back-off, however many callers ask. What the
- * authorization server answered counts for all replicas; requests that got no answer count for this process alone.
+ * The pauses of one credential set's token requests: one back-off for all callers. Answers of the authorization server
+ * count for all replicas; requests that got no answer count for this process alone.
  */
 export class EndpointBackoff {
   readonly #clock: Clock;
   readonly #random: () => number;
-  /** Answers without a token in a row, to whichever replica. */
+  /** Answers in a row that had no token, to any replica. */
   #failures = 0;
   /** Requests of this process in a row that got no answer. */
   #unanswered = 0;
@@ -90,8 +90,8 @@ export class EndpointBackoff {
   }
 
   /**
-   * The same set with other authorities or timeouts: what failed before is tried again. What the authorization server
-   * itself has said stays: a refusal, and how long to wait.
+   * The same set with other authorities or timeouts: earlier failures are forgotten. A refusal by the authorization
+   * server stays, and so does the wait that it demanded.
    */
   withOtherTransport(): EndpointBackoff {
     const next = new EndpointBackoff(this.#clock, this.#random);
@@ -109,7 +109,7 @@ export class EndpointBackoff {
     return this.#pause;
   }
 
-  /** The pause that forbids a request altogether. The spacing between two tokens does not: a refresh waits for its end. */
+  /** The pause that forbids token requests. `spacing` does not forbid them: a refresh waits for the end of it. */
   openPause(): Pause | undefined {
     const pause = this.pause();
     return pause?.kind === "spacing" ? undefined : pause;
@@ -120,14 +120,14 @@ export class EndpointBackoff {
     return this.#isRefused;
   }
 
-  /** The last token request brought none. */
+  /** The last token request brought no token. */
   isFailing(): boolean {
     return this.#isRefused || this.#failures > 0 || this.#unanswered > 0;
   }
 
   onAnswer(answer: TokenAnswer): Pause {
     const { status } = answer;
-    // A request that failed on the way concerns this process only.
+    // A request without an answer concerns this process only.
     const isAnswered = status !== undefined;
     const { kind, ms } = pauseAfter(answer, isAnswered ? this.#failures : this.#unanswered, this.#random);
     this.#unanswered = isAnswered ? 0 : this.#unanswered + 1;
@@ -142,7 +142,7 @@ export class EndpointBackoff {
     return this.#pause;
   }
 
-  /** The present pause for the other replicas; undefined where it concerns this process only. */
+  /** The present pause for the other replicas; undefined if it concerns this process only. */
   toShared(): EndpointPause | undefined {
     const pause = this.openPause();
     if (pause?.status === undefined || pause.kind === "spacing") return undefined;
@@ -150,7 +150,7 @@ export class EndpointBackoff {
     return { kind, status, failures: this.#failures, remainingMs: untilMs - this.#clock.nowMs() };
   }
 
-  /** The longer pause counts: this process's or that of another replica. */
+  /** The longer pause applies: this process's own, or another replica's. */
   mergeShared(shared: EndpointPause | undefined): void {
     if (shared === undefined) return;
     const nowMs = this.#clock.nowMs();
@@ -160,13 +160,13 @@ export class EndpointBackoff {
     const open = this.openPause();
     if (untilMs <= (open?.untilMs ?? nowMs)) return;
     this.#pausedAtMs = nowMs;
-    // Its own pause may come back a fraction of a millisecond longer. The cause is not shared.
+    // This process's own pause may come back a fraction of a millisecond longer. Causes are not shared.
     const cause = open?.kind === kind && open.status === status ? open.cause : undefined;
     this.#pause = { kind, untilMs, status, cause };
     if (kind === "refused") this.#isRefused = true;
   }
 
-  /** Another replica's token ends every pause from before its request began (monotonic). */
+  /** Another replica's token ends a pause that began before that token's request (`issuedAtMs`, monotonic). */
   onTokenSeen(issuedAtMs: number): void {
     if (issuedAtMs < this.#pausedAtMs) return;
     this.#failures = 0;
@@ -175,7 +175,7 @@ export class EndpointBackoff {
     this.#pause = { kind: "spacing", untilMs: issuedAtMs + spacingMs, status: undefined };
   }
 
-  /** Whether a refresh waits for the end of this pause and tries again: while few have failed. Those who wait for it then hear why. */
+  /** Whether a refresh waits for the end of this pause and tries again. After more failures its callers get the reason. */
   isBrief({ kind }: Pause): boolean {
     return kind === "failing" && this.#failures + this.#unanswered <= retriesPerRefresh;
   }

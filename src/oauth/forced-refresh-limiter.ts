@@ -10,11 +10,11 @@ import {
 } from "./token-store.ts";
 
 /**
- * One revocation may soon follow another: this many doubtful refreshes in a row open no window. This many useless ones of
- * other sites do not delay a site that has accepted tokens.
+ * One revocation may soon follow another: this many doubtful refreshes in a row open no window. This many useless refreshes
+ * of other sites do not delay a site that has accepted tokens.
  */
 export const freeRefreshes = 3;
-/** The site's window after a useless refresh; it doubles with each further one in a row. */
+/** A site's first window, in which its 401s force no refresh; each further useless refresh in a row doubles it. */
 export const firstWindowMs = 10_000;
 const longestWindowMs = 900_000;
 /**
@@ -24,7 +24,7 @@ const anySiteWindowMs = 20_000;
 /** This many 401s in a row, after the site has accepted the token, show that it is revoked. */
 const provingRun = 3;
 
-/** How long the site's next refresh waits after this many useless ones in a row. */
+/** How long the site's next refresh waits after this many useless refreshes in a row. */
 export function windowMs(useless: number): number {
   return useless <= freeRefreshes ? 0 : Math.min(firstWindowMs * 2 ** (useless - freeRefreshes - 1), longestWindowMs);
 }
@@ -36,32 +36,32 @@ interface SiteState {
   /** 401s in a row for that token. */
   run: number;
   enough: number;
-  /** The newest refresh that a 401 has forced, while it is not known what became of its retry. */
+  /** The newest refresh that a 401 has forced, until its retry is accepted. */
   forced: ForcedRefresh | undefined;
 }
 
 interface ForcedRefresh {
-  /** The new token's `id`, and the former one's. */
+  /** The new token's `id`, and the former token's. */
   readonly id: string;
   readonly formerId: string;
-  /** How many useless refreshes in a row came before it. */
+  /** How many useless refreshes in a row came before this refresh. */
   readonly useless: number;
   /** 401s in a row for the former token, later ones included. */
   readonly run: number;
-  /** It was made within the window, for a token that seemed revoked. */
+  /** The refresh was made within the window, for a token that seemed revoked. */
   readonly brokeWindow: boolean;
 }
 
 /**
- * Decides, for one credential set, whether a 401 may cost a token. A permission problem of one site must not become a
+ * Decides, for one credential set, whether a 401 may force a token request. A permission problem of one site must not become a
  * flood of token requests, and must not keep a revoked token from being replaced.
  *
- * All replicas share the counts: the methods return them for the others, and `mergeShared` takes theirs. What a site
- * accepts and refuses, each replica sees for itself.
+ * All replicas share the counts: the methods return new counts for the other replicas, and `mergeShared` takes over
+ * theirs. Each replica sees for itself what a site accepts and refuses.
  */
 export class ForcedRefreshLimiter {
   readonly #clock: Clock;
-  /** Both are bounded by the configured sites. */
+  /** Both maps are bounded by the configured sites. */
   readonly #sites = new Map<string, SiteState>();
   readonly #counts = new Map<string, { readonly useless: number; readonly atMs: number; readonly isOwn: boolean }>();
 
@@ -69,7 +69,7 @@ export class ForcedRefreshLimiter {
     this.#clock = clock;
   }
 
-  /** Why a 401 to this token must not cost another now; undefined when it may. A revoked one waits for the shortest window only. */
+  /** Why a 401 to this token must force no refresh now; undefined if it may. A revoked token waits at most `firstWindowMs`. */
   suppression(site: string, token: Token): SuppressionReason | undefined {
     const { accepted, run, enough } = this.#stateOf(site);
     const ofSite = this.#count(site);
@@ -81,7 +81,7 @@ export class ForcedRefreshLimiter {
     return !isProven && ofAny.useless > free && ofAny.ageMs < anySiteWindowMs ? "limited" : undefined;
   }
 
-  /** The service accepted a first attempt. Called for every answer but a 401. */
+  /** The service accepted a first attempt. Called for every answer except 401 and 5xx. */
   accepted(site: string, token: Token): void {
     const state = this.#stateOf(site);
     if (isNewer(token, state.accepted)) state.accepted = token;
@@ -97,8 +97,8 @@ export class ForcedRefreshLimiter {
   }
 
   /**
-   * A refresh was forced for this site's 401 to the former token, and brought this one. It counts as useless until a retry is
-   * accepted.
+   * A refresh was forced for this site's 401 to the former token, and brought this token. The refresh counts as useless until
+   * a retry is accepted.
    */
   forced(site: string, { id }: Token, former: Token): UselessCounts {
     const state = this.#stateOf(site);
@@ -112,16 +112,16 @@ export class ForcedRefreshLimiter {
   }
 
   /**
-   * The service took the retry of a request that it had refused. One 401 may have been chance, so that the refresh was needless.
-   * Several in a row end the window, unless the site has so many 401s of its own that it stood.
-   * @returns counts where it changes what the replicas know
+   * The service accepted the retry of a request that it had refused. After fewer 401s in a row than `provingRun` the refresh
+   * still counts: they may have been chance. Else the window ends, unless the refresh was made within a window.
+   * @returns the new counts for the other replicas; undefined if nothing changes for them
    */
   cured(site: string, token: Token): UselessCounts | undefined {
     this.accepted(site, token);
     const state = this.#stateOf(site);
     const { forced } = state;
     if (forced?.id !== token.id) {
-      // Another replica's token has cured: its count was read before the replica knew so, and Redis may be away since.
+      // Another replica's token has cured the site: the count that was read is older, and Redis may be unreachable since.
       if (this.#counts.get(site)?.isOwn === false) this.#counts.delete(site);
       return undefined;
     }
@@ -131,7 +131,7 @@ export class ForcedRefreshLimiter {
     return this.#record(site, run < provingRun ? useless + 1 : ofRun, 0);
   }
 
-  /** What was read last holds, unless this replica has counted since. A slow read makes a count seem younger than it is. */
+  /** The counts read last apply, unless this replica has counted since. A slow read makes a count seem younger than it is. */
   mergeShared(forced: LimitsSnapshot["forced"]): void {
     const nowMs = this.#clock.nowMs();
     for (const [name, { useless, ageMs }] of forced) {

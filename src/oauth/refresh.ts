@@ -38,29 +38,29 @@ export interface Need {
   readonly reason: RefreshReason;
   /** Only a newer token will do. */
   readonly newerThan: Token | undefined;
-  /** Whose 401 forces it. */
+  /** The site whose 401 forces the refresh. */
   readonly site?: string;
 }
 
 /** A newer token, or why there is none. */
 export type RefreshResult =
   | { readonly kind: "token"; readonly token: Token; readonly issuedHere: boolean }
-  /** The authorization server must be left alone. */
+  /** No token may be requested now: a pause. */
   | { readonly kind: "paused"; readonly pause: Pause }
-  /** A 401 must not cost a token now. */
+  /** A 401 must force no token request now. */
   | { readonly kind: "suppressed"; readonly reason: SuppressionReason }
-  /** Another process is refreshing, and the due token serves until then. */
+  /** Another process is refreshing; until it has done so, the due token is used. */
   | { readonly kind: "left_to_another" };
 
-/** While another process holds the lock, it is tried again so often: the holder may have died. */
+/** How often the lock is tried again while another process holds it: the holder may have died. */
 const tryLockEveryMs = 250;
 const longestPollMs = 150;
-/** Longer than any token request takes: a lock that is still held has no live holder. */
+/** Longer than any token request takes: the holder of a lock that is still held has died. */
 const longestLockWaitMs = 90_000;
-/** A connection that takes longer may never come. No request was written yet, so others need not wait for it. */
+/** If connecting takes longer, the lock is released: no request was written yet, so others need not wait. */
 const longestConnectMs = 400;
 
-/** One refresh over all replicas, with its few retries. The lock is free between them. */
+/** One refresh for all replicas, with a few retries. Between them the lock is free. */
 export async function refresh(parts: RefreshParts, need: Need): Promise<RefreshResult> {
   for (;;) {
     const result = await attempt(parts, need);
@@ -69,7 +69,7 @@ export async function refresh(parts: RefreshParts, need: Need): Promise<RefreshR
   }
 }
 
-/** Read what is shared, lock, read again, fetch, publish, unlock. */
+/** Reads the shared state, locks, reads again, fetches, publishes, unlocks. */
 async function attempt(parts: RefreshParts, need: Need): Promise<RefreshResult> {
   const found = await readShared(parts, need);
   if (found !== undefined) return found;
@@ -79,12 +79,12 @@ async function attempt(parts: RefreshParts, need: Need): Promise<RefreshResult> 
   try {
     return (await readShared(parts, need)) ?? (await fetch(parts, need, lease));
   } finally {
-    // The release never fails, and no request waits for it: the token is there.
+    // The release never fails, and no request waits for it: the result is known.
     void lease?.release();
   }
 }
 
-/** Why the authorization server may not be asked now, as far as this process knows. */
+/** Why no token may be requested now, as far as this process knows. */
 export function obstacleTo(
   { backoff, forcedRefreshes }: RefreshParts,
   { site, newerThan }: Need,
@@ -98,7 +98,7 @@ export function obstacleTo(
 
 /**
  * Shares a token that the store may have lost, unless the store has a newer one.
- * @returns the newest token, in both places; undefined when ours has no life left to share
+ * @returns the newest token, which the store then has too; undefined if ours has expired
  */
 export async function republish(parts: RefreshParts, token: Token): Promise<Token | undefined> {
   const { clock, store, key, thresholds } = parts;
@@ -111,7 +111,7 @@ export async function republish(parts: RefreshParts, token: Token): Promise<Toke
   return toToken(parts, await store.save(key, token, nowMs - token.issuedAtMs), nowMs);
 }
 
-/** What the replicas share: a newer token, or a reason not to ask for one. */
+/** Reads the shared state: a newer token, or a reason not to request one. */
 async function readShared(parts: RefreshParts, need: Need): Promise<RefreshResult | undefined> {
   const { clock, backoff, forcedRefreshes } = parts;
   const askedAtMs = clock.nowMs();
@@ -126,15 +126,15 @@ async function readShared(parts: RefreshParts, need: Need): Promise<RefreshResul
   return isWanted ? { kind: "token", token, issuedHere: false } : obstacleTo(parts, need);
 }
 
-/** Ages count from the moment of asking: so a token may seem older than it is, never younger. */
+/** Ages count from the start of the read: so a token may seem older than it is, never younger. */
 function toToken({ set }: RefreshParts, { secret, lifetimeMs, remainingMs }: StoredToken, askedAtMs: number): Token {
   const issuedAtMs = askedAtMs - (lifetimeMs - remainingMs);
   return { secret, id: tokenId(secret), credential: set.label, issuedAtMs, lifetimeMs };
 }
 
 /**
- * Whether a shared token is good enough. Without a usable token of our own any token does up to its leeway. A token that is
- * merely due is replaced only by one outside its last tenth, which would be due too.
+ * Whether a shared token is good enough. If our own token is only due, a shared one in the last tenth of its life is not:
+ * it would be due too. Otherwise any token is good enough that has not expired.
  */
 function isUseful(token: Token, { thresholds, clock }: RefreshParts, { reason }: Need): boolean {
   const nowMs = clock.nowMs();
@@ -142,7 +142,7 @@ function isUseful(token: Token, { thresholds, clock }: RefreshParts, { reason }:
   return freshness(token, thresholds, nowMs) !== "expired";
 }
 
-/** Waits until it holds the lock or sees what the holder has done. Without a working lock every process goes ahead. */
+/** Waits until it holds the lock or sees the holder's result. Without a working lock every process refreshes. */
 async function acquireLock(parts: RefreshParts, need: Need): Promise<{ lease?: Lease } | RefreshResult> {
   const { clock, lock, report } = parts;
   const sinceMs = clock.nowMs();
@@ -162,7 +162,7 @@ async function acquireLock(parts: RefreshParts, need: Need): Promise<{ lease?: L
   }
 }
 
-/** 30 to 70 ms at first; with time a tenth of what has been waited, so that a slow authorization server costs Redis little. */
+/** 30 to 70 ms at first; later a tenth of the time waited, so that a slow authorization server causes few reads of Redis. */
 function pollDelayMs(waitedMs: number, random: () => number): number {
   return Math.min(Math.max(50, waitedMs / 10), longestPollMs) * (0.6 + 0.8 * random());
 }
@@ -194,7 +194,7 @@ async function fetch(parts: RefreshParts, need: Need, lease: Lease | undefined):
     assertionRemainingMs: answer.assertionRemainingMs,
   });
   if (answer.kind === "issued") return await publish(parts, need, answer.grant, startedMs);
-  // Each replica has a file of its own: a stale one must not stop the others.
+  // Each replica has its own assertion file: a stale file must not stop the other replicas.
   const isOwn = answer.kind === "refused" && set.token?.clientAuth.method === "assertion";
   const shared = isOwn ? undefined : backoff.toShared();
   if (shared !== undefined) await store.pause(parts.key, shared);
@@ -208,7 +208,7 @@ async function waitOutPause({ backoff, clock }: RefreshParts): Promise<void> {
   }
 }
 
-/** Shares a new token. Another process's may be newer still, after a pause of this one: then that one counts. */
+/** Shares a new token. If this process stood still, another process's token may be newer: then that token is used. */
 async function publish(
   parts: RefreshParts,
   need: Need,

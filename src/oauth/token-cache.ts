@@ -24,7 +24,7 @@ import {
 
 /**
  * One credential set's token: its state (token-state.ts decides), a single-flight refresh, and one timer. A refresh is never
- * cancelled: a request that stops waiting leaves it to the others.
+ * cancelled: it continues for other requests when a request stops waiting.
  */
 export class TokenCache {
   readonly #parts: RefreshParts;
@@ -43,7 +43,7 @@ export class TokenCache {
     return this.#parts.set;
   }
 
-  /** The present pause towards the authorization server, if any. */
+  /** The present pause of token requests, if any. */
   get pause(): Pause | undefined {
     return this.#parts.backoff.pause();
   }
@@ -53,12 +53,12 @@ export class TokenCache {
     return this.#parts.backoff.isRefused();
   }
 
-  /** The service has refused the token, and the authorization server the set. It may still be good for other sites. */
+  /** The service has refused the token, and the authorization server the set. The token may still be good for other sites. */
   get isSuspect(): boolean {
     return this.isRefused && isRefusedByService(this.#state);
   }
 
-  /** The last token request has failed, and there is no token to go on with. */
+  /** The last token request has failed, and there is no usable token. */
   get isInOutage(): boolean {
     return this.#parts.backoff.isFailing() && !("token" in this.#decide({ orFormer: true }));
   }
@@ -92,7 +92,7 @@ export class TokenCache {
     };
   }
 
-  /** The token to use now, without waiting. A due one starts a refresh in the background. */
+  /** The token to use now, without waiting. A due token starts a refresh in the background. */
   current(): Token | undefined {
     const decision = this.#decide();
     const token = "token" in decision ? decision.token : undefined;
@@ -101,7 +101,7 @@ export class TokenCache {
     return token && this.#use(token);
   }
 
-  /** The former secret's token, while it lives and the present secret has none. */
+  /** The former secret's token, if it is valid and the present secret has none. */
   currentFormer(): Token | undefined {
     return this.#useLive({ orFormer: true });
   }
@@ -112,8 +112,8 @@ export class TokenCache {
   }
 
   /**
-   * A token that may be used, after a refresh where there is none, or the pause in its way.
-   * @param untilMs how long to wait at most (monotonic)
+   * A token that may be used, after a refresh if there is none; or the pause that prevents the refresh.
+   * @param untilMs the end of the wait (monotonic)
    * @returns undefined when no token came in time
    */
   async get(untilMs: number): Promise<Token | Pause | undefined> {
@@ -127,9 +127,9 @@ export class TokenCache {
       const result = await within(clock, this.#refresh(need), untilMs - clock.nowMs());
       if (result === undefined) return undefined;
       if (result.kind === "paused") return result.pause;
-      // The life of a token may be over before it arrives.
+      // A token may have expired before it arrives.
       if (result.kind === "token") return this.#useLive();
-      // That refresh was begun for a due token or for a 401.
+      // That refresh had begun for a due token or for a 401: try again.
     }
   }
 
@@ -139,8 +139,8 @@ export class TokenCache {
   }
 
   /**
-   * A token newer than the refused one, by one forced refresh if need be. A late 401 for an old token finds the newer
-   * one here and evicts nothing.
+   * A token newer than the refused one, by one forced refresh if necessary. A late 401 for an old token gets the newer token
+   * that is here, and forces nothing.
    */
   async replace(refused: Token, site: string, untilMs: number): Promise<Token | NoNewerToken> {
     const { clock, environment, set, forcedRefreshes, report } = this.#parts;
@@ -156,7 +156,7 @@ export class TokenCache {
       if (result === undefined) break;
       if (result.kind === "token") return this.#use(this.#state.token ?? result.token);
       if (result.kind !== "suppressed") return "no_token";
-      // As far as is known the site itself is the cause: the token may be good for other sites.
+      // The site itself seems to be the cause: the token may be good for other sites.
       if (this.#state.refusedToken?.id === refused.id) this.#transition({ ...this.#state, refusedToken: undefined });
       report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason: result.reason });
       return result.reason;
@@ -164,26 +164,26 @@ export class TokenCache {
     return "too_late";
   }
 
-  /** The service took a first attempt with this token. */
+  /** The service accepted a first attempt with this token. */
   accepted(token: Token, site: string): void {
     this.#parts.forcedRefreshes.accepted(site, token);
   }
 
-  /** The service took a retry with this token. The other replicas hear of it where it changes the limits. */
+  /** The service accepted a retry with this token. Changed counts are shared with the other replicas. */
   cured(token: Token, site: string): void {
     const { forcedRefreshes, store, key } = this.#parts;
     const useless = forcedRefreshes.cured(site, token);
     if (useless !== undefined) void store.countForced(key, useless);
   }
 
-  /** Takes over the token of a cache with the same secret, and publishes it: the store may be another. */
+  /** Takes over the token of a cache with the same secret, and publishes it: this cache may have another store. */
   adoptFrom(from: TokenCache): void {
     if (!from.hasToken) return;
     this.#transition(adoptFrom(this.#state, from.#state, this.#parts.set.label));
     this.resync();
   }
 
-  /** Takes over from the cache of the set's former secret: its token serves until there is one of the present secret. */
+  /** Takes over from the cache of the set's former secret: its token is used until the present secret has one. */
   succeed(from: TokenCache): void {
     const { label } = this.#parts.set;
     const isKnownByLabel = anyToken(from.#state)?.credential === label;
@@ -191,8 +191,8 @@ export class TokenCache {
   }
 
   /**
-   * The shared store is back: each replica publishes its token within a second, or adopts a newer one; all come together
-   * at the next refresh. A token that is no good is not published.
+   * The shared store works again: each replica publishes its token within a second, or adopts a newer one. From the next
+   * refresh on, all have the same token. A token that the service refused is not published.
    */
   resync(): void {
     const { clock, random } = this.#parts;
@@ -216,7 +216,7 @@ export class TokenCache {
     await this.#refreshing;
   }
 
-  /** Joins the refresh that is running, or starts one unless something known stands in its way. */
+  /** Joins the refresh that is running, or starts one unless a known obstacle prevents it. */
   #refresh(need: Need): Promise<RefreshResult> {
     if (this.#refreshing !== undefined) return this.#refreshing;
     const { newerThan } = need;
@@ -234,7 +234,7 @@ export class TokenCache {
     return result;
   }
 
-  /** The ports never throw; a defect in one is a failed refresh and nothing worse. */
+  /** Stores and endpoints never throw; a defect in one of them counts as a failed refresh. */
   #fail(error: unknown): RefreshResult {
     this.#parts.report({ kind: "defect", where: "refresh", error: describeDefect(error) });
     return { kind: "paused", pause: this.#parts.backoff.onAnswer({ kind: "failed" }) };
@@ -245,7 +245,7 @@ export class TokenCache {
     return decide(this.#state, { nowMs: clock.nowMs(), thresholds, ...situation });
   }
 
-  /** A use keeps the token alive. It changes neither the token nor the timer. */
+  /** Records the use: only tokens in use are refreshed. Changes neither the token nor the timer. */
   #use(token: Token): Token {
     this.#state = { ...this.#state, lastUsedMs: this.#parts.clock.nowMs() };
     return token;
@@ -255,15 +255,15 @@ export class TokenCache {
     const { clock, thresholds } = this.#parts;
     this.#wakeAtMs = undefined;
     const action = decideOnWake(this.#state, thresholds, clock.nowMs());
-    // Looked at before the refresh, which no pause forbids once this one is over.
+    // Read before the refresh: if the pause is over here, no pause forbids the refresh.
     const pausedUntilMs = this.pause?.untilMs;
     if (action === "refresh") void this.warm(this.hasAnyToken ? "due" : "missing");
     this.#transition(afterWake(this.#state, action, this.#refreshing !== undefined, pausedUntilMs));
   }
 
   /**
-   * The one place that changes more of the state than its last use, reports what the change means and sets the timer.
-   * Once it is closed, its set's label is another cache's: then it reports nothing.
+   * The only place that changes the state (except the last use), reports the change and sets the timer. A closed cache
+   * reports nothing, since its set's label is another cache's.
    * @param isKnownByLabel the new token's adoption was reported before, under the same label
    */
   #transition(next: TokenState, { isKnownByLabel = false } = {}): void {

@@ -3,13 +3,13 @@ import type { AssertionAuth, CredentialSet } from "../model/environment.ts";
 import { Secret } from "../model/secret.ts";
 import type { IssuedToken } from "./token-store.ts";
 
-/** A response of the token endpoint, not yet read. */
+/** A response of the token endpoint, not yet parsed. */
 export interface TokenResponse {
   readonly kind: "answered";
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
-  /** Undefined where it is longer than that of any response with a token. */
+  /** Undefined if it is longer than the body of any response with a token. */
   readonly body: string | undefined;
 }
 
@@ -17,11 +17,11 @@ export interface TokenResponse {
 export interface TokenRequest {
   readonly contentType: "application/x-www-form-urlencoded" | "application/json";
   readonly body: string;
-  /** Only for a client that proves itself by HTTP Basic. */
+  /** Only for a client that authenticates by HTTP Basic. */
   readonly authorization?: string;
 }
 
-/** What a client states about itself (RFC 7523 section 3). Times in seconds. */
+/** The claims of a client about itself (RFC 7523 section 3). Times in seconds. */
 export interface AssertionClaims {
   readonly iss: string;
   readonly sub: string;
@@ -30,10 +30,10 @@ export interface AssertionClaims {
   readonly exp: number;
 }
 
-/** A token of the platform's, as it stands in a file, to be sent as the assertion (RFC 7523 section 2.2). */
+/** A token of the platform, as read from a file, to be sent as the assertion (RFC 7523 section 2.2). */
 export interface FileAssertion {
   readonly text: string;
-  /** Its `exp`, which only the server verifies, in milliseconds since 1970; undefined where it has none. */
+  /** Its `exp`, which only the server verifies, in milliseconds since 1970; undefined if it has none. */
   readonly expiresAtMs: number | undefined;
 }
 
@@ -50,13 +50,13 @@ export interface TokenEndpoint {
   ) => Promise<TokenResponse | NoToken>;
   /** Signs an assertion (RFC 7523), with a `jti` that was never used before. `failed`: it cannot be signed. */
   readonly sign: (claims: AssertionClaims, by: AssertionAuth) => Promise<string | NoToken>;
-  /** Reads an assertion anew from its file (absolute path). `failed`: there is none that could be sent. */
+  /** Reads an assertion anew from its file (absolute path). `failed`: the file has none that could be sent. */
   readonly readAssertion: (file: string) => Promise<FileAssertion | NoToken>;
 }
 
 export interface Asking {
   readonly wallMs: () => number;
-  /** The request ends by itself then, however many callers wait for it (row 40). */
+  /** The request ends after this time, however many callers wait for it (row 40). */
   readonly timeoutMs: number;
   /** As in `TokenEndpoint`. */
   readonly onConnected?: () => void;
@@ -67,7 +67,7 @@ export type TokenAnswer = (
   | { readonly kind: "issued"; readonly grant: IssuedToken; readonly status: number }
   | NoToken
 ) & {
-  /** What was left of a file's assertion when it was sent, by its `exp`; negative where it had expired. */
+  /** The remaining life of a file's assertion when it was sent, by its `exp`; negative if it had expired. */
   readonly assertionRemainingMs?: number;
 };
 
@@ -95,7 +95,7 @@ const longestTokenChars = 16_384;
 const signedJwt = /^[\w-]+\.([\w-]+)\.[\w-]+$/;
 /** `error` of RFC 6749 section 5.2; its longest registered code has 25 characters. */
 const errorCode = /^[\x20-\x21\x23-\x5b\x5d-\x7e]{1,64}$/;
-/** A text that has this much of a secret's beginning is taken for the secret. */
+/** A text that contains this many characters of a secret's beginning counts as the secret. */
 const telltaleChars = 8;
 /** `b64token` of RFC 6750 section 2.1: nothing in it can end a header line. */
 const b64token = /^[A-Za-z0-9\-._~+/]+=*$/;
@@ -115,7 +115,7 @@ export async function requestToken(
   return expiresAtMs === undefined ? answer : { ...answer, assertionRemainingMs: expiresAtMs - nowMs };
 }
 
-/** What proves the client, where that is an assertion; or why there is none. An expired one is sent: clocks may differ. */
+/** The set's assertion, or why there is none; undefined if the set uses none. An expired one is sent: clocks may differ. */
 async function assertionOf(
   set: CredentialSet,
   { sign, readAssertion }: TokenEndpoint,
@@ -128,15 +128,15 @@ async function assertionOf(
   return typeof signed === "string" ? { text: signed } : signed;
 }
 
-/** The client speaks for itself, to this server and for a moment only. */
+/** The client is both issuer and subject; the claims are for this server only, and for a short time. */
 function claimsOf({ clientId }: CredentialSet, { audience }: AssertionAuth, nowMs: number): AssertionClaims {
   const iat = Math.floor(nowMs / 1_000);
   return { iss: clientId, sub: clientId, aud: audience, iat, exp: iat + assertionSeconds };
 }
 
 /**
- * What is sent: a form with the credentials in the body, unless the set says otherwise.
- * @param assertion signed; only for `private_key_jwt`
+ * The request to be sent: a form with the credentials in the body, unless the set says otherwise.
+ * @param assertion only for `private_key_jwt` and `assertion`
  */
 function tokenRequest(set: CredentialSet, assertion?: string): TokenRequest {
   const { audience, token } = set;
@@ -167,7 +167,7 @@ function clientFields({ clientId, clientSecret }: CredentialSet, assertion?: str
   ];
 }
 
-/** Both parts are form-encoded before they are joined (RFC 6749 section 2.3.1): a colon in them stays apart from the one between. */
+/** Both parts are form-encoded (RFC 6749 section 2.3.1): so a colon inside them differs from the colon between them. */
 function basicCredentials({ clientId, clientSecret }: CredentialSet): string {
   const userPass = `${formEncode(clientId)}:${formEncode(clientSecret?.reveal() ?? "")}`;
   return `Basic ${Buffer.from(userPass, "utf8").toString("base64")}`;
@@ -177,7 +177,7 @@ function formEncode(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
 
-/** Spec 7: 401 refuses, 429 throttles, 5xx fails. Other statuses, redirects included, are failures too. */
+/** Spec 7: 401 is refused, 429 throttled, 5xx failed. 400 and 403 are refused too; other statuses, also redirects, failed. */
 function readResponse(
   response: TokenResponse,
   set: CredentialSet,
@@ -201,8 +201,8 @@ function readResponse(
 /**
  * Reads a 200 of the token endpoint (spec 2.4, RFC 6749 section 5.1), strictly and once. `expires_in` may be digits in a
  * string, and no token is trusted for longer than 7 days.
- * @param absentMs the lifetime where `expires_in` is absent
- * @returns the field that is not as it should be, for the log, unless it is surely a bearer token
+ * @param absentMs the lifetime if `expires_in` is absent
+ * @returns the bearer token; or the first field that is wrong, for the log
  */
 export function readToken(
   body: string,
@@ -227,7 +227,7 @@ function readLifetimeSeconds(value: unknown): number | undefined {
 
 /**
  * The error code of a failed token request (RFC 6749 section 5.2), such as `invalid_client`, for the log. It is foreign
- * text: only the characters that the RFC allows, bounded, and never one that repeats a secret just sent, cut off or not.
+ * text: only the characters that the RFC allows, bounded, and never a part of a secret just sent, nor its beginning.
  */
 function readErrorCode(body: string, sent: readonly string[]): string | undefined {
   const code = parseObject(body)?.["error"];
@@ -236,7 +236,7 @@ function readErrorCode(body: string, sent: readonly string[]): string | undefine
   return isSecret ? undefined : code;
 }
 
-/** All that a token request shows to the authorization server alone, in each form that it was sent in. */
+/** The secrets of a token request, in each form in which they were sent. */
 function secretsIn(set: CredentialSet, assertion: string | undefined): string[] {
   const secret = set.clientSecret?.reveal();
   if (assertion !== undefined) return [assertion, ...assertion.split(".")];
@@ -247,7 +247,7 @@ function secretsIn(set: CredentialSet, assertion: string | undefined): string[] 
 
 /**
  * Reads a signed JWT, without verifying it.
- * @returns what is wrong with it, where it is none
+ * @returns the JWT; or what is wrong with the text
  */
 export function parseAssertion(text: string): FileAssertion | "empty" | "no signed JWT" {
   if (text === "") return "empty";

@@ -6,15 +6,15 @@ import { dueAtMs, expiredAtMs, freshness, isNewer, type Thresholds, type Token }
 export interface TokenState {
   /** Issued for the present secret. */
   readonly token: Token | undefined;
-  /** Issued for the former secret. It serves to its end while the present secret has no token. */
+  /** Issued for the former secret. It is used until it expires, while the present secret has no token. */
   readonly formerToken: Token | undefined;
-  /** Where `token` came from, or else `formerToken`. */
+  /** The origin of `token`, or without it, of `formerToken`. */
   readonly origin: TokenOrigin;
   /** The newest token that the service has answered with 401. */
   readonly refusedToken: Token | undefined;
-  /** When a token was attached to a request last. */
+  /** When a token was last attached to a request. */
   readonly lastUsedMs: number;
-  /** When a refresh ended last. It has read what the replicas share. */
+  /** When a refresh last ended. A refresh reads the shared state. */
   readonly lastRefreshMs: number;
   /** Another process refreshes the due token until then. */
   readonly leftToAnotherUntilMs: number;
@@ -38,36 +38,36 @@ export const initialState: TokenState = {
   wakeNotBeforeMs: Number.POSITIVE_INFINITY,
 };
 
-/** What a state is judged by. */
+/** The circumstances in which `decide` judges a state. */
 export interface Situation {
   readonly nowMs: number;
   readonly thresholds: Thresholds;
   /** Only a newer token will do. */
   readonly newerThan?: Token | undefined;
-  /** The former secret's token will do where the present one has none. */
+  /** The former secret's token will do if the present secret has none. */
   readonly orFormer?: boolean;
-  /** Why the authorization server may not be asked, as far as this process knows. */
+  /** Why no token may be requested, as far as this process knows. */
   readonly obstacle?: RefreshResult | undefined;
 }
 
 export type Decision =
-  /** Attach the token now. A due one is refreshed in the background. */
+  /** Attach the token now. A due token is refreshed in the background. */
   | { readonly kind: "use" | "use_and_refresh"; readonly token: Token }
   /** A refresh must bring a token first. */
   | { readonly kind: "wait" }
-  /** The authorization server may not be asked, and what the replicas share was read a moment ago. */
+  /** No token may be requested, and the shared state was read a moment ago. */
   | { readonly kind: "unavailable"; readonly obstacle: RefreshResult };
 
 /**
- * While an obstacle is known, the shared state is read this often, since the obstacle may be gone. The result of another
- * replica's forced refresh is known soon after it. Until then it counts as useless.
+ * While an obstacle is known, the shared state is read this often, since the obstacle may be gone. Another replica's
+ * forced refresh counts as useless until its result is known, which is soon.
  */
 const readAgainMs = { paused: 1_000, suppressed: 100 };
 /** A process that finds the lock held leaves a due token to the holder for 1 to 3 s. */
 const shortestLeaveMs = 1_000;
 const leaveSpreadMs = 2_000;
 
-/** Whether a token can be used now, and what is to be done for another. */
+/** Whether a token can be used now, and whether a refresh is needed. */
 export function decide(state: TokenState, situation: Situation): Decision {
   const { nowMs, thresholds, newerThan, orFormer = false, obstacle } = situation;
   const token = orFormer ? anyToken(state) : state.token;
@@ -84,10 +84,10 @@ export function decide(state: TokenState, situation: Situation): Decision {
   return { kind: "wait" };
 }
 
-/** What the timer does when it fires. `expire`: the token goes. `sleep`: an idle one is left alone to its end. */
+/** What the timer does when it fires. `expire`: the token is dropped. `sleep`: an idle token is not refreshed. */
 export type WakeAction = "expire" | "refresh" | "sleep";
 
-/** A token that was used within its last lifetime is refreshed; an idle one is not. A missing one is asked for again. */
+/** A token that was used within the last `lifetimeMs` is refreshed; an idle one is not. A missing token is requested again. */
 export function decideOnWake(state: TokenState, thresholds: Thresholds, nowMs: number): WakeAction {
   const token = anyToken(state);
   if (token === undefined) return "refresh";
@@ -119,9 +119,9 @@ export function isRefusedByService(state: TokenState): boolean {
 }
 
 /**
- * The newest token wins: a refresh that ends late never puts an older token back. An authorization server may give the
- * same token out again while it lives; then its life is what the last answer says.
- * @returns the same state where nothing changes
+ * The newest token wins: a refresh that ends late never puts an older token back. An authorization server may issue
+ * the same token again while it is valid; then the last answer decides its lifetime.
+ * @returns the same state if nothing changes
  */
 export function adopt(state: TokenState, token: Token, origin: TokenOrigin): TokenState {
   const present = state.token;
@@ -165,7 +165,7 @@ export function afterWake(
 ): TokenState {
   switch (action) {
     case "expire": {
-      // A refresh that is due or failed is still wanted; a token that ends unused needs no other.
+      // A refresh that is due or failed is still needed; a token that expires unused needs no new one.
       const wakeNotBeforeMs = state.wakeNotBeforeMs || Number.POSITIVE_INFINITY;
       return { ...state, token: undefined, formerToken: undefined, wakeNotBeforeMs };
     }
@@ -176,7 +176,7 @@ export function afterWake(
   }
 }
 
-/** The same secret behind a new cache: the token goes on under the new label. */
+/** A new cache has the same secret: the token stays, under the new label. */
 export function adoptFrom(
   state: TokenState,
   { token, refusedToken, lastUsedMs }: TokenState,
@@ -187,7 +187,7 @@ export function adoptFrom(
   return adopt({ ...state, refusedToken, lastUsedMs }, { ...token, credential: label }, origin);
 }
 
-/** The secret has changed: the former one's token serves until there is one of the present secret. */
+/** The secret has changed: the former secret's token is used until the present secret has one. */
 export function succeed(before: TokenState, former: TokenState, label: string): TokenState {
   const state = { ...before, lastUsedMs: Math.max(before.lastUsedMs, former.lastUsedMs) };
   const token = anyToken(former);

@@ -1,36 +1,36 @@
 import type { Secret } from "../model/secret.ts";
 
-/** A token as it came from the authorization server. */
+/** A token as the authorization server issued it. */
 export interface IssuedToken {
   readonly secret: Secret;
   readonly lifetimeMs: number;
 }
 
-/** A token as the store knows it. Its remaining life is the store's own: a reader's wall clock plays no part. */
+/** A token in the store. Its remaining life is counted by the store, never by a reader's wall clock. */
 export interface StoredToken extends IssuedToken {
   readonly remainingMs: number;
 }
 
-/** What replicas share under one key. */
+/** The state that replicas share under one key. */
 export interface Shared {
-  /** The newest token that still has life. */
+  /** The newest token that has not expired. */
   readonly token: StoredToken | undefined;
   /** Undefined when the store could not be read. */
   readonly limits: LimitsSnapshot | undefined;
 }
 
 /**
- * Where replicas share tokens, and the limits that the replicas of a credential set keep together, so that eight of them ask
- * the authorization server no more than one would. Keys come from `cacheKey`.
+ * The place where replicas share tokens, and the limits of a credential set's token requests, so that eight replicas make
+ * no more requests than one would. Keys come from `cacheKey`.
  *
- * A store never fails and is never slow: what it cannot read is absent, and what it cannot save is still returned to
- * the caller that issued it. Of two tokens under one key the later issued one stays. Neither the order of saving nor the
+ * A store never fails and is never slow: a token that it cannot read is absent, and a token that it cannot save is still
+ * returned to the caller that saved it. Of two tokens under one key the later issued one stays. Neither the order of saving nor the
  * savers' wall clocks matter. The store does not promise that a token is still valid, nor that anything saved survives.
  */
 export interface TokenStore {
   /**
    * One round trip.
-   * @param names of sites, and `everySite`, whose forced refreshes are wanted
+   * @param names the sites, or `everySite`, whose forced refreshes are read too
    */
   read(key: string, names?: readonly string[]): Promise<Shared>;
   /**
@@ -40,25 +40,25 @@ export interface TokenStore {
   save(key: string, token: IssuedToken, ageMs: number): Promise<StoredToken>;
   /** Of two pauses the one that ends later stays. A token whose request began after a pause removes it. */
   pause(key: string, pause: EndpointPause): Promise<void>;
-  /** Of the counts under one name the last stays. It is known for half an hour. */
+  /** Of the counts under one name the last one stays. It is kept for half an hour. */
   countForced(key: string, useless: UselessCounts): Promise<void>;
-  /** This process uses the key no more: what it keeps for it here is released. What replicas share stays. */
+  /** This process no longer uses the key: its memory for the key is released. The shared state stays. */
   forget(key: string): void;
 }
 
-/** What the replicas know together. Durations only: every reader places them on its own clock. */
+/** The limits that replicas share. Durations only: every reader converts them to its own clock. */
 export interface LimitsSnapshot {
-  /** How long the authorization server is to be left alone. Known for a minute more, with `remainingMs` 0. */
+  /** The pause of token requests. It is kept for a minute after its end, with `remainingMs` 0. */
   readonly endpoint: EndpointPause | undefined;
-  /** By the names that were asked for. */
+  /** By the requested names. */
   readonly forced: ReadonlyMap<string, ForcedRefreshes>;
 }
 
-/** What is known of the refreshes that the 401s of one site forced; under `everySite`, of those for all sites. */
+/** The refreshes that the 401s of one site forced; under `everySite`, those that all sites forced. */
 export interface ForcedRefreshes {
   /** How many in a row seem to have been useless. */
   readonly useless: number;
-  /** Since the last one. */
+  /** Time since the count was set. */
   readonly ageMs: number;
 }
 
@@ -70,18 +70,18 @@ export const everySite = "*";
 
 export const endpointPauseKinds = ["refused", "throttled", "failing"] as const;
 
-/** What followed from an answer of the authorization server. A request without an answer pauses its own replica only. */
+/** A pause after an answer of the authorization server. A request without an answer pauses its own replica only. */
 export interface EndpointPause {
   readonly kind: (typeof endpointPauseKinds)[number];
   readonly status: number;
-  /** Answers without a token in a row, up to this pause. */
+  /** Answers in a row that had no token, up to this pause. */
   readonly failures: number;
   readonly remainingMs: number;
 }
 
-/** How long an endpoint's pause is known after its end, so that the replicas count its failures together. */
+/** How long an endpoint's pause is kept after its end, so that the replicas count its failures together. */
 export const endpointPauseMemoryMs = 60_000;
-/** How long a forced refresh is known: twice the longest wait that follows from it, so that the next one can be longer. */
+/** How long a forced refresh is kept: twice the longest window that follows from it, so that the next one can be longer. */
 export const forcedRefreshMemoryMs = 1_800_000;
 
 /** The exclusive right to refresh one credential set, renewed by its holder until it is released. */
@@ -93,9 +93,9 @@ export interface Lease {
 /**
  * Lets one process at a time refresh a credential set.
  *
- * The lock is for efficiency: a pause or a fail-over can give it to two holders. That costs a token and must cost nothing
- * else, so correctness rests on the store's order of tokens alone. It never waits and never fails: `held` means that
- * another holder has it, `unavailable` that the lock cannot be asked.
+ * The lock is for efficiency: a pause or a fail-over can give it to two holders. That may use one more token but must do no
+ * other harm, so correctness depends on the store's order of tokens alone. It never waits and never fails: `held` means
+ * that another holder has the lock, `unavailable` that the lock cannot be reached.
  */
 export interface RefreshLock {
   tryAcquire(key: string): Promise<Lease | "held" | "unavailable">;

@@ -6,11 +6,11 @@ import type { Secret } from "../model/secret.ts";
 /** A bearer token and its life on this process's monotonic clock. */
 export interface Token {
   readonly secret: Secret;
-  /** Tells tokens apart without showing them; the same in every process. */
+  /** Distinguishes tokens without showing them; the same in every process. */
   readonly id: string;
   /** `<site>/<name>` of the set it was issued for. */
   readonly credential: string;
-  /** When its token request began: of two tokens, the later is the newer. */
+  /** When its token request began: of two tokens, the one with the later request is newer. */
   readonly issuedAtMs: number;
   readonly lifetimeMs: number;
 }
@@ -23,32 +23,32 @@ export interface TokenSource {
    */
   get(deadlineMs: number): Token | Promise<Token>;
 
-  /** Why there is no token, where the last token request has failed, too. It is made again in the background. */
+  /** Why there is no token, if the last token request has failed too. Repeats the request in the background. */
   outage(): TokenOutage | undefined;
 
-  /** The service took this token with a first attempt: it answered anything but 401 or a 5xx. */
+  /** The service accepted this token with a first attempt: its answer was neither 401 nor 5xx. */
   accepted(token: Token, site: string): void;
 
-  /** The service took this token with the retry of a request that it had answered 401. */
+  /** The service accepted this token with the retry of a request that it had answered with 401. */
   cured(token: Token, site: string): void;
 
-  /** The service answered 401. Resolves to a newer token for the one retry, or to why none is to be had before the deadline. */
+  /** The service answered 401. Resolves to a newer token for the one retry, or to why there is none before the deadline. */
   replace(token: Token, site: string, deadlineMs: number): Promise<Token | NoNewerToken>;
 }
 
-/** The first 64 bits of a hash: enough to tell tokens apart, and no way back to the token. */
+/** The first 64 bits of a hash: enough to distinguish tokens, and the token cannot be derived from it. */
 export function tokenId(secret: Secret): string {
   return createHash("sha256").update(secret.reveal()).digest("hex").slice(0, 16);
 }
 
-/** Ages from a store are exact only to the delay of reading it. A token is never newer than itself. */
+/** Ages from a store are exact only up to the delay of the read. A token is never newer than itself. */
 export function isNewer(token: Token, than: Token | undefined): boolean {
   return than === undefined || (token.id !== than.id && token.issuedAtMs > than.issuedAtMs);
 }
 
 /**
  * The name under which replicas share a set's token: a hash over everything that makes a token a different token. Each
- * part is preceded by its length, so two inputs that concatenate alike differ. The secret enters as a fingerprint, so
+ * part is preceded by its length, so different parts never give the same input. The secret enters as a fingerprint, so
  * that a changed secret never reuses the old secret's token.
  * @param tokenUrl of the token endpoint
  */
@@ -64,7 +64,7 @@ export function cacheKey(tokenUrl: string, set: CredentialSet): string {
   return hash.digest("hex");
 }
 
-/** Fingerprint of the secret or key that proves the client; a certificate has one of its own. */
+/** Fingerprint of the secret or key that proves the client; `identityOf` has that of a certificate. */
 function fingerprintOf({ clientSecret, token }: CredentialSet): string {
   const clientAuth = token?.clientAuth;
   const secret = clientAuth?.method === "private_key_jwt" ? clientAuth.privateKey : clientSecret;
@@ -72,8 +72,8 @@ function fingerprintOf({ clientSecret, token }: CredentialSet): string {
 }
 
 /**
- * `fresh`: use it. `due`: use it, and refresh in the background. `expired`: do not attach it any more; it has ended or is
- * about to.
+ * `fresh`: use it. `due`: use it, and refresh in the background. `expired`: do not attach it any more; its lifetime has ended
+ * or ends soon.
  */
 type Freshness = "fresh" | "due" | "expired";
 
@@ -81,7 +81,7 @@ type Freshness = "fresh" | "due" | "expired";
 export interface Thresholds {
   /** Share of the life after which a token is due, 0.80 to 0.88 (spec 5.4: 80 to 90 %). */
   readonly dueShare: number;
-  /** Distance from the end, 60,000 to 120,000 ms (spec 8); a tenth of the life where that is shorter. */
+  /** A token expires this long before its lifetime ends: 60,000 to 120,000 ms (spec 8), but a tenth of a shorter life. */
   readonly leewayMs: number;
 }
 
@@ -93,7 +93,7 @@ export function drawThresholds(random: () => number): Thresholds {
   return { dueShare: 0.8 + 0.08 * random(), leewayMs: shortestLeewayMs + leewaySpreadMs * random() };
 }
 
-/** The longest distance from its end at which any replica stops attaching a token. */
+/** The longest time before the end of a token's lifetime at which any replica stops attaching it. */
 export function longestLeewayMs(lifetimeMs: number): number {
   return Math.min(shortestLeewayMs + leewaySpreadMs, lifetimeMs / 10);
 }
