@@ -1,10 +1,10 @@
 import { isFieldByte, isTokenByte } from "./field-line.ts";
 
-/** As many as the largest size that can be counted has, which is the largest safe integer. */
+/** The hexadecimal digits of the largest size, which is the largest safe integer. */
 const mostSizeDigits = 14;
-/** All extensions of a body; and all its trailers, with their line ends. */
+/** A limit for all extensions of a body, and another for all its trailers, with their line ends. */
 const longestBytes = 16_384;
-/** They would frame the body anew (RFC 9110 section 6.5.1). */
+/** Refused as trailers: they would change the body's framing (RFC 9110 section 6.5.1). */
 const framingFields: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
 const longestFramingField = "transfer-encoding".length;
 
@@ -24,7 +24,7 @@ export type ChunkFault =
   | "malformed trailer"
   | "trailers too long";
 
-/** What the next byte may be the beginning or a part of. */
+/** The element that the next byte may begin or continue. */
 type State =
   | "size"
   | ExtensionState
@@ -35,25 +35,25 @@ type State =
   | TrailerState
   | "nothing";
 type TrailerState = "trailer start" | "trailer name" | "trailer value" | "trailer line feed" | "last line feed";
-/** "value end" is also behind a size. */
+/** "value end" is also the state after a size. */
 type ExtensionState = "name start" | "name" | "value start" | "value" | "quoted string" | "quoted pair" | "value end";
 
 /**
- * Takes one body out of its chunks (RFC 9112 section 7.1), from bytes in pieces of any size. Extensions and trailers are
- * checked, bounded and dropped; there are no blanks around an extension. Each byte is judged when it comes, and none is kept.
+ * Decodes one chunked body (RFC 9112 section 7.1), from bytes in pieces of any size. Extensions and trailers are checked,
+ * limited and dropped; blanks around an extension are refused. Each byte is checked when it comes, and none is kept.
  */
 export class ChunkDecoder {
   readonly #errorOf: (fault: ChunkFault) => Error;
   #state: State = "size";
-  /** What has come of a chunk's size, and then what is still to come of its data. */
+  /** First the chunk's size, as far as it has been read; then the bytes of its data that are still missing. */
   #dataBytes = 0;
   #sizeDigits = 0;
   #extensionsBytes = 0;
   #trailersBytes = 0;
-  /** What has come of a trailer's name, as far as it may be one that frames the body. */
+  /** The start of a trailer's name, long enough to recognise a framing field. */
   #trailerName = "";
 
-  /** @param errorOf what is thrown for a fault */
+  /** @param errorOf makes the error that is thrown for a fault */
   constructor(errorOf: (fault: ChunkFault) => Error) {
     this.#errorOf = errorOf;
   }
@@ -63,9 +63,9 @@ export class ChunkDecoder {
   }
 
   /**
-   * @param to where the bytes end; what is behind them is old
-   * @param take gets each piece of data: where in these bytes it begins and ends
-   * @returns where it stopped: at the end of these bytes or of the body
+   * @param to the end of the new bytes; the buffer may have old bytes after them
+   * @param take gets each piece of data, by its start and end in `bytes`
+   * @returns the index at which reading stopped: `to`, or the end of the body
    * @throws what `errorOf` returns
    */
   read(bytes: Buffer, from: number, to: number, take: (start: number, end: number) => void): number {
@@ -183,13 +183,13 @@ function nextInExtension(state: ExtensionState, byte: number): State | undefined
   }
 }
 
-/** The state after a byte that ends a size, a name or a value; undefined where the byte ends none. */
+/** The state after a byte that ends a size, a name or a value; undefined if the byte ends none of them. */
 function endOfPart(byte: number): State | undefined {
   if (byte === carriageReturn) return "size line feed";
   return byte === semicolon ? "name start" : undefined;
 }
 
-/** -1 for what is no hexadecimal digit. */
+/** The value of a hexadecimal digit; -1 for any other byte. */
 function hexValue(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;

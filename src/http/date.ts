@@ -24,7 +24,7 @@ function readHttpDate(text: string): number | undefined {
 
 /**
  * How long a Retry-After (RFC 9110 section 10.2.3) asks to wait, in milliseconds between 1 s and 24 h; undefined when
- * there is none or it cannot be understood. A date is measured against the response's own Date where there is one, so
+ * there is none or it cannot be understood. A date is measured against the response's own Date if there is one, so
  * that a wrong clock on either side does not matter.
  */
 export function retryAfterMs(value: string | undefined, date: string | undefined, wallMs: number): number | undefined {

@@ -2,7 +2,7 @@ import type { HeaderLines } from "./headers.ts";
 
 /** RFC 9110 section 5.6.2. */
 const token = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
-/** Visible characters, blanks and bytes above 0x7f (RFC 9110 section 5.5). No character above 0xff is written as itself. */
+/** Visible characters, blanks and bytes above 0x7f (RFC 9110 section 5.5). A character above 0xff cannot be written. */
 const fieldText = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 const tab = 0x09;
@@ -19,7 +19,7 @@ export const isFieldByte = bytesOf(fieldText);
  * characters.
  * @param text bytes read as Latin-1, in which the line ends at `end`
  * @param lines gets the name, in the sender's casing, and the value without the blanks around it
- * @returns false where it is none
+ * @returns false if it is no valid line
  */
 export function readFieldLine(text: string, start: number, end: number, lines: string[]): boolean {
   let nameEnd = start;
@@ -43,8 +43,8 @@ export function isFieldText(text: string, start: number, end: number): boolean {
 }
 
 /**
- * Header lines as they are written, each with its line end.
- * @returns undefined where one of them would be read as another line, or as more than one
+ * Header lines in the form in which they are sent, each with its line end.
+ * @returns undefined if a reader could take one of them for another line, or for several lines
  */
 export function formatFieldLines(headers: HeaderLines): string | undefined {
   let lines = "";

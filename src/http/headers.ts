@@ -4,7 +4,7 @@
  */
 export type HeaderLines = readonly string[];
 
-/** Headers meant for one connection only (RFC 9110 section 7.6.1 and the older ones that practice knows). */
+/** Headers meant for one connection only (RFC 9110 section 7.6.1), and older ones that are in use. */
 export const hopByHop: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -47,7 +47,7 @@ export function firstOf(headers: HeaderLines, name: string): string | undefined 
 }
 
 /**
- * The value of a header that stands once; undefined where it is absent or repeated.
+ * The value of a header that is present once; undefined if it is absent or repeated.
  * @param name in lower case
  */
 export function one(headers: HeaderLines, name: string): string | undefined {
@@ -64,7 +64,7 @@ export function nameAmong(names: readonly string[], given: string | undefined): 
   return undefined;
 }
 
-/** Their lengths alone tell most names apart, and cost no string in lower case. */
+/** Most names already differ in length, and comparing lengths needs no string in lower case. */
 function isName(given: string | undefined, name: string): boolean {
   return given !== undefined && given.length === name.length && (given === name || given.toLowerCase() === name);
 }
@@ -79,8 +79,8 @@ export function connectionOptions(headers: HeaderLines): readonly string[] {
 }
 
 /**
- * The header lines that are passed on to the other side, as they came: all but those for one connection, any that could pass for
- * ours, and these.
+ * The header lines that are passed on to the other side, unchanged: all except headers for one connection, Countersign-*
+ * headers, and `dropped`.
  * @param dropped names in lower case
  */
 export function endToEndHeaders(headers: HeaderLines, dropped?: ReadonlySet<string>): string[] {
@@ -96,8 +96,8 @@ export function endToEndHeaders(headers: HeaderLines, dropped?: ReadonlySet<stri
 }
 
 /**
- * The transfer codings of a body in the order in which they were applied, in lower case (RFC 9112 section 6.1). A coding next
- * to another character than a blank, which `trim` may take for one, is another coding.
+ * The transfer codings of a body in the order in which they were applied, in lower case (RFC 9112 section 6.1). Only spaces
+ * and tabs are removed around a coding: `trim` would remove other characters too, which make it another coding.
  */
 export function transferCodings(headers: HeaderLines): readonly string[] {
   const values = valuesOf(headers, "transfer-encoding");
@@ -106,16 +106,16 @@ export function transferCodings(headers: HeaderLines): readonly string[] {
   return codings.map((coding) => coding.replace(/^[ \t]+|[ \t]+$/g, ""));
 }
 
-/** Whether a response tells where its body ends, or has none (RFC 9112 section 6.3). */
+/** Whether a response's head says where its body ends, or that it has no body (RFC 9112 section 6.3). */
 export function isFramed({ status, headers }: { readonly status: number; readonly headers: HeaderLines }): boolean {
   if (status === 204 || status === 304 || firstOf(headers, "content-length") !== undefined) return true;
-  // Any other last coding is ended by the close.
+  // With any other last coding, the close of the connection ends the body.
   return transferCodings(headers).at(-1) === "chunked";
 }
 
 /**
- * Whether a response's body is more than in chunks once (RFC 9112 section 7): in another transfer coding, of which its
- * bytes tell nothing, or in chunks of chunks, which section 6.1 forbids.
+ * Whether a response's body has any coding besides a single `chunked` (RFC 9112 section 7): another transfer coding, which
+ * its bytes do not show, or `chunked` twice, which section 6.1 forbids.
  */
 export function isCoded(headers: HeaderLines): boolean {
   const applied = transferCodings(headers).filter((coding) => coding !== "" && coding !== "identity");

@@ -15,7 +15,7 @@ const traceParentForm = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{
 const allZero = /^0+$/;
 const sampledFlag = 1;
 
-/** Who called, in its trace; undefined where it says nothing, or says it wrongly. */
+/** The caller's span; undefined if `traceparent` is absent, repeated or malformed. */
 export function readTraceParent(headers: HeaderLines): SpanContext | undefined {
   const [, version, traceId = "", spanId = "", flags = "", more] =
     traceParentForm.exec(one(headers, "traceparent") ?? "") ?? [];
@@ -24,18 +24,18 @@ export function readTraceParent(headers: HeaderLines): SpanContext | undefined {
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & sampledFlag) !== 0 };
 }
 
-/** As version 00. Of the flags only the one that it defines. */
+/** In version 00, with the only flag that this version defines. */
 export function formatTraceParent({ traceId, spanId, isSampled }: SpanContext): string {
   return `00-${traceId}-${spanId}-0${isSampled ? sampledFlag : 0}`;
 }
 
-/** What every participant has to take; a list that is longer may be left out (W3C Trace Context, section 3.3). */
+/** Every participant must accept this length; a longer list may be left out (W3C Trace Context, section 3.3). */
 const longestTraceState = 512;
 const mostMembers = 32;
 const memberKey = /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})$/;
 const memberValue = /^[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** The list of vendors' own entries; undefined where there is none, or one that is too long or malformed. */
+/** The list of vendors' own entries; undefined if it is absent, too long or malformed. */
 export function readTraceState(headers: HeaderLines): string | undefined {
   const text = valuesOf(headers, "tracestate").join(",");
   if (text.length > longestTraceState) return undefined;

@@ -16,8 +16,8 @@ export interface SentParameter extends NamedValue {
 
 /**
  * The order in which parameters are signed (spec 5.2 step 3): by code units, which are bytes here, since names are ASCII.
- * Never `localeCompare`: its order is a language's, with `a` before `B`. `<` would be as right, and slow for names that
- * are slices of a body.
+ * Never `localeCompare`: its order is a language's, with `a` before `B`. `<` gives the same order, but is slow for
+ * names that are slices of a body.
  */
 export function compareNames({ name: one }: NamedValue, { name: other }: NamedValue): number {
   const shorter = Math.min(one.length, other.length);
@@ -28,13 +28,13 @@ export function compareNames({ name: one }: NamedValue, { name: other }: NamedVa
   return one.length - other.length;
 }
 
-/** Must be there and signed (spec 5.2 step 2). */
+/** Parameters that must be present and signed (spec 5.2 step 2). */
 export const requiredNames = ["version", "site_identifier", "timestamp"] as const;
 
-/** Not signed unless a site says otherwise (spec 5.2 step 1). */
+/** Parameters that are not signed, unless a site is configured otherwise (spec 5.2 step 1). */
 export const defaultExempt = ["format", "signature", "call"] as const;
 
-/** The names that are not signed; `signature` is one whatever is said: it cannot sign itself. */
+/** The names that are not signed. `signature` is always one of them: it cannot sign itself. */
 export function exemptNames(names: Iterable<string>): ReadonlySet<string> {
   return new Set([...names, "signature"]);
 }
@@ -48,8 +48,8 @@ export function isDecimal(name: string, more: ReadonlySet<string>): boolean {
 }
 
 /**
- * What a parameter may be called. The string to sign is not injective (`{foo:"bar1"}` and `{foobar:"1"}` sign alike,
- * spec 5.2 step 4), so odd names are not let near it. The specification limits no length (spec 8).
+ * The allowed names of parameters. Different parameters can have the same string to sign (`{foo:"bar1"}` and
+ * `{foobar:"1"}`, spec 5.2 step 4), so unusual names are refused. The specification limits no length (spec 8).
  */
 export const allowedName = /^[A-Za-z0-9_.-]{1,256}$/;
 
@@ -57,10 +57,10 @@ const forbidden = /[^A-Za-z0-9._-]/;
 
 /**
  * Finds the first signed value with a character other than letters, digits, hyphen, underscore and period (spec 5.2 rule
- * 3; ASCII, an empty value is fine). Apart from the signer on purpose: clients of this service that are in use sign
- * spaces and e-mail addresses, so whether this matters is for the caller to decide.
+ * 3; ASCII, an empty value is fine). Separate from the signer on purpose: existing clients of this service sign spaces
+ * and e-mail addresses, so the caller of this function decides whether such a character matters.
  * @param exempt names that are not signed
- * @returns whose value it is in, and where, counted in characters from 1
+ * @returns the parameter's name, and the character's position in its value, counted from 1
  */
 export function findForbiddenCharacter(
   parameters: readonly NamedValue[],
@@ -77,14 +77,14 @@ const mostDigits = 64;
 
 /** Whole, fraction and exponent of a number (RFC 8259 section 6). */
 const number = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-/** Stays as it is: no exponent, no minus that a zero might lose, at most 64 digits. */
+/** A number that stays unchanged: no exponent, no minus (a zero loses it), at most 64 digits. */
 const writtenOut = /^(?:0|[1-9]\d{0,31})(?:\.\d{1,32})?$/;
 const decimal = /^(-?(?:0|[1-9]\d*))(?:\.(\d+))?$/;
 
 /**
- * Writes a JSON number without its exponent, exactly and on text alone: every digit of the fraction stays, so `1.50e1`
- * is `15.0` and `1.0` is `1.0`. Leading zeros go, and so does the minus of a zero. The length is decided before anything
- * is built: 1e999999999 costs nothing.
+ * Writes a JSON number without its exponent, exactly, and as text only: every digit of the fraction stays, so `1.50e1`
+ * is `15.0` and `1.0` is `1.0`. Leading zeros are removed, and the minus of a zero. The length is checked before the text
+ * is built: 1e999999999 uses no memory.
  * @returns undefined when the result would have more than 64 digits, or the text is not a JSON number
  */
 export function expandNumber(text: string): string | undefined {
@@ -112,7 +112,7 @@ function putPoint(digits: string, fractionLength: number): string {
 /**
  * Writes a plain decimal with exactly two digits after the point (spec 5.2 rule 2). Missing digits are filled with
  * zeros and further zeros are dropped; nothing is ever rounded. A minus stays as it is written.
- * @returns undefined when a third digit counts, or the text is not `-?(0|[1-9]\d*)(\.\d+)?`
+ * @returns undefined if a digit after the second is not 0, or the text is not `-?(0|[1-9]\d*)(\.\d+)?`
  */
 export function toTwoDigits(text: string): string | undefined {
   const [, whole, fraction = ""] = decimal.exec(text) ?? [];
@@ -121,8 +121,8 @@ export function toTwoDigits(text: string): string | undefined {
 }
 
 /**
- * The string to sign (spec 5.2 steps 1, 3 and 4): parameters sorted by name, each name followed by its value, nothing
- * between. It signs what it is given; which names and values are allowed is checked elsewhere.
+ * The string to sign (spec 5.2 steps 1, 3 and 4): parameters sorted by name, each name followed by its value, without
+ * separators. Which names and values are allowed is checked elsewhere.
  * @param exempt names that are not signed
  */
 export function stringToSign(parameters: readonly NamedValue[], exempt: ReadonlySet<string>): string {
@@ -134,13 +134,13 @@ export function stringToSign(parameters: readonly NamedValue[], exempt: Readonly
 }
 
 /**
- * The body that is sent: the very strings that were signed, in their order (spec 2.1). It is written parameter by
+ * The body that is sent: exactly the strings that were signed, in their order (spec 2.1). It is written parameter by
  * parameter, never from an object, so neither `__proto__` nor a name that looks like an integer can change it.
  */
 export function serialise(parameters: readonly SentParameter[]): string {
   let text = "";
   for (const { name, value, isPlain } of parameters) {
-    // Names are of characters that need no escape.
+    // Names have no character that needs an escape.
     text += `${text === "" ? "" : ","}"${name}":${isPlain ? `"${value}"` : JSON.stringify(value)}`;
   }
   return `{${text}}`;
@@ -158,16 +158,16 @@ export function verify(text: string, secret: Secret, signature: string): boolean
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** What must be there before a signature can be checked (spec 5.2 step 2). */
+/** Parameters that must be present before a signature can be checked (spec 5.2 step 2). */
 const needed = [...requiredNames, "signature"] as const;
 
-/** Whether all that a signature is checked by is there, and not empty. */
+/** Whether all parameters without which no signature can be checked are present, and not empty. */
 export function isSigned(parameters: ReadonlyMap<string, string>): boolean {
   return needed.every((name) => (parameters.get(name) ?? "") !== "");
 }
 
 /**
- * Of these keys the one whose signature the parameters have (spec 5.2), compared in constant time.
+ * The one of these keys that made the parameters' signature (spec 5.2), compared in constant time.
  * @param exempt names that are not signed; always holds `signature`
  */
 export function findSigner(
