@@ -160,10 +160,7 @@ export class BufferBudget {
 
   #neverFits(): ProxyError {
     const limit = `${this.#limitBytes} bytes (limits.bufferedBytes)`;
-    return new ProxyError(
-      "body_too_large",
-      `Serving this body takes more memory than all requests together may use: ${limit}.`,
-    );
+    return new ProxyError("body_too_large", `Serving this body takes more memory than all requests may use: ${limit}.`);
   }
 }
 
