@@ -30,8 +30,8 @@ export interface ApplicationResponse {
 export type Deliver = (request: ApplicationRequest, deadlineMs: number) => Promise<ApplicationResponse>;
 
 /**
- * The callback's headers that the application gets. No header is signed, so only headers that decide nothing pass; above
- * all none that could be taken for ours: CGI cannot tell `Countersign_Verified` from Countersign-Verified.
+ * The callback's headers that the application gets. No header is signed, so only harmless headers pass; above all none
+ * that could be taken for ours: CGI cannot tell `Countersign_Verified` from Countersign-Verified.
  */
 const passed = ["accept", "user-agent", "traceparent", "tracestate"];
 
@@ -46,7 +46,7 @@ export function deliveryHeaders(headers: HeaderLines, key: string, requestId: st
     const value = firstOf(headers, name);
     return value === undefined || dropped.includes(name) ? [] : [name, value];
   });
-  // The body was read by this type, so the application must read it by the same type, whatever Connection says.
+  // The body was read as this type, so the application must read it as the same type, whatever Connection says.
   const type = one(headers, "content-type");
   if (type !== undefined) kept.unshift("content-type", type);
   return [...kept, "x-request-id", requestId, "Countersign-Verified", key];

@@ -8,7 +8,7 @@ import { allowedName } from "../signing/signature.ts";
 /** How the service sends a callback's parameters. */
 export type CallbackForm = "json" | "form" | "query";
 
-/** Far more than any callback has; each costs memory. */
+/** Far more than any callback has; each uses memory. */
 export const mostNames = 1_000;
 const methods = "GET, POST";
 

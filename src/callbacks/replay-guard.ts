@@ -23,7 +23,7 @@ export interface CallbackBytes {
 export interface ReplayRules {
   /** Environment and URL of the application: a callback that one application has accepted, another may still get. */
   readonly application: string;
-  /** Whether a callback is refused or passes if it is not known whether it was delivered before. */
+  /** If it is not known whether a callback was delivered before, `strict` refuses it, and `best_effort` hands it over. */
   readonly mode: "strict" | "best_effort";
   /** `application.timeout`. */
   readonly timeoutMs: number;
@@ -52,7 +52,7 @@ export class Delivery {
     return this.#attempt(this.#claim.release());
   }
 
-  /** Writes even if the claim has failed: the store may have made it after the time limit, or may work again. */
+  /** Writes even if the claim has failed: the store may have made the claim too late, or may work again. */
   async #attempt(write: Promise<void>): Promise<void> {
     await write.catch(() => {
       this.isGuarded = false;

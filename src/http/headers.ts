@@ -97,7 +97,7 @@ export function endToEndHeaders(headers: HeaderLines, dropped?: ReadonlySet<stri
 
 /**
  * The transfer codings of a body in the order in which they were applied, in lower case (RFC 9112 section 6.1). Only spaces
- * and tabs are removed around a coding: `trim` would remove other characters too, which make it another coding.
+ * and tabs around a coding are removed. `trim` would also remove characters that make it another coding.
  */
 export function transferCodings(headers: HeaderLines): readonly string[] {
   const values = valuesOf(headers, "transfer-encoding");

@@ -90,8 +90,8 @@ export class EndpointBackoff {
   }
 
   /**
-   * The same set with other authorities or timeouts: earlier failures are forgotten. A refusal by the authorization
-   * server stays, and so does the wait that it demanded.
+   * The same set with other authorities or timeouts: earlier failures are forgotten. A refusal stays, and so
+   * does the pause after a refusal or a 429.
    */
   withOtherTransport(): EndpointBackoff {
     const next = new EndpointBackoff(this.#clock, this.#random);
@@ -175,7 +175,7 @@ export class EndpointBackoff {
     this.#pause = { kind: "spacing", untilMs: issuedAtMs + spacingMs, status: undefined };
   }
 
-  /** Whether a refresh waits for the end of this pause and tries again. After more failures its callers get the reason. */
+  /** Whether a refresh waits for the end of this pause and tries again. After too many failures its callers get the reason. */
   isBrief({ kind }: Pause): boolean {
     return kind === "failing" && this.#failures + this.#unanswered <= retriesPerRefresh;
   }

@@ -36,7 +36,7 @@ export interface RefreshParts {
 
 export interface Need {
   readonly reason: RefreshReason;
-  /** Only a newer token will do. */
+  /** Only a token newer than this one will do. */
   readonly newerThan: Token | undefined;
   /** The site whose 401 forces the refresh. */
   readonly site?: string;

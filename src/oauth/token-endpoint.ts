@@ -227,7 +227,7 @@ function readLifetimeSeconds(value: unknown): number | undefined {
 
 /**
  * The error code of a failed token request (RFC 6749 section 5.2), such as `invalid_client`, for the log. It is foreign
- * text: only the characters that the RFC allows, bounded, and never a part of a secret just sent, nor its beginning.
+ * text: only the characters that the RFC allows, bounded, and never a part of a secret just sent, nor a text with its beginning.
  */
 function readErrorCode(body: string, sent: readonly string[]): string | undefined {
   const code = parseObject(body)?.["error"];

@@ -42,7 +42,7 @@ export const initialState: TokenState = {
 export interface Situation {
   readonly nowMs: number;
   readonly thresholds: Thresholds;
-  /** Only a newer token will do. */
+  /** Only a token newer than this one will do. */
   readonly newerThan?: Token | undefined;
   /** The former secret's token will do if the present secret has none. */
   readonly orFormer?: boolean;
@@ -107,7 +107,7 @@ export function nextWakeAt(state: TokenState, thresholds: Thresholds): number | 
   return Math.min(Math.max(wakeNotBeforeMs, dueAtMs(token, thresholds)), expiredAtMs(token, thresholds));
 }
 
-/** The token of the present secret, else that of the former one. */
+/** The token of the present secret, else that of the former secret. */
 export function anyToken({ token, formerToken }: TokenState): Token | undefined {
   return token ?? formerToken;
 }

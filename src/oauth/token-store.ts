@@ -24,8 +24,8 @@ export interface Shared {
  * no more requests than one would. Keys come from `cacheKey`.
  *
  * A store never fails and is never slow: a token that it cannot read is absent, and a token that it cannot save is still
- * returned to the caller that saved it. Of two tokens under one key the later issued one stays. Neither the order of saving nor the
- * savers' wall clocks matter. The store does not promise that a token is still valid, nor that anything saved survives.
+ * returned to the caller that saved it. Of two tokens under one key the one that was issued later stays. Neither the order of
+ * saving nor the savers' wall clocks matter. The store does not promise that a token is still valid, or survives.
  */
 export interface TokenStore {
   /**
@@ -40,7 +40,7 @@ export interface TokenStore {
   save(key: string, token: IssuedToken, ageMs: number): Promise<StoredToken>;
   /** Of two pauses the one that ends later stays. A token whose request began after a pause removes it. */
   pause(key: string, pause: EndpointPause): Promise<void>;
-  /** Of the counts under one name the last one stays. It is kept for half an hour. */
+  /** Of the counts under one name the last one stays, for half an hour. */
   countForced(key: string, useless: UselessCounts): Promise<void>;
   /** This process no longer uses the key: its memory for the key is released. The shared state stays. */
   forget(key: string): void;

@@ -113,7 +113,7 @@ async function pass(
       },
     };
     const response = await parts.sendStream({ ...prepared, headers }, control);
-    // The time of the request's body does not count.
+    // The time of the request's body does not count against the deadline.
     if (body?.takenBytes) context.deadlineMs = Math.max(context.deadlineMs, clock.nowMs() + headMs);
     connection = response.connection;
     return response;

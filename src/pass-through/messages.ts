@@ -31,7 +31,7 @@ export interface StreamingRequest extends CallerRequest {
   onGone(listener: () => void): void;
   /**
    * Answers 101, and passes bytes between the caller and this connection until both are closed.
-   * @param headers of the response, without those of the switch itself
+   * @param headers of the response, without the headers of the switch itself
    * @throws ProxyError malformed_request, upstream_bad_response; then nothing was answered
    */
   switchProtocol(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage>;

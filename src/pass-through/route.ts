@@ -113,7 +113,7 @@ function nameIn(segment: string): string {
   return segment.replace(/[;?#].*$/s, "").replace(/\s/g, "");
 }
 
-/** The prefix that a target must have: one with a scheme came through HTTP_PROXY, with the baseUrl's own path. */
+/** The prefix that a target must have. A target with a scheme came through HTTP_PROXY, and has the baseUrl's own path. */
 function beginningOf({ prefix, upstreamPrefix }: PassThroughRoute, scheme: string | undefined): string {
   return scheme === undefined ? prefix : upstreamPrefix;
 }

@@ -19,7 +19,7 @@ const longestNames = 256;
 
 /**
  * Authenticates the caller, if the listener demands it, before anything else in the request is checked: a caller without
- * proof uses no permit and learns nothing about the listener.
+ * proof uses no permit and learns no site and no operation.
  * @returns the caller; undefined if callers have no names
  * @throws ProxyError caller_not_authenticated, caller_not_known
  */
@@ -94,7 +94,7 @@ export function checkCallerOperation(caller: KnownCaller | undefined, operation:
 }
 
 /**
- * The check is the same if the site was named by header, by body or by one of its keys, or is the default.
+ * Checks any chosen site: one that was named by header, by body or by a key, and the default site.
  * @throws ProxyError caller_not_allowed
  */
 export function checkCallerSite(caller: KnownCaller | undefined, { identifier }: Site): void {

@@ -16,7 +16,7 @@ import type { OnceKey } from "./once.ts";
 import { peekReference, peekRequestId, peekTraceId } from "./request-options.ts";
 import { type Target, targetInLog } from "./target.ts";
 
-/** Events cut an operation to this length: with `operations: ["*"]` callers choose it. */
+/** Events cut an operation to this length, since with `operations: ["*"]` its length is the caller's choice. */
 export const longestOperation = 128;
 
 /** The steps of a request, by the names that logs and `/status` show. */

@@ -133,8 +133,8 @@ export class FlatJson {
   }
 
   /**
-   * Skips an object or array, and checks its syntax. The only state are the closing brackets that are still missing; RFC
-   * 8259 section 9 allows a limit for their number. So deep nesting uses neither stack nor memory.
+   * Skips an object or array, and checks its syntax. The closing brackets that are still missing are the only
+   * state; RFC 8259 section 9 allows a limit for their number. So deep nesting uses neither stack nor memory.
    */
   #skipNested(): void {
     const closers: number[] = [];

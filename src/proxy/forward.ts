@@ -130,9 +130,9 @@ async function retryOnce(
 }
 
 /**
- * The latest start of a second attempt: without an answer by the deadline it would turn a certain 401 into `unknown`. It
- * gets the longest of a tenth of the request's time, the time of the 401, and that of the service's slowest recent answers.
- * These may have been bad luck, so they count for at most half of the request's time.
+ * The latest start of a second attempt. Without an answer by the deadline it would turn a certain 401 into `unknown`. So it
+ * gets the longest of three times: a tenth of the request's time, the time of the 401, and the time of the service's slowest
+ * recent answers. These may have been bad luck, so they count for at most half of the request's time.
  */
 function latestRetryMs({ context, parts }: Forwarding): number {
   const { deadlineMs, allowedMs, event } = context;

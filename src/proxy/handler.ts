@@ -125,7 +125,7 @@ export async function deliver(
 ): Promise<void> {
   const { request, listener, once } = context;
   const { status } = response;
-  // A safe request has no effect, so any answer decides its outcome. A replayed answer has decided before.
+  // A safe request has no effect, so any answer decides its outcome. A replayed answer decided the first request.
   const isOpen = isUndecided(status, listener.environment) && !isSafe(request) && context.event.once !== "replayed";
   const outcome = isOpen ? "unknown" : "answered";
   const whole = toAnswer(response, outcome, context, streaming);

@@ -27,7 +27,7 @@ const shortestPauseMs = 50;
 const longestPauseMs = 500;
 
 export interface OnceRules {
-  /** Undefined without Redis: one process does not know what the others have sent. */
+  /** Undefined without Redis: one process does not know what other processes have sent. */
   readonly shared:
     | { readonly claims: ClaimStore; readonly digestKeys: DigestKeys; readonly sealing: Sealing }
     | undefined;
@@ -173,7 +173,7 @@ export class OnceKey {
     return { ...answer, body };
   }
 
-  /** Never fails: if the outcome cannot be written, the key's outcome is read as `unknown`. */
+  /** Never fails: an outcome that cannot be written is read as `unknown` later. */
   async recordEnd({ outcome, status, sealed }: RequestEnd): Promise<void> {
     if (!this.#isClaimed || this.#isKept) return;
     const isFreed = outcome === "not_sent";

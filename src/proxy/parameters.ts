@@ -26,7 +26,7 @@ const longestShownName = 40;
 const shortestMemberBytes = 6;
 const colon = 0x3a;
 
-/** An upper limit of a body's parameters, before the body is parsed: each has a colon, and a shortest length. */
+/** An upper limit of a body's parameters, before the body is parsed: each has a colon and a minimum length. */
 export function mostParameters(body: Uint8Array): number {
   const most = Math.ceil(body.length / shortestMemberBytes);
   let colons = 0;
@@ -146,7 +146,7 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** One of the service's samples leaves it out of the signature (spec 5.2 step 1), so applications that signed may still send it. */
+/** A sample of the service leaves it out of the signature (spec 5.2 step 1), so applications that signed may still send it. */
 const secretName = "secret_key";
 
 /** The secrets of one environment, to recognise them among values. */

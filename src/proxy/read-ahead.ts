@@ -6,7 +6,7 @@ import type { UpstreamResponse } from "./messages.ts";
 export const longestReadAheadBytes = 65_536;
 
 /**
- * Reads a body to its end, or until too much of it is in memory. Its errors up to there come before a byte is passed on.
+ * Reads a body to its end, or until too much of it is in memory. Errors until then are thrown before a byte is passed on.
  * @returns the whole body; for a longer body a stream of the part that was read, then of the rest
  */
 export async function readAhead(body: UpstreamResponse["body"]): Promise<UpstreamResponse["body"]> {
