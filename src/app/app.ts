@@ -21,13 +21,13 @@ export type App = Awaited<ReturnType<typeof start>>;
 
 /**
  * Starts the proxy; tokens are fetched in the background.
- * @throws where it cannot listen
+ * @throws if it cannot listen
  */
 export async function start(first: Config, given: Partial<Dependencies> = {}) {
   const dependencies = { ...systemDependencies, ...given };
   const { clock, memoryBytes } = dependencies;
   let active = first;
-  /** Until the first configuration is active, there is nothing to return to. */
+  /** False until the first configuration is active: a failure then has none to return to. */
   let isStarted = false;
   let stopped: Promise<boolean> | undefined;
   let isClosed = false;
@@ -52,7 +52,7 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
   const { tracerOf, observeTokens } = tracing;
   const tokens = openTokens(upstreams.tokenEndpointOf, observeTokens(report), dependencies);
   const { tokensOf, claimsOf } = tokens;
-  // A pod that is not ready gets no requests, so the probe itself is the demand for a first token.
+  // A pod that is not ready gets no requests, so the probe has to start the first token request.
   const readiness = () => {
     const view = views.readiness();
     if (view.awaitsToken) tokens.warm();
@@ -68,9 +68,9 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     createAdmin: () => createAdmin({ ...views, readiness }, forReaders, () => active.adminHosts),
     createStatus: () => createStatus(views, forReaders),
   });
-  /** In the order in which they prepare: an address that is taken is found before a token is asked for. */
+  /** In the order of their preparation: an occupied address is found before a token is requested. */
   const parts: readonly Reloadable[] = [memory, observers, tracing, upstreams, listeners, handlers, tokens];
-  /** In the order in which they end: tracing comes last, so that it has the spans of all the others. */
+  /** In the order of their closing: tracing last, so that it gets the spans of all the others. */
   const closing = [listeners, tokens, upstreams, tracing];
 
   async function activate(config: Config): Promise<void> {
@@ -90,7 +90,7 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
   }
 
   function commit(config: Config): void {
-    // What was prepared after the end must end as well.
+    // Resources that were prepared after `close` must be closed too.
     if (isClosed) return void close();
     active = config;
     for (const part of parts) part.commit(config);
@@ -123,7 +123,7 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
   reportSites(undefined, active, report);
 
   return {
-    /** Reports an event to metrics, status and the outside. */
+    /** Reports an event to metrics, status, and the `report` of the dependencies. */
     report,
 
     /** The active configuration. */
@@ -136,9 +136,9 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     },
 
     /**
-     * Takes another configuration without a failed request: listeners that stay keep their connections, requests under way
-     * end as they began, and what the two share goes on, tokens first of all. One at a time; none once it stops.
-     * @throws where it cannot listen; then everything is as it was
+     * Applies another configuration without a failed request. Listeners and resources that stay, such as tokens, remain open;
+     * requests under way keep their configuration. Call it one at a time; after `stop` it does nothing.
+     * @throws if it cannot listen; the former configuration then stays active
      */
     async apply(config: Config, trigger: ReloadTrigger): Promise<void> {
       if (stopped !== undefined) return;
@@ -152,9 +152,9 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     },
 
     /**
-     * Drains and ends: open requests get the `timeouts.request` that they were accepted with, latecomers a 503. Called
-     * again, it waits for the same end.
-     * @returns whether every request had ended by itself
+     * Drains and closes everything: open requests keep the `timeouts.request` that they were accepted with, later ones get
+     * 503. A second call waits for the first.
+     * @returns whether all connections ended in time
      */
     stop(signal: string): Promise<boolean> {
       stopped ??= drain(signal);
@@ -163,12 +163,12 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
   };
 }
 
-/** Sites that changed and are named in a log line. */
+/** A log line names at most so many changed sites. */
 const mostNamed = 20;
 
 /**
- * Reports what has changed among the sites that have files of their own.
- * @param before the configuration that was active; undefined at the start
+ * Reports refused site files, and changes among sites that have files of their own.
+ * @param before the formerly active configuration; undefined at the start
  */
 function reportSites(before: Config | undefined, after: Config, report: Report): void {
   for (const { name: environment, sites, siteFolder } of after.environments.values()) {

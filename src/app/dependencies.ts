@@ -3,20 +3,20 @@ import { type Clock, systemClock } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 import { containerMemory } from "./process-limits.ts";
 
-/** What a test may replace: time, chance, and where events go. */
+/** The dependencies that a test may replace: time, chance, and the receiver of events. */
 export interface Dependencies {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Gets every event, beside metrics and status: the log, or a test. */
+  /** Gets every event, like metrics and status: the log, or a test. */
   readonly report: Report;
-  /** Log lines that could not be written so far. */
+  /** Returns how many log lines could not be written so far. */
   readonly droppedLogLines?: () => number;
-  /** The memory that this process may take, as the kernel says (cgroup v1 or v2); undefined where it says nothing. */
+  /** The memory limit of this process, from its cgroup (v1 or v2); undefined if there is none. */
   readonly memoryBytes?: number | undefined;
 }
 
-/** Those of the machine. */
+/** The machine's clock, chance and memory; events go nowhere. */
 export const systemDependencies: Dependencies = {
   clock: systemClock,
   random: Math.random,

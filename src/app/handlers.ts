@@ -30,9 +30,9 @@ export type Handlers = ReturnType<typeof openHandlers>;
 
 export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: HandlersParts) {
   const { clock } = parts;
-  /** For each environment. They outlive a reload, and `limits.inFlightPerEnvironment` resizes them. */
+  /** One for each environment and use. They outlive a reload, and `limits.inFlightPerEnvironment` resizes them. */
   const limits = new KeyedResources<Limit>(clock);
-  /** How much each caller has called lately: one count for each name in an environment. */
+  /** The recent request rate of each caller: one for each name in an environment. */
   const rates = new KeyedResources<RateLimit>(clock);
   /** Ends streams that are still under way. */
   const shutdown = new AbortController();
@@ -44,7 +44,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
     return limits.prepare(config, `${use} ${environment}`, create, config.timeouts.requestMs).requests;
   }
 
-  /** The callers of a listener of this environment; undefined where they have no names. */
+  /** The registry of a listener's callers; undefined if they have no names. */
   function registryOf({ environment, callers }: ListenerConfig, config: Config): CallerRegistry | undefined {
     if (callers?.kind !== "named") return undefined;
     const known = callers.callers.map((caller) => ({ ...caller, rate: rateOf(environment, caller, config) }));
@@ -57,7 +57,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
   }
 
   return {
-    /** Where its environment has pass-through routes, a path below none of them goes to the main path. */
+    /** If its environment has pass-through routes, a path below none of them goes to the main path. */
     forApplications(listener: ListenerConfig, config: Config): RequestHandler<StreamingRequest> {
       const { environment: name } = listener;
       const context = contextOf(listener, config, registryOf(listener, config));
@@ -124,7 +124,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
       return sums;
     },
 
-    /** From now on nothing is let in, and streams that are still under way end. */
+    /** Refuses every request from now on, and ends streams that are still under way. */
     refuseAll(): void {
       for (const { requests } of limits.values()) requests.close();
       shutdown.abort();
@@ -132,14 +132,14 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
   };
 }
 
-/** How many requests of one kind may be served at once. Streams of pass-through routes may take long, so they are counted apart. */
+/** The limit of one kind of requests served at once. Streams of pass-through routes may take long, so they have their own. */
 interface Limit {
   readonly use: "operations" | "streams" | "callbacks";
   readonly environment: string;
   readonly requests: ConcurrencyLimit;
 }
 
-/** There is no store without Redis: one process would forget everything when it ends. */
+/** Without Redis nothing is shared: one process would forget all keys when it ends. */
 function onceRules({ tokens, once = defaultOnce }: Config, claims: ClaimStore): OnceRules {
   const { ttlMs: lifetimeMs, header } = once;
   if (tokens.cache === "memory") return { shared: undefined, lifetimeMs, header };
@@ -151,7 +151,7 @@ function onceRules({ tokens, once = defaultOnce }: Config, claims: ClaimStore): 
   return { shared: { claims, digestKeys: keys, sealing }, lifetimeMs, header };
 }
 
-/** What a listener's requests belong to, and by which names it may be called. */
+/** The environment of a listener's requests, and the host names by which it may be called. */
 function contextOf(
   { bind, environment: name, hosts, callers: proofs }: ListenerConfig,
   config: Config,

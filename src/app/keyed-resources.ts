@@ -2,47 +2,47 @@ import type { Config } from "../config/config.ts";
 import type { Cancel, Clock } from "../model/clock.ts";
 
 /**
- * A part of the running process that follows the configuration. All parts prepare for the next configuration beside the
- * active one, and each may refuse. Then all commit. Where one refuses, all commit the active configuration again, which
- * ends what was prepared.
+ * A part of the running process that follows the configuration. All parts prepare for the next configuration while the active
+ * one serves, and each may refuse it. Then all commit. If one refuses, all commit the active configuration again, which ends
+ * the prepared resources.
  */
 export interface Reloadable {
-  /** Opens what this configuration needs and is not open yet. Nothing in use changes. */
+  /** Opens the resources of this configuration that are not open yet. Nothing in use changes. */
   prepare?(config: Config): Promise<void> | void;
-  /** Serves by this configuration, which was prepared, and retires what it does not need. Never fails. */
+  /** Activates this configuration, which was prepared, and retires resources that it does not need. Never fails. */
   commit(config: Config): void;
 }
 
 /** How a resource ends. */
 interface Endings<Value> {
-  /** Ends it together with its users: with the process, or because no configuration ever used it. */
+  /** Ends the resource and its users: the process ends, or no configuration ever used the resource. */
   close(value: Value): Promise<void> | void;
-  /** Ends one that was in use, once its users are done. Without it, `close` does that too. */
+  /** Ends a resource that was in use, once its users are done. Absent: `close` does that too. */
   retire?(value: Value): Promise<void> | void;
 }
 
-/** A pool of connections lets its requests end, unless the process ends. */
+/** A retired pool of connections lets its requests end; a closed one cuts them. */
 export const poolEndings: Endings<{ close(): Promise<void> | void; destroy(): Promise<void> | void }> = {
   close: (pool) => pool.destroy(),
   retire: (pool) => pool.close(),
 };
 
-/** What is used until a deadline outlives the deadline of its last user by this much. */
+/** A resource stays open for this much longer than the deadline of its last user. */
 export const lingerMarginMs = 1_000;
 
 interface Entry<Value> {
   readonly value: Value;
-  /** The last configuration that has prepared it, committed or refused. */
+  /** The last configuration that has prepared the resource, committed or refused. */
   preparedBy: Config;
-  /** The last committed one that wants it. */
+  /** The last committed configuration that needs the resource. */
   usedBy: Config | undefined;
   lingerMs: number;
   cancelRetirement: Cancel | undefined;
 }
 
 /**
- * What may outlive a configuration, each by a key that says all that it was made from. A configuration prepares what it
- * wants, beside what is in use. Once it is committed, everything else is retired.
+ * Resources that may outlive a configuration, each by a key of everything that it was made from. A configuration prepares the
+ * resources that it needs. Once it is committed, all others are retired.
  */
 export class KeyedResources<Value> {
   readonly #clock: Clock;
@@ -56,9 +56,9 @@ export class KeyedResources<Value> {
   }
 
   /**
-   * The resource of this key, created if there is none. One that waits for its retirement is reused. The configuration that
-   * was committed last may prepare more: it is in use at once.
-   * @param lingerMs how long its users may still need it when a later configuration does not want it
+   * The resource of this key, created if missing, and reused if it waits for its retirement. A resource that the committed
+   * configuration prepares is in use at once.
+   * @param lingerMs how long its users may still need it after a configuration without it is committed
    */
   prepare(config: Config, key: string, create: () => Value, lingerMs = 0): Value {
     const entry: Entry<Value> = this.#entries.get(key) ?? {
@@ -81,12 +81,12 @@ export class KeyedResources<Value> {
     return this.#entries.get(key)?.value;
   }
 
-  /** All that have not ended, oldest first. */
+  /** All resources that have not ended, oldest first. */
   values(): Value[] {
     return [...this.#entries.values()].map(({ value }) => value);
   }
 
-  /** Keeps what this configuration has prepared, and retires all else. What was never committed closes immediately. */
+  /** Keeps the resources that this configuration has prepared, and retires all others. One that was never used closes at once. */
   commit(config: Config): void {
     const { close, retire = close } = this.#endings;
     this.#committed = config;
@@ -105,7 +105,7 @@ export class KeyedResources<Value> {
     }
   }
 
-  /** Closes all. Called again, it closes what has been prepared since. */
+  /** Closes all resources. A second call closes those that were prepared since. */
   async close(): Promise<void> {
     const entries = [...this.#entries.values()];
     this.#entries.clear();

@@ -12,9 +12,9 @@ import { KeyedResources } from "./keyed-resources.ts";
 
 /** Where the servers listen. */
 export interface Binds {
-  /** In the configuration's order; real ports where 0 was asked for. */
+  /** In the configuration's order; the real port if 0 is configured. */
   readonly listeners: readonly Bind[];
-  /** The same of those for callbacks. */
+  /** The same for listeners for callbacks. */
   readonly callbacks: readonly Bind[];
   readonly admin: Bind;
   readonly status: Bind;
@@ -24,7 +24,7 @@ interface ListenersParts {
   readonly clock: Clock;
   readonly report: Report;
   readonly handlers: Handlers;
-  /** The memory of all listeners. */
+  /** The memory that all listeners share for bodies. */
   readonly buffers: Buffers;
   readonly createAdmin: () => SocketServer;
   readonly createStatus: () => SocketServer;
@@ -32,34 +32,34 @@ interface ListenersParts {
 
 interface BoundServer {
   readonly server: SocketServer;
-  /** Set where the server is a listener for applications or callbacks. */
+  /** Set if the server is a listener for applications or callbacks. */
   readonly listener?: HotListener;
-  /** With the port that was given, once it listens. */
+  /** With the real port, once the server listens. */
   bind: Bind;
 }
 
-/** A server that a configuration wants. Two configurations with the same key mean the same server. */
+/** A server that a configuration needs. Two configurations with the same key share the server. */
 interface WantedServer {
   readonly key: string;
-  /** The key of the configuration that says where it listens: `listeners[0].bind`. */
+  /** The configuration's key of the address, such as `listeners[0].bind`. */
   readonly setting: string;
   readonly bind: Bind;
   create(): Omit<BoundServer, "bind">;
-  /** What a listener serves with; other servers have none. */
+  /** A listener's handler and settings; other servers have none. */
   serving?(): ServingOn;
 }
 
-/** What a listener serves with. Whether requests wait or connections close, the listener itself knows. */
+/** A listener's handler and settings. The listener itself adds whether requests wait and connections close. */
 type ServingOn = Omit<Serving, "settings"> & Pick<Config, "limits" | "timeouts">;
 
 /** The servers of this process: the listeners for applications and for callbacks, the admin and the status server. */
 export function openListeners({ clock, report, handlers, buffers, createAdmin, createStatus }: ListenersParts) {
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
-  /** The listeners that a reload has removed, until each has drained: whether it drained in time. */
+  /** For each removed listener that still drains: whether it drains in time. */
   const draining = new Set<Promise<boolean>>();
   const hotListeners = () => servers.values().flatMap(({ listener }) => listener ?? []);
 
-  /** People and probes lose nothing when their server ends; applications have requests under way. */
+  /** Admin and status server can end at once; a listener has requests of applications under way. */
   function retire({ server, listener }: BoundServer): void {
     if (listener === undefined) {
       endServer(server);
@@ -73,7 +73,7 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
     }
   }
 
-  /** Those for applications first, then those for callbacks, each in the configuration's order; admin and status last. */
+  /** Listeners for applications first, then those for callbacks, each in the configuration's order; admin and status last. */
   function serversOf(config: Config): WantedServer[] {
     const { admin, status, limits, timeouts } = config;
     const outbound = config.listeners.map((listener, index) => {
@@ -98,7 +98,7 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
     return { server: listener.listener.server, listener };
   }
 
-  /** An address that this process has for another server cannot be given back before the next configuration is sure of it. */
+  /** The address of another server of this process is not free until the next configuration is committed. */
   function refuseOwn(setting: string, address: string): void {
     const isTaken = servers.values().some(({ server, bind }) => server.listening && describeBind(bind) === address);
     if (!isTaken) return;
@@ -106,7 +106,7 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
   }
 
   return {
-    /** Listens wherever nothing listens yet. Requests that come in wait for the first configuration to be committed. */
+    /** Starts each server that does not listen yet. Requests wait until its first configuration is committed. */
     async prepare(config: Config): Promise<void> {
       for (const { key, setting, bind, create } of serversOf(config)) {
         const bound = servers.prepare(config, key, () => ({ ...create(), bind }));
@@ -116,7 +116,7 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
         reportRefusedConnections(bound.server, { name: address, report }, clock);
         bound.bind = await listen(bound.server, bind).catch((error: NodeJS.ErrnoException) => {
           const { code } = error;
-          // A defect.
+          // Not an error of the system, but a defect.
           if (code === undefined) throw error;
           const [why, fix] = listenFaults[code] ?? ["which fails", "name another place"];
           throw listenError(`${setting} is ${address}, ${why} (${code}); ${fix}`, code);
@@ -141,12 +141,12 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
       };
     },
 
-    /** Open connections by listener, in the configuration's order. */
+    /** Open connections by listener, the oldest listener first. */
     connections: () => hotListeners().map(({ name, listener: { open } }) => ({ listener: name, open })),
 
     /**
-     * Lets open requests end, each by its own deadline, also those of listeners that have been removed. Every connection
-     * closes with its next response; latecomers are refused.
+     * Lets open requests end, each by its own deadline, also those of removed listeners. Every connection closes with its
+     * next response; later requests are refused.
      * @returns whether all connections were gone in time
      */
     async drain(): Promise<boolean> {
@@ -155,24 +155,24 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
       return (await Promise.all([...drained, ...draining])).every((isDrained) => isDrained);
     },
 
-    /** Ends all servers with every connection. */
+    /** Closes all servers and every connection. */
     close: () => servers.close(),
   };
 }
 
-/** Time for the last responses, and for 503s to latecomers, after the last request could have ended. */
+/** Time for the last responses, and for 503s to late requests, after the deadline of the last request. */
 const lateMs = 2_000;
 
 type HotListener = ReturnType<typeof openHotListener>;
 
 /**
- * A listener that stays, with its connections, while configurations come and go. It listens before its first configuration
- * is active; until then requests wait.
- * @param binding where it listens, as configured
+ * A listener that keeps its connections when the configuration changes. It listens before its first configuration is active;
+ * until then requests wait.
+ * @param binding its name, which is the configured address, and the receiver of its events
  */
 function openHotListener(binding: Binding, first: ServingOn, shared: Pick<ListenersParts, "clock" | "buffers">) {
   let longestRequestMs = 0;
-  /** While requests wait: until when. */
+  /** Set while requests wait; resolved when they may continue. */
   let paused: Promise<void> | undefined;
   let resume = () => {};
   let isActive = false;
@@ -200,10 +200,10 @@ function openHotListener(binding: Binding, first: ServingOn, shared: Pick<Listen
     name: binding.name,
     listener,
 
-    /** The longest that a request may take: each has the deadline of the configuration that accepted it. */
+    /** The longest time for a request: each has the deadline of the configuration that accepted it. */
     longestRequestMs: () => longestRequestMs,
 
-    /** Serves so from the next request on, on open connections as well. */
+    /** Serves with `next` from the next request on, on open connections as well. */
     serve(next: ServingOn): void {
       serving = complete(next);
       listener.renew();
@@ -214,7 +214,7 @@ function openHotListener(binding: Binding, first: ServingOn, shared: Pick<Listen
     /**
      * Lets open requests end. Every connection closes with its next response.
      * @param openMs how long open requests may take
-     * @param onTimeUp called then, before latecomers are answered
+     * @param onTimeUp called after `openMs`, before late requests are answered
      * @returns whether all connections were gone in time
      */
     drain(openMs = longestRequestMs, onTimeUp = () => {}): Promise<boolean> {
@@ -230,7 +230,7 @@ function openHotListener(binding: Binding, first: ServingOn, shared: Pick<Listen
   };
 }
 
-/** Ends it with every connection, and with the timer that looks after them, which holds all that it has served. */
+/** Closes a server and every connection; `close` also ends Node's timer, which would keep all of it in memory. */
 function endServer(server: SocketServer): void {
   server.close();
   server.closeAllConnections();
@@ -241,7 +241,7 @@ function ownServer(name: "admin" | "status", bind: Bind, createServer: () => Soc
   return { key: `${name} ${describeBind(bind)}`, setting: `${name}.bind`, bind, create };
 }
 
-/** By what makes a listener the same one: where it listens and whether with TLS. Several may ask for a free port. */
+/** Adds the key by which a reload recognises a listener: address, TLS, and a number, since several may have port 0. */
 function keyed<Listener extends { readonly bind: Bind; readonly isTls: boolean }>(listeners: readonly Listener[]) {
   const addresses = listeners.map(({ bind, isTls }) => `${describeBind(bind)} ${isTls}`);
   return listeners.map((listener, index) => {
@@ -250,18 +250,18 @@ function keyed<Listener extends { readonly bind: Bind; readonly isTls: boolean }
   });
 }
 
-/** A server cannot listen. The message, for people, names the setting and what to do. */
+/** The error of a server that cannot listen. The message, for people, names the setting and the fix. */
 function listenError(message: string, code?: string): Error {
   return Object.assign(new Error(message), { syscall: "listen", code });
 }
 
-/** Why a server cannot listen, for people; undefined where that is not what failed. */
+/** Why a server cannot listen, for people; undefined for any other error. */
 export function explainListenError(error: unknown): string | undefined {
   return error instanceof Error && "syscall" in error && error.syscall === "listen" ? error.message : undefined;
 }
 
 const unresolved = ["a name that cannot be resolved", "name an address"] as const;
-/** Why not, and what to do, by Node's codes. */
+/** Why a server cannot listen, and the fix, by Node's codes. */
 const listenFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
   EADDRINUSE: ["which is taken", "end the process that listens there, or name another place"],
   EADDRNOTAVAIL: ["which is no address of this machine", "name one of its own"],

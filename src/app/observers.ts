@@ -14,7 +14,7 @@ import type { Dependencies } from "./dependencies.ts";
 import { redisNodes } from "./token-backend.ts";
 import { createReadAssertion } from "./upstreams.ts";
 
-/** The state of the process at the moment of asking, as its owners know it. */
+/** The present state of the process, read from the parts that own it. */
 export interface Snapshots
   extends Pick<Source, "routes" | "connections" | "inFlight" | "buffers" | "credentials" | "redis"> {
   /** The active configuration. */

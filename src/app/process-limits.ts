@@ -4,29 +4,29 @@ import type { Report } from "../model/events.ts";
 
 const mebibyte = 1_048_576;
 
-/** What the process takes when it serves small bodies, garbage included; measured. */
+/** The memory of the process when it serves small bodies, garbage included; measured. */
 const processBytes = 128 * mebibyte;
 const leastBytes = 16 * mebibyte;
 const mostBytes = 1_024 * mebibyte;
 const withoutLimitBytes = 256 * mebibyte;
 
-/** Connections to the admin and the status port, to authorization servers and Redis, standard streams, watched files, Node's own. */
+/** For the admin and status ports, authorization servers, Redis, standard streams, watched files, and Node itself. */
 const otherDescriptors = 256;
-/** The share of callers' connections that is served. The rest get the answer that there are too many. */
+/** The share of callers' connections that is served. The others are answered that there are too many. */
 const servedShare = 0.75;
 
 /**
  * The memory limit of the container, if there is one.
- * @param constrainedBytes what Node says, by which it sizes its heap too: 0 when unknown, and beyond all memory when unlimited
+ * @param constrainedBytes Node's figure, which sizes its heap too: 0 when unknown, and beyond all memory when unlimited
  */
 export function containerMemory(constrainedBytes: number, totalBytes: number): number | undefined {
   return constrainedBytes > 0 && constrainedBytes < totalBytes ? constrainedBytes : undefined;
 }
 
 /**
- * `limits.bufferedBytes` where the configuration does not say it. Half of what is left for bodies: the other half is for
- * garbage that is not collected yet.
- * @param memoryBytes the container's limit; undefined where there is none
+ * `limits.bufferedBytes` if the configuration does not set it: half of the memory that is left for bodies. The other half is
+ * for garbage that is not collected yet.
+ * @param memoryBytes the container's limit; undefined if there is none
  */
 export function defaultBudget(memoryBytes: number | undefined): number {
   if (memoryBytes === undefined) return withoutLimitBytes;
@@ -36,17 +36,17 @@ export function defaultBudget(memoryBytes: number | undefined): number {
 /** The settings that decide how many descriptors are needed. */
 type Sized = Pick<Config, "listeners" | "callbacks" | "environments" | "limits">;
 
-/** The descriptors that a configuration can use: one for each connection of a listener and of a request in flight. */
+/** The descriptors that a configuration can use: one for each connection of a listener, and one for each request in flight. */
 export function neededDescriptors(config: Sized): number {
   return listenersOf(config) * config.limits.connections + neededUpstream(config) + otherDescriptors;
 }
 
 /**
- * How many connections each listener takes and serves where the process may have too few descriptors for twice as many as it
- * serves. A crowd of callers then leaves some for connections to the service: what the limits need for requests in flight, or,
- * where there are fewer than the limits need, at least half of what is left.
- * @param descriptors that the process may have; undefined where there is no limit, or where it cannot be read
- * @returns undefined where there are enough
+ * How many connections each listener accepts and serves, if descriptors do not suffice for twice as many as it serves. Even a
+ * crowd of callers then leaves descriptors for connections to the service: at least as many as requests in flight need, or
+ * half of the rest, if that is less.
+ * @param descriptors the limit of the process; undefined if there is none, or it cannot be read
+ * @returns undefined if there are enough
  */
 export function fittingConnections(
   config: Sized,
@@ -65,7 +65,7 @@ export function fittingConnections(
   return { accepted: Math.min(connections * 2, each), served: Math.min(connections, Math.floor(each * servedShare)) };
 }
 
-/** A callback under way has a connection to the application; the streams of pass-through routes are counted apart. */
+/** A callback under way has a connection to the application; streams of pass-through routes have a limit of their own. */
 function neededUpstream({ callbacks, environments, limits }: Sized): number {
   const streamed = [...environments.values()].filter(({ passThrough }) => passThrough !== undefined);
   return (environments.size + streamed.length + callbacks.length) * limits.inFlightPerEnvironment;
@@ -76,15 +76,15 @@ function listenersOf({ listeners, callbacks }: Sized): number {
 }
 
 /**
- * How many descriptors the process may have. Node has raised the soft limit to the hard one by then.
- * @returns undefined where there is no limit, or where it cannot be read
+ * The process's limit of descriptors. Node has already raised the soft limit to the hard one.
+ * @returns undefined if there is no limit, or it cannot be read
  */
 export async function askDescriptorLimit(): Promise<number | undefined> {
   const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
   return readDescriptorLimit(limits);
 }
 
-/** @param limits the text of /proc/self/limits; empty on other systems than Linux, where a report of Node's says it */
+/** @param limits the text of /proc/self/limits; empty on systems other than Linux, where Node's diagnostic report has it */
 export function readDescriptorLimit(limits: string): number | undefined {
   const soft = Number(/^Max open files +(\S+) /m.exec(limits)?.[1] ?? reportedLimit());
   return Number.isInteger(soft) ? soft : undefined;
@@ -97,7 +97,7 @@ function reportedLimit(): unknown {
 }
 
 /**
- * Takes no more connections than there are descriptors for, and says so, once for each figure.
+ * Fits the limits of connections to the descriptors, and warns if there are too few, once for each figure.
  * @param descriptors see `askDescriptorLimit`
  */
 export function createDescriptorFit(descriptors: number | undefined, report: Report): (config: Config) => Config {

@@ -8,7 +8,7 @@ import type { Report } from "../model/events.ts";
 import type { RedisAccess } from "../model/redis-access.ts";
 import type { Dependencies } from "./dependencies.ts";
 
-/** What replicas share in Redis. A module of its own, so that it is loaded only where Redis is used. */
+/** The tokens, lock and claims that replicas share in Redis. A module of its own, so that it is loaded only if Redis is used. */
 export function openRedisBackend(access: RedisAccess, report: Report, { clock, random }: Dependencies) {
   const connect = (client: ReturnType<typeof createCacheClient>, node: string) =>
     new RedisConnection({ client, node, clock, random, report });

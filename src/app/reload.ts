@@ -11,7 +11,7 @@ import { explainListenError } from "./listeners.ts";
 
 interface ReloaderParts {
   readonly running: Pick<App, "config" | "apply">;
-  /** @param changed paths that may have changed among the files of single sites; undefined: any may have */
+  /** @param changed paths that may have changed among the files of single sites; undefined: all may have changed */
   readonly load: (changed?: ReadonlySet<string>) => Promise<Loaded>;
   readonly clock: Clock;
   readonly report: Report;
@@ -23,18 +23,18 @@ interface ReloaderParts {
 type WatchedFiles = Pick<Loaded, "files" | "folders">;
 
 /**
- * Reads the configuration again when asked to or when one of its files has changed, and applies it. What is wrong is
- * refused as a whole, reported, and tried again at the next change.
+ * Reads the configuration again on request or when one of its files has changed, and applies it. A faulty configuration is
+ * refused as a whole and reported. It is read again at the next change.
  */
 export class Reloader {
   readonly #parts: ReloaderParts;
   readonly #files: FileWatch;
   readonly #folders: FolderWatch;
   #isBusy = false;
-  /** Asked while busy: one more reload follows, however often it was asked. */
+  /** The reload after the present one: several requests while busy make one reload. */
   #next: { readonly trigger: ReloadTrigger; readonly changed: ReadonlySet<string> | undefined } | undefined;
 
-  /** @param active what the active configuration was read from */
+  /** @param active the files and folders of the active configuration */
   constructor(parts: ReloaderParts, active: WatchedFiles) {
     this.#parts = parts;
     const reload = (changed: ReadonlySet<string>) => void this.reload("file_change", changed);
@@ -57,7 +57,7 @@ export class Reloader {
     this.#isBusy = false;
   }
 
-  /** Ends the watching. */
+  /** Stops watching the files. */
   close(): void {
     this.#files.close();
     this.#folders.close();
@@ -68,7 +68,7 @@ export class Reloader {
     this.#folders.follow(folders);
   }
 
-  /** Not even a defect of ours may end a proxy that serves: it continues with what it has. */
+  /** Not even a defect of ours may end a proxy that serves: it continues with the active configuration. */
   async #readAgain(trigger: ReloadTrigger, changed: ReadonlySet<string> | undefined): Promise<void> {
     try {
       await this.#apply(await this.#parts.load(changed), trigger);
@@ -85,7 +85,7 @@ export class Reloader {
     const { config, warnings } = loaded;
     const isChanged = config.hash !== running.config.hash;
     if (isChanged) await running.apply(config, trigger);
-    // Also of what a hash does not show, such as who may read a file.
+    // Even for an unchanged hash, which does not show, for example, who may read a file.
     warn(warnings);
     if (isChanged) onApplied(config);
     else report({ kind: "config_unchanged", hash: config.hash });
@@ -104,15 +104,15 @@ export class Reloader {
   }
 }
 
-/** Warnings of one code that get a line each: a thousand sites may have the same. */
+/** At most so many warnings of one code get a line each: a thousand sites may have the same. */
 const mostOfOneCode = 10;
 
-/** Reports each warning of a configuration once: what a reload leaves as it was is not reported again. */
+/** Reports each warning of a configuration once: a reload reports only its new warnings. */
 export function createWarner(report: Report): (warnings: readonly Problem[]) => void {
   let reported: ReadonlySet<Problem> = new Set();
   return (warnings) => {
     const keyOf = ({ code, path, message }: Problem) => `${code} ${path} ${message}`;
-    // Sites that stay have the same objects, of which there may be thousands.
+    // Unchanged sites, perhaps thousands, keep their warning objects: these are compared without keys.
     const present = new Set(warnings);
     const known = new Set([...reported].filter((warning) => !present.has(warning)).map(keyOf));
     const added = warnings.filter((warning) => !reported.has(warning) && !known.has(keyOf(warning)));

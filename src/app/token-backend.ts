@@ -9,13 +9,13 @@ import type { RefreshLock, TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources } from "./keyed-resources.ts";
 
-/** Where tokens and claims are kept: in Redis, which replicas share, or in this process. */
+/** The stores of tokens and claims: in Redis, which replicas share, or in this process. */
 interface TokenBackend {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
   /** Claims of once keys and of callbacks. */
   readonly claims: ClaimStore;
-  /** Its servers at this moment; none where one process keeps all for itself. */
+  /** The present state of its Redis servers; empty without Redis. */
   snapshot(): readonly RedisSnapshot[];
   close(): Promise<void>;
 }
@@ -43,12 +43,12 @@ export function redisNodes({ tokens }: Config): readonly string[] {
 
 const unknown = { isUp: undefined, sinceMs: undefined, failure: undefined };
 
-/** A request ends by its deadline, and its end is written right after that; a token is saved right after its request. */
+/** The end of a request is written right after its deadline at the latest; a token is saved right after its request. */
 const lateMs = 2_000;
 
 /**
- * The backend of each configuration; configurations with the same backend share it.
- * @param onReturn called whenever the store is back after it was away
+ * The backend of each configuration; configurations with the same settings share it.
+ * @param onReturn called whenever the store answers again after an outage
  */
 export function openTokenBackends(report: Report, dependencies: Dependencies, onReturn: () => void) {
   const backends = new KeyedResources<OpenBackend>(dependencies.clock, { close: (backend) => backend.close() });
@@ -72,13 +72,13 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
   }
 
   return {
-    /** @throws Error where the configuration was not prepared, or has ended */
+    /** @throws Error if the backend of the configuration was not prepared, or has ended */
     of,
 
     async prepare(config: Config): Promise<void> {
       const key = keyOf(config);
       const backend = backends.get(key) ?? (await open(config));
-      // Work that began with another backend records its end and unlocks there.
+      // Work that began with a former backend still records its end and unlocks there.
       const lingerMs = Math.max(config.timeouts.requestMs, config.timeouts.tokenMs) + lateMs;
       backends.prepare(config, key, () => backend, lingerMs);
     },
@@ -89,10 +89,10 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
       for (const backend of backends.values()) backend.use.isLeft = backend !== active;
     },
 
-    /** Those of this configuration's backend, at each call. */
+    /** The claims of this configuration's backend, looked up at each call. */
     claimsOf: (config: Config): ClaimStore => ({ open: (terms) => of(config).claims.open(terms) }),
 
-    /** The Redis servers of a configuration at this moment; nothing is known of them before it is prepared. */
+    /** The present state of a configuration's Redis servers; unknown before the configuration is prepared. */
     redis: (config: Config): readonly RedisSnapshot[] =>
       backends.get(keyOf(config))?.snapshot() ?? redisNodes(config).map((node) => ({ node, ...unknown })),
 
@@ -101,6 +101,6 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
 }
 
 interface OpenBackend extends TokenBackend {
-  /** Another server may have the name of a removed one now, so events of the removed one are not reported. */
+  /** `isLeft`: no longer of the active configuration. A new server may have its name, so its outages are not reported. */
   readonly use: { isLeft: boolean };
 }

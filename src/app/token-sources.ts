@@ -30,17 +30,17 @@ export interface ConfiguredSet {
   /** Its environment's name. */
   readonly environment: string;
   readonly set: CredentialSet;
-  /** Its site, by `ownerKey`. With the set's own name it stays when the secret changes; sites may share a label. */
+  /** Its site, by `ownerKey`. Owner and name identify the set when its secret changes; sites may share a label. */
   readonly owner: string;
-  /** One for each client and what it asks a token for: sites that share them share its token, its back-off and its limits. */
+  /** One for each client and kind of token: sites that share it share the token, its back-off and its limits. */
   readonly tokenKey: string;
-  /** Where its token requests go. */
+  /** The token endpoint. */
   readonly tokenUrl: Address;
   /** The pool of connections to its authorization server. */
   readonly authPoolKey: string;
-  /** Where its tokens go. */
+  /** The service that gets its tokens. */
   readonly baseUrl: Address;
-  /** All that its token cache is made from. */
+  /** A fingerprint of everything that its token cache is made from. */
   readonly tokenCacheKey: string;
 }
 
@@ -53,15 +53,15 @@ export interface TokenOwner {
   /** S… */
   readonly site: string;
   readonly credentials: Credentials;
-  /** All but the credentials that its configured sets are made from. */
+  /** A fingerprint of everything but the credentials that its configured sets are made from. */
   readonly basis: string;
-  /** One of thousands that have files of their own: nothing is opened for it before it is asked for an order. */
+  /** One of perhaps thousands of sites in a folder: nothing is opened for it before its first request. */
   readonly isLazy: boolean;
 }
 
 const ownersOfConfig = new WeakMap<Config, ReadonlyMap<string, TokenOwner>>();
 
-/** By `ownerKey`. */
+/** The sites with credential sets of their own, by `ownerKey`. */
 export function ownersOf(config: Config): ReadonlyMap<string, TokenOwner> {
   const known = ownersOfConfig.get(config);
   if (known !== undefined) return known;
@@ -89,7 +89,7 @@ function ownerKey(environment: string, site: string): string {
 /** First choice first. */
 type ConfiguredSets = readonly [ConfiguredSet, ...ConfiguredSet[]];
 
-/** Of one configuration, and of the next if only other sites differ: so a set holds none of them. */
+/** The next configuration reuses these sets if only other sites differ: so a set refers to no configuration. */
 const setsKnown = new WeakMap<Credentials, { readonly basis: string; readonly sets: ConfiguredSets }>();
 
 /** The credential sets of a site, as its configuration has them. */
@@ -108,21 +108,21 @@ function configureSet(set: CredentialSet, { key: owner, environment, config }: T
   const tokenUrl = tokenUrlOf(environment, set);
   const tokenKey = cacheKey(`${tokenUrl.origin}${tokenUrl.path}`, set);
   const authPoolKey = authPoolKeyOf(environment, tokenUrl, config);
-  // A cache uses one pool and one way of asking, so it must not outlive them. Also, the token of a former secret must not
-  // go to another host.
+  // A cache uses one pool and one form of token request, so a change of either needs a new cache. Also, the token of a former
+  // secret must not go to another host.
   const parts = [tokenKey, set.label, set.token, authPoolKey, baseUrl, fingerprintOf(config.tokens)];
   const tokenCacheKey = fingerprint(parts);
   return { environment: name, set, owner, tokenKey, tokenUrl, authPoolKey, baseUrl, tokenCacheKey };
 }
 
-/** A set with its token cache, and what limits its token requests, at whichever sites it is configured. */
+/** A set with its token cache and the limits of its token requests; several sites may share it. */
 interface OpenSet {
   readonly configured: ConfiguredSet;
   readonly parts: RefreshParts;
   readonly source: TokenCache;
 }
 
-/** The tokens of all sites, over the backend that the configuration names. */
+/** The tokens of all sites, in the backend that the configuration names. */
 export function openTokens(
   tokenEndpointOf: (set: ConfiguredSet) => TokenEndpoint,
   report: Report,
@@ -136,17 +136,17 @@ export function openTokens(
   // A fetch that is running ends by itself.
   const endings = { close: (set: OpenSet) => void closeSet(set), retire: retireSet };
   const sets = new KeyedResources<OpenSet>(clock, endings);
-  /** Those that have not ended, by `tokenKey`, oldest first. */
+  /** The sets that have not ended, by `tokenKey`, oldest first. */
   const sharing = new Map<string, readonly OpenSet[]>();
-  /** By owner. Requests that were accepted by an earlier configuration may still need one that is retiring. */
+  /** By owner. Requests that an earlier configuration accepted may still need a retiring one. */
   const failovers = new KeyedResources<CredentialFailover>(clock);
-  /** The active configuration's owners of tokens. */
+  /** The active configuration's sites with credential sets of their own. */
   let owners: ReadonlyMap<string, TokenOwner> = new Map();
-  /** The `credentialKey` of each of their sets, made when one retires. */
+  /** The `credentialKey` of each of their sets, computed when a set retires. */
   let labels: ReadonlySet<string> | undefined;
   let isClosed = false;
 
-  /** What the active configuration has open in the place of a set: of the same name, at the same site. */
+  /** The open set of the active configuration that has the same name, at the same site. */
   function activeInPlaceOf({ owner: key, set: { name } }: ConfiguredSet): OpenSet | undefined {
     const owner = owners.get(key);
     const active = owner && setsOf(owner).find(({ set }) => set.name === name);
@@ -154,8 +154,8 @@ export function openTokens(
   }
 
   /**
-   * A new cache takes the token and the limits of another one with the same secret. A reload ends no pause that the
-   * authorization server has asked for: otherwise reloads could flood it.
+   * A new cache takes over the token and the limits of another one with the same `tokenKey`. A reload ends no pause that the
+   * authorization server demands: otherwise reloads could flood it.
    */
   function createSet(configured: ConfiguredSet, config: Config): OpenSet {
     const { store, lock } = backends.of(config);
@@ -200,7 +200,7 @@ export function openTokens(
     return [openSet(first, config), ...rest.map((set) => openSet(set, config))];
   }
 
-  /** Its token is gone, unless the set now in its slot has one. Its label may be that of another set now. */
+  /** Reports its token as gone, unless the set now in its place has one; and its label as removed, unless another set has it. */
   function retireSet(retired: OpenSet): void {
     const { configured, source } = retired;
     const { environment, set } = configured;
@@ -236,14 +236,14 @@ export function openTokens(
     return failover;
   }
 
-  /** An owner whose tokens somebody needs, or may: all but those of thousands that have not been asked for. */
+  /** Whether its sets are opened: not if it is lazy and no request has needed them yet. */
   const isOpen = ({ key, isLazy }: TokenOwner) => !isLazy || failovers.get(key) !== undefined;
 
   return {
-    /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
+    /** Fetches a token for a changed secret before its site depends on it, unless the authorization server takes too long. */
     async prepare(config: Config): Promise<void> {
       await backends.prepare(config);
-      // Meanwhile all connections may have ended.
+      // `close` may have been called meanwhile.
       if (isClosed) return;
       const wanted = [...ownersOf(config).values()].filter(isOpen);
       const opened = wanted.map((owner) => ({ owner, sources: openSources(owner) }));
@@ -257,7 +257,7 @@ export function openTokens(
 
     commit(config: Config): void {
       const next = ownersOf(config);
-      // A request that is under way may still ask for the tokens of a site that goes.
+      // A request under way may still need the tokens of a site that is removed.
       for (const owner of owners.values()) if (!next.has(owner.key) && !failovers.get(owner.key)) open(owner);
       for (const owner of [...next.values()].filter(isOpen)) open(owner);
       owners = next;
@@ -276,12 +276,12 @@ export function openTokens(
       return open(owner);
     },
 
-    /** Fetches tokens in the background where there are none. */
+    /** Fetches missing tokens in the background. */
     warm(): void {
       for (const { key, isLazy } of owners.values()) if (!isLazy) failovers.get(key)?.warm();
     },
 
-    /** The configured sets at this moment, each once: sites that share one share its token, and one of them may use it. */
+    /** The present state of the configured sets, each once: sites may share a set, which is active if one of them uses it. */
     credentials(): readonly CredentialSnapshot[] {
       const unopened: CredentialSnapshot[] = [];
       const opened: CredentialSnapshot[] = [];
@@ -291,7 +291,7 @@ export function openTokens(
         else opened.push(...failover.snapshot());
       }
       const merged = new Map<string, CredentialSnapshot>();
-      // What is known of a set at one site stands for the others.
+      // The state of a shared set at one site stands for all: that of an opened site, if there is one.
       for (const each of [...unopened, ...opened]) {
         const key = credentialKey(each);
         const isActive = each.isActive || merged.get(key)?.isActive === true;
@@ -313,14 +313,14 @@ export function openTokens(
 }
 
 /**
- * The former secret's token serves until there is a new one, but never goes to a host that it was not issued for. Nor does it
- * stand for a token with another audience or scope.
+ * The former set's token is used until there is a new one, but never at a host that it was not issued for. Nor does it
+ * replace a token with another audience or scope.
  */
 function succeed(successor: OpenSet, former: OpenSet): void {
   if (purposeOf(successor) === purposeOf(former)) successor.source.succeed(former.source);
 }
 
-/** What a token is for: the hosts that it comes from and goes to, and what it is asked for. */
+/** A token's purpose: its endpoint, its service, and the audience, scope and other fields that were requested. */
 function purposeOf({ configured: { tokenUrl, baseUrl, set } }: OpenSet): string {
   const { audience, token: { scope, resource, extra = {} } = {} } = set;
   return fingerprint([tokenUrl, baseUrl, audience, scope, resource, extra]);
@@ -337,7 +337,7 @@ function describeUnopened({ environment: { name: environment }, credentials }: T
   });
 }
 
-/** The first set's token, or the second's where the first is refused. */
+/** Fetches the first set's token, or the second's if the first set is refused; nothing if a set has a token. */
 async function fetchFirst(sources: readonly TokenCache[]): Promise<void> {
   if (sources.some(({ hasToken }) => hasToken)) return;
   for (const source of sources) {

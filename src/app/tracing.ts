@@ -12,15 +12,15 @@ import { version } from "../version.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources, lingerMarginMs } from "./keyed-resources.ts";
 
-/** How long spans may take to leave when their tracer ends. */
+/** How long the last spans may take to reach the collector when their tracer ends. */
 const flushMs = 2_000;
-/** Exports follow each other. */
+/** One is enough: exports follow each other. */
 const connections = 1;
 
-/** Spans from their beginning to the collector. */
+/** Makes spans, and sends them to the collector. */
 interface SpanExport {
   readonly tracer: SpanTracer;
-  /** Sends what is left, within a bound. */
+  /** Sends the remaining spans, for `flushMs` at most. */
   close(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function openTracing(report: Report, { clock, random }: Dependencies) {
     async prepare(config: Config): Promise<void> {
       const { tracing, timeouts } = config;
       if (tracing === undefined) return;
-      // A process that does not trace saves its memory, and time at its start.
+      // A process that does not trace saves the memory and the start time of these modules.
       const [{ SpanExporter }, { SpanTracer }] = await Promise.all([
         import("../tracing/span-exporter.ts"),
         import("../tracing/tracer.ts"),
@@ -83,12 +83,12 @@ export function openTracing(report: Report, { clock, random }: Dependencies) {
   };
 }
 
-/** All that an export is made from. */
+/** A fingerprint of everything that an export is made from. */
 function keyOf({ tracing, timeouts }: Config): string {
   return tracing === undefined ? "" : fingerprint([fingerprintOf(tracing), timeouts.connectMs]);
 }
 
-/** Names of OpenTelemetry's conventions for resources. */
+/** Attributes of the process, named by OpenTelemetry's conventions for resources. */
 function describeProcess() {
   return {
     "service.version": version,
@@ -100,7 +100,7 @@ function describeProcess() {
   };
 }
 
-/** Asking for a few bytes each time would cost more than the bytes. */
+/** Drawn in advance: a call for a few bytes takes longer than making many. */
 const bytesAtOnce = 4_096;
 
 function createRandomHex(): (bytes: number) => string {

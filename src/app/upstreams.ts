@@ -27,14 +27,14 @@ import { KeyedResources, lingerMarginMs, poolEndings } from "./keyed-resources.t
 type Application = CallbackListenerConfig["application"];
 
 /**
- * All connections that this process makes, except to Redis and a collector of spans. They lead to the configured hosts
- * and to no others. A request uses those of the configuration that accepted it.
+ * All connections that this process makes, except to Redis and a collector of spans. They lead to the configured hosts and to
+ * no others. A request uses the connections of the configuration that accepted it.
  */
 export type Upstreams = ReturnType<typeof openUpstreams>;
 
 /**
- * One token request a set at a time, and few sets. Each has a connection of its own: tokens are asked for seldom, and an idle
- * connection whose network is gone would swallow the request.
+ * A set has one token request at a time, and there are few sets. Each request has its own connection: tokens are requested
+ * seldom, and an idle connection whose network is gone would swallow the request.
  */
 const toAuthorizationServer = { connections: 8, requestsPerConnection: 1 };
 
@@ -50,7 +50,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
   async function prepareStreams(config: Config, lingerMs: number): Promise<void> {
     const routed = [...config.environments.values()].filter(({ passThrough }) => passThrough !== undefined);
     if (routed.length === 0) return;
-    // A process without such routes saves its memory.
+    // A process without pass-through routes saves the memory of this module.
     const { loadHttpProxy, openStreamPool } = await import("../adapters/http-proxy/exchange.ts");
     proxy ??= await loadHttpProxy();
     const loaded = proxy;
@@ -72,25 +72,25 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
   }
 
   return {
-    /** To the service of an environment. */
+    /** Sends to the service of an environment. */
     sendTo(environment: Environment): Send {
       const pool = opened(poolOf.get(environment));
       return (request, deadlineMs, onConnected) => exchange(pool, request, deadlineMs, onConnected);
     },
-    /** The same of pass-through routes, on connections of their own. */
+    /** The same for pass-through routes, on connections of their own. */
     sendStreamTo(environment: Environment): SendStream {
       const pool = opened(streamPoolOf.get(environment));
       return (request, control) => pool.send(request, control);
     },
     /**
-     * To an authorization server.
-     * @param authPoolKey see `authPoolKey`; of a configuration that was prepared
+     * The token endpoint of an authorization server.
+     * @param authPoolKey see `authPoolKey`; its configuration must be prepared
      */
     tokenEndpointOf({ authPoolKey, tokenUrl }: { authPoolKey: string; tokenUrl: Address }): TokenEndpoint {
       const post = createPostTokenRequest(opened(pools.get(authPoolKey)), tokenUrl.path, clock);
       return { post, sign: signAssertion, readAssertion };
     },
-    /** To the application of a listener for callbacks. */
+    /** Delivers to the application of a listener for callbacks. */
     deliverTo: (application: Application) => createDeliver(opened(poolOf.get(application))),
 
     async prepare(config: Config): Promise<void> {
@@ -112,7 +112,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
       for (const { application } of config.callbacks) {
         const { url: address, tls } = application;
         const settings = { address, tls, connections, requestsPerConnection: 1 };
-        // Listeners for callbacks may share one.
+        // Listeners for callbacks may share a pool.
         const key = fingerprint(["application", address.origin, fingerprintOf(tls), connections, timeouts]);
         poolOf.set(application, prepared(key, settings));
       }
@@ -131,10 +131,10 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
   };
 }
 
-/** A disk that hangs holds up no token request, and no scrape, for longer. */
+/** A hanging disk delays a token request, or a scrape, by no more than this. */
 const longestReadMs = 1_000;
 
-/** Reads assertions from their files, anew each time. The cause of a failure names the file, and never what stands in it. */
+/** Reads assertions from their files, anew each time. The cause of a failure names the file, and never its content. */
 export function createReadAssertion(clock: Clock, readFile = readRegularFile): TokenEndpoint["readAssertion"] {
   return async (file) => {
     const reading = readFile(file).then(({ bytes }) => parseAssertion(dropNewline(bytes).toString()), codeOf);
@@ -146,7 +146,7 @@ export function createReadAssertion(clock: Clock, readFile = readRegularFile): T
 type ConnectSettingsOf = (environment: Environment, address: Address) => Omit<ConnectSettings, "connectTimeoutMs">;
 
 /**
- * How connections to a host of an environment are made, directly or through its forward proxy. All tunnels are reported, and
+ * The settings of connections to a host of an environment, direct or through its forward proxy. All tunnels are reported, and
  * the log has each failure once a minute.
  */
 function createConnectSettings(clock: Clock, report: Report): ConnectSettingsOf {
@@ -164,7 +164,7 @@ function createConnectSettings(clock: Clock, report: Report): ConnectSettingsOf 
   };
 }
 
-/** All that a pool is made from: configurations with the same key share the pool. */
+/** A fingerprint of everything that a pool is made from: configurations with the same key share the pool. */
 function servicePoolKey(environment: Environment, { timeouts, limits }: Config): string {
   const to = connectionKeyOf(environment, environment.baseUrl);
   return fingerprint(["service", ...to, limits.inFlightPerEnvironment, timeouts]);
@@ -175,14 +175,14 @@ export function authPoolKey(environment: Environment, address: Address, { timeou
   return fingerprint(["authorization server", ...connectionKeyOf(environment, address), timeouts]);
 }
 
-/** All that decides how a host of the environment is reached. */
+/** All settings that decide how a host of the environment is reached. */
 function connectionKeyOf(environment: Environment, address: Address): unknown[] {
   const { name, tls, requestsPerConnection } = environment;
   const { proxy, tls: proxyTls, credentials } = egressTo(environment, address) ?? {};
   return [name, address.origin, fingerprintOf(tls), requestsPerConnection, proxy?.origin, proxyTls, credentials];
 }
 
-/** Where an environment's tokens come from; sets whose endpoints are on one host share its connections. */
+/** The authorization servers of an environment; sets whose endpoints are on one host share its connections. */
 export function authorizationServersOf(environment: Environment): Address[] {
   const { authUrl } = environment;
   const endpoints = credentialSetsOf(environment).map(({ set }) => tokenUrlOf(environment, set));
