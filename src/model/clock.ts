@@ -1,18 +1,15 @@
-/** Ends a timer that has not fired; harmless afterwards. */
+/** Cancels a timer; does nothing once it has fired. */
 export type Cancel = () => void;
 
-/**
- * Time as the rest of the program sees it; this file is the only one that reads the machine's clocks, so that a test
- * can own time.
- */
+/** Time as the rest of the program sees it. Only this file reads the machine's clocks, so that a test can own time. */
 export interface Clock {
   /** Wall clock, milliseconds since the Unix epoch. For timestamps that leave the process; it may jump. */
   wallMs(): number;
   /** Monotonic clock in milliseconds, from an arbitrary start. For every lifetime, deadline and duration. */
   nowMs(): number;
   /**
-   * Runs the task once after the delay. Input that has arrived is read first: a process that stood still must not treat
-   * an answer that was there as late. The timer alone does not keep the process alive.
+   * Runs the task once after the delay. Input that has arrived is read first: after the process stood still, an answer that
+   * came in time must not count as late. The timer alone does not keep the process alive.
    */
   after(delayMs: number, task: () => void): Cancel;
 }
@@ -37,15 +34,15 @@ export const systemClock: Clock = {
   },
 };
 
-/** Lets go on what waits: input that has arrived is read. Between two parts of work that takes long. */
+/** Lets waiting work run, such as reading input that has arrived. Call it between two parts of long work. */
 export function takeTurns(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What the wall clock shows at a moment of the monotonic clock, in milliseconds since the Unix epoch. */
+/** The wall-clock time of a moment on the monotonic clock, in milliseconds since the Unix epoch. */
 export type WallTime = (monotonicMs: number) => number;
 
-/** Two clocks that are not set apart differ by less than this. */
+/** The two clocks drift apart by less than this, unless the wall clock is set. */
 const longestDriftMs = 1_000;
 
 /** The same moment gives the same time at every call, until the wall clock has been set. */
@@ -58,7 +55,7 @@ export function createWallTime(clock: Clock): WallTime {
   };
 }
 
-/** Resolves after the delay, immediately when the signal is aborted. */
+/** Resolves after the delay, or as soon as the signal is aborted. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -72,7 +69,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** The promise's value, or undefined when it takes longer than the delay. The promise itself goes on. */
+/** The promise's value, or undefined when it takes longer than the delay. The promise itself continues. */
 export function within<Value>(clock: Clock, promise: Promise<Value>, delayMs: number): Promise<Value | undefined> {
   if (delayMs <= 0) return Promise.resolve(undefined);
   return new Promise((resolve, reject) => {
@@ -92,7 +89,7 @@ export function parseDurationMs(text: string): number | undefined {
   return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
 }
 
-/** As the configuration writes it, in the longest unit that fits: `24h`, `90s`, `1500ms`. */
+/** A duration as the configuration writes it, in the longest unit that fits: `24h`, `90s`, `1500ms`. */
 export function formatDuration(ms: number): string {
   if (ms === 0) return "0s";
   const [unit = "ms", unitMs = 1] = Object.entries(msPerUnit).findLast(([, each]) => ms % each === 0) ?? [];
@@ -101,7 +98,7 @@ export function formatDuration(ms: number): string {
 
 const reportAgainMs = 60_000;
 
-/** What fails again and again is reported once a minute, for each kind of failure. */
+/** A failure that repeats is reported once a minute, for each kind of failure. */
 export class LogThrottle {
   readonly #clock: Clock;
   readonly #reportedAtMs = new Map<string, number>();
@@ -110,7 +107,7 @@ export class LogThrottle {
     this.#clock = clock;
   }
 
-  /** Whether it is the first of its kind for a minute; asking counts as reporting. */
+  /** Whether this failure is the first of its kind for a minute; the call itself counts as a report. */
   isFirst(kind: string): boolean {
     const nowMs = this.#clock.nowMs();
     const isFirst = nowMs >= (this.#reportedAtMs.get(kind) ?? Number.NEGATIVE_INFINITY) + reportAgainMs;
@@ -120,14 +117,14 @@ export class LogThrottle {
 }
 
 /**
- * A deadline that is set anew again and again, and seldom comes. Its timer is not set anew with it: when it fires, it looks
- * whether the deadline is still to come.
+ * A deadline that is often postponed, and seldom reached. Postponing it does not restart its timer: when the timer fires, it
+ * checks whether the deadline is still ahead.
  */
 export class DeadlineTimer {
   readonly #clock: Clock;
   readonly #onDeadline: () => void;
   #deadlineMs = Number.POSITIVE_INFINITY;
-  /** When the timer fires; infinite while none is set. */
+  /** When the timer fires; infinite if no timer is set. */
   #firesAtMs = Number.POSITIVE_INFINITY;
   #cancel: Cancel = () => {};
 
@@ -142,12 +139,12 @@ export class DeadlineTimer {
     if (deadlineMs < this.#firesAtMs) this.#arm();
   }
 
-  /** No deadline is set any more. */
+  /** Removes the deadline; `set` can set another. */
   clear(): void {
     this.#deadlineMs = Number.POSITIVE_INFINITY;
   }
 
-  /** There will be no deadline any more. */
+  /** Removes the deadline for good, and cancels the timer. */
   close(): void {
     this.clear();
     this.#cancel();

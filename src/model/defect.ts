@@ -1,19 +1,16 @@
-/**
- * A programming error without its message, which may quote foreign text: the class and where it was thrown. Safe to
- * log.
- */
+/** A programming error without its message, which may quote foreign text: its class and its stack frames. Safe to log. */
 export function describeDefect(error: unknown): string {
   if (!(error instanceof Error)) return `thrown ${typeof error}`;
   return [error.constructor.name, ...framesOf(error)].join(" ");
 }
 
-/** An error's code, such as ECONNREFUSED or CERT_HAS_EXPIRED; undefined where it has none. Safe to log. */
+/** An error's code, such as ECONNREFUSED or CERT_HAS_EXPIRED; undefined if it has none. Safe to log. */
 export function errorCodeOf(error: unknown): string | undefined {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : undefined;
 }
 
-/** A warning of the process without its message: its name, its code and where it was given. Safe to log. */
+/** A warning of the process without its message: its name, its code and its stack frames. Safe to log. */
 export function describeWarning(warning: NodeJS.ErrnoException): string {
   const { name, code } = warning;
   const isWord = (text = "") => /^\w{1,64}$/.test(text);
@@ -29,8 +26,8 @@ function framesOf({ stack = "", message }: Error): string[] {
 }
 
 /**
- * Foreign text as a log line may show it: printable ASCII, every other character a question mark, and no longer than
- * the bound, where an ellipsis stands for the rest.
+ * Foreign text for a log line: printable ASCII, with a question mark for every other character. An ellipsis replaces the text
+ * beyond the bound.
  * @param longest in characters
  */
 export function printable(text: string, longest: number): string {

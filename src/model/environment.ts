@@ -3,14 +3,14 @@ import type { Secret } from "./secret.ts";
 /** `oauth`: bearer token, spec 5.4. `hmac`: signature in the body, spec 5.2. */
 export type AuthMethod = "oauth" | "hmac";
 
-/** A checked http(s) URL, taken apart once so that nothing is ever resolved against it again. */
+/** A checked http(s) URL, split into its parts once, so that nothing is ever resolved against it again. */
 export interface Address {
   /** Scheme, host and port, e.g. `https://api.example:8443`. */
   readonly origin: string;
   readonly scheme: "http" | "https";
   /** Lower case; IPv6 in brackets. */
   readonly host: string;
-  /** The scheme's default port where the URL names none. */
+  /** The scheme's default port if the URL names none. */
   readonly port: number;
   /** Empty, or segments with a leading and without a trailing slash, e.g. `/json-api`. */
   readonly path: string;
@@ -34,9 +34,9 @@ export interface SigningKey {
   readonly secret: Secret;
 }
 
-/** How a client proves itself to the authorization server. */
+/** How a client authenticates to the authorization server. */
 export type ClientAuth =
-  /** Client id and secret in the body, as the service wants it (spec 4.2). */
+  /** Client id and secret in the body, as the service demands (spec 4.2). */
   | { readonly method: "post" }
   /** Client id and secret by HTTP Basic (RFC 6749 section 2.3.1). */
   | { readonly method: "basic" }
@@ -51,9 +51,9 @@ export interface AssertionAuth {
   readonly method: "private_key_jwt";
   /** PKCS #8 in PEM. */
   readonly privateKey: Secret;
-  /** A JWS algorithm that the key can do, e.g. `ES256`. */
+  /** A JWS algorithm that the key supports, e.g. `ES256`. */
   readonly algorithm: string;
-  /** What the server calls the key: `kid` in the assertion's header. */
+  /** The server's name for the key: `kid` in the assertion's header. */
   readonly keyId: string | undefined;
   /** Thumbprints of the key's certificate: `x5t` and `x5t#S256` (RFC 7515 sections 4.1.7 and 4.1.8). */
   readonly thumbprints: { readonly sha1: string; readonly sha256: string } | undefined;
@@ -61,7 +61,7 @@ export interface AssertionAuth {
   readonly audience: string;
 }
 
-/** How the tokens of a credential set are asked for, where that is not the service's own way (spec 4.2). */
+/** How the tokens of a credential set are requested, if not in the service's own way (spec 4.2). */
 export interface TokenSettings {
   /** The token endpoint; undefined: `{authUrl}/oauth/token`. */
   readonly url: Address | undefined;
@@ -72,11 +72,11 @@ export interface TokenSettings {
   readonly resource: string | undefined;
   /** Further fields of the token request. */
   readonly extra: Readonly<Record<string, string>>;
-  /** How long a token lives whose response has no `expires_in`; undefined: 300 s. */
+  /** The lifetime of a token whose response has no `expires_in`; undefined: 300 s. */
   readonly lifetimeMs: number | undefined;
   /**
-   * The environment's client certificate, by its SHA-256 fingerprint: a server may bind tokens to it, however the client
-   * proves itself (RFC 8705 section 3).
+   * The SHA-256 fingerprint of the environment's client certificate: a server may bind tokens to it, whichever `clientAuth`
+   * is used (RFC 8705 section 3).
    */
   readonly certificate?: string | undefined;
 }
@@ -87,17 +87,17 @@ export interface CredentialSet {
   readonly label: string;
   readonly name: string;
   readonly clientId: string;
-  /** Undefined where a key or a certificate stands for it: `token.clientAuth`. */
+  /** Undefined if the client authenticates without a secret: `token.clientAuth`. */
   readonly clientSecret: Secret | undefined;
-  /** Undefined only where `token.url` leads to an authorization server that wants none. */
+  /** Undefined only if `token.url` leads to an authorization server that demands none. */
   readonly audience: string | undefined;
-  /** Absent where tokens are asked for in the service's own way (spec 4.2). */
+  /** Absent if tokens are requested in the service's own way (spec 4.2). */
   readonly token?: TokenSettings | undefined;
 }
 
-/** The sets configured at one site, first choice first; a child without its own uses its parent's. */
+/** The credential sets of one site, first choice first; a child site without sets uses its parent's. */
 export interface Credentials {
-  /** The S… identifier of the site they are configured at. */
+  /** S… of the site at which the sets are configured. */
   readonly owner: string;
   /** One or two. */
   readonly sets: readonly [CredentialSet, ...CredentialSet[]];
@@ -110,34 +110,34 @@ export interface Site {
   readonly parent: string | undefined;
   /** The API version of its calls, e.g. `3.0`. */
   readonly version: string;
-  /** What it may use; the first is the default. */
+  /** Allowed methods; the first is the default. */
   readonly auth: readonly [AuthMethod, ...AuthMethod[]];
-  /** What authenticates requests while no token can be had. Absent: they are refused. */
+  /** Authenticates requests when no token is available. Absent: such requests are refused. */
   readonly bridge?: "hmac";
-  /** What HMAC sends as `site_identifier` when the caller named no key. */
+  /** Whose identifier HMAC sends as `site_identifier` if the caller named no key. */
   readonly identifyBy: "site" | "key";
-  /** What happens to values that break spec 5.2 rule 3, with HMAC. */
+  /** How values that break spec 5.2 rule 3 are treated, with HMAC. */
   readonly characters: "reject" | "warn" | "off";
-  /** Names that are never signed; always holds `signature`. */
+  /** Names of parameters that are never signed; always holds `signature`. */
   readonly exempt: ReadonlySet<string>;
   /** Whether signatures that callers make themselves are checked before they are dropped. */
   readonly checksCallerSignature?: boolean;
-  /** DECIMAL parameters beside `*_amount`. */
+  /** DECIMAL parameters in addition to `*_amount`. */
   readonly decimals: ReadonlySet<string>;
   readonly keys: readonly SigningKey[];
   readonly defaultKey: SigningKey | undefined;
-  /** Verify callbacks that name the site, beside its default key, until a moment by the wall clock. Absent: none. */
+  /** Keys that also verify callbacks of the site, beside its default key, until a moment by the wall clock. Absent: none. */
   readonly alsoVerifyWith?: readonly { readonly key: SigningKey; readonly untilMs: number }[];
   readonly credentials: Credentials | undefined;
 }
 
-/** A site's file that is not served as it is. */
+/** A site's file whose present content is refused. */
 export interface RefusedSiteFile {
   /** Its name in the folder. */
   readonly file: string;
-  /** What is wrong, for people; no secret in it. */
+  /** What is wrong, for people; holds no secret. */
   readonly problems: readonly string[];
-  /** Whether what it held before stays in force. */
+  /** Whether its former content stays active. */
   readonly isServed: boolean;
 }
 
@@ -148,61 +148,61 @@ export interface Tls {
   readonly key: Secret | undefined;
 }
 
-/** Lazy: a damaged certificate is found too, and does not parse. */
+/** A lazy match also finds a damaged certificate, which does not parse. */
 const certificate = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
 
-/** The certificates in a PEM text; whether they parse is not known. */
+/** The certificates in a PEM text; they are not parsed. */
 export function splitCertificates(pem: string): readonly string[] {
   return pem.match(certificate) ?? [];
 }
 
-/** The forward proxy that an environment's hosts are reached through, by a tunnel for each connection. */
+/** The forward proxy to an environment's hosts, with a tunnel for each connection. */
 export interface Egress {
-  /** The proxy's own; without a path. */
+  /** The proxy's address; without a path. */
   readonly proxy: Address;
-  /** Towards a proxy with https. */
+  /** For a proxy with https. */
   readonly tls: Tls;
-  /** `user:password` for HTTP Basic; undefined where the proxy asks for nothing. */
+  /** `user:password` for HTTP Basic; undefined if the proxy demands none. */
   readonly credentials: Secret | undefined;
-  /** What is reached without the proxy, as written. */
+  /** Hosts that are reached without the proxy, as written. */
   readonly noProxy: readonly string[];
-  /** Origins of the environment that are reached without it: those of `noProxy`, and loopback. */
+  /** Origins of the environment that are reached without the proxy: those of `noProxy`, and loopback. */
   readonly direct: ReadonlySet<string>;
 }
 
 /** Paths whose requests pass with their bodies untouched, with a token attached (docs/pass-through.md). */
 export interface PassThroughRoute {
-  /** How their paths begin here, with a slash at both ends: `/files/`. */
+  /** The start of their paths here, with a slash at both ends: `/files/`. */
   readonly prefix: string;
-  /** What replaces the prefix at the baseUrl's host, with a slash at both ends. */
+  /** Replaces the prefix at the baseUrl's host; with a slash at both ends. */
   readonly upstreamPrefix: string;
   readonly methods: ReadonlySet<string>;
   /** S… for requests that name no site; undefined: the environment's default. */
   readonly site: string | undefined;
   /** The protocol that a request may switch to. */
   readonly upgrade: "websocket" | undefined;
-  /** How long a body, or a connection that has switched, may stand still. */
+  /** How long a body, or a connection that has switched, may be idle. */
   readonly idleMs: number;
 }
 
 export interface Environment {
   readonly name: string;
-  /** Where operations go. */
+  /** The service's address, for operations. */
   readonly baseUrl: Address;
-  /** Token requests go to `{authUrl}/oauth/token`. Undefined where no site has credentials, or all sets have `token.url`. */
+  /** Token requests go to `{authUrl}/oauth/token`. Undefined if no site has credentials, or all sets have `token.url`. */
   readonly authUrl: Address | undefined;
   readonly operations: ReadonlySet<string> | "any";
-  /** Longest prefix first; absent where there are none. */
+  /** Longest prefix first; absent if there are none. */
   readonly passThrough?: readonly PassThroughRoute[] | undefined;
   /** For requests that name no site: the configured default, else the only site. */
   readonly defaultSite: string | undefined;
   /** By S… identifier, children included. */
   readonly sites: ReadonlyMap<string, Site>;
-  /** Absent where the sites are named in the configuration. */
+  /** Absent if the configuration itself names the sites. */
   readonly siteFolder?: { readonly path: string; readonly refused: readonly RefusedSiteFile[] } | undefined;
-  /** Which site a K… belongs to. */
+  /** The site of each K…. */
   readonly siteOfKey: ReadonlyMap<string, Site>;
-  /** Statuses that tell nothing of the effect: answers with them pass, and their outcome is `unknown`. */
+  /** Statuses that do not show whether the request had an effect: answers with them pass, and their outcome is `unknown`. */
   readonly undecided: ReadonlySet<number> | "5xx";
   /** Extra request headers to let through, in lower case. */
   readonly forwardHeaders: readonly string[];
@@ -211,23 +211,23 @@ export interface Environment {
   /** Whether `http://` was allowed for baseUrl and authUrl. */
   readonly allowsPlaintext?: boolean;
   readonly tls: Tls;
-  /** How many requests one connection to the service, or to the authorization server, carries at most; absent where there is no limit. */
+  /** How many requests one connection to the service carries at most; absent if there is no limit. */
   readonly requestsPerConnection?: number | undefined;
-  /** Absent where every host is reached directly. */
+  /** Absent if every host is reached directly. */
   readonly egress?: Egress | undefined;
 }
 
-/** Whether an answer with this status leaves open what the request has done. */
+/** Whether an answer with this status leaves open whether the request had an effect. */
 export function isUndecided(status: number, { undecided }: Pick<Environment, "undecided">): boolean {
   return undecided === "5xx" ? status >= 500 : undecided.has(status);
 }
 
-/** What leads to a host of the environment; undefined where it is reached directly. */
+/** The forward proxy to a host of the environment; undefined if the host is reached directly. */
 export function egressTo({ egress }: Environment, { origin }: Address): Egress | undefined {
   return egress?.direct.has(origin) ? undefined : egress;
 }
 
-/** The credential sets of an environment, each once, where it is configured; first choices have index 0. */
+/** The credential sets of an environment, each once, from the site that configures it; first choices have index 0. */
 export function credentialSetsOf({ sites }: Environment): { readonly set: CredentialSet; readonly index: number }[] {
   const all: { readonly set: CredentialSet; readonly index: number }[] = [];
   for (const { identifier, credentials } of sites.values()) {
@@ -237,12 +237,12 @@ export function credentialSetsOf({ sites }: Environment): { readonly set: Creden
   return all;
 }
 
-/** Where the service's own authorization server has its token endpoint (spec 4.2). */
+/** The path of the token endpoint at the service's own authorization server (spec 4.2). */
 export const tokenPath = "/oauth/token";
 
 /**
- * The settings that make a token another token, as names and values; none where they are the service's own. The token
- * endpoint and the audience are not among them, nor is what only the way to a token depends on.
+ * The settings that distinguish one token from another, as names and values; empty if all are the service's own. Left out are
+ * the token endpoint, the audience, and settings such as `body` that only change how a token is requested.
  */
 export function identityOf(token: TokenSettings | undefined): string[] {
   if (token === undefined) return [];
@@ -250,7 +250,7 @@ export function identityOf(token: TokenSettings | undefined): string[] {
   const { method } = clientAuth;
   const settings: [name: string, value: string | undefined][] = [
     ["clientAuth", method === "post" ? undefined : method],
-    // What stands in the file is renewed, and stays the same client's.
+    // The content of the file is renewed, but stays the same client's.
     ["assertion", method === "assertion" ? clientAuth.file : undefined],
     ["certificate", certificate],
     ["scope", scope],
@@ -262,7 +262,7 @@ export function identityOf(token: TokenSettings | undefined): string[] {
   return settings.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
 }
 
-/** Where a set's token requests go (spec 4.2). The configuration is refused where that is nowhere. */
+/** The token endpoint of a set (spec 4.2). A configuration without one is refused. */
 export function tokenUrlOf({ authUrl }: Environment, { token }: CredentialSet): Address {
   if (token?.url !== undefined) return token.url;
   if (authUrl === undefined) throw new Error("an environment with credentials says where tokens come from");

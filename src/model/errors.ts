@@ -7,15 +7,15 @@
  * What is known about the request's effect on the service, over all attempts together.
  *
  * - `answered`: the service's own, complete answer was passed on.
- * - `unknown`: at least one byte of an attempt was written and no complete answer came, or one whose status the
- *   environment calls `undecided`: a server error says nothing of the effect. Look before repeating, unless the method is safe.
+ * - `unknown`: at least one byte of an attempt was written, and no complete answer came, or only one whose status is
+ *   `undecided` in the environment, such as a server error. Look for the effect before you repeat, unless the method is safe.
  * - `not_sent`: nothing reached the service, or every attempt was answered before anything could happen.
  */
 export type Outcome = "answered" | "unknown" | "not_sent";
 
 /** One row of the failure table: HTTP status, RFC 9457 title, the outcomes it can have, and what it means. */
 export interface Failure {
-  /** Where only requests with `Countersign-Once`, or only callbacks, can fail with it. */
+  /** Set if only requests with `Countersign-Once`, or only callbacks, can fail with this code. */
   readonly only?: "once" | "callback";
   readonly status: number;
   readonly title: string;
@@ -26,7 +26,7 @@ export interface Failure {
 const unknown = ["unknown"] as const;
 
 /**
- * Codes in the order of the reference. Where a row has no outcomes, nothing was sent. `target_not_allowed` is 403 when the
+ * Codes in the order of the reference. A row without outcomes has `not_sent` alone. `target_not_allowed` is 403 when the
  * target names a foreign host.
  */
 const rows = {
@@ -87,13 +87,13 @@ const rows = {
   caller_not_authenticated: {
     status: 407,
     title: "Caller not authenticated",
-    meaning: "The listener wants a token, and got none that it knows.",
+    meaning: "The request has no token that the listener knows.",
   },
   caller_not_known: {
     status: 403,
     title: "Caller not known",
     meaning:
-      "The client certificate is of a known authority, and its names are no caller's of the listener, or several callers'.",
+      "The client certificate comes from a known authority, but its names match no caller of the listener, or several.",
   },
   caller_not_allowed: {
     status: 403,
@@ -249,7 +249,7 @@ const rows = {
   once_unavailable: {
     only: "once",
     status: 503,
-    title: "Repetitions cannot be told",
+    title: "Repetitions cannot be recognised",
     meaning: "Whether this Countersign-Once was used cannot be looked up: there is no Redis, or it does not answer.",
   },
   callback_not_genuine: {
@@ -285,7 +285,7 @@ const rows = {
   replay_store_unavailable: {
     only: "callback",
     status: 503,
-    title: "Replays cannot be told",
+    title: "Replays cannot be recognised",
     meaning: "With `replay: strict`: whether the callback was delivered before is not known.",
   },
   application_unreachable: {
@@ -327,7 +327,7 @@ export const failures = Object.fromEntries(
 /** Every code, in the order of the reference. */
 export const failureCodes = Object.keys(failures) as readonly FailureCode[];
 
-/** Those that any request of an application can fail with. */
+/** The codes with which any request of an application can fail. */
 export const requestFailureCodes = failureCodes.filter((code) => !("only" in failures[code]));
 
 /** How a failure deviates from its row of the table, and what its answer carries along. */
@@ -340,11 +340,11 @@ interface FailureDetails {
   readonly retryAfterMs?: number;
   /** Sent as Allow. */
   readonly allow?: string;
-  /** Each is sent as a Proxy-Authenticate of its own. */
+  /** Each is sent in a Proxy-Authenticate header of its own. */
   readonly challenges?: readonly string[];
   /**
-   * What it came from, for the log: a code (`ECONNREFUSED`), the name of a parameter, header or setting, or a foreign
-   * host. Short, printable, and never a value or a secret.
+   * The cause, for the log: a code (`ECONNREFUSED`), the name of a parameter, header or setting, or a foreign host. Short,
+   * printable, and never a value or a secret.
    */
   readonly causedBy?: string | undefined;
   /** Further members of the problem details (RFC 9457 section 3.2). */
@@ -352,8 +352,8 @@ interface FailureDetails {
 }
 
 /**
- * A failure to serve. The message says what happened and how to fix it, in whole sentences; the answer adds what became
- * of the request. It never holds a secret, a token, a signature or a parameter's value.
+ * A failure to serve. The message says what happened and how to fix it, in whole sentences; the answer adds the outcome of
+ * the request. The message never holds a secret, a token, a signature or a parameter's value.
  */
 export class ProxyError extends Error {
   override readonly name = "ProxyError";
@@ -363,7 +363,7 @@ export class ProxyError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly allow: string | undefined;
   readonly challenges: readonly string[];
-  /** The log's `cause`. Not `cause`: that is Error's own, for another error. */
+  /** The log's `cause`. Not named `cause`: in Error that name is for another error. */
   readonly causedBy: string | undefined;
   readonly members: Readonly<Record<string, unknown>>;
 

@@ -5,18 +5,18 @@ import type { RedisEvent } from "./redis-access.ts";
 /** Receives every event worth counting or logging. It never throws and never waits. */
 export type Report = (event: Event) => void;
 
-/** What is done with events, by their kind. */
+/** The handlers of events, by kind. */
 type Handlers = { readonly [Kind in Event["kind"]]?: (event: Extract<Event, { kind: Kind }>) => void };
 
-/** Hands each event to the handler of its kind, where there is one. */
+/** Hands each event to the handler of its kind, if there is one. */
 export function reportTo(handlers: Handlers): Report {
   return (event) => (handlers[event.kind] as Report | undefined)?.(event);
 }
 
 /**
  * Everything worth counting or logging. Logic reports it; adapters turn it into counters, log lines and lists of `/status`.
- * The present state is asked for instead (`CredentialSnapshot`, `RedisSnapshot`). No event holds a secret, a token, a signature or a
- * parameter's value.
+ * The present state is no event: it is read on demand (`CredentialSnapshot`, `RedisSnapshot`). No event holds a secret, a
+ * token, a signature or a parameter's value.
  */
 export type Event =
   | RequestFinished
@@ -31,41 +31,41 @@ export type Event =
   | ProcessEvent;
 
 /**
- * The end of whatever came in at a listener. Foreign text in it is printable and bounded. It holds no value of a parameter, no
+ * The end of a request or a callback. Foreign text in it is printable and bounded. It holds no value of a parameter, no
  * query, no signature and no secret.
  */
 interface Finished {
   readonly environment: string;
   readonly requestId: string;
-  /** `x-request-id` as it came in, where it is well-formed. */
+  /** The `x-request-id` that the caller sent, if it is well-formed. */
   readonly callerRequestId?: string | undefined;
-  /** The trace-id of `traceparent` (W3C Trace Context), where one was sent; with tracing that of the request's trace. */
+  /** The trace-id of `traceparent` (W3C Trace Context), if the caller sent one; with tracing, that of the request's trace. */
   readonly traceId?: string | undefined;
-  /** Absent where the head could not be read. */
+  /** Absent if the head could not be read. */
   readonly method?: string | undefined;
   /** The request target up to its query; absent for CONNECT, whose target is a foreign host. */
   readonly target?: string | undefined;
   /** The listener's `bind`, as configured. */
   readonly listener?: string | undefined;
-  /** Who called: its name in the configuration, or else the subject or the first name of its certificate. */
+  /** The caller's name in the configuration, or else the subject or the first name of its certificate. */
   readonly caller?: string | undefined;
   /** The caller's IP address; absent over a Unix socket. */
   readonly callerAddress?: string | undefined;
-  /** S… once it is known; of a callback, where it named one that is configured: it is true where the callback is genuine. */
+  /** S… once it is known. Of a callback: the configured site that it names, which is proved only if the callback is genuine. */
   readonly site?: string | undefined;
-  /** The HTTP status that was given. */
+  /** The answer's HTTP status; 499 if the caller left before it had an answer. */
   readonly status: number;
-  /** Of a callback, `answered` is by the application. */
+  /** Of a callback, `answered` means that the application answered. */
   readonly outcome: Outcome;
   /** Set when Countersign failed to serve, or an answer was cut short after its head had been passed on. */
   readonly code?: FailureCode | undefined;
-  /** What a failure came from: a code, a reason, the name of a parameter, header or setting, or a foreign host. */
+  /** The cause of a failure: a code, a reason, the name of a parameter, header or setting, or a foreign host. */
   readonly cause?: string | undefined;
   /** K… of the key that signed, or verified a callback. */
   readonly key?: string | undefined;
   /** From the complete head to the end of the answer. */
   readonly durationMs: number;
-  /** Length of the body that came in. */
+  /** Length of the body that was received. */
   readonly requestBytes?: number | undefined;
   /** Length of the answer's body, as far as it was written. */
   readonly responseBytes?: number | undefined;
@@ -74,10 +74,10 @@ interface Finished {
 
 export const callerSignatureResults = ["valid", "invalid", "unknown_key", "incomplete", "missing"] as const;
 /**
- * What is found of the signature that a caller makes itself, from its days with HMAC. `valid`: it is that of the key
- * that the service would check it with, over what the caller sent (spec 5.2, 5.3). `invalid`: it is not the key's.
- * `unknown_key`: no such key of that version is configured at the site. `incomplete`: version, site_identifier or
- * timestamp is missing. `missing`: there is no signature.
+ * The result of checking the signature that a caller still makes itself, as before Countersign. `valid`: made with the key
+ * that the service would use to check it, over the caller's parameters (spec 5.2, 5.3). `invalid`: not made with it.
+ * `unknown_key`: no such key of that version is configured at the site. `incomplete`: version, site_identifier or timestamp
+ * is missing. `missing`: there is no signature.
  */
 export type CallerSignatureResult = (typeof callerSignatureResults)[number];
 
@@ -92,20 +92,20 @@ export const onceResults = [
   "unavailable",
 ] as const;
 /**
- * What came of a request's Countersign-Once. `recorded`: it was sent, and what became of it is known to all replicas.
- * `freed`: it was not sent, and the key may be used again. `unrecorded`: its end could not be written, so that the key reads
- * as `unknown`. `replayed`: it got the answer of the first one. The rest: why it was refused.
+ * The result of a request's Countersign-Once. `recorded`: it was sent, and all replicas know its result. `freed`: it was not
+ * sent, and the key may be used again. `unrecorded`: its result could not be written, so a repetition finds `unknown`.
+ * `replayed`: it got the answer of the first request. The others: why it was refused.
  */
 type OnceResult = (typeof onceResults)[number];
 
 export const retryResults = ["cured", "refused", "failed", "not_possible"] as const;
-/** What came of a 401. `cured`: the retry got another answer. `refused`: 401 again. `failed`: no answer. `not_possible`: no retry. */
+/** The result of a 401. `cured`: the retry got another status. `refused`: 401 again. `failed`: no answer. `not_possible`: no retry. */
 type RetryResult = (typeof retryResults)[number];
 
 const suppressionReasons = ["paused", "limited"] as const;
 /**
- * Why a refresh after a 401 was not made. `paused`: the site's last ones were useless. `limited`: one for another site was,
- * a moment ago, and this site has not accepted the present token.
+ * Why a refresh after a 401 was not made. `paused`: the site's last refreshes were useless. `limited`: a refresh for another
+ * site was useless a moment ago, and this site has not accepted the present token.
  */
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
@@ -117,49 +117,49 @@ export const noRetryReasons = [...suppressionReasons, "no_token", "too_late", "c
 export type NoRetryReason = (typeof noRetryReasons)[number];
 
 export const tokenOutages = ["token_unavailable", "credentials_refused"] as const satisfies FailureCode[];
-/** Why no token can be had: the failure that a request without one ends with. */
+/** Why no token is available: the failure code of a request without one. */
 export type TokenOutage = (typeof tokenOutages)[number];
 
 /** The end of a request, answered by the service or by Countersign. */
 export interface RequestFinished extends Finished {
   readonly kind: "request_finished";
-  /** The request's own span, where the trace is recorded: 16 hex digits. */
+  /** The request's own span, if the trace is recorded: 16 hex digits. */
   readonly spanId?: string | undefined;
   /** The caller's own key for this order, from Countersign-Reference. */
   readonly reference: string | undefined;
   readonly auth: AuthMethod | undefined;
-  /** Why it was signed in place of carrying a token: its site has `bridge: hmac`. */
+  /** Why it was signed instead of carrying a token: its site has `bridge: hmac`. */
   readonly bridged?: TokenOutage | undefined;
   /** As called; log it, but label metrics with `operationLabel`. */
   readonly operation: string | undefined;
-  /** Configured operation name, `other`, or `none` before one is known. */
+  /** Configured operation name, prefix of a pass-through route, `other`, or `none` before one is known. */
   readonly operationLabel: string;
   readonly by: "service" | "countersign";
   /** The step at which it ended, e.g. `read_parameters`, `send`, `stream_answer`. */
   readonly stage: string;
-  /** How many times it was handed to the service's connection: 0, 1 or 2. */
+  /** How many times it was handed to a connection of the service: 0, 1 or 2. */
   readonly attempts: number;
-  /** With OAuth, where the first attempt was answered 401. */
+  /** With OAuth, if the first attempt was answered 401. */
   readonly retry?: RetryResult | undefined;
-  /** Where no retry was possible. */
+  /** Why no retry was possible. */
   readonly retryReason?: NoRetryReason | undefined;
   /** All attempts together, from handing over to the end of the answer; undefined when none was made. */
   readonly upstreamMs: number | undefined;
-  /** The proxy's own share: the duration without the service, the wait for a token and the caller's sending. */
+  /** The proxy's own time: the duration without its waits for the service, a token, Redis and the caller. */
   readonly overheadMs: number;
   /** All waits for a token together. */
   readonly tokenWaitMs?: number | undefined;
   /** Until a connection to the service was ready, all attempts together. */
   readonly connectMs?: number | undefined;
-  /** The name that the configuration gives to its caller, where callers have names. */
+  /** The caller's name in the configuration, if callers have names. */
   readonly callerName?: string | undefined;
   /** `<site>/<name>` of the credential set whose token was attached last. */
   readonly credential?: string | undefined;
-  /** Where the site has them checked: what the caller's own signature is. */
+  /** The result of checking the caller's own signature, if the site has it checked. */
   readonly callerSignature?: CallerSignatureResult | undefined;
-  /** What came of its Countersign-Once. */
+  /** The result of its Countersign-Once. */
   readonly once?: OnceResult | undefined;
-  /** Id of the request that has its Countersign-Once. */
+  /** Id of the first request with the same Countersign-Once. */
   readonly onceFirst?: string | undefined;
   /** The answer's headers named in `log.upstreamHeaders`. */
   readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined;
@@ -173,8 +173,8 @@ export function isSafe({ method }: Pick<RequestFinished, "method">): boolean {
 }
 
 /**
- * Whether it may have changed something without anybody knowing: an alarm counts it, and an operator looks it up. A safe request
- * has changed nothing, whatever became of it and of its stream.
+ * Whether a request may have had an effect that nobody knows: an alarm counts it, and an operator looks it up. A safe request
+ * has no effect, whatever its outcome and that of its stream.
  */
 export function hasUnknownEffect(event: Pick<RequestFinished, "outcome" | "method">): boolean {
   return event.outcome === "unknown" && !isSafe(event);
@@ -185,9 +185,9 @@ export interface CallbackFinished extends Finished {
   readonly kind: "callback_finished";
   readonly listener: string;
   readonly form?: "json" | "form" | "query" | undefined;
-  /** What came of it: a label of metrics, from a fixed list. */
+  /** The result of the callback: a label of metrics, from a fixed list. */
   readonly result: CallbackResult;
-  /** False where the store of replays failed, so that the application may get it twice. */
+  /** False if the store of replays failed, so that the application may get the callback twice. */
   readonly isGuarded?: boolean | undefined;
   /** From connecting to the end of the application's answer. */
   readonly applicationMs?: number | undefined;
@@ -202,14 +202,14 @@ export const forgeryReasons = [
   "timestamp_invalid",
 ] as const;
 /**
- * `parameter_missing`: version, site_identifier, timestamp or signature. `key_missing`: the site has no key of the
- * callback's version. `timestamp_invalid`: it is not in Unix seconds.
+ * `parameter_missing`: version, site_identifier, timestamp or signature. `key_missing`: the site has no key of the callback's
+ * version. `timestamp_invalid`: the timestamp is not in Unix seconds.
  */
 export type ForgeryReason = (typeof forgeryReasons)[number];
 
 /**
- * `delivered`: the application answered 2xx. `declined`: it answered something else. `repeated`: it had answered 2xx to the
- * same callback before, so that it did not get it again. The rest: why it did not get it, or gave no answer.
+ * `delivered`: the application answered 2xx. `declined`: it gave another answer. `repeated`: it had answered 2xx to the same
+ * callback before, and did not get it again. The others: why the application did not get the callback, or gave no answer.
  */
 export type CallbackResult = "delivered" | "declined" | "repeated" | ForgeryReason | FailureCode;
 
@@ -227,11 +227,11 @@ interface UpstreamUnauthorized {
   readonly upstreamHeaders: Readonly<Record<string, string>>;
 }
 
-/** The service's Date header against our wall clock, at each answer that has one. */
+/** Our wall clock compared with the service's Date header, at each answer that has one. */
 interface ClockSkewMeasured {
   readonly kind: "clock_skew_measured";
   readonly environment: string;
-  /** Ours minus theirs. */
+  /** Our clock minus the service's. */
   readonly skewSeconds: number;
 }
 
@@ -245,18 +245,18 @@ interface CharacterWarned {
   readonly position: number;
 }
 
-/** What fails again and again is logged once a minute. */
+/** An event that may repeat: the log has it once a minute. */
 interface Repeating {
   /** The first of its kind for a minute. */
   readonly isFirst: boolean;
 }
 
-/** What came of one request to the authorization server. */
+/** The result of one request to the authorization server. */
 export type TokenResult = "issued" | "refused" | "throttled" | "failed" | "timed_out" | "malformed";
 
 export const tunnelResults = ["opened", "unauthorized", "refused", "malformed", "timed_out", "failed"] as const;
 /**
- * What came of one CONNECT. `unauthorized`: 407. `refused`: another status than 2xx. `malformed`: no answer in HTTP/1.1.
+ * The result of one CONNECT. `unauthorized`: 407. `refused`: another status than 2xx. `malformed`: no answer in HTTP/1.1.
  * `timed_out`: not within `timeouts.connect`. `failed`: no connection to the proxy, or it broke.
  */
 export type TunnelResult = (typeof tunnelResults)[number];
@@ -267,16 +267,16 @@ interface TunnelRequested extends Repeating {
   readonly environment: string;
   /** `host:port` of the proxy. */
   readonly proxy: string;
-  /** `host:port` that it should lead to. */
+  /** `host:port` at the other end of the tunnel. */
   readonly destination: string;
   readonly result: TunnelResult;
-  /** Why it does not stand, e.g. `PROXY_STATUS_407`. */
+  /** Why there is no tunnel, e.g. `PROXY_STATUS_407`. */
   readonly cause?: string | undefined;
   /** From the attempt to connect to the proxy. */
   readonly durationMs: number;
 }
 
-/** Why a token was asked for. */
+/** Why a token was requested. */
 export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized" | "redis_recovered" | "reload";
 
 export const cacheTiers = ["memory", "redis"] as const;
@@ -295,13 +295,13 @@ export type TokenEvent =
       /** The authorization server's status, when it answered. */
       readonly status: number | undefined;
       /**
-       * Why it brought no token: a code of the connection (`ECONNREFUSED`), the OAuth error code (RFC 6749 section
+       * Why the request brought no token: a code of the connection (`ECONNREFUSED`), the OAuth error code (RFC 6749 section
        * 5.2), or what is wrong with the answer.
        */
       readonly cause?: string | undefined;
       /** How long no further request is made; undefined without such a pause. */
       readonly pauseMs: number | undefined;
-      /** What was left of the assertion from a file when it was sent, by its `exp`; negative where it had expired. */
+      /** Remaining life of the assertion from a file when it was sent, by its `exp`; negative if it had expired. */
       readonly assertionRemainingMs?: number | undefined;
     }
   | {
@@ -312,19 +312,19 @@ export type TokenEvent =
       readonly issuedHere: boolean;
       readonly reason: RefreshReason;
       readonly lifetimeMs: number;
-      /** What is left of it; the whole life when it was issued just now. */
+      /** The token's remaining life; its whole life if it was issued just now. */
       readonly remainingMs: number;
     }
   | { readonly kind: "token_lapsed"; readonly environment: string; readonly credential: string }
   | {
-      /** Which set of a site is in use changed. */
+      /** Another set of a site is in use now. */
       readonly kind: "credential_switched";
       readonly environment: string;
       readonly site: string;
       readonly from: string;
       readonly to: string;
     }
-  /** It is not configured any more. */
+  /** The set is not configured any more. */
   | { readonly kind: "credential_removed"; readonly environment: string; readonly credential: string }
   | {
       readonly kind: "refresh_suppressed";
@@ -340,9 +340,7 @@ export type TokenEvent =
     }
   | { readonly kind: "refresh_lock_tried"; readonly result: (typeof lockResults)[number] };
 
-/**
- * One credential set at the moment of asking: what gauges, /status and readiness show. Times are on the monotonic clock.
- */
+/** The present state of one credential set, for gauges and /status. Times are on the monotonic clock. */
 export interface CredentialSnapshot {
   readonly environment: string;
   /** `<site>/<name>`, as metrics and logs name it. */
@@ -350,15 +348,15 @@ export interface CredentialSnapshot {
   /** Its site uses this set now. */
   readonly isActive: boolean;
   readonly token: TokenSnapshot | undefined;
-  /** When its token was attached to a request last. */
+  /** When its token was last attached to a request. */
   readonly lastUsedMs: number | undefined;
-  /** The authorization server is not asked before. */
+  /** No token request is made before this moment. */
   readonly backoffUntilMs: number | undefined;
   /** The last token request has failed, and no token is left. */
   readonly isInOutage: boolean;
 }
 
-/** One for each set, whatever its sites; for maps and sets. */
+/** A key for each credential set, the same at all its sites. */
 export function credentialKey({
   environment,
   credential,
@@ -371,20 +369,20 @@ export interface TokenSnapshot {
   readonly expiresAtMs: number;
   /** Issued to this process; otherwise it came from the shared cache. */
   readonly issuedHere: boolean;
-  /** Why it was asked for. */
+  /** Why the token was requested. */
   readonly reason: RefreshReason;
 }
 
 /** Why the configuration was read again. */
 export type ReloadTrigger = "sighup" | "file_change";
 
-/** A name was not looked up in time, or no name server answered: a connection goes to the address that it had before. */
+/** The look-up of a name was late or got no answer: a connection goes to the name's former address. */
 export interface OldAddressUsed extends Repeating {
   readonly kind: "old_address_used";
   readonly host: string;
-  /** `DNS_TIMEOUT`: the answer is late. `EAI_AGAIN`: no name server answered, or none could. */
+  /** `DNS_TIMEOUT`: the answer is late. `EAI_AGAIN`: no name server answered, or none was able to. */
   readonly cause: string;
-  /** How long ago the name server gave that address. */
+  /** How long ago a name server returned that address. */
   readonly ageMs: number;
 }
 
@@ -408,28 +406,28 @@ type ProcessEvent =
       readonly status: string;
     }
   | {
-      /** A warning that was not there before: at the start each, at a reload what is new. */
+      /** A warning that is new: at the start each one, at a reload those that were not there before it. */
       readonly kind: "configuration_warned";
-      /** Stable; `acknowledge` takes it. */
+      /** Stable; `acknowledge` accepts it. */
       readonly code: string;
       readonly path: string;
-      /** What is so, and what to do. */
+      /** The problem, and its fix. */
       readonly message: string;
       /** Further warnings of this code, which get no line; `countersign check` prints them. */
       readonly more?: number | undefined;
     }
   /** A caller's TLS handshake failed at a listener with mTLS: its certificate or its TLS version was refused. */
   | (AtListener & { readonly kind: "handshake_failed" })
-  /** A connection could not be taken; `ENFILE` where the machine can open no more. */
+  /** A connection could not be accepted; `ENFILE`: the machine can open no more files. */
   | (AtListener & { readonly kind: "accept_failed" })
   | {
       /** Node warned of something in this process. */
       readonly kind: "process_warned";
-      /** Its name, its code if it has one, and its stack frames, without the message, which may quote foreign text. */
+      /** The warning's name, its code if it has one, and its stack frames, without the message, which may quote foreign text. */
       readonly warning: string;
     }
   | {
-      /** Standard output takes lines again, after its reader stalled or a disk was full. */
+      /** Standard output accepts lines again, after its reader stalled or a disk was full. */
       readonly kind: "log_lines_dropped";
       readonly dropped: number;
     }
@@ -447,22 +445,22 @@ type ProcessEvent =
       /** The hash of the configuration that stays active. */
       readonly hash: string;
       readonly trigger: ReloadTrigger;
-      /** What is wrong with the refused one, for people; no secret in it. */
+      /** What is wrong with the refused configuration, for people; no secret in it. */
       readonly problems: readonly string[];
     }
-  /** A site's file holds what cannot be served; all others are. Once for each content. */
+  /** A site's file was refused; all other sites are served. Once for each content. */
   | (RefusedSiteFile & { readonly kind: "site_file_refused"; readonly environment: string })
   | {
-      /** Sites of a folder came, went or changed. */
+      /** Sites of a folder were added, removed or changed. */
       readonly kind: "sites_changed";
       readonly environment: string;
       readonly added: number;
       readonly changed: number;
       readonly removed: number;
-      /** Their names, few of many. */
+      /** Their names, or the first of many. */
       readonly names: readonly string[];
     }
-  /** What was read again is the active configuration. */
+  /** The configuration was read again, and is the active one. */
   | { readonly kind: "config_unchanged"; readonly hash: string }
   | { readonly kind: "draining"; readonly signal: string; readonly inFlight: number }
   | { readonly kind: "stopped"; readonly drained: boolean }
@@ -478,28 +476,28 @@ type ProcessEvent =
 
 /** Events of the spans that tracing exports. */
 export type TraceEvent =
-  /** The collector has taken spans. */
+  /** The collector has accepted spans. */
   | { readonly kind: "spans_exported"; readonly count: number }
   | (Repeating & {
-      /** Spans that no collector will have. */
+      /** Spans that will not reach the collector. */
       readonly kind: "spans_lost";
-      /** `dropped`: they were not sent, since too many waited, or at the end. `rejected`: the collector refused them. */
+      /** `dropped`: not sent, because too many waited or the exporter was closed. `rejected`: the collector refused them. */
       readonly result: "dropped" | "rejected";
       readonly count: number;
       /** `no room`, `the end`, or the collector's status. */
       readonly cause: string;
     })
   | (Repeating & {
-      /** The collector took nothing now; the spans are sent again. */
+      /** The collector accepted nothing now; the spans are sent again. */
       readonly kind: "spans_delayed";
-      /** How many wait. */
+      /** How many spans wait. */
       readonly waiting: number;
       /** A code of the connection, or the collector's status. */
       readonly cause: string;
       readonly pauseMs: number;
     });
 
-/** What became of spans. */
+/** How spans can end. */
 export const spanResults = ["exported", "dropped", "rejected"] as const;
 
 export const statusClasses = ["2xx", "3xx", "4xx", "5xx"] as const;

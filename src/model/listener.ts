@@ -13,20 +13,20 @@ export function describeBind(bind: Bind): string {
 }
 
 /**
- * A caller that a listener knows by name, and what it may do there. All its requests together are one caller's, at every
- * listener of the environment that has the name.
+ * A caller that a listener knows by name, and its rights there. Listeners of an environment that have the same name have the
+ * same caller.
  */
 export interface Caller {
-  /** Stands in logs, metrics and `/status`. */
+  /** Shown in logs, metrics and `/status`. */
   readonly name: string;
-  /** Each of these proves it (RFC 9110 section 11.7); several while one replaces another. None where certificates do. */
+  /** Each of these proves the caller (RFC 9110 section 11.7); several during a rotation. Empty if certificates prove it. */
   readonly tokens: readonly Secret[];
-  /** Each of these names in a client certificate proves it, as in `certificateNames`. None where tokens do. */
+  /** Each of these names in a client certificate, as in `certificateNames`, proves the caller. Empty if tokens prove it. */
   readonly certificates: readonly string[];
   /** S… of the sites that it may use. */
   readonly sites: ReadonlySet<string> | "any";
   readonly operations: ReadonlySet<string> | "any";
-  /** How many requests it may make at each replica; undefined: no limit of its own. */
+  /** How many requests a second it may make at each replica; undefined: no limit of its own. */
   readonly requestsPerSecond: number | undefined;
 }
 
@@ -37,14 +37,14 @@ export interface CallersTls {
   readonly key: Secret;
 }
 
-/** Who may call on a listener. On loopback or a Unix socket a listener may accept all without this. */
+/** Who may call a listener. On loopback or a Unix socket a listener needs no `callers`, and then accepts all. */
 export type Callers =
   /** Something else, such as a network policy, decides who reaches the listener. */
   | { readonly kind: "anyone" }
-  /** Each has a name and rights. With TLS, all prove themselves with a certificate; without, all with a token. */
+  /** Each caller has a name and rights. With TLS, all prove themselves with a certificate; without, all with a token. */
   | { readonly kind: "named"; readonly callers: readonly Caller[]; readonly tls: CallersTls | undefined };
 
-/** Undefined where a listener speaks no TLS. */
+/** Undefined for a listener without TLS. */
 export function callersTlsOf(callers: Callers | undefined): CallersTls | undefined {
   return callers?.kind === "named" ? callers.tls : undefined;
 }
@@ -53,14 +53,14 @@ export function callersOf(callers: Callers | undefined): readonly Caller[] {
   return callers?.kind === "named" ? callers.callers : [];
 }
 
-/** One name of the extension, as Node.js writes it: a value that could be mistaken for several is a JSON string. */
+/** One name of the extension, as Node.js writes it: a value that could be read as several names is a JSON string. */
 const alternativeName = /(?:^|, )([A-Za-z0-9 ]+):("(?:[^"\\]|\\.)*"|[^",]*)/y;
 
 /**
- * The names by which a certificate can be known, each with its kind: `URI:spiffe://…` as it stands, `DNS:…` in lower
- * case. Others, the subject's common name above all, name no caller (RFC 6125 section 6.4.4, RFC 9525 section 2).
- * @param subjectAltName as X509Certificate has it
- * @returns none where the text cannot be read to its end
+ * The names by which a certificate can be known, each with its kind: `URI:spiffe://…` unchanged, `DNS:…` in lower case. Other
+ * names, above all the subject's common name, identify no caller (RFC 6125 section 6.4.4, RFC 9525 section 2).
+ * @param subjectAltName as in X509Certificate
+ * @returns an empty list if the text cannot be parsed
  */
 export function certificateNames(subjectAltName: string | undefined): readonly string[] {
   if (subjectAltName === undefined) return [];
@@ -70,7 +70,7 @@ export function certificateNames(subjectAltName: string | undefined): readonly s
     const [, kind = "", value = ""] = alternativeName.exec(subjectAltName) ?? [];
     if (kind === "") return [];
     const isPlain = !value.startsWith('"');
-    // A name that has to be quoted is none that a configuration could have.
+    // No configuration could have a name that has to be quoted.
     if (isPlain && kind === "URI") names.push(`URI:${value}`);
     if (isPlain && kind === "DNS") names.push(`DNS:${value.toLowerCase()}`);
   }
@@ -80,7 +80,7 @@ export function certificateNames(subjectAltName: string | undefined): readonly s
 const loopback = /^(?:::ffff:)?127\.|^::1$/;
 
 /**
- * The machine that a client calls from, by which what it takes is counted. Clients on this machine cannot be told apart.
+ * The machine that a client calls from: its use of resources is counted. Clients on this machine cannot be distinguished.
  * @param address undefined over a Unix socket
  * @returns empty for this machine
  */

@@ -1,21 +1,21 @@
-/** The first of some names: `a, b, c and 4 more`. */
+/** The first names of a list: `a, b, c and 4 more`. */
 export function listNames(names: readonly string[], most = 3): string {
   const more = names.length > most ? ` and ${names.length - most} more` : "";
   return `${names.slice(0, most).join(", ")}${more}`;
 }
 
-/** The name that was probably meant; undefined where none is near: at most every third character may differ. */
+/** The name that was probably meant; undefined if none is near: at most every third character may differ. */
 export function nearestName(given: string, names: Iterable<string>): string | undefined {
   return nearestWithin(given, names, Math.max(1, Math.floor(given.length / 3)));
 }
 
 /**
- * The nearest of the names, in any case of letters.
- * @param mostEdits characters that may be missing, added or changed; names further off do not count
+ * The nearest of the names, ignoring case.
+ * @param mostEdits characters that may be missing, added or changed; names with more edits do not count
  */
 export function nearestWithin(given: string, names: Iterable<string>, mostEdits: number): string | undefined {
   const [nearest] = [...names]
-    // Their lengths alone show that most are too far off, so a long text costs little.
+    // The lengths alone exclude most names, so a long text takes little time.
     .filter((name) => Math.abs(name.length - given.length) <= mostEdits)
     .map((name) => ({ name, distance: editDistance(given.toLowerCase(), name.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);

@@ -31,27 +31,27 @@ export type RedisPlace =
     }
   | { readonly kind: "cluster"; readonly nodes: readonly [HostPort, ...HostPort[]] };
 
-/** How replicas reach the Redis they share, and how tokens are sealed in it. */
+/** How replicas reach the Redis that they share, and how they encrypt values in it. */
 export interface RedisAccess {
   readonly place: RedisPlace;
-  /** Further independent masters for the lock; with the standalone place an odd number of at least 3 in all. */
+  /** Further independent masters for the lock; together with the standalone place an odd number, at least 3. */
   readonly lockNodes: readonly RedisNode[];
   /** ACL user; Redis's default user when absent. The same on every node. */
   readonly username: string | undefined;
   readonly password: Secret | undefined;
-  /** Set where Sentinel or Cluster nodes speak TLS, or where any node's trust or identity is private. */
+  /** Set if Sentinel or Cluster nodes speak TLS, or a node needs a private CA or a client certificate. */
   readonly tls: Tls | undefined;
-  /** 32 bytes each (AES-256-GCM); the first seals, all open. */
+  /** 32 bytes each (AES-256-GCM); the first encrypts, each of them decrypts. */
   readonly encryptionKeys: readonly [Secret, ...Secret[]];
 }
 
-/** One Redis server at the moment of asking: what gauges and /status show. */
+/** The present state of one Redis server, for gauges and /status. */
 export interface RedisSnapshot {
   /** `cache`, or `lock-2`, … for further masters of the lock. */
   readonly node: string;
   /** Undefined until the first connection is up or has failed. */
   readonly isUp: boolean | undefined;
-  /** Since when, on the monotonic clock. */
+  /** Since when it is up or down, on the monotonic clock. */
   readonly sinceMs: number | undefined;
   /** Why it is down. */
   readonly failure: RedisFailureKind | undefined;
@@ -84,7 +84,7 @@ export type RedisFailureKind = (typeof redisFailures)[number];
 
 /** Events of Redis. `node` is `cache`, or `lock-2`, `lock-3`, … for further masters of the lock. */
 export type RedisEvent =
-  /** A command failed, that of logging in included. */
+  /** A command failed; a login counts as a command. */
   | {
       readonly kind: "redis_failed";
       readonly node: string;
@@ -92,7 +92,7 @@ export type RedisEvent =
       /** The first of its kind for a minute, and not a login, which `redis_down` reports. */
       readonly isFirst: boolean;
     }
-  /** No command is sent to it from now on, until a probe in the background is answered. */
+  /** No command is sent to the server from now on, until a probe in the background is answered. */
   | { readonly kind: "redis_down"; readonly node: string; readonly failure: RedisFailureKind }
   | {
       readonly kind: "redis_up";

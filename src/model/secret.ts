@@ -4,8 +4,8 @@ import { inspect } from "node:util";
 const masked = "[secret]";
 
 /**
- * A string that cannot be printed by accident: logged, interpolated, inspected or serialised it reads `[secret]`.
- * The bytes live in a KeyObject, outside the JavaScript heap, so a heap snapshot does not show them.
+ * A string that cannot be printed by accident: logged, interpolated, inspected or serialised it reads `[secret]`. The bytes
+ * are in a KeyObject, outside the JavaScript heap, so a heap snapshot does not show them.
  */
 export class Secret {
   readonly #key: KeyObject;
@@ -30,7 +30,7 @@ export class Secret {
     return this.#key.export().toString("utf8");
   }
 
-  /** For secrets of our own: how long it takes may tell whether the lengths are the same. */
+  /** For secrets of our own: the time it takes may reveal whether the lengths are the same. */
   equals(other: Secret): boolean {
     return this.#key.equals(other.#key);
   }
@@ -49,8 +49,8 @@ export class Secret {
 }
 
 /**
- * Finds which of several secrets a text from outside is. How long it takes tells nothing of them, not even their length:
- * what is compared are digests behind random bytes of this process, so that nobody can choose a text by its digest.
+ * Finds the secret that equals a text from outside. The time it takes reveals nothing about the secrets, not even their
+ * length: it compares digests with random bytes of this process, so that nobody can choose a text by its digest.
  */
 export class SecretLookup<Value> {
   readonly #values: ReadonlyMap<string, Value>;
@@ -67,14 +67,14 @@ export class SecretLookup<Value> {
 const lookupSalt = randomBytes(32);
 const lookupDigests = new WeakMap<Secret, string>();
 
-/** Made once: a reload changes few of thousands of secrets. */
+/** Computed once for each secret: a reload changes few of thousands. */
 function lookupDigestOf(secret: Secret): string {
   const digest = lookupDigests.get(secret) ?? lookupDigest(secret.key.export());
   lookupDigests.set(secret, digest);
   return digest;
 }
 
-/** One call costs a quarter of an HMAC. No digest leaves this file, so nobody can extend one. */
+/** One call takes a quarter of an HMAC's time. No digest leaves this file, so a length extension is not possible. */
 function lookupDigest(bytes: Buffer): string {
   return hash("sha256", Buffer.concat([lookupSalt, bytes]), "base64url");
 }
