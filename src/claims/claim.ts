@@ -4,39 +4,39 @@ import { type LateWrite, LateWrites } from "./late-writes.ts";
 /** What is claimed, by whom, and for how long. */
 export interface ClaimTerms {
   readonly kind: "once" | "callback";
-  /** A digest of what is claimed: it stands in the store. */
+  /** A digest of the claimed once key or callback; the store contains it. */
   readonly key: string;
   /** Unique to this claim. */
   readonly holder: string;
-  /** What others are told of the claim; letters, digits, `-`, `_` and `.`. */
+  /** What others can read of the claim; letters, digits, `-`, `_` and `.`. */
   readonly note: string;
-  /** Longer than the work can take that is claimed. */
+  /** Longer than the claimed work can take. */
   readonly leaseMs: number;
-  /** How long the claim, and how it ended, is remembered. */
+  /** How long the claim and its result are remembered. */
   readonly lifetimeMs: number;
-  /** Whether others may claim it when its lease is over, and its holder does not say within `takeoverMs` how it ended. */
+  /** Whether others may take it over when its lease is over, and its holder does not record its result within `takeoverMs`. */
   readonly isTakenOver: boolean;
-  /** Nothing can have claimed it before; by the wall clock. Undefined: not known. */
+  /** No claim of the same key can be older than this; by the wall clock. Undefined: not known. */
   readonly bornMs?: number;
 }
 
 /**
- * Where claims are kept: one line of text for each name. A line is `<at> <until> <content>`, both moments in ms since 1970 by
- * the store's own clock. The store compares, sets and forgets. What a line means is decided by `Claim` alone.
+ * The store of claims: one line of text for each name. A line is `<at> <until> <content>`, both moments in ms by the store's
+ * own clock. The store only compares, sets and forgets lines. `Claim` alone interprets them.
  */
 export interface ClaimRecords {
   /**
-   * Replaces the line of a name, if it is the expected one, in one step among all processes.
-   * @param expected the whole line; empty: there is none
-   * @param next undefined: there is none from now on
-   * @throws NotWritten where the line certainly stays; any other error: it may have been replaced, or may be yet
+   * Replaces the line of a name, if it is the expected one, in one step for all processes.
+   * @param expected the whole line; empty: there is no line
+   * @param next undefined: the line is removed
+   * @throws NotWritten if the line is certainly unchanged; after any other error it may have been replaced, or may still be
    */
   swap(
     terms: Pick<ClaimTerms, "kind" | "key" | "lifetimeMs" | "bornMs">,
     expected: string,
     next: NextRecord | undefined,
   ): Promise<Swapped>;
-  /** What came into being before this may have been forgotten before its lifetime was over. By the wall clock. */
+  /** A claim with an earlier `bornMs` may have been forgotten before its lifetime was over. By the wall clock. */
   rememberedSinceMs(): number;
 }
 
@@ -50,42 +50,42 @@ interface NextRecord {
 
 interface Swapped {
   readonly isMade: boolean;
-  /** What stands there now; empty: nothing. */
+  /** The line in the store now; empty: none. */
   readonly line: string;
   readonly nowMs: number;
 }
 
-/** The store is away or refuses writes; nothing was written, and nothing will be. */
+/** The store is unreachable or refuses writes; nothing was written, and nothing will be. */
 export class NotWritten extends Error {
   override readonly name = "NotWritten";
 }
 
 type ClaimResult = Claimed | FoundClaim;
 
-/** `taken_over`: its first holder may have done the work. `forgotten`: it may have been claimed before. */
+/** `taken_over`: the former holder may have done the work. `forgotten`: an earlier claim may have been forgotten. */
 interface Claimed {
   readonly kind: "claimed";
   readonly doubt?: "taken_over" | "forgotten";
 }
 
-/** The claim that another has made. `settled`: its work is done. */
+/** The claim of another holder. `settled`: its work is done. */
 export interface FoundClaim {
   readonly kind: "held" | "settled";
   readonly holder: string;
   readonly note: string;
-  /** When it was made, in ms since 1970 by the store's clock. */
+  /** When it was made, in ms by the store's clock; in Redis since 1970. */
   readonly atMs: number;
   /** A held claim's lease is over. */
   readonly isOver: boolean;
   /** Somebody waits to take a held claim over. */
   readonly isEnding: boolean;
-  /** What a settled claim keeps; empty for a held one. */
+  /** The result that a settled claim keeps; empty for a held one. */
   readonly value: string;
 }
 
-/** A late write is tried each second, and a living holder finds its store again within a few. */
+/** A late write is tried each second, and a running holder reaches its store again within a few seconds. */
 export const takeoverMs = 15_000;
-/** No lease is so long: the store's clock has been set back. */
+/** No lease is longer: one that seems so shows that the store's clock has been set back. */
 const longestLeaseMs = 3_600_000;
 const mostSwaps = 5;
 
@@ -96,9 +96,9 @@ interface ClaimParts {
 }
 
 /**
- * The claims of one process over one store. Of several holders, in whichever process, one does a piece of work. A claim is held
- * until it is settled or released. Its lease ends by itself, since its process may die; the claim stays, for the holder may live
- * and be unable to say how it ended.
+ * The claims of one process in one store. Of all holders, in all processes, one does a piece of work. A claim is held until
+ * it is settled or released. Its lease ends by itself, since its process may die. The claim stays even then: its holder may
+ * still run, and be unable to record its result.
  */
 export class Claims {
   readonly #parts: ClaimParts;
@@ -111,7 +111,7 @@ export class Claims {
     return new Claim(terms, this.#parts);
   }
 
-  /** What is still to be written is lost. */
+  /** Drops the writes that are still to be made. */
   close(): void {
     this.#parts.late.close();
   }
@@ -119,12 +119,12 @@ export class Claims {
 
 export type ClaimStore = Pick<Claims, "open">;
 
-/** One holder's claim. Each method may fail with an error of any kind, and is answered within a second. */
+/** One holder's claim. Each method may fail with an error of any kind, and ends within a second. */
 export class Claim {
   readonly #terms: ClaimTerms;
   readonly #parts: ClaimParts;
   readonly #name: string;
-  /** What stands in the store, as far as is known. */
+  /** The line in the store, as far as it is known. */
   #known: Standing = { line: "", nowMs: 0 };
 
   constructor(terms: ClaimTerms, parts: ClaimParts) {
@@ -133,7 +133,7 @@ export class Claim {
     this.#name = `${terms.kind} ${terms.key}`;
   }
 
-  /** Claims what nobody has claimed. A claim that failed is released as soon as the store takes writes. */
+  /** Makes the claim, unless somebody has. If the result is not known, the claim is released as soon as the store accepts writes. */
   async make(): Promise<ClaimResult> {
     const { bornMs, isTakenOver } = this.#terms;
     await this.#parts.late.resume(this.#name);
@@ -148,9 +148,9 @@ export class Claim {
   }
 
   /**
-   * Says how the work ended: nobody does it again, whoever holds the claim by now. A later value of the same holder counts. What
-   * cannot be written now is written as soon as the store takes writes, if this process lives so long.
-   * @param later a shorter value to be written then, unless the whole one has arrived after all
+   * Records the result of the work: nobody does it again, whoever holds the claim by now. A later value of the same holder
+   * replaces it. If the store accepts no writes now, it is written as soon as it does, if this process still runs.
+   * @param later a shorter value for that late write, unless the whole one has arrived after all
    */
   settle(value: string, later?: string): Promise<void> {
     const settle = this.#lateWrite((found) => settled(found, this.#terms, value));
@@ -159,14 +159,14 @@ export class Claim {
     return this.#parts.late.write(settle, this.#lateWrite(decideLater));
   }
 
-  /** The work was not done: others may claim it. Ends this claim and no other; written late like `settle`. */
+  /** The work was not done: others may claim it. Ends this holder's claim and no other; written late like `settle`. */
   release(): Promise<void> {
     return this.#parts.late.write(this.#lateRelease());
   }
 
   /**
-   * In two steps. The first one says that the claim will be taken over. Since it is written, the store takes writes; so a holder
-   * that lives and was unable to say how it ended does so before the second step.
+   * Takes over in two steps. The first writes that the claim will be taken over. That write shows that the store accepts
+   * writes: a holder that runs, and was unable to record its result, does so before the second step.
    */
   async #takeOver(found: FoundClaim, line: string): Promise<ClaimResult> {
     const { holder, note, atMs, isEnding } = found;
@@ -175,7 +175,7 @@ export class Claim {
       const swapped = await (isEnding ? this.#hold(line) : this.#swap(line, announcement));
       return isEnding && swapped.isMade ? { kind: "claimed", doubt: "taken_over" } : found;
     } catch (error) {
-      // While the store takes no writes, the holder could not say how it ended either.
+      // While the store accepts no writes, the holder could not record its result either.
       if (error instanceof NotWritten) return found;
       throw error;
     }
@@ -188,7 +188,7 @@ export class Claim {
       if (swapped.isMade) this.#known = swapped;
       return swapped;
     } catch (error) {
-      // It may have been made, or be made yet.
+      // The claim may have been made, or may still be.
       if (!(error instanceof NotWritten)) this.#parts.late.keep(this.#lateRelease());
       throw error;
     }
@@ -204,12 +204,12 @@ export class Claim {
     return { name: this.#name, id: `${this.#name} ${holder}`, untilMs, send: () => this.#change(decide) };
   }
 
-  /** Looks, decides and writes until nobody has written in between. */
+  /** Reads, decides and writes; again, if another write came in between. */
   async #change(decide: Decide): Promise<void> {
     for (let swaps = 0; swaps < mostSwaps; swaps += 1) {
       const { line } = this.#known;
       const found = readClaim(this.#known);
-      // What is damaged, or of another form, is left alone.
+      // A damaged line, or one of another form, is left alone.
       const next = line !== "" && found === undefined ? "stays" : decide(found);
       if (next === "stays") return;
       const swapped = await this.#swap(line, next);
@@ -224,7 +224,7 @@ export class Claim {
   }
 }
 
-/** What is to stand there in place of what is found. */
+/** Decides on the line that replaces the claim that is found. */
 type Decide = (found: FoundClaim | undefined) => NextRecord | undefined | "stays";
 
 function settled(found: FoundClaim | undefined, { holder, note }: ClaimTerms, value: string): ReturnType<Decide> {

@@ -2,20 +2,20 @@ import type { Cancel, Clock } from "../model/clock.ts";
 
 /** A write that has the same effect when it is made later. */
 export interface LateWrite {
-  /** What is written to. */
+  /** The name of the record. */
   readonly name: string;
-  /** The last write with an id replaces earlier ones. */
+  /** A write replaces earlier ones with the same id. */
   readonly id: string;
-  /** Not worth a try from then on; on the monotonic clock. */
+  /** Not tried any more from this moment on; on the monotonic clock. */
   readonly untilMs: number;
   readonly send: () => Promise<void>;
 }
 
 const tryEveryMs = 1_000;
-/** A few hundred bytes each. */
+/** Each takes a few hundred bytes. */
 const mostKept = 4_096;
 
-/** Makes writes. What failed, for whatever reason, is kept in memory and tried again each second until its time is over. */
+/** Makes writes. A failed write, whatever the reason, is kept in memory and tried again each second until its time is over. */
 export class LateWrites {
   readonly #clock: Clock;
   readonly #kept = new Map<string, LateWrite>();
@@ -28,8 +28,8 @@ export class LateWrites {
   }
 
   /**
-   * @param later what is kept where it fails: it may be shorter
-   * @throws what the write failed with, also where it is kept
+   * @param later the write that is kept after a failure: it may be shorter
+   * @throws the error of the write, even if it is kept
    */
   async write(write: LateWrite, later = write): Promise<void> {
     this.#kept.delete(write.id);
@@ -41,7 +41,7 @@ export class LateWrites {
     }
   }
 
-  /** Makes it within a second or so. A full store keeps what it has. */
+  /** Keeps a write for a try within a second or so. With too many kept writes it drops a new one. */
   keep(write: LateWrite): void {
     if (this.#isClosed || (this.#kept.size >= mostKept && !this.#kept.has(write.id))) return;
     this.#kept.set(write.id, write);
@@ -49,8 +49,8 @@ export class LateWrites {
   }
 
   /**
-   * Makes what is kept of one name.
-   * @throws what the first failed with; it and the rest stay
+   * Makes the kept writes of one name.
+   * @throws the error of the first failed write; it and the rest stay
    */
   async resume(name: string): Promise<void> {
     for (const write of [...this.#kept.values()]) if (write.name === name) await this.#send(write);
@@ -66,7 +66,7 @@ export class LateWrites {
     this.#cancelTry ??= this.#clock.after(tryEveryMs, () => void this.#tryAll());
   }
 
-  /** One after the other, up to the first that fails. That one goes behind the others, so that it holds none of them back. */
+  /** Tries the kept writes one after the other, until one fails. The failed one moves to the end, so that it blocks no other. */
   async #tryAll(): Promise<void> {
     for (const write of [...this.#kept.values()]) {
       if (!this.#isKept(write)) continue;
@@ -92,7 +92,7 @@ export class LateWrites {
     if (this.#isKept(write)) this.#kept.delete(write.id);
   }
 
-  /** False where a later write with the same id has replaced it. */
+  /** False if a later write with the same id has replaced it. */
   #isKept(write: LateWrite): boolean {
     return this.#kept.get(write.id) === write;
   }
