@@ -2,13 +2,13 @@ import { retryAfterMs } from "../http/date.ts";
 import { type Clock, LogThrottle, within } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 
-/** Values of attributes; one that is undefined is left out. */
+/** Attributes by name; one that is undefined is left out. */
 export type Attributes = Readonly<Record<string, string | number | undefined>>;
 
 /** As OTLP numbers them. */
 const spanKinds = { internal: 1, server: 2, client: 3 } as const;
 
-/** Another span that a span has to do with. */
+/** A reference to a related span. */
 export interface SpanLink {
   readonly traceId: string;
   readonly spanId: string;
@@ -20,7 +20,7 @@ export interface Span extends SpanLink {
   readonly traceState?: string | undefined;
   readonly name: string;
   readonly kind: keyof typeof spanKinds;
-  /** By the wall clock, in milliseconds since the Unix epoch; fractions count. */
+  /** By the wall clock, in milliseconds since the Unix epoch; may have fractions. */
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Attributes;
@@ -28,7 +28,7 @@ export interface Span extends SpanLink {
   readonly isError: boolean;
 }
 
-/** What all spans of this process have in common. */
+/** The attributes and the version that all spans of this process share. */
 export interface Origin {
   readonly resource: Attributes;
   /** Countersign's version. */
@@ -42,7 +42,7 @@ export type PostResult =
       readonly status: number;
       readonly retryAfter: string | undefined;
       readonly date: string | undefined;
-      /** Undefined where it is longer than 64 KiB. */
+      /** Undefined if it is longer than 64 KiB. */
       readonly body: string | undefined;
     }
   /** `cause` is a code, such as ECONNREFUSED. */
@@ -60,7 +60,7 @@ interface SpanExporterParts {
   readonly report: Report;
 }
 
-/** Spans that may wait; about 2 MiB of them. */
+/** The most spans that may wait; about 2 MiB. */
 const mostWaiting = 2_048;
 const mostInBatch = 512;
 /** How long a span waits for others of its batch. */
@@ -71,18 +71,18 @@ const longestPauseMs = 30_000;
 const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /**
- * Sends spans to a collector, in batches, one at a time, in the background. Spans wait while it is away, up to a bound; what does not fit is
- * dropped and counted. Adding a span never waits.
+ * Sends spans to a collector in the background, one batch at a time. While the collector is unreachable, spans wait, up to a
+ * bound; further ones are dropped and counted. Adding a span never waits.
  */
 export class SpanExporter {
   readonly #parts: SpanExporterParts;
   readonly #throttle: LogThrottle;
-  /** Encoded when they are added, so that no batch takes long to make. */
+  /** Spans are encoded when they are added, so that no batch takes long to make. */
   #waiting: string[] = [];
   #dropped = 0;
   #failuresInARow = 0;
   #isArmed = false;
-  /** From now on only `close` begins exports. */
+  /** Set by `close`, which alone begins exports from then on. */
   #isClosed = false;
   #hasEnded = false;
   #exporting: Promise<void> | undefined;
@@ -95,7 +95,7 @@ export class SpanExporter {
   add(span: Span): void {
     if (this.#waiting.length >= mostWaiting || this.#isClosed) this.#dropped += 1;
     else this.#waiting.push(encodeSpan(span));
-    // No export follows that would count it.
+    // No further export would report the dropped span.
     if (this.#hasEnded) {
       this.#reportDropped();
       return;
@@ -106,8 +106,8 @@ export class SpanExporter {
   }
 
   /**
-   * Sends what waits, each batch once.
-   * @param limitMs after that the rest is dropped
+   * Sends the waiting spans, each batch once.
+   * @param limitMs after this time the rest is dropped
    */
   async close(limitMs: number): Promise<void> {
     this.#isClosed = true;
@@ -142,7 +142,7 @@ export class SpanExporter {
     });
   }
 
-  /** @returns how long to wait before the next one; undefined where the collector has taken or refused this one */
+  /** @returns how long to wait before the next export; undefined if the collector has accepted or refused this one */
   async #exportBatch(): Promise<number | undefined> {
     const { post, origin, report } = this.#parts;
     const batch = this.#waiting.slice(0, mostInBatch);
@@ -191,7 +191,7 @@ function rejectedSpans(body = ""): number {
   return Number(digits);
 }
 
-/** The conventions that the names of attributes are from. */
+/** The OpenTelemetry conventions that define the names of attributes. */
 const schemaUrl = "https://opentelemetry.io/schemas/1.37.0";
 const errorStatus = 2;
 
@@ -217,7 +217,7 @@ export function encodeRequest(spans: readonly string[], { resource, version }: O
   return `{"resourceSpans":[{"resource":{"attributes":${encodeAttributes(resource)}},"scopeSpans":[${scopeSpans}]}]}`;
 }
 
-/** Microseconds are enough, and as a number of them the time is exact. */
+/** Microseconds are exact enough, and a number can hold them exactly. */
 function toNanoseconds(ms: number): string {
   return `${Math.round(ms * 1_000)}000`;
 }
@@ -226,7 +226,7 @@ function encodeLink({ traceId, spanId }: SpanLink): string {
   return `{"traceId":"${traceId}","spanId":"${spanId}"}`;
 }
 
-/** Numbers are whole. */
+/** Encodes attributes; numbers must be whole. */
 function encodeAttributes(attributes: Attributes): string {
   let entries = "";
   for (const key in attributes) {

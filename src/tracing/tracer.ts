@@ -19,13 +19,13 @@ type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
 
 interface TracerParts {
   readonly clock: Clock;
-  /** This many random bytes, as lower-case hex digits. */
+  /** Returns this many random bytes, as lower-case hex digits. */
   readonly randomHex: (bytes: number) => string;
-  /** Takes complete spans. It never throws and never waits. */
+  /** Gets complete spans. It never throws and never waits. */
   readonly record: (span: Span) => void;
-  /** The share of traces that begin here and are recorded: 0 to 1. A caller decides about its own trace. */
+  /** The share of the traces begun here that are recorded: 0 to 1. For a caller's trace the caller decides. */
   readonly sampleRatio: number;
-  /** Whether the service gets `traceparent`: where the caller sent one, with every request, or with none. */
+  /** Which requests carry `traceparent` to the service: those whose caller sent one, every request, or none. */
   readonly propagation: "callers" | "always" | "never";
 }
 
@@ -50,8 +50,8 @@ export class SpanTracer implements Tracer {
   }
 
   /**
-   * Records the span of a token request. It belongs to the request that has waited for it from the start; whatever else waits
-   * is linked. One that nothing waits for is a trace of its own.
+   * Records the span of a token request. Its parent is the request that has waited for it from the start; other waiting
+   * requests get a link to it. A token request that nothing waits for is a trace of its own.
    * @param url of the token endpoint
    */
   tokenRequested(event: TokenRequested, url: Address): void {
@@ -59,7 +59,7 @@ export class SpanTracer implements Tracer {
     const endMs = clock.wallMs();
     const startMs = endMs - event.durationMs;
     const waiting = [...waits].filter((wait) => isEndedBy(event, wait));
-    // The two times are of two readings of the clock, each of whole milliseconds.
+    // The two times come from two readings of the clock, each in whole milliseconds.
     const cause = waiting.find((wait) => wait.startMs <= startMs + 1);
     const own = this.#begin();
     if (waiting.length === 0 && !own.isSampled) return;
@@ -95,7 +95,7 @@ export class SpanTracer implements Tracer {
   }
 }
 
-/** Whether a token of the event's set is one that this request waits for. */
+/** Whether the waiting request's site uses the credential set of this token request. */
 function isEndedBy({ environment: name, credential }: TokenRequested, { environment, site }: TokenWait): boolean {
   if (environment.name !== name || site === undefined) return false;
   const sets = environment.sites.get(site)?.credentials?.sets ?? [];
@@ -114,7 +114,7 @@ interface TokenWait extends SpanLink {
   /** S… of its site. */
   readonly site: string | undefined;
   readonly startMs: number;
-  /** Token requests of other traces that it waited for too. */
+  /** Token requests, in other traces, that it waited for too. */
   readonly links: SpanLink[];
 }
 
@@ -124,20 +124,20 @@ interface RequestTraceParts extends TracerParts {
   readonly waits: Set<TokenWait>;
 }
 
-/** The span of a request, which has begun. */
+/** The span of a request that has begun. */
 interface BegunSpan {
   readonly context: SpanContext;
-  /** The caller's span; undefined where the trace begins here. */
+  /** The caller's span; undefined if the trace begins here. */
   readonly parentSpanId: string | undefined;
   readonly traceState: string | undefined;
   readonly startMs: number;
-  /** By the wall clock, from `startMs` on. */
+  /** The wall clock without its jumps since `startMs`. */
   readonly now: () => number;
 }
 
 type OpenSpan = { -readonly [Name in keyof Span]: Span[Name] };
 
-/** A request whose trace is recorded elsewhere, or nowhere: it is continued, and has no spans. */
+/** A request whose spans are not recorded here: its trace is only continued towards the service. */
 function passingTrace({ context, traceState }: BegunSpan, propagation: TracerParts["propagation"]): RequestTrace {
   return {
     traced: (send) => (request, deadlineMs, onConnected) => {
@@ -156,7 +156,7 @@ class RecordedTrace implements RequestTrace {
   readonly #begun: BegunSpan;
   readonly #event: AccessEvent;
   readonly #listener: ListenerContext;
-  /** What was written, as it is known so far. */
+  /** Attempts of which bytes were written; their end may still change. */
   readonly #attempts: OpenSpan[] = [];
   #wait: TokenWait | undefined;
 
@@ -186,7 +186,7 @@ class RecordedTrace implements RequestTrace {
         const type = isError ? { "error.type": String(status) } : {};
         return timed(response, record({ "http.response.status_code": status, ...type }, isError), now);
       } catch (error) {
-        // What was not sent is no attempt at the service, and leaves no span that looks like one.
+        // An attempt that sent nothing gets no span, which would look like a request to the service.
         if (error instanceof ProxyError && error.outcome !== "not_sent") {
           record({ "error.type": error.code, "countersign.cause": error.causedBy }, true);
         }
@@ -271,7 +271,7 @@ class RecordedTrace implements RequestTrace {
   }
 }
 
-/** An attempt lasts until its response has come whole, or as much of it as is read. */
+/** An attempt lasts until its response has been read, whole or as far as it is needed. */
 function timed(response: UpstreamResponse, span: OpenSpan, now: () => number): UpstreamResponse {
   const { status, headers, body } = response;
   if (body instanceof Uint8Array) return response;
@@ -286,9 +286,9 @@ function timed(response: UpstreamResponse, span: OpenSpan, now: () => number): U
 }
 
 /**
- * The headers of an attempt, with its own place in the trace instead of the caller's.
- * @param headers in lower case, with those of the caller that may pass
- * @param traceState of the caller, where it is sound
+ * The headers of an attempt, with the attempt's own place in the trace instead of the caller's.
+ * @param headers in lower case, with the caller's headers that may pass
+ * @param traceState the caller's, if it is valid
  */
 function propagate(
   headers: HeaderLines,
@@ -311,12 +311,12 @@ function propagate(
   return sent;
 }
 
-/** Those that OpenTelemetry's conventions for HTTP know; any other is `_OTHER`. */
+/** The methods in OpenTelemetry's conventions for HTTP; any other is `_OTHER`. */
 const knownMethods: ReadonlySet<string> = new Set([
   ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE", "QUERY"],
 ]);
 
-/** What stands in a span's name comes from the configuration, so that there are few names. */
+/** Names come from the configuration and the known methods, so that there are few. */
 function nameOfRequest({ method, operationLabel }: RequestFinished): string {
   const verb = method !== undefined && knownMethods.has(method) ? method : "HTTP";
   const route = routeOf(operationLabel);
@@ -360,7 +360,7 @@ export function attributesOfRequest(event: RequestFinished, listener: ListenerCo
   };
 }
 
-/** The log shows no path of a URL, since that may be another service's. Where an operation was found, it is its path. */
+/** A target that is a whole URL shows no path in the log, since it may be another service's. Then a known operation gives the path. */
 function pathOf({ target, operation }: RequestFinished, baseUrl: Address): string | undefined {
   if (target === undefined || target.startsWith("/")) return target;
   return operation === undefined ? "/…" : `${baseUrl.path}/${operation}`;
@@ -368,7 +368,7 @@ function pathOf({ target, operation }: RequestFinished, baseUrl: Address): strin
 
 const boundTo = /^(?:unix:(?<path>.+)|\[?(?<host>[^\]]*)\]?:(?<port>\d+))$/;
 
-/** Where the listener is, as configured: every address is `0.0.0.0`, and a Unix socket its path. */
+/** The listener's configured address: `0.0.0.0` for every address, and for a Unix socket its path. */
 function serverOf({ listener = "" }: ListenerContext): Attributes {
   const { path, host, port } = boundTo.exec(listener)?.groups ?? {};
   if (path !== undefined) return { "server.address": path };
@@ -381,7 +381,7 @@ function isFailure({ status, code, by }: RequestFinished): boolean {
   return status >= 500 || (code !== undefined && by === "service");
 }
 
-/** A request that is sent. The path has no query: the service takes none (spec 9), nor does a token endpoint. */
+/** A request that Countersign sends. The path has no query: the service accepts none (spec 9), nor does a token endpoint. */
 function attributesOfPost({ origin, host, port }: Address, path: string): Attributes {
   return {
     "http.request.method": "POST",
