@@ -2,10 +2,10 @@ import { createPrivateKey, type KeyObject, randomUUID } from "node:crypto";
 import type { Secret } from "../../model/secret.ts";
 import { notSigned, type TokenEndpoint } from "../../oauth/token-endpoint.ts";
 
-/** Parsed once, while the configuration that has them is in use. */
+/** Parsed keys, each kept while a configuration with it is in use. */
 const keys = new WeakMap<Secret, KeyObject>();
 
-/** Signs client assertions (RFC 7523) as JWTs. The package is loaded with the first one: most configurations need none. */
+/** Signs client assertions (RFC 7523) as JWTs. The package is loaded with the first assertion: most configurations need none. */
 export const signAssertion: TokenEndpoint["sign"] = async (claims, by) => {
   const { algorithm, keyId, thumbprints, privateKey } = by;
   try {
@@ -18,7 +18,7 @@ export const signAssertion: TokenEndpoint["sign"] = async (claims, by) => {
     };
     return await new SignJWT({ ...claims, jti: randomUUID() }).setProtectedHeader(header).sign(keyOf(privateKey));
   } catch {
-    // What the error says may tell of the key.
+    // The error's text may reveal something of the key.
     return { kind: "failed", cause: notSigned };
   }
 };

@@ -1,9 +1,9 @@
 import type { ClaimRecords } from "../../claims/claim.ts";
 import type { Clock } from "../../model/clock.ts";
 
-/** A claim takes some 300 bytes: 20 MiB. */
+/** A claim takes some 300 bytes, all of them 20 MiB. */
 const mostClaims = 65_536;
-/** The share of a full store that is dropped at once, so that not every claim looks for the oldest. */
+/** The share of a full store that is dropped at once, so that not every claim has to search for the oldest. */
 const droppedShare = 1 / 16;
 
 interface Entry {
@@ -13,10 +13,10 @@ interface Entry {
   readonly bornMs: number;
 }
 
-/** The claims of one process, which remembers by itself: since its start, or since the oldest that it had to drop. */
+/** The claims of one process, complete since its start, or since the newest claim that it had to drop. */
 export function createMemoryClaimRecords(clock: Clock, most = mostClaims): ClaimRecords {
   const entries = new Map<string, Entry>();
-  // What is claimed has a time in whole seconds.
+  // Callbacks have times in whole seconds.
   let rememberedSinceMs = Math.floor(clock.wallMs() / 1_000) * 1_000;
 
   function makeRoom(nowMs: number): void {

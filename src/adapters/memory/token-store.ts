@@ -14,8 +14,8 @@ import {
 } from "../../oauth/token-store.ts";
 
 /**
- * The default store: one process, nothing to install, empty after a restart. Bounded by the keys in use: a released key's
- * token goes with it, and what late requests record for it goes when it is over.
+ * The default store: one process, nothing to install, empty after a restart. Bounded by the keys in use: `forget` deletes a
+ * key's token, and records that late requests make for the key are deleted when they are over.
  */
 export function createMemoryTokenStore(clock: Clock): TokenStore {
   const sets = new Map<string, MemorySet>();
@@ -36,7 +36,7 @@ export function createMemoryTokenStore(clock: Clock): TokenStore {
   };
 }
 
-/** What the sources of one credential set share within one process. */
+/** The token and the limits that the sources of one credential set share within one process. */
 export class MemorySet {
   readonly #clock: Clock;
   /** Bounded by the configured sites. */
@@ -48,7 +48,7 @@ export class MemorySet {
     this.#clock = clock;
   }
 
-  /** Nothing is left to read. */
+  /** Whether nothing is left to read. */
   isOver(): boolean {
     const { token, limits } = this.read([...this.#forced.keys()]);
     return token === undefined && limits.endpoint === undefined && limits.forced.size === 0;
@@ -58,7 +58,7 @@ export class MemorySet {
     return { token: this.#readToken(), limits: { endpoint: this.#readEndpoint(), forced: this.#readForced(names) } };
   }
 
-  /** Of two tokens the later issued one stays. */
+  /** Keeps the token that was issued later. */
   save({ secret, lifetimeMs }: IssuedToken, ageMs: number): StoredToken {
     const issuedAtMs = this.#clock.nowMs() - ageMs;
     if (this.#endpoint !== undefined && this.#endpoint.atMs <= issuedAtMs) this.#endpoint = undefined;

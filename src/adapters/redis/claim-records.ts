@@ -4,12 +4,12 @@ import { isAnswer, kindOf } from "./failure.ts";
 import { luaNow, redisKey } from "./scripts.ts";
 
 /**
- * Replaces the expected value. Times are Redis's own, since clocks of replicas do not count. What it only looks up works on a
- * server that takes no writes.
+ * Replaces the expected value. Times are by Redis's clock, since replicas' clocks may differ. A look-up without a change
+ * works on a server that accepts no writes.
  *
  * KEYS  1 name
  * ARGV  1 expected value, or nothing, 2 content, or nothing to delete it, 3 `at` or nothing, 4 lease in ms, 5 lifetime in ms
- * Returns { 1 where it was replaced, what stands there now or nothing, Redis's clock in ms }.
+ * Returns { 1 if it was replaced, the value now or nothing, Redis's clock in ms }.
  */
 const swapScript = `${luaNow}
 local found = redis.call('GET', KEYS[1]) or ''
@@ -24,7 +24,7 @@ redis.call('SET', KEYS[1], value, 'PX', ARGV[5])
 return { 1, value, now }
 `;
 
-/** Claims that replicas share: a string for each. A server that is full, read-only or away takes none. */
+/** Claims that replicas share: a string for each. A server that is full, read-only or unreachable accepts none. */
 export function createRedisClaimRecords(connection: Pick<RedisConnection, "run">): ClaimRecords {
   return {
     async swap({ kind, key, lifetimeMs }, expected, next) {
@@ -42,7 +42,7 @@ export function createRedisClaimRecords(connection: Pick<RedisConnection, "run">
         });
       const [isMade, line, nowMs]: readonly unknown[] = Array.isArray(reply) ? reply : [];
       if (typeof line === "string" && typeof nowMs === "number") return { isMade: isMade === 1, line, nowMs };
-      throw new Error("a claim was answered in a form of its own");
+      throw new Error("Redis answered a claim in an unknown form");
     },
     rememberedSinceMs: () => Number.NEGATIVE_INFINITY,
   };

@@ -11,7 +11,7 @@ type Options = Omit<RedisOptions, "replyMapping">;
 
 /**
  * A Redis in protected mode answers DENIED to every greeting, and closes. ioredis thinks that the text is about the password,
- * prints it to standard error and goes on. Reported as a failure, it says why the connection failed.
+ * prints it to standard error and continues. Thrown as a RedisFailure, it says why the connection failed.
  */
 for (const greeting of ["hello", "auth"] as const) {
   const greet: (...words: never) => Promise<unknown> = Redis.prototype[greeting];
@@ -23,7 +23,7 @@ for (const greeting of ["hello", "auth"] as const) {
   Object.assign(Redis.prototype, { [greeting]: greetOrExplain });
 }
 
-/** A Sentinel that is away is no failure while another answers; ioredis would print each try of the connections that listen. */
+/** An unreachable Sentinel is no failure while another answers. Unhandled, ioredis prints each failed try to listen for failovers. */
 const connectToSentinel = SentinelConnector.prototype["connectToSentinel"];
 Object.assign(SentinelConnector.prototype, {
   connectToSentinel(this: SentinelConnector, ...at: Parameters<typeof connectToSentinel>) {
@@ -32,7 +32,7 @@ Object.assign(SentinelConnector.prototype, {
 });
 
 const connectTimeoutMs = 500;
-/** The greeting of a new connection; with the defaults of ioredis a hung Redis gave no answer for 15 s. */
+/** For the greeting of a new connection; with the defaults of ioredis a hanging Redis gave no answer for 15 s. */
 const handshakeTimeoutMs = 500;
 const longestReconnectMs = 2_000;
 
@@ -68,7 +68,7 @@ export function createCacheClient(access: RedisAccess): RedisClient {
         role: "master",
         sentinelRetryStrategy: reconnect,
         sentinelCommandTimeout: connectTimeoutMs,
-        // A master that hung, and was replaced, answers on a connection that was kept, and all that it takes is lost.
+        // A master that hung and was replaced still answers on its old connection, but all writes to it are lost.
         failoverDetector: true,
         sentinelReconnectStrategy: reconnect,
         ...(place.password && { sentinelPassword: place.password.reveal() }),
@@ -84,7 +84,7 @@ export function createNodeClient(node: RedisNode, access: RedisAccess): Redis {
   const own = { ...bounded, ...login(access), retryStrategy: reconnect, db: node.db };
   if (node.kind === "unix") return new Redis({ ...own, path: node.path });
   const { host, port } = node;
-  // SNI is for names: an address there is an error (RFC 6066 section 3).
+  // SNI is for names: an address in it is an error (RFC 6066 section 3).
   const servername = isIP(host) === 0 ? { servername: host } : {};
   return new Redis({ ...own, host, port, ...(node.tls && { tls: { ...tlsOptions(access.tls), ...servername } }) });
 }
@@ -93,7 +93,7 @@ function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): C
   const { tls } = access;
   const options: Omit<ClusterOptions, "redisOptions"> = {
     lazyConnect: true,
-    // A node is connected at its first command, and those that come meanwhile have to wait for that.
+    // A node is connected at its first command, and commands until then have to wait.
     enableOfflineQueue: true,
     clusterRetryStrategy: reconnect,
     slotsRefreshTimeout: connectTimeoutMs,
@@ -102,14 +102,14 @@ function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): C
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: 0,
-    // Certificates name hosts, so host names are kept as they are.
+    // Certificates contain host names, so host names are kept as they are.
     ...(tls && { dnsLookup: (host, done) => done(null, host) }),
   };
   const redisOptions = { ...bounded, ...login(access), ...(tls && { tls: tlsOptions(tls) }) };
   return new Cluster([...nodes], { ...options, redisOptions }).on("+node", ignoreAskingFailures);
 }
 
-/** While a slot moves, ioredis sends ASKING and leaves its promise alone: a rejection would end the process. */
+/** While a slot moves, ioredis sends ASKING and does not handle its promise: a rejection would end the process. */
 function ignoreAskingFailures(node: Redis): void {
   const asking = node.asking.bind(node);
   node.asking = () => {

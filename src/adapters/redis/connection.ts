@@ -15,30 +15,30 @@ export interface ConnectionParts {
   readonly report: Report;
 }
 
-/** One task (row 26). */
+/** The longest that one task may take (row 26 in docs/security.md). */
 const taskTimeoutMs = 100;
 /** The longest that the first task waits for the connection. */
 const firstConnectMs = 1_000;
 const probeEveryMs = 1_000;
 /** A connection that leaves so many probes in a row unanswered is replaced: the network may have lost it silently. */
 const lostAfterProbes = 3;
-/** A read-only server was a master once: another connection may find the new one. */
+/** A read-only server was a master once: a new connection may find the new master. */
 const reconnectEveryMs = 30_000;
 
 /**
  * A connection with a circuit breaker. A task is answered in time or fails with a RedisFailure. A fatal failure opens the
- * breaker: every task fails without being sent, until a probe in the background was answered.
+ * breaker: every task fails without being sent, until a probe in the background is answered.
  */
 export class RedisConnection {
   readonly #parts: ConnectionParts;
   readonly #first: Promise<void>;
   readonly #throttle: LogThrottle;
   #state: "connecting" | "closed" | "open" | "ended" = "connecting";
-  /** Why the client could not connect; the event of its closing does not say. */
+  /** Why the client could not connect; its `close` event does not say. */
   #cause: RedisFailureKind = "connection";
   /** When the breaker opened or closed last. */
   #sinceMs: number | undefined;
-  /** Why it is open. */
+  /** Why the breaker is open. */
   #failure: RedisFailureKind | undefined;
   /** The key of the last task that failed. */
   #probedKey = redisKey("probe", "probe");
@@ -53,7 +53,7 @@ export class RedisConnection {
     client.on("ready", () => this.#onReady());
     client.on("error", (error) => {
       this.#cause = causeOf(error);
-      // A refused login is a command that failed. What kept it from being sent is in `redis_down`.
+      // A refused login is a command that failed. What kept the login from being sent is in `redis_down`.
       if (isAnswer(this.#cause)) report({ kind: "redis_failed", node, failure: this.#cause, isFirst: false });
     });
     client.on("close", () => this.#openBreaker(this.#cause));
@@ -69,7 +69,7 @@ export class RedisConnection {
   }
 
   /**
-   * Runs commands on a key. Should they fail, the probe asks for that key, since a Cluster may lack one node alone.
+   * Runs commands on a key. After a failure, probes read that key, since in a Cluster only its node may be unreachable.
    * @throws RedisFailure, and nothing else
    */
   async run<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
@@ -89,7 +89,7 @@ export class RedisConnection {
     this.#parts.client.disconnect();
   }
 
-  /** Counts a failure, also one that came inside a reply. */
+  /** Counts a failure, even one inside a reply. */
   count(kind: RedisFailureKind): void {
     const { node, report } = this.#parts;
     report({ kind: "redis_failed", node, failure: kind, isFirst: this.#throttle.isFirst(kind) });
@@ -146,10 +146,10 @@ export class RedisConnection {
     this.#cancelProbe = clock.after(probeEveryMs * (0.75 + 0.5 * random()), () => void this.#probe());
   }
 
-  /** While the client reconnects by itself, its `ready` is what to wait for. */
+  /** Sends nothing while the client reconnects by itself: its `ready` starts the next probe. */
   async #probe(): Promise<void> {
     const { client } = this.#parts;
-    // A Sentinel that tells of a failover while the client looks for the master makes it give up for good.
+    // If a Sentinel reports a failover while the client looks for the master, the client gives up for good.
     if (client.status === "end") client.connect().catch(() => {});
     if (client.status === "ready") {
       const isAnswered = await this.#within(client.get(this.#probedKey), taskTimeoutMs).then(
@@ -171,7 +171,7 @@ export class RedisConnection {
   }
 }
 
-/** What fails while connecting is a failed connection, if nothing better is known. */
+/** An unknown failure while connecting counts as a failed connection. */
 function causeOf(error: unknown): RedisFailureKind {
   const kind = kindOf(error);
   return kind === "other" ? "connection" : kind;

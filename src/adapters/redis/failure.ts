@@ -1,9 +1,7 @@
 import { errorCodeOf } from "../../model/defect.ts";
 import { type RedisFailureKind, redisFailures } from "../../model/redis-access.ts";
 
-/**
- * A Redis command that failed, by kind alone: a foreign error object carries the command's arguments, and so the token.
- */
+/** A failed Redis command, by its kind alone: a foreign error object carries the command's arguments, and so the token. */
 export class RedisFailure extends Error {
   readonly kind: RedisFailureKind;
 
@@ -13,7 +11,7 @@ export class RedisFailure extends Error {
   }
 }
 
-/** Kinds after which the next command would fare no better: Redis is left alone until a probe succeeds. */
+/** Kinds after which the next command would fail too: no command is sent until a probe succeeds. */
 const fatal = [
   "timeout",
   "connection",
@@ -30,21 +28,21 @@ export function isFatal(kind: RedisFailureKind): boolean {
   return fatal.includes(kind);
 }
 
-/** Whether it was Redis that said so. */
+/** Whether Redis itself answered so. */
 export function isAnswer(kind: RedisFailureKind): boolean {
   return kind !== "timeout" && kind !== "connection" && kind !== "tls";
 }
 
 const code =
   /(?:^|[\s:-])(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF)\b/;
-/** ioredis quotes the error that it gave up at. */
+/** ioredis quotes the last error before it gave up. */
 const redirected = /^Too many Cluster redirections\. Last error: ReplyError: (.*)/;
 const lacksPermission = /The user executing the script can't|ACL failure in script/;
 const noConnection =
   /connection|stream|socket|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ENOENT|max retries|failed to refresh|sentinels/i;
 const tlsCode = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/;
 
-/** Sorts what ioredis throws. */
+/** The kind of an error that ioredis throws. */
 export function kindOf(thrown: unknown): RedisFailureKind {
   const error = ofLastNode(thrown);
   if (error instanceof RedisFailure) return error.kind;
@@ -63,12 +61,12 @@ function kindOfReply(reply: string): RedisFailureKind {
   return found === "WRONGPASS" ? "noauth" : (redisFailures.find((kind) => kind === found.toLowerCase()) ?? "other");
 }
 
-/** Why something failed, for people: of a foreign error no more than this, since it may carry a command's arguments. */
+/** Why a command failed, for people. No more is kept of a foreign error, since it may carry a command's arguments. */
 export interface RedisTrouble {
   readonly kind: RedisFailureKind;
   /** The error's own code, such as ECONNREFUSED or MISCONF. */
   readonly code: string | undefined;
-  /** With `noperm`: what is not permitted is the key, not the command. */
+  /** With `noperm`: the key is not permitted, not the command. */
   readonly isAboutKey: boolean;
 }
 
@@ -82,7 +80,7 @@ export function troubleOf(thrown: unknown): RedisTrouble {
   };
 }
 
-/** Where a Cluster had no node left to ask, the last node's error is the reason. */
+/** If a Cluster client had no node left to ask, the last node's error is the reason. */
 function ofLastNode(error: unknown): unknown {
   const last = error instanceof Error && "lastNodeError" in error ? error.lastNodeError : undefined;
   return last === undefined ? error : ofLastNode(last);

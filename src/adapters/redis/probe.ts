@@ -5,13 +5,13 @@ import type { RedisClient } from "./client.ts";
 import { kindOf, RedisFailure, type RedisTrouble, troubleOf } from "./failure.ts";
 import { redisKey } from "./scripts.ts";
 
-/** What a probe of Redis brought. */
+/** The result of a probe of Redis. */
 export type RedisProbe =
   /** No connection, no login, or no answer. */
   | { readonly kind: "refused"; readonly trouble: RedisTrouble }
   | {
       readonly kind: "answered";
-      /** What went wrong with the greeting although it did connect, such as a database that may not be chosen. */
+      /** An error of the greeting on a connection that was made, such as a database that may not be selected. */
       readonly objection: RedisTrouble | undefined;
       /** At least one. */
       readonly roundTripsMs: readonly number[];
@@ -20,20 +20,20 @@ export type RedisProbe =
     };
 
 export interface TriedCommand {
-  /** In lower case, as ACL rules have it, e.g. `set` or `cluster|info`. */
+  /** In lower case, as in ACL rules, e.g. `set` or `cluster|info`. */
   readonly name: string;
   /** Undefined: it works. */
   readonly trouble: RedisTrouble | undefined;
 }
 
-/** What a server says of itself (INFO). Foreign text: words of letters, digits, dots and hyphens. */
+/** What a server says about itself (INFO). Foreign text: words of letters, digits, dots and hyphens. */
 export interface ServerFacts {
   readonly version: string | undefined;
   /** `master` or `slave`. */
   readonly role: string | undefined;
-  /** The same at two addresses: they are one server. */
+  /** If it is the same at two addresses, they are one server. */
   readonly runId: string | undefined;
-  /** `noeviction`, or how it makes room. */
+  /** `noeviction`, or the policy by which a full server deletes keys. */
   readonly evictionPolicy: string | undefined;
   readonly evictedKeys: number;
   /** Whether it writes each change to disk (`appendonly`). */
@@ -42,12 +42,12 @@ export interface ServerFacts {
 
 const longestConnectMs = 3_000;
 const roundTrips = 20;
-/** Nothing is left behind, even by a process that is killed. */
+/** Keys of the probe expire, even if its process is killed. */
 const probeLifeMs = 10_000;
 
 type Command = (client: RedisClient, key: string) => Promise<unknown>;
 
-/** Each command that Countersign needs, in this order: a key is there before it is read, and gone at the end. */
+/** Each command that Countersign needs, in this order: a key is set before it is read, and deleted at the end. */
 const commands: Readonly<Record<string, Command>> = {
   set: (client, key) => client.set(key, "probe", "PX", probeLifeMs),
   get: (client, key) => client.get(key),
@@ -67,14 +67,14 @@ const clusterCommands: Readonly<Record<string, (node: Redis) => Promise<unknown>
 };
 
 /**
- * Does once all that Countersign does with Redis, on keys of its own: connects, measures, tries each command, and asks the
- * server about itself. Never fails, and ends the client.
- * @param cacheKeys beside whose keys the probe's are: in a Cluster each may be on another node
+ * Uses Redis once in every way that Countersign does, on keys of its own: connects, measures, tries each command, and asks
+ * the server about itself. Never fails, and disconnects the client.
+ * @param cacheKeys the probe's keys are on the same nodes as these keys': in a Cluster each may be on another node
  */
 export async function probeRedis(client: RedisClient, cacheKeys: readonly string[], clock: Clock): Promise<RedisProbe> {
   const errors: RedisTrouble[] = [];
   const onError = (error: unknown) => void errors.push(troubleOf(error));
-  // A Cluster says at each node what was wrong there, and then only that no node was left.
+  // A Cluster client reports the error of each node, and then only that no node is left.
   client.on("node error", onError).on("error", onError);
   try {
     const refusal = await connect(client, errors, clock);
@@ -90,7 +90,7 @@ export async function probeRedis(client: RedisClient, cacheKeys: readonly string
   }
 }
 
-/** The first error is the reason: from then on the client only tries again. */
+/** The first error is the reason: after it the client only tries again. */
 async function connect(
   client: RedisClient,
   errors: readonly RedisTrouble[],
@@ -101,7 +101,7 @@ async function connect(
   return outcome === "connected" ? undefined : (errors[0] ?? outcome ?? troubleOf(new RedisFailure("timeout")));
 }
 
-/** A read is what Countersign does most. An error is an answer too; one that does not come ends the series. */
+/** Measures reads, the most frequent command. An error is an answer too; a missing answer ends the series. */
 async function measure(
   client: RedisClient,
   key: string,
@@ -138,7 +138,7 @@ async function firstTrouble(runs: readonly (() => Promise<unknown>)[]): Promise<
   return troubles.find((trouble) => trouble !== undefined);
 }
 
-/** Undefined where it may not be asked. In a Cluster it is any one of the nodes that answers. */
+/** Undefined if INFO is not permitted. In a Cluster any one of the nodes answers. */
 async function readServerFacts(client: RedisClient): Promise<ServerFacts | undefined> {
   const text = await client.info().catch(() => undefined);
   if (text === undefined) return undefined;

@@ -1,6 +1,6 @@
 /** redlock 5.0.0-beta.2 hides its types from "nodenext"; these are the parts in use. */
 declare module "redlock" {
-  /** The two commands that it sends. */
+  /** The two commands that Redlock sends. */
   export interface RedlockClient {
     evalsha(hash: string, numberOfKeys: number, args: (string | number)[]): Promise<unknown>;
     eval(script: string, numberOfKeys: number, args: (string | number)[]): Promise<unknown>;
@@ -25,7 +25,7 @@ declare module "redlock" {
   }
 
   export default class Redlock {
-    /** @param scripts each gets Redlock's own script, and returns the one to use */
+    /** @param scripts each function gets Redlock's own script, and returns the script to use */
     constructor(
       clients: Iterable<RedlockClient>,
       settings: { readonly retryCount: number },

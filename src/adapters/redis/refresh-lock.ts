@@ -4,18 +4,18 @@ import type { Lease, RefreshLock } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { aheadMs, redisKeys } from "./scripts.ts";
 
-/** A holder that dies keeps the others waiting for this long at most. */
+/** After the death of a holder others wait for this long at most. */
 const leaseMs = 1_500;
 /** Three renewals may come late or fail before the lock is lost: an event loop may stand still for a second. */
 const renewEveryMs = 375;
-/** No token request takes longer. A holder that hangs beyond it loses the lock. */
+/** No token request takes longer. A holder that hangs for longer loses the lock. */
 const longestHoldMs = 90_000;
 
-/** What Redlock's script asks of each key before it takes the lock. */
+/** The condition in Redlock's script under which a key is locked. */
 const isTaken = 'redis.call("exists", key) == 1';
 /**
- * A key without an end, or with a later end than a lease can have, has no living holder: its data were damaged, or
- * Redis's clock was set back. It is taken over.
+ * A key without an expiry, or with a later one than a lease can have, has no living holder: it was damaged, or Redis's clock
+ * was set back. Such a lock is taken over.
  */
 const isLeased = `redis.call("pttl", key) >= 0 and redis.call("pttl", key) <= ${leaseMs + aheadMs}`;
 
@@ -25,15 +25,14 @@ function takeOverWhatHasNoLease(acquireScript: string): string {
 }
 
 interface ClosableLock extends RefreshLock {
-  /** Releases what is held, so that no other process waits for one that is ending. */
+  /** Releases all held locks, so that no other process waits for a process that is ending. */
   close(): Promise<void>;
 }
 
 /**
- * A Redlock over one server or a majority of several independent ones, tried once. Without their majority the server of
- * the tokens locks alone: it is the one that a refresh needs. Redlock's own retries, waits and `using()` are not used:
- * with its defaults a dead server held callers for two minutes, and a contended `acquire` may return a lock that has
- * already run out.
+ * A Redlock over one server or a majority of several independent ones, tried once. If no majority answers, the server of the
+ * tokens locks alone: a refresh needs that server. Redlock's own retries, waits and `using()` are not used: with its defaults
+ * a dead server delayed callers for two minutes, and a contended `acquire` may return a lock that has already expired.
  * @param cache the server of the tokens
  * @param others further masters of the lock
  */
@@ -73,8 +72,8 @@ export function createRedisRefreshLock(
 }
 
 /**
- * Renews the lock until it is released. A renewal that fails is repeated while the lock may still be this holder's; the
- * script leaves another holder's lock alone.
+ * Renews the lock until it is released. A failed renewal is repeated while the lock may still be this holder's; the script
+ * leaves another holder's lock alone.
  */
 function renewUntilReleased(acquired: Lock, clock: Clock, onRelease: () => void): Lease {
   const heldSinceMs = clock.nowMs();
@@ -84,7 +83,7 @@ function renewUntilReleased(acquired: Lock, clock: Clock, onRelease: () => void)
   let cancel: Cancel = () => {};
   const renew = async () => {
     if (clock.nowMs() - heldSinceMs >= longestHoldMs) return;
-    // Redlock asks the wall clock, which may have been set forward; Redis knows whether the lock is still ours.
+    // Redlock compares with the wall clock, which may have been set forward; Redis knows whether the lock is still ours.
     lock.expiration = Number.MAX_SAFE_INTEGER;
     const askedAtMs = clock.nowMs();
     const renewed = await lock.extend(leaseMs).catch(() => undefined);
@@ -105,13 +104,13 @@ function renewUntilReleased(acquired: Lock, clock: Clock, onRelease: () => void)
       onRelease();
       await renewing;
       cancel();
-      // Whatever goes wrong here, the lock ends by itself.
+      // If this fails, the lock expires by itself.
       await lock.release().catch(() => {});
     },
   };
 }
 
-/** A majority of answers, not all for us: another holder has it. Without a majority that cannot be known. */
+/** `held`: a majority answered, and another holder has the lock on some server. Otherwise that is not known. */
 async function explainRefusal(error: unknown): Promise<"held" | "unavailable"> {
   const votes = error instanceof ExecutionError ? await error.attempts[0] : undefined;
   if (votes === undefined) return "unavailable";
@@ -119,7 +118,7 @@ async function explainRefusal(error: unknown): Promise<"held" | "unavailable"> {
   return locked > 0 && locked + votes.votesFor.size >= votes.quorumSize ? "held" : "unavailable";
 }
 
-/** Redlock sends the text of a script where its hash is not known: then each of its commands is one, like all others. */
+/** Redlock sends the text of a script whose hash is not known: then each of its commands is one command, like all others. */
 function toRedlockClient(connection: RedisConnection): RedlockClient {
   return {
     evalsha: () => Promise.reject(new Error("NOSCRIPT")),

@@ -7,8 +7,8 @@ import {
 } from "../../oauth/token-store.ts";
 
 /**
- * A name in Redis. A set's keys share one hash tag, so that a Cluster keeps them on one node and scripts may use them
- * together. The number changes with the meaning of any key or value, so that replicas of two versions never read each other's.
+ * A key in Redis. A credential set's keys share one hash tag, so that a Cluster keeps them on one node and scripts may use
+ * them together. Change the number with the meaning of any key or value, so that two versions never read each other's.
  */
 export function redisKey(cacheKey: string, end: string): string {
   return `countersign:1:{${cacheKey}}:${end}`;
@@ -21,14 +21,14 @@ export function redisKeys(cacheKey: string) {
     token: name("token"),
     /** String, by Redlock. */
     lock: name("lock"),
-    /** String: see `formatEndpointPause`. Its age is its duration less what is left of it. */
+    /** String: see `formatEndpointPause`. Its age is its duration minus the rest of it. */
     endpoint: name("endpoint"),
-    /** String: how many refreshes in a row were useless. Its age is the time that it is kept for less what is left of it. */
+    /** String: how many refreshes in a row were useless. Its age is `forcedRefreshMemoryMs` minus its remaining time. */
     forced: (site: string) => name(`forced:${site}`),
   };
 }
 
-/** What happened lies in the past, but for a clock's corrections. */
+/** How far in the future a recorded moment may seem, since clocks are corrected. */
 export const aheadMs = 1_000;
 
 /** `now`: Redis's clock in ms. */
@@ -38,12 +38,12 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
 const prelude = `${luaNow}
--- Redis or the network stood still between a command's sending and now; its sender has long given up.
+-- Whether Redis or the network stood still after the command was sent: its sender has long given up.
 local function isLate(expected)
   return expected ~= '' and now - tonumber(expected) > ${aheadMs}
 end
 
--- What is left of the endpoint's pause, and its age, in ms. What is no pause, or of another clock, is over and old.
+-- The rest of the endpoint's pause, and its age, in ms. A damaged pause, or one of another clock, is over and old.
 local function readEndpoint(key)
   local value = redis.pcall('GET', key)
   local whole = type(value) == 'string' and tonumber(string.match(value, ' (%d+)$'))
@@ -55,11 +55,11 @@ end
 `;
 
 /**
- * Reads all that a refresh needs to know.
+ * Reads everything that a refresh needs.
  *
- * KEYS  1 token, 2 endpoint, further ones as wanted
- * Returns { Redis's clock in ms, then of each key its value or nil, and its remaining ms (-1: no TTL) }. In place of what
- * cannot be read stands the error.
+ * KEYS  1 token, 2 endpoint, any further keys
+ * Returns { Redis's clock in ms, then for each key its value or nil, and its remaining ms (-1: no TTL) }. An unreadable value
+ * is replaced by its error.
  */
 export const readScript = `${prelude}
 local reply = { now }
@@ -71,17 +71,17 @@ return reply
 `;
 
 /**
- * Saves a token, unless a newer one is there. "Newer" is by Redis's clock alone: the token was issued at TIME minus its
- * age, and the age is a duration, so no pod's wall clock plays a part.
+ * Saves a token, unless there is a newer one. "Newer" is by Redis's clock alone: the token was issued at TIME minus its age,
+ * and the age is a duration, so no pod's wall clock plays a part.
  *
  * KEYS  1 token, 2 endpoint
- * ARGV  1 what TIME should say by the last reading, in ms, or "", 2 the sealed token, 3 its lifetime in ms, 4 its age in
+ * ARGV  1 the expected TIME by the last reading, in ms, or "", 2 the sealed token, 3 its lifetime in ms, 4 its age in
  *       ms, less than the lifetime, 5 a value found here that cannot be opened and is to be overwritten, or ""
- * Returns { value, remaining ms } of the newest token; nil when the command came too late to be true, because Redis or
- * the network stood still between its sending and now: the age is no longer the token's.
+ * Returns { value, remaining ms } of the newest token; nil if the command came too late, because Redis or the network
+ * stood still after it was sent: the age is no longer right.
  *
- * The value carries its remaining life as its TTL. A value without a TTL, from the future, or not of its form is damaged,
- * and overwritten. A pause of the endpoint that is older than the token ends.
+ * The value's TTL is its remaining life. A value without a TTL, from the future, or not of its form is damaged, and
+ * overwritten. A pause of the endpoint that is older than the token ends.
  */
 export const saveScript = `${prelude}
 if isLate(ARGV[1]) then return false end
@@ -104,7 +104,7 @@ return { value, left }
 `;
 
 /**
- * Sets the endpoint's pause, unless a longer one is there.
+ * Sets the endpoint's pause, unless there is a longer one.
  *
  * KEYS  1 endpoint
  * ARGV  1 as in save, 2 the pause, 3 its remaining ms
@@ -128,7 +128,7 @@ for i, key in ipairs(KEYS) do redis.call('SET', key, ARGV[i + 1], 'PX', ${forced
 return 1
 `;
 
-/** No authorization server is believed for longer (spec 8, Retry-After). */
+/** A longer Retry-After of an authorization server is cut to this (spec 8). */
 const longestPauseMs = 86_400_000;
 const mostFailures = 64;
 
@@ -142,8 +142,8 @@ export function formatEndpointPause({ kind, status, failures }: EndpointPause, m
 }
 
 /**
- * Reads the endpoint's pause, strictly and within bounds; what is damaged, or of another clock, says nothing.
- * @param keptMs what is left of the key: of the pause, and of the time in which it is known after its end
+ * Reads the endpoint's pause, strictly and within bounds; undefined if it is damaged, or of another clock.
+ * @param keptMs the remaining time of the key: the rest of the pause, and `endpointPauseMemoryMs`
  */
 export function parseEndpoint(text: unknown, keptMs: unknown): EndpointPause | undefined {
   const [, name, status, failures, whole] = typeof text === "string" ? (endpointForm.exec(text) ?? []) : [];
@@ -162,7 +162,7 @@ export function parseEndpoint(text: unknown, keptMs: unknown): EndpointPause | u
 
 /**
  * Reads a count of forced refreshes in the same way.
- * @param keptMs what is left of the key
+ * @param keptMs the remaining time of the key
  */
 export function parseForced(text: unknown, keptMs: unknown): ForcedRefreshes | undefined {
   if (typeof text !== "string" || !countForm.test(text)) return undefined;

@@ -9,8 +9,8 @@ const tagBytes = 16;
 export type SealKeys = RedisAccess["encryptionKeys"];
 
 /**
- * Seals bytes so that only holders of a key can read them, and only under this name: base64url of key id, nonce,
- * ciphertext and tag. The name is authenticated with them, so a value moved to another name does not open.
+ * Encrypts bytes so that only holders of a key can read them, and only under this name: base64url of key id, nonce,
+ * ciphertext and tag. The name is authenticated too, so a value moved to another name does not open.
  */
 export function seal([key]: SealKeys, name: string, plain: Uint8Array): string {
   const iv = randomBytes(ivBytes);
@@ -42,7 +42,7 @@ function decrypt(key: Secret, name: string, bytes: Buffer): Buffer | undefined {
   }
 }
 
-/** Tells keys apart while they are rolled, and says nothing about them. */
+/** Distinguishes keys during a rotation, and reveals nothing about them. */
 function keyId(key: Secret): Buffer {
   return createHmac("sha256", key.key).update("countersign token key").digest().subarray(0, keyIdBytes);
 }

@@ -20,9 +20,9 @@ import { open, type SealKeys, seal } from "./seal.ts";
 /** `1:<issued at>:<sealed token>`; see the save script. */
 const valueForm = /^1:(\d{1,15}):([A-Za-z0-9_-]+)$/;
 
-/** The longest token answer holds 16,384 characters. */
+/** A token answer has 16,384 characters at most. */
 const longestSealedChars = 24_000;
-/** Lifetime in ms, then what may stand in a header line. */
+/** Lifetime in ms, then a token of characters that a header line may have. */
 const plainForm = /^(\d{1,9})\n([\x21-\x7e]+)$/;
 
 interface TokenStoreParts {
@@ -33,16 +33,16 @@ interface TokenStoreParts {
 }
 
 /**
- * The shared store. A failing Redis reads as an empty one; what cannot be opened is a miss, counted, and overwritten by
- * the next save.
+ * The store that replicas share. A failing Redis counts as an empty one. A value that cannot be opened counts as missing, is
+ * reported, and overwritten by the next save.
  */
 export function createRedisTokenStore({ connection, keys, clock, report }: TokenStoreParts): TokenStore {
-  /** Redis's clock minus ours, by cache key: in a Cluster each may be on another server. Bounded by the keys in use. */
+  /** Redis's clock minus ours, by cache key: in a Cluster each key may be on another server. Bounded by the keys in use. */
   const offsetsMs = new Map<string, number>();
   const count = (result: "hit" | "miss" | "unreadable" | "error") =>
     report({ kind: "token_cache_read", tier: "redis", result });
 
-  /** Runs a script that writes. It is void when Redis's clock shows that it was held up on its way. */
+  /** Runs a script that writes. The script does nothing if Redis's clock shows that it was delayed on its way. */
   const write = (key: string, lua: string, names: readonly string[], args: readonly (string | number)[]) => {
     const offsetMs = offsetsMs.get(key);
     const expected = offsetMs === undefined ? "" : Math.round(clock.nowMs() + offsetMs);
@@ -51,7 +51,7 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
     );
   };
 
-  /** A value with its remaining life; undefined when it is not a token of ours, sealed for this name, with an end. */
+  /** A value's token with its remaining life; undefined unless it is ours, sealed for this name, and has an expiry. */
   const openValue = (name: string, value: unknown, remainingMs: unknown, redisMs?: number): StoredToken | undefined => {
     const [, issuedAt, sealed] = typeof value === "string" ? (valueForm.exec(value) ?? []) : [];
     if (redisMs !== undefined && Number(issuedAt) > redisMs + aheadMs) return undefined;
@@ -83,7 +83,7 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
           return client.eval(readScript, wanted.length, ...wanted);
         });
         const [nowMs, value, remainingMs, pause, pauseKeptMs, ...counts]: unknown[] = Array.isArray(reply) ? reply : [];
-        // Counted from when the command was sent: if a busy event loop delays the answer, the next command must not seem late.
+        // Counted from the sending: if a busy event loop delays the answer, the next command must not seem late.
         if (typeof nowMs === "number") offsetsMs.set(key, nowMs - askedAtMs);
         for (const part of [value, pause, ...counts]) if (part instanceof Error) connection.count(kindOf(part));
         const token = openValue(names.token, value, remainingMs, typeof nowMs === "number" ? nowMs : undefined);
@@ -103,7 +103,7 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
       const ageMs = Math.ceil(age);
       const own = { secret, lifetimeMs, remainingMs: lifetimeMs - ageMs };
       if (own.remainingMs <= 0) return own;
-      // The connection has counted what went wrong, and the caller keeps its token.
+      // The connection has counted the failure, and the caller keeps its token.
       return saveOver(key, { secret, lifetimeMs }, ageMs, "").catch(() => own);
     },
 
