@@ -6,7 +6,7 @@ import {
   type TokenEvent,
 } from "../../model/events.ts";
 
-/** Of what came in at a listener. */
+/** The level of a line for the end of a request or callback. */
 type EndLevel = "info" | "warn" | "error";
 type Level = "trace" | "debug" | EndLevel;
 
@@ -16,7 +16,7 @@ type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
 type Headline = readonly [Level, message: string];
 
 /**
- * Every log line is here, one for each event. `trace` and `debug` are for what happens with every request, which the
+ * The level and message of every log line, one for each event. `trace` and `debug` are for events of every request, which its
  * access line sums up.
  */
 const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { kind: Kind }>) => Headline } = {
@@ -90,7 +90,7 @@ function throttledLevel({ isFirst }: { readonly isFirst: boolean }): Level {
   return isFirst ? "warn" : "debug";
 }
 
-/** An operator has to act where the application fails or a callback is lost, and wants to know what is refused. */
+/** `error`: an operator has to act, since the application failed or a callback is lost. `warn`: refused, not accepted, or unguarded. */
 function callbackLevelOf({ result, outcome, isGuarded }: CallbackFinished): EndLevel {
   if (outcome === "unknown" || result === "callback_too_old") return "error";
   const isFine = result === "delivered" || result === "repeated";
@@ -119,7 +119,7 @@ function describePause(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
 }
 
-/** The event's own fields; those that are undefined are left out of the line. The access line has its own. */
+/** The event's own fields; undefined ones are left out of the line. Access lines of requests have a function of their own. */
 export function fieldsOf(event: Exclude<Event, RequestFinished>): Fields {
   const { kind, ...fields } = event;
   const written = Object.entries({ event: kind, ...fields, ...changedFields(event) });
@@ -128,7 +128,7 @@ export function fieldsOf(event: Exclude<Event, RequestFinished>): Fields {
   );
 }
 
-/** Fields that the line has otherwise than the event, or not at all. */
+/** Fields that differ in the line; undefined ones are left out. */
 function changedFields(event: Exclude<Event, RequestFinished>): Fields {
   switch (event.kind) {
     case "callback_finished":
@@ -145,7 +145,7 @@ function changedFields(event: Exclude<Event, RequestFinished>): Fields {
 
 /**
  * An operator has to act on an unknown effect. A 4xx or 5xx of the service passes like any answer, but an order did not
- * succeed: where all get 404, the path in baseUrl is wrong, and no caller can correct it.
+ * succeed: if all requests get 404, the path in baseUrl is wrong, and no caller can correct it.
  */
 export function levelOf(event: RequestFinished): EndLevel {
   if (hasUnknownEffect(event)) return "error";
@@ -172,14 +172,14 @@ function whatOf({ operation, method, target }: RequestFinished): string {
   return target === undefined ? method : `${method} ${target}`;
 }
 
-/** The failure's code, or who gave an answer that looks like one of ours. */
+/** The failure's code, or a remark that the service gave an answer which looks like one of ours. */
 function nameOf(code: string | undefined, { by, status }: RequestFinished): string {
   if (code !== undefined) return ` ${code}`;
   return by === "service" && status >= 400 ? " from the service" : "";
 }
 
 /**
- * The access line: what pino would write, put together in one go, since it comes with every request.
+ * The access line, as pino would write it. It is put together directly, to save time, since every request has one.
  * @param time ISO 8601
  */
 export function writeAccessLine(event: RequestFinished, level: EndLevel, time: string): string {
@@ -226,7 +226,7 @@ export function writeAccessLine(event: RequestFinished, level: EndLevel, time: s
   );
 }
 
-/** A field, or nothing where it has no value. */
+/** A field, or nothing if it has no value. */
 function text(name: string, value: string | undefined): string {
   return value === undefined ? "" : name + quote(value);
 }

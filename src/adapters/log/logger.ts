@@ -11,15 +11,15 @@ export function createStandardLogging(level: string, clock: Clock) {
   return { ...logging, droppedLines: () => output.dropped, flush: output.writeRest };
 }
 
-/** Where lines go; they may wait there for others. */
+/** The receiver of lines, which may keep them for a moment to write several at once. */
 interface LogDestination extends DestinationStream {
-  /** Lets no line wait any longer than this turn of the event loop. */
+  /** Writes waiting lines as soon as this turn of the event loop is over. */
   writePending?(): void;
 }
 
 /**
- * Turns events into log lines: one JSON object each. An access line may wait for others; any other line, and a request that is a
- * warning or an error, is written together with those before it.
+ * Turns events into log lines: one JSON object each. An access line may wait for others. Any other line, and that of a
+ * request that is a warning or an error, is written at once, after the waiting lines.
  * @param level the least severe level that is written
  */
 export function createLogging(level: string, destination: LogDestination) {
@@ -34,7 +34,7 @@ export function createLogging(level: string, destination: LogDestination) {
     },
     destination,
   );
-  // Where each listener leads is logged at any level: it decides which orders are real.
+  // Routes of listeners are logged at any level: they decide which orders are real.
   const always = logger.child({}, { level: "info" });
   const report: Report = (event) => {
     if (event.kind === "request_finished") {

@@ -3,24 +3,24 @@ import type { Clock } from "../../model/clock.ts";
 
 /** Unwritten text beyond this is dropped: a reader of standard output that stalls must not fill our memory. */
 const longestBacklog = 2_097_152;
-/** What is written in one go. */
+/** How many characters are written in one go. */
 const chunkLength = 65_536;
 /** How long a line may wait for others, and how many characters may wait: a quarter of what a pipe holds. */
 const batchMs = 50;
 const batchLength = 16_384;
 /** How often a full pipe is tried again. */
 const retryMs = 5;
-/** At exit: how long a reader may take nothing before the rest is given up, and how long it may take in all. */
+/** At exit: how long a reader may accept nothing before the rest is dropped, and how long the writing may take in all. */
 const exitStallMs = 500;
 const exitMs = 2_000;
 
-/** Writes what it can without waiting, and returns how much that was; throws as `fs.writeSync` does. */
+/** Writes as many bytes as it can without waiting, and returns their number; throws as `fs.writeSync` does. */
 type WriteNow = (bytes: Uint8Array) => number;
 
 export type LineOutput = ReturnType<typeof createLineOutput>;
 
 /**
- * Lines on their way to standard output. Nothing waits for its reader: neither requests nor the end of the process.
+ * Writes lines to standard output. No request waits for its reader, and the end of the process for 2 s at most.
  * @param writeNow must not block
  * @param onResume called after lines were dropped, once lines are written again; may write a line itself
  */
@@ -32,14 +32,14 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
   let linesInChunk = 0;
   let writtenBytes = 0;
   let dropped = 0;
-  /** How many of them `onResume` knows. */
+  /** How many dropped lines `onResume` was called for. */
   let reported = 0;
   let isClosed = false;
-  /** The reader took no more the last time. */
+  /** Whether the reader accepted no more the last time. */
   let isStalled = false;
-  /** The last chunk was written, not dropped. */
+  /** Whether the last chunk was written, not dropped. */
   let hasRoom = true;
-  /** What the timer was set to. */
+  /** The delay that the timer was set to. */
   let timerMs = Number.POSITIVE_INFINITY;
   let cancelTimer = () => {};
 
@@ -52,7 +52,7 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
     chunk = Buffer.from(text, "utf8");
   };
 
-  /** @returns whether all was written; false where the reader takes no more at present */
+  /** @returns false if the reader accepts no more at present */
   const pump = (): boolean => {
     while (chunk.length > 0 || lines.length > 0) {
       if (chunk.length === 0) fill();
@@ -68,7 +68,7 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
     return true;
   };
 
-  /** @returns false where trying again may help */
+  /** Drops the chunk. @returns false if trying again may help, so that nothing is dropped */
   const giveUp = (error: unknown): boolean => {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EAGAIN" || code === "EINTR") return false;
@@ -95,7 +95,7 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
     onResume(unreported);
   };
 
-  /** A reader that takes no more is tried again in its own time. */
+  /** Does nothing while the reader is stalled: the next try is already set. */
   const schedule = (delayMs: number) => {
     if (isStalled || delayMs >= timerMs) return;
     cancelTimer();
@@ -104,7 +104,7 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
   };
 
   return {
-    /** Lines that were not written because the reader stalled or had closed its end. */
+    /** Lines that were not written: the reader stalled or had closed its end, or a disk was full. */
     get dropped() {
       return dropped;
     },
@@ -118,9 +118,9 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
       linesLength += line.length;
       schedule(linesLength < batchLength ? batchMs : 0);
     },
-    /** Lets nothing wait any longer than this turn of the event loop. */
+    /** Writes waiting lines as soon as this turn of the event loop is over. */
     writePending: () => schedule(0),
-    /** For the end of the process: writes what is left as long as the reader takes it. */
+    /** For the end of the process: writes the remaining lines as long as the reader accepts them. */
     writeRest() {
       const startedMs = clock.nowMs();
       let progressMs = startedMs;
@@ -136,7 +136,7 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
   };
 }
 
-/** The process's own standard output. What is left at the end of the process is written as far as its reader takes it. */
+/** The process's own standard output. At the end of the process the remaining lines are written, as far as its reader accepts them. */
 export function openStandardOutput(clock: Clock, onResume: (dropped: number) => void): LineOutput {
   const descriptor = openWithoutBlocking();
   const output = createLineOutput((bytes) => writeSync(descriptor, bytes), clock, onResume);
@@ -147,7 +147,7 @@ export function openStandardOutput(clock: Clock, onResume: (dropped: number) => 
 function openWithoutBlocking(): number {
   const { fd } = process.stdout;
   const kind = fstatSync(fd);
-  // Node has made a pipe non-blocking by now. A terminal is shared with the shell, so it is opened once more.
+  // Node has already made a pipe non-blocking. A terminal is shared with the shell, so it is opened once more.
   if (!kind.isCharacterDevice()) return fd;
   try {
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
