@@ -205,10 +205,10 @@ describe("the status page", () => {
 
   it("shows rate, latency and answers by class for each environment", () => {
     const { html: page } = renderPage(quietNight);
-    expect(page).toContain("1,290, 4.3 a second since the first of them; median up to 50 ms, p95 up to 250 ms.");
+    expect(page).toContain("1,290, 4.3 a second since the first one ended; median up to 50 ms, p95 up to 250 ms.");
     expect(page).toContain("Service: 47,980 × 2xx, 132 × 4xx.");
     expect(renderPage(darkNight).html).toContain(
-      "40, 0.13 a second since the first of them; median up to 50 ms, p95 above 30 s.",
+      "40, 0.13 a second since the first one ended; median up to 50 ms, p95 above 30 s.",
     );
   });
 

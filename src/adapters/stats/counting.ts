@@ -5,12 +5,12 @@ import type { Metrics } from "./metrics.ts";
 import { describeEnd, type End, type RecentRequests } from "./recent-requests.ts";
 import { type Exemplar, onceForEach } from "./series.ts";
 
-/** The last minutes of an environment; always the same of one name. */
+/** Returns the last minutes of an environment: the same object for the same name. */
 type RecentOf = (environment: string) => RecentRequests;
 
 /**
- * Counts events, each once: for metrics, and for what `/status` shows of them. Gauges (gauges.ts) ask for the present
- * state. Series of events that come with every request are held (series.ts).
+ * Counts each event once, for metrics and for `/status`. Gauges (gauges.ts) read the present state instead. Code keeps
+ * references to the series of events that come with every request (series.ts).
  */
 export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): Report {
   const countRequest = createRequestCounting(metrics, recentOf, clock);
@@ -57,7 +57,7 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
   const timesOf = onceForEach((environment: string, operation: string) => ({
     requestDuration: metrics.requestDuration.series({ environment, operation }),
     overhead: metrics.overhead.series({ environment, operation }),
-    // A series appears with its first value.
+    // Not made yet: a series appears with its first value.
     upstreamDuration: onceForEach(() => metrics.upstreamDuration.series({ environment, operation })),
     tokenWait: onceForEach(() => metrics.tokenWait.series({ environment })),
     recent: recentOf(environment),
@@ -91,10 +91,10 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
   };
 }
 
-/** Why a caller that is known can be refused. */
+/** Codes with which a known caller can be refused. */
 export const callerRefusals: readonly FailureCode[] = ["caller_not_allowed", "caller_rate_limited"];
 
-/** Leads from a bucket to a trace that is recorded. */
+/** Links a bucket to a trace; undefined unless the trace is recorded. */
 function exemplarOf({ traceId, spanId }: RequestFinished, atMs: number): Exemplar | undefined {
   if (traceId === undefined || spanId === undefined) return undefined;
   return { labelSet: { trace_id: traceId, span_id: spanId }, timestamp: atMs / 1_000 };

@@ -15,7 +15,7 @@ export function inFlight(source: Source): Samples<"environment"> {
   return [...new Map([...idle, ...source.inFlight()])].map(([environment, open]) => [{ environment }, open]);
 }
 
-/** A gauge of all listeners; those of one name add up. */
+/** A gauge of all listeners; those with the same name are added up. */
 export function ofListeners(read: (openConnections: number, source: Source) => number) {
   return (source: Source): Samples<"listener"> => {
     const sums = new Map<string, number>();
@@ -26,7 +26,7 @@ export function ofListeners(read: (openConnections: number, source: Source) => n
   };
 }
 
-/** A gauge of all credential sets of which the value is known; none where metrics do not name them. */
+/** A gauge of all credential sets whose value is known; without series if metrics do not name them. */
 export function ofCredentials(read: (credential: CredentialSnapshot, source: Source) => number | undefined) {
   return (source: Source): Samples<OfSet> =>
     (source.configured().namesSites ? source.credentials() : []).flatMap((each) => {
@@ -36,9 +36,9 @@ export function ofCredentials(read: (credential: CredentialSnapshot, source: Sou
 }
 
 /**
- * Where metrics name no sites, one series of each environment stands for those of its sites or sets: a gauge keeps the
- * last value of the same labels.
- * @param compare puts the value that is to be shown last
+ * If metrics name no sites, one series of each environment represents its sites or sets: a gauge keeps the last value of the
+ * same labels.
+ * @param compare sorts the value to be shown to the end
  */
 function namedOrAll<Label extends "site" | "credential">(
   samples: Samples<"environment" | Label>,
@@ -51,13 +51,13 @@ function namedOrAll<Label extends "site" | "credential">(
   return sorted.map(([labels, value]) => [{ ...labels, [label]: allSites }, value]);
 }
 
-/** A site with `bridge` has no token where all its sets are in an outage. */
+/** 1 for a site with `bridge` whose credential sets are all in an outage, else 0. */
 export function bridgeActive(source: Source): Samples<"environment" | "site"> {
   const configured = source.configured();
   const bridged = configured.environments.flatMap(({ name: environment, sites }) =>
     [...sites.values()].filter(({ bridge }) => bridge !== undefined).map((site) => ({ environment, ...site })),
   );
-  // To ask each of thousands of sets takes milliseconds, and few sites have a bridge.
+  // Reading thousands of sets takes milliseconds, and few sites have a bridge.
   const sets = bridged.length === 0 ? [] : source.credentials();
   const inOutage = new Set(sets.flatMap((each) => (each.isInOutage ? [credentialKey(each)] : [])));
   const samples = bridged.flatMap(({ environment, identifier: site, credentials }): Samples<"environment" | "site"> => {
@@ -85,7 +85,7 @@ export function credentialInfo(source: Source): Samples<OfSet | "position"> {
   );
 }
 
-/** Each file is read once, however many sets it proves. An assertion that does not say when it expires has no series. */
+/** Each file is read once, even if several sets use it. An assertion without an expiry has no series. */
 export async function assertionExpiry(source: Source): Promise<Samples<OfSet>> {
   const known = new Map<string, ReturnType<Source["readAssertion"]>>();
   const sampleOf = async (environment: string, credential: string, file: string): Promise<Samples<OfSet>> => {
@@ -104,7 +104,7 @@ export async function assertionExpiry(source: Source): Promise<Samples<OfSet>> {
   return namedOrAll(read, "credential", (one, other) => other - one, configured);
 }
 
-/** A file is read once as long as it stays configured. */
+/** A file's text is parsed once as long as it stays configured. */
 export function createCertificateExpiry() {
   let known: ReadonlyMap<string, number | undefined> = new Map();
   return (source: Source): Samples<"environment" | "listener" | "use"> => {
@@ -127,8 +127,8 @@ export function createCertificateExpiry() {
 }
 
 /**
- * When the first of a file's certificates expires, in seconds of Unix time; undefined where it has none that can be read.
- * @param pem what was read from the file
+ * The earliest expiry of a file's certificates, in seconds of Unix time; undefined if it has none that can be read.
+ * @param pem the text of the file
  */
 export function earliestExpirySeconds(pem: string): number | undefined {
   const expiries = splitCertificates(pem).map(readExpiry);
@@ -136,7 +136,7 @@ export function earliestExpirySeconds(pem: string): number | undefined {
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** NaN: what OpenSSL cannot read was refused with the configuration, or expires never. */
+/** NaN for a certificate that OpenSSL cannot read, or that never expires. */
 function readExpiry(pem: string): number {
   try {
     return Date.parse(new X509Certificate(pem).validTo) / 1_000;
@@ -145,18 +145,18 @@ function readExpiry(pem: string): number {
   }
 }
 
-/** Gauges of prom-client, though `_total` is for counters; each is the sum of one that stays. */
+/** Gauges of prom-client that end in `_total`, as only counters should; each is the sum of a gauge that stays. */
 const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
-/** By default a timer wakes an idle process a hundred times a second to see how late it comes. */
+/** prom-client's own timer wakes an idle process a hundred times a second, to measure how late it is. */
 const sampleEveryMs = 100;
-/** What these metrics have in them everywhere else: the time between two samples of prom-client's own. */
+/** The time between two samples of that timer, which these metrics include everywhere else. */
 const usualSampleEveryMs = 10;
 
-/** Registers what prom-client tells of every process, its names and values as everywhere. */
+/** Registers prom-client's metrics of every process, with their usual names and values. */
 export function registerProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: sampleEveryMs });
-  /** What prom-client sets the gauges to. They show it, less the excess, once they are told to. */
+  /** The values that prom-client sets. The gauges show them, less the excess, after `collect`. */
   const taken: number[] = [];
   const updates = ["min", "max", "mean", "p50", "p90", "p99", "stddev"].map((name, index) => {
     const gauge = registry.getSingleMetric(`nodejs_eventloop_lag_${name}_seconds`) as Gauge;
@@ -167,12 +167,12 @@ export function registerProcessMetrics(registry: Registry): void {
     };
     return () => set(Math.max((taken[index] ?? 0) - excessSeconds, 0));
   });
-  // It sets the others too; the types leave it out.
+  // Its `collect`, which the types leave out, sets the other gauges too.
   const lag = registry.getSingleMetric("nodejs_eventloop_lag_seconds") as unknown as { collect: () => void };
   const collect = lag.collect;
   lag.collect = () => {
     collect.call(lag);
-    // Without a sample since the last scrape the deviation is NaN: the gauge keeps its value.
+    // Without a sample since the last scrape the deviation is NaN: all gauges keep their values.
     if (!taken.some(Number.isNaN)) for (const update of updates) update();
   };
   for (const name of misnamed) registry.removeSingleMetric(name);

@@ -19,13 +19,13 @@ import type { Source } from "./source.ts";
  * Every metric, with its help and labels. Label values come from the configuration alone: `none` stands for a site or
  * operation that is not known yet, `other` for an operation outside the list. docs/reference/metrics.md is made
  * from this file.
- * @param source what gauges ask at each scrape; without it they have no series
+ * @param source read by gauges at each scrape; without it they have no series
  */
 export function createMetrics(source?: Source) {
   const registry = new Registry();
   const registers = [registry];
   const namesSites = () => source?.configured().namesSites ?? true;
-  /** @param details labels that `/status` has beyond those of the metric */
+  /** @param details labels that `/status` has in addition to those of the metric */
   const counter = <Label extends string, Detail extends string = never>(
     name: string,
     help: string,
@@ -38,7 +38,7 @@ export function createMetrics(source?: Source) {
     labelNames: readonly Label[],
     bounds: readonly number[],
   ) => createHistogram({ registry, name, help, labelNames }, bounds);
-  /** @param ask its series at the moment of the scrape */
+  /** @param ask returns its series at each scrape */
   const gauge = <Label extends string>(
     name: string,
     help: string,
@@ -68,7 +68,7 @@ export function createMetrics(source?: Source) {
     ),
     answers: counter(
       "countersign_answers_total",
-      "The same by environment and class of status (2xx to 5xx), from 0 on.",
+      "Requests by environment, who answered them, and class of status (2xx to 5xx), from 0 on.",
       ["environment", "auth", "by", "status_class"],
     ),
     unknownOutcomes: counter(
@@ -101,7 +101,7 @@ export function createMetrics(source?: Source) {
     ),
     overhead: histogram(
       "countersign_overhead_seconds",
-      "The proxy's own share: without the service, the wait for a token and the caller's sending.",
+      "The proxy's own time: without its waits for the service, a token, Redis and the caller.",
       ["environment", "operation"],
       overheadBuckets,
     ),
@@ -165,7 +165,7 @@ export function createMetrics(source?: Source) {
     ),
     bridged: counter(
       "countersign_bridged_total",
-      "Requests that were signed since no token could be had (bridge: hmac), by the failure that they were spared.",
+      "Requests that were signed because no token was available (bridge: hmac), by the failure avoided.",
       ["environment", "site", "reason"],
     ),
     bridgeActive: gauge(

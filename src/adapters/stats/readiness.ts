@@ -3,14 +3,14 @@ import type { Environment } from "../../model/environment.ts";
 import { credentialKey, reportTo } from "../../model/events.ts";
 
 /**
- * Green once listening, or, with `readiness: token`, once every default site's credential set has had a token. It does
- * not fall back when tokens end or the configuration changes: an outage of the authorization server must not take every
- * application out. Draining ends it, and a newest configuration that stays refused, where `reload.unreadyAfterRefusal` asks for that.
+ * Ready once listening, or, with `readiness: token`, once a credential set of every default site has had a token. It stays
+ * ready when tokens expire or the configuration changes: an outage of the authorization server must not take every
+ * application out. Draining ends it, and, with `reload.unreadyAfterRefusal`, a newest configuration that stays refused.
  */
 export function createReadiness(clock: Clock) {
   let awaited: readonly Environment[] = [];
   let mostRefusedMs = Number.POSITIVE_INFINITY;
-  /** When the newest configuration was refused for the first time since one was active. */
+  /** When a configuration was first refused since the last one that was accepted. */
   let refusedAtMs: number | undefined;
   let isListening = false;
   let wasReady = false;
@@ -38,9 +38,9 @@ export function createReadiness(clock: Clock) {
 
   return {
     /**
-     * Waits for what is configured from now on, unless it was ready already.
-     * @param environments those whose tokens are waited for; none with `readiness: listening`
-     * @param unreadyAfterRefusalMs how long the newest configuration may stay refused; for ever where it is undefined
+     * Waits for the tokens of these environments from now on, unless it was ready already.
+     * @param environments empty with `readiness: listening`
+     * @param unreadyAfterRefusalMs how long the newest configuration may stay refused; undefined: for ever
      */
     follow(environments: readonly Environment[], unreadyAfterRefusalMs = Number.POSITIVE_INFINITY): void {
       mostRefusedMs = unreadyAfterRefusalMs;
@@ -63,7 +63,7 @@ export function createReadiness(clock: Clock) {
       config_unchanged: forgiveRefusal,
     }),
 
-    /** What `/readyz` says, and whether a first token is all that is missing. */
+    /** The answer of `/readyz`, and whether only a first token is missing. */
     view(): { readonly isReady: boolean; readonly awaitsToken: boolean; readonly reason: string } {
       const notReady = { isReady: false, awaitsToken: false };
       if (isDraining) return { ...notReady, reason: "draining" };

@@ -2,11 +2,11 @@ import type { RequestFinished } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
 import { sumOf } from "./sums.ts";
 
-/** The view covers so many steps of this length; the oldest goes when a new one begins. */
+/** The view covers so many steps of this length; the oldest step is dropped when a new one begins. */
 const stepMs = 10_000;
 const steps = 30;
 
-/** A request succeeded (2xx or 3xx of the service), failed, or may have had an effect. */
+/** A request succeeded (2xx or 3xx of the service), failed, or may have had an effect that nobody knows. */
 export const fates = ["succeeded", "failed", "unknown"] as const;
 type Fate = (typeof fates)[number];
 /** How many requests of a step had which fate. */
@@ -16,14 +16,14 @@ export function countFates(count: (fate: Fate) => number): RecentStep {
   return { succeeded: count("succeeded"), failed: count("failed"), unknown: count("unknown") };
 }
 
-/** How requests ended that are counted alike. */
+/** One way in which requests end. Requests that end so are counted together. */
 export interface End extends Pick<RequestFinished, "by" | "status" | "outcome" | "code"> {
   readonly fate: Fate;
 }
 
 /** Requests that did not succeed, of one kind. */
 export interface RecentFailure extends Pick<RequestFinished, "by"> {
-  /** The failure's code, or the status of the answer where it has none. */
+  /** The failure's code, or the status of the answer if it has none. */
   readonly what: string;
   readonly count: number;
 }
@@ -44,18 +44,18 @@ interface Step {
   /** When its first request ended; monotonic. */
   readonly firstMs: number;
   readonly ends: Map<End, number>;
-  /** By the bucket of their duration. */
+  /** Counts by the bucket of the duration. */
   readonly durations: number[];
 }
 
 /** How the requests of one environment ended in the last five minutes. */
 export class RecentRequests {
-  /** By how many steps of the monotonic clock were before. */
+  /** By the step's number on the monotonic clock. */
   readonly #steps = new Map<number, Step>();
 
   /**
-   * @param end one object for all requests that end alike
-   * @param bucket of its duration, among `answerBuckets`
+   * @param end the same object for all requests that end alike
+   * @param bucket index of its duration's bucket in `answerBuckets`
    * @param nowMs monotonic
    */
   add(end: End, bucket: number, nowMs: number): void {
@@ -70,14 +70,14 @@ export class RecentRequests {
 
   /** @param nowMs monotonic */
   view(nowMs: number) {
-    // Steps without a request too, so that each has its place.
+    // Includes steps without a request, so that each step has its place.
     const all = Array.from({ length: steps }, (_, index) => this.#steps.get(stepOf(nowMs) - steps + 1 + index));
     const ends = all.map((step) => [...(step?.ends ?? [])]);
     const requests = sumOf(ends.flat(), ([, count]) => count);
     const durations = [...answerBuckets, 0].map((_, bucket) => sumOf(all, (step) => step?.durations[bucket] ?? 0));
     const passedMs = nowMs - (all.find((step) => step !== undefined)?.firstMs ?? nowMs);
     return {
-      /** How far it looks back. */
+      /** The length of this view. */
       seconds: (stepMs * steps) / 1_000,
       requests,
       /** Since the first of these requests ended. */
@@ -117,7 +117,7 @@ function countFailures(all: readonly (readonly [end: End, count: number])[]): re
   return [...kinds.values()].sort((one, other) => other.count - one.count);
 }
 
-/** The bound that this share of durations does not exceed; undefined without any, or beyond the last bound. */
+/** The bound that this share of durations does not exceed; undefined without durations, or beyond the last bound. */
 function quantileMs(durations: readonly number[], share: number): number | undefined {
   const wanted = sumOf(durations, (count) => count) * share;
   let seen = 0;

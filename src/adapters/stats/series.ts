@@ -5,7 +5,7 @@ import { type Metric, type MetricObject, type OpenMetricsContentType, Registry }
 type Labels<Label extends string, Detail extends string = never> = Readonly<Record<Label, string>> &
   Readonly<Partial<Record<Detail, string | undefined>>>;
 
-/** A sample as prom-client writes it. Labels that are shared are made into text once. */
+/** A sample as prom-client writes it. Shared labels are made into text once. */
 interface Sample {
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number>>;
@@ -21,7 +21,7 @@ export interface Exemplar {
   readonly timestamp: number;
 }
 
-/** What prom-client tells of a metric, and where it is told. */
+/** The description of a metric, and the registry that has it. */
 interface About<Label extends string> {
   readonly registry: Registry;
   readonly name: string;
@@ -29,7 +29,7 @@ interface About<Label extends string> {
   readonly labelNames: readonly Label[];
 }
 
-/** Has prom-client's registry read it at each scrape. Its types allow its own classes only; it asks for no more than this. */
+/** Registers a metric that is read at each scrape. prom-client's types demand its own classes; its registry needs these fields only. */
 function register(type: string, { registry, ...rest }: About<string>, read: () => readonly Sample[]): void {
   const about = { type, ...rest };
   registry.registerMetric({ ...about, get: async () => ({ ...about, values: read() }) } as unknown as Metric);
@@ -40,7 +40,7 @@ export class Series<Own extends object = object> {
   readonly labels: Own;
   /** Since the start of the process, as metrics have it. */
   count = 0;
-  /** By the wall clock; undefined where it has not happened since it was forgotten. */
+  /** By the wall clock; undefined if it has not happened since it was forgotten. */
   lastMs: number | undefined;
   #forgotten = 0;
 
@@ -48,7 +48,7 @@ export class Series<Own extends object = object> {
     this.labels = labels;
   }
 
-  /** The count without what was forgotten, as `/status` has it. */
+  /** The count since this series was last forgotten, as `/status` has it. */
   get kept(): number {
     return this.count - this.#forgotten;
   }
@@ -65,12 +65,12 @@ export class Series<Own extends object = object> {
   }
 }
 
-/** Stands for each site, and for each credential set, where metrics do not name them. */
+/** Replaces the name of each site and credential set if metrics do not name them. */
 export const allSites = "all";
 
 /**
- * A counter whose series can be held. prom-client's own makes a key of the labels at each `inc`.
- * @param namesSites otherwise series of single sites, and of their credential sets, are details of one of `all`
+ * A counter whose series can be kept by reference. prom-client's own makes a key of the labels at each `inc`.
+ * @param namesSites if false, metrics add up the series of all sites and credential sets, under `all`
  */
 export function createCounter<Label extends string, Detail extends string = never>(
   about: About<Label>,
@@ -80,7 +80,7 @@ export function createCounter<Label extends string, Detail extends string = neve
   type Own = Labels<Label, Detail>;
   const { labelNames } = about;
   const all = new Map<string, Series<Own>>();
-  /** Series that differ in their details only are one to metrics. */
+  /** Series that differ only in their details are one series in metrics. */
   const shown = new Map<string, { readonly sharedLabels: Labels<string>; readonly parts: Series[] }>();
   register("counter", about, () =>
     [...shown.values()].map(({ sharedLabels, parts }) => {
@@ -105,9 +105,9 @@ export function createCounter<Label extends string, Detail extends string = neve
   return {
     series,
     counted,
-    /** The same, without those that were forgotten since. */
+    /** The same, without series that were forgotten and have not counted since. */
     kept: () => counted().filter(({ kept }) => kept > 0),
-    /** For what is counted seldom, and whose last time nobody asks for. */
+    /** For rare events, whose last time is not shown. */
     inc: (labels: Own, times = 1) => series(labels).inc(undefined, times),
 
     /** Makes a series of each combination of these values: they are shown at 0. */
@@ -120,7 +120,7 @@ export function createCounter<Label extends string, Detail extends string = neve
       for (const labels of combinations) series(labels as Own);
     },
 
-    /** `/status` begins anew with what is not configured any more. Metrics go on. */
+    /** Forgets what is not configured any more, so that `/status` begins anew with it. Metrics keep their counts. */
     keepOnly(isConfigured: (labels: Own) => boolean): void {
       for (const each of all.values()) if (!isConfigured(each.labels)) each.forget();
     },
@@ -131,7 +131,7 @@ function keyOf(names: readonly string[], labels: Readonly<Record<string, string 
   return JSON.stringify(names.map((name) => labels[name]));
 }
 
-/** What a map has of a key, made where it has none. */
+/** The map's value for a key, made if it is missing. */
 export function getOrMake<Made>(all: Map<string, Made>, key: string, make: () => Made): Made {
   const made = all.get(key) ?? make();
   all.set(key, made);
@@ -139,7 +139,7 @@ export function getOrMake<Made>(all: Map<string, Made>, key: string, make: () =>
 }
 
 /**
- * A histogram whose series can be held. prom-client's own makes a key of the labels of each value.
+ * A histogram whose series can be kept by reference. prom-client's own makes a key of the labels of each value.
  * @param bounds upper bounds of its buckets, ascending
  */
 export function createHistogram<Label extends string>(about: About<Label>, bounds: readonly number[]) {
@@ -159,7 +159,7 @@ class HistogramSeries {
   /** By bucket; the last is beyond all bounds. */
   readonly #counts: number[];
   #sum = 0;
-  /** The last of each bucket. */
+  /** The last exemplar of each bucket. */
   readonly #exemplars: Sample["exemplar"][] = [];
 
   constructor(name: string, labels: Labels<string>, bounds: readonly number[]) {
@@ -169,7 +169,7 @@ class HistogramSeries {
     this.#counts = [...bounds, 0].fill(0);
   }
 
-  /** @returns the index of the first bound that is not exceeded; beyond all bounds their number */
+  /** @returns the index of the first bound that is not exceeded; beyond all bounds, the number of bounds */
   observe(value: number, exemplar?: Exemplar): number {
     const bounds = this.#bounds;
     let bucket = 0;
@@ -202,7 +202,7 @@ class HistogramSeries {
 /** Label values of an event. */
 type Values = readonly (string | number | boolean | object | undefined)[];
 
-/** A tree of maps, one level for each value: no key is made of the values to find what belongs to them. */
+/** A tree of maps, one level for each value: a look-up needs no key made of the values. */
 interface Level<Found> {
   found?: Found;
   next?: Map<Values[number], Level<Found>>;
@@ -210,7 +210,7 @@ interface Level<Found> {
 
 /**
  * Makes something for each combination of label values, once.
- * @param make for values that come from the configuration or a short list, since what it made is kept
+ * @param make only for values that come from the configuration or a short list, since all results are kept
  */
 export function onceForEach<Labels extends Values, Found>(make: (...values: Labels) => Found) {
   const root: Level<Found> = {};
@@ -238,7 +238,7 @@ export const contentTypes: Readonly<Record<ExpositionFormat, string>> = {
   openmetrics: Registry.OPENMETRICS_CONTENT_TYPE,
 };
 
-/** Writes all metrics in a text format, one at a time: prom-client's `metrics()` lets no request in between. */
+/** Writes all metrics in a text format, one at a time, so that requests run in between: prom-client's `metrics()` blocks them. */
 export async function writeExposition(registry: Registry, format: ExpositionFormat): Promise<string> {
   const source = format === "text" ? registry : asOpenMetrics(registry);
   const written: string[] = [];
@@ -254,7 +254,7 @@ type Readable = MetricObject & Pick<Metric, "get">;
 
 /**
  * The same metrics in a registry of their own, where the names of counters have no suffix. A registry that changes its
- * content type takes it off the metrics themselves, for good.
+ * content type removes the suffix from the metrics themselves, for good.
  */
 function asOpenMetrics(registry: Registry): Pick<Registry, "getMetricsAsArray" | "getSingleMetricAsString"> {
   const views = new Registry<OpenMetricsContentType>();

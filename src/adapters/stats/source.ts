@@ -4,18 +4,18 @@ import type { Caller, CallersTls } from "../../model/listener.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
 
-/** What a configuration has that series are started for, or that is shown. */
+/** The parts of a configuration for which series are started, or that are shown. */
 export interface Configured {
   readonly hash: string;
   readonly environments: readonly Environment[];
   readonly listeners: readonly {
-    /** Where it listens, as configured. Several that ask for a free port have the same. */
+    /** The configured address. Several listeners with port 0 have the same. */
     readonly name: string;
     readonly environment: string;
     /** With mTLS: its own certificate, and the authorities of its callers. */
     readonly tls: CallersTls | undefined;
   }[];
-  /** Callers that have names, where each may call, in the configuration's order. */
+  /** Named callers, once for each listener, in the configuration's order. */
   readonly callers: readonly (Caller & { readonly environment: string; readonly listener: string })[];
   readonly callbacks: readonly CallbackPlace[];
   /** The Redis servers, as in RedisEvent; none with the memory cache. */
@@ -33,7 +33,7 @@ export interface CallbackPlace {
   readonly application: string;
 }
 
-/** What gauges and `/status` ask for: the active configuration, and the state of the process at that moment. */
+/** What gauges and `/status` read: the active configuration, and the present state of the process. */
 export interface Source {
   configured(): Configured;
   /** Where each listener leads, one line each. */
@@ -46,7 +46,7 @@ export interface Source {
   /** Each set once. */
   credentials(): readonly CredentialSnapshot[];
   redis(): readonly RedisSnapshot[];
-  /** As for a token request. */
+  /** Reads an assertion, as for a token request. */
   readonly readAssertion: TokenEndpoint["readAssertion"];
   /** Since when the configuration is active, and whether the files now hold another one that was refused. */
   reload(): {

@@ -18,9 +18,9 @@ import type { Metrics } from "./metrics.ts";
 import type { Configured } from "./source.ts";
 
 /**
- * Makes the series on which alerts count. A first failure is then an increase; `rate()` and `increase()` do not see a
- * new series. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
- * docs/reference/metrics.md lists what starts at 0. A series that is there already keeps its value.
+ * Makes the series on which alerts count. A first failure is then an increase; `rate()` and `increase()` do not see a new
+ * series. All other series appear with their first event: a gateway of a thousand sites would have a hundred thousand.
+ * docs/reference/metrics.md lists the series that start at 0. An existing series keeps its value.
  */
 export function startAtZero(metrics: Metrics, configured: Configured): void {
   const { environments, redisNodes, callbacks, callers, isTraced } = configured;
@@ -46,7 +46,7 @@ function sitesThat({ sites }: Environment, isMeant: (site: Site) => boolean | un
   return [...sites.values()].filter(isMeant).map(({ identifier }) => identifier);
 }
 
-/** Every answer that can be given, by its class; unknown outcomes, and sites that get no token; before a site is known, every failure. */
+/** All answers by class; unknown outcomes, and failures to get a token, by site; all failures before a site is known. */
 function startAnswers(metrics: Metrics, configured: Environment): void {
   const { name: environment, sites } = configured;
   const methods = new Set([...sites.values()].flatMap(({ auth }) => auth));
@@ -63,7 +63,7 @@ function startAnswers(metrics: Metrics, configured: Environment): void {
   );
   const bridged = sitesThat(configured, ({ bridge }) => bridge !== undefined);
   metrics.bridged.start({ environment, site: bridged, reason: tokenOutages });
-  // These are read before a cut-over: a result that never came must show as 0.
+  // An operator reads these before a cut-over: a result that never occurred must show as 0.
   const checked = sitesThat(configured, ({ checksCallerSignature }) => checksCallerSignature);
   metrics.callerSignatures.start({ environment, site: checked, result: callerSignatureResults });
   const credential = credentialSetsOf(configured).map(({ set }) => set.label);

@@ -32,7 +32,7 @@ export type UnknownOutcome = ReturnType<typeof describeUnknown>;
 export type CallbackStatus = StatusSnapshot["callbacks"][number];
 export type CallbackFailureStatus = ReturnType<typeof describeCallbackFailure>;
 
-/** Since when the configuration is active and why, and the last one that was refused. */
+/** Since when the configuration is active and why, and the last refused one. */
 export interface ReloadState {
   readonly inForceSince: string | undefined;
   readonly trigger: "start" | ReloadTrigger;
@@ -44,14 +44,14 @@ export interface RefusedReload {
   readonly trigger: ReloadTrigger;
   readonly problems: readonly string[];
   readonly problemCount: number;
-  /** It is still what would be loaded: nothing has been applied or found unchanged since. */
+  /** Whether the files still hold it: since then no configuration has been applied or found unchanged. */
   readonly isPending: boolean;
 }
 
 const keptUnknown = 100;
 const keptProblems = 50;
 
-/** Counts events in metrics, keeps the last of what an operator asks for, and shows both as `/status` has them. */
+/** Counts events in metrics, keeps the recent ones that an operator needs, and makes `/status` from both. */
 export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   const recent = new Map<string, RecentRequests>();
   const recentOf = (environment: string) => getOrMake(recent, environment, () => new RecentRequests());
@@ -59,10 +59,10 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   const tokens = createTokenStats(metrics.tokenRequests, clock);
   const formatNow = () => formatTime(clock.wallMs());
   const startedAt = formatNow();
-  /** Kept whatever is configured later: an order may exist in an environment that is no longer configured. */
+  /** Kept after every reload: an order may exist in an environment that is no longer configured. */
   const unknown: UnknownOutcome[] = [];
   let callbackPlaces: readonly CallbackPlace[] = [];
-  /** The last callback at a place that was neither delivered nor repeated. */
+  /** For each place, the last callback that was neither delivered nor repeated. */
   const callbackFailures = new Map<string, CallbackFailureStatus>();
   let reload: ReloadState = { inForceSince: undefined, trigger: "start", lastRefused: undefined };
   const settleReload = () => {
@@ -111,7 +111,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
       const callerKeys = new Set(callers.map(({ listener, name }) => callerKey({ listener, caller: name })));
       metrics.callerRequests.keepOnly((labels) => callerKeys.has(callerKey(labels)));
       tokens.keepOnly(environments);
-      // What came to another place, or was for another application, is forgotten.
+      // Callbacks that came to a removed place, or were for another application, are forgotten.
       const known = new Map(callbackPlaces.map((place) => [placeKey(place), place.application]));
       const staying = callbacks.filter((place) => known.get(placeKey(place)) === place.application);
       const placeKeys = new Set(staying.map(placeKey));
@@ -135,7 +135,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
       const setsOf = groupBy(credentials, ({ environment }) => environment);
       const endsOf = groupBy(metrics.requests.kept(), ({ labels }) => labels.environment);
       return {
-        /** When it was taken. */
+        /** When this snapshot was taken. */
         at: formatNow(),
         version,
         /** Node.js's version. */
@@ -155,7 +155,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
         }),
         /** One for each listener for callbacks. */
         callbacks: viewCallbacks(callbackPlaces, metrics, callbackFailures),
-        /** Those that have names, in the configuration's order; absent where there are none. */
+        /** Callers that have names, in the configuration's order; absent if there are none. */
         ...(callers.length === 0 ? {} : { callers: viewCallers(callers, metrics.callerRequests.kept()) }),
         credentials,
         /** One for each Redis server in use; none with the memory cache. */
@@ -169,7 +169,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   };
 }
 
-/** Since the start, whatever was configured in the meantime. */
+/** Totals since the start, including what is no longer configured. */
 function viewTotals({ requests, unknownOutcomes }: Metrics, inFlight: ReturnType<Source["inFlight"]>) {
   const ends = requests.counted();
   return {
@@ -206,16 +206,16 @@ function viewEnvironment(
   return {
     name,
     baseUrl: urlOf(baseUrl),
-    /** Undefined where every site signs. */
+    /** Undefined if no token request needs it. */
     authUrl: authUrl && urlOf(authUrl),
     /** Token endpoints that sets have of their own (`token.url`). */
     tokenUrls: ownTokenUrls(environment),
     operations: list(operations),
     defaultSite,
-    /** Files of single sites that are refused; absent where sites are named in the configuration. */
+    /** Files of single sites that are refused; absent if the configuration itself names the sites. */
     refusedSiteFiles: environment.siteFolder?.refused,
     sites,
-    /** Since the start, by who gave them and by class of status. */
+    /** Answers since the start, by who gave them and by class of status. */
     answers: { service: answersBy("service"), countersign: answersBy("countersign") },
     recent,
     tokenOutage: outageOf(false),
@@ -226,7 +226,7 @@ function viewEnvironment(
   };
 }
 
-/** What came of callbacks, by the listener that they came to. */
+/** The results of callbacks, by the listener that received them. */
 function viewCallbacks(
   places: readonly CallbackPlace[],
   { callbacks, callbacksUnguarded }: Metrics,
@@ -240,14 +240,14 @@ function viewCallbacks(
       ...place,
       /** By CallbackResult. */
       results: occurrences(resultsOf.get(key) ?? [], ({ labels }) => labels.result),
-      /** Those that the application may get twice, since the store of replays failed. */
+      /** Callbacks that the application may get twice, since the store of replays failed. */
       unguarded: sumOf(unguardedOf.get(key) ?? [], keptOf),
       lastFailure: failures.get(key),
     };
   });
 }
 
-/** What each may do at a listener, and what it did; each name once for each listener. */
+/** The rights and the requests of each caller at a listener; each name once for each listener. */
 function viewCallers(configured: Configured["callers"], ends: ReturnType<Metrics["callerRequests"]["kept"]>) {
   const endsOf = groupBy(ends, ({ labels }) => callerKey(labels));
   const callers = new Map(configured.map((caller) => [callerKey({ ...caller, caller: caller.name }), caller]));
@@ -255,7 +255,7 @@ function viewCallers(configured: Configured["callers"], ends: ReturnType<Metrics
     name,
     environment,
     listener,
-    /** What proves it; never the proof itself. */
+    /** What proves the caller; never the proof itself. */
     by: certificates.length > 0 ? "certificate" : "token",
     sites: list(rights.sites),
     operations: list(rights.operations),
@@ -272,7 +272,7 @@ function describeUnknown(event: RequestFinished, at: string) {
   return { at, environment, site, operation, caller, reference, requestId, code, status, stage };
 }
 
-/** A callback that the application has not taken; `cause` where it says more than the result. Nothing of its content. */
+/** A callback that the application has not accepted; `cause` if it says more than the result. Nothing of its content. */
 function describeCallbackFailure({ result, status, cause, site, requestId }: CallbackFinished, at: string) {
   return { at, result, status, cause: cause === result ? undefined : cause, site, requestId };
 }

@@ -8,7 +8,7 @@ export interface Occurrence {
 type Ends = readonly Series<Partial<Readonly<Record<"by" | "status" | "code", string | undefined>>>>[];
 export type Tally = ReturnType<typeof tally>;
 
-/** Requests by their end. */
+/** Counts requests by their end. */
 export function tally(ends: Ends) {
   return {
     answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels }) => labels.by, keptOf) },
@@ -63,7 +63,7 @@ export function countBy<Item>(
   return Object.fromEntries([...groupBy(items, nameOf)].map(([name, group]) => [name, sumOf(group, countOf)]));
 }
 
-/** What has no key is left out. */
+/** Items without a key are left out. */
 type KeyOf<Item> = (item: Item) => string | undefined;
 
 export function groupBy<Item>(items: readonly Item[], keyOf: KeyOf<Item>): ReadonlyMap<string, Item[]> {

@@ -13,17 +13,17 @@ export interface TokenRequestStatus extends Pick<TokenRequested, "result" | "rea
 
 interface RequestHistory {
   readonly lastRequest?: TokenRequestStatus;
-  /** When the first of the requests failed that have failed in a row; undefined while none has. */
+  /** When the present run of failed requests began; undefined after a success. */
   readonly failingSince?: string | undefined;
 }
 
-/** A credential set: its token now, and what came of asking for tokens. */
+/** A credential set: its present token, and the results of its token requests. */
 export type CredentialStatus = ReturnType<ReturnType<typeof createTokenStats>["view"]>[number];
 export type TokenStatus = ReturnType<typeof viewToken>;
 export type TokenOutage = NonNullable<ReturnType<typeof findTokenOutage>>;
 
 /**
- * The last requests to the authorization server, by credential set. The token that a set has now is asked for.
+ * The last requests to the authorization server, by credential set. The present token comes from the snapshot.
  * @param counts token requests by result
  */
 export function createTokenStats(counts: Metrics["tokenRequests"], clock: Clock) {
@@ -72,7 +72,7 @@ export function createTokenStats(counts: Metrics["tokenRequests"], clock: Clock)
           requests: occurrences(requests.get(key) ?? [], ({ labels }) => labels.result),
           lastRequest,
           failingSince,
-          /** When it is asked again, while it is left alone. Shown for failures alone: a short pause follows each success, too. */
+          /** When Countersign asks the authorization server again, while it backs off after a failure. A success has a short pause, too. */
           nextTryAt: failingSince && format(backoffUntilMs),
           token: token === undefined ? ("none" as const) : viewToken(token, nowMs, wallTime),
           lastUsedAt: format(lastUsedMs),
@@ -98,16 +98,16 @@ function viewToken(
   };
 }
 
-/** Those of a site's labels that are its sets. */
+/** A site, and the labels of its credential sets. */
 export interface SiteSets {
   readonly identifier: string;
   readonly credentials: readonly string[];
 }
 
 /**
- * Sites of an environment that have no token in any of their sets, though one was asked for. Sets that were never asked for
- * say nothing.
- * @param credentials those of the environment
+ * Sites of an environment that have no token in any of their sets, though one was requested. Sets without a request do not
+ * count.
+ * @param credentials the environment's
  */
 export function findTokenOutage(sites: readonly SiteSets[], credentials: readonly CredentialStatus[]) {
   const byLabel = new Map(credentials.map((credential) => [credential.credential, credential]));

@@ -25,13 +25,13 @@ import {
 } from "./html.ts";
 import { describeUntaken, serviceRefusal } from "./traffic.ts";
 
-/** From this share of failures on it is more than chance, and how many it takes. */
+/** Failures are more than chance from this share and this number on. */
 const failingShare = 0.05;
 const failingRequests = 2;
-/** A list of all would push everything else out of sight. */
+/** How many a list names: all would push everything else out of sight. */
 const named = 3;
 
-/** `good`: nothing failed, and nothing is amiss. `idle`: no request, or none that failed beside something amiss. */
+/** `good`: nothing failed, and nothing is amiss. `idle`: no request, or none that failed, but something else is amiss. */
 type Tone = "good" | "idle" | "warn" | "bad";
 
 /** Whether orders succeed: the page's headline, its title and its icon. */
@@ -63,13 +63,13 @@ export function judge({ environments, requests }: StatusSnapshot, hasNotice: boo
   return { tone: isMore || hasOutage ? "bad" : "warn", title, share: describeShare(failed / all) };
 }
 
-/** Never 0 % or 100 % of what is only nearly so. */
+/** Never shows 0 % or 100 % for a share that is only near it. */
 function describeShare(share: number): string {
   if (share < 0.01) return "< 1 %";
   return share === 1 ? "100 %" : `${Math.min(Math.round(share * 100), 99)} %`;
 }
 
-/** Before all else: the share of requests that failed, why, and a picture of the last minutes. */
+/** The top of the page: the share of requests that failed, why, and a picture of the last minutes. */
 export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdict): Html {
   const { environments, requests, startedAt, at } = snapshot;
   const { inFlight, unknownOutcomes: unknown } = requests;
@@ -136,11 +136,11 @@ function describeFailure(environment: string, { by, what, count }: RecentFailure
     if (what in failures) return html`${place}. The service’s answer began, and the caller did not get all of it.`;
     return html`${place}, answered by the service. ${serviceRefusal(what, allFail)}`;
   }
-  return html`${place}. ${what === "499" ? "The caller left before anything was sent." : showSentence(failures[what as FailureCode]?.meaning ?? "")}`;
+  return html`${place}. ${what === "499" ? "The caller left before it had an answer." : showSentence(failures[what as FailureCode]?.meaning ?? "")}`;
 }
 
 /**
- * Nothing without an outage.
+ * Empty without an outage.
  * @param fate what happens to orders meanwhile
  */
 function describeOutage(
@@ -157,7 +157,7 @@ function describeOutage(
 the authorization server ${describeCause(lastRequest)}. Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
 }
 
-/** What came of a request to the authorization server; `failed` has several ends. */
+/** The result of a token request, as the end of a sentence; `failed` has several such ends. */
 const causes: Readonly<Record<string, string>> = {
   refused: "refuses the set",
   throttled: "has asked to wait",
@@ -174,7 +174,7 @@ function describeCause(last: TokenRequestStatus | undefined): string {
   return `${causes[last?.result ?? "failed"] ?? end}${details}`;
 }
 
-/** Orders that may exist though their caller got no answer that says so. Nothing where there is none. */
+/** Orders that may exist, although their caller got no answer that says so. Empty if there are none. */
 export function unknownOutcomes({ at, requests, unknownOutcomes: shown }: StatusSnapshot): Html {
   const { unknownOutcomes: count } = requests;
   if (count === 0) return nothing;
@@ -218,7 +218,7 @@ function showEnd({ code, status, stage }: UnknownOutcome): Html {
   return html`<code>${end}</code> ${quiet(`at ${stage}`)}`;
 }
 
-/** What else needs attention, one line each; nothing on a good day. */
+/** What else needs attention, one line each; empty if nothing does. */
 export function notices({ readiness, redis, credentials, reload, environments, callbacks, at }: StatusSnapshot): Html {
   const lines = list([
     readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
@@ -239,7 +239,7 @@ export function notices({ readiness, redis, credentials, reload, environments, c
 `;
 }
 
-/** What it was last asked for failed. That a set without a token is not served stands in the headline; that it is refused, here too. */
+/** Whether the set's last token request failed. A set without a token is in the headline alone, unless it was refused. */
 function isUnrenewed({ failingSince, token, lastRequest }: CredentialStatus): boolean {
   return failingSince !== undefined && (token !== "none" || lastRequest?.result === "refused");
 }
@@ -255,7 +255,7 @@ function describeUnrenewed({ environment, credential, token, lastRequest }: Cred
   return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: the authorization server ${describeCause(lastRequest)}. ${left}`;
 }
 
-/** What Redis keeps for all replicas: tokens, keys of Countersign-Once, and callbacks that were handed over. */
+/** How an outage of Redis affects tokens, keys of Countersign-Once, and callbacks. */
 function describeAway({ node, since, failure }: RedisStatus, hasCallbacks: boolean, now: string): Html {
   const away = since === undefined ? "is away" : `has been away for ${describeSpan(since, now)}`;
   const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${failure ?? "other"}).`;

@@ -1,8 +1,8 @@
-/** Text that is HTML already. Everything else is escaped where it is put into a page. */
+/** Text that is HTML already. Any other text is escaped when it is put into a page. */
 export class Html {
   readonly text: string;
 
-  /** @param text nothing foreign: what this file does not escape, nothing does */
+  /** @param text must hold nothing foreign: it is not escaped any more */
   constructor(text: string) {
     this.text = text;
   }
@@ -13,8 +13,8 @@ export const nothing = new Html("");
 type Part = Html | string | number | readonly Html[];
 
 /**
- * Makes HTML of a template; what is put in is escaped, for contents and for quoted attributes alike, unless it was made
- * here itself.
+ * Makes HTML of a template. Inserted values are escaped, for contents and for quoted attributes alike, unless they are `Html`
+ * already.
  */
 export function html(template: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(String.raw({ raw: template }, ...parts.map(render)));
@@ -51,13 +51,13 @@ ${content}</details>
 `;
 }
 
-/** A line for each item that says something; nothing where none does. */
+/** A line for each item that is not empty; nothing if all are. */
 export function list(items: readonly Html[]): Html {
   const shown = items.filter((item) => item !== nothing);
   return shown.length === 0 ? nothing : html`<ul>${shown.map((item) => html`<li>${item}</li>`)}</ul>`;
 }
 
-/** Names and what there is to say about them; nothing of a name without a value. */
+/** Names and their values; a name without a value is left out. */
 export function definitions(entries: readonly (readonly [name: string, value: Html | undefined])[]): Html {
   const shown = entries.map(([name, value]) =>
     value === undefined ? nothing : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
@@ -66,7 +66,7 @@ export function definitions(entries: readonly (readonly [name: string, value: Ht
 `;
 }
 
-/** Words for what is not there, quieter than what is. */
+/** Words that are less important, such as those for a missing value. */
 export function quiet(words: string | number): Html {
   return html`<span class="soft">${words}</span>`;
 }
@@ -87,20 +87,20 @@ function breakable(text: string): Html {
   return text.length > longestWhole ? html`<span class="long">${text}</span>` : html`${text}`;
 }
 
-/** Which environment and which of its sites. */
+/** An environment and one of its sites. */
 export function showPlace(environment: string, site: string | undefined): Html {
   return html`${breakable(environment)} ${site === undefined ? quiet("no site known") : showName(site)}`;
 }
 
-/** A sentence in which names stand between backticks. */
+/** A sentence whose names are between backticks. */
 export function showSentence(text: string): Html {
   return html`${text.split("`").map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
 }
 
-/** What a column is called, and what it shows of a row. Numbers stand to the right. */
+/** A column's title, and its content for a row. Numbers are aligned to the right. */
 export type Column<Row> = readonly [title: string, show: (row: Row) => Html | string | number, kind?: "number"];
 
-/** The rest is folded: a gateway may have a thousand sites, and a phone shows few. */
+/** Further rows are folded: a gateway may have a thousand sites, and a phone shows few. */
 export const shownRows = 8;
 
 /** A table of the first rows, and the others folded below it. The first cell of a row is its heading. */
@@ -115,10 +115,10 @@ export function table<Row>(
   return html`${first}${foldRest(rows.slice(shown), "more", showOthers)}`;
 }
 
-/** The most of one kind that a page lists: thousands take a browser seconds, and the process time that orders need. */
+/** The most items of one kind on a page: thousands would take a browser seconds, and the process time that orders need. */
 const mostListed = 1_000;
 
-/** What is not shown at once: folded, and beyond a thousand left to /status. */
+/** The items that are not shown at once: folded, and beyond a thousand left to /status. */
 export function foldRest<Item>(items: readonly Item[], what: string, show: (items: readonly Item[]) => Html): Html {
   if (items.length === 0) return nothing;
   const unlisted = items.length - mostListed;
@@ -129,7 +129,7 @@ export function foldRest<Item>(items: readonly Item[], what: string, show: (item
 }
 
 /**
- * It becomes a list of cards on a narrow screen. The roles are written out, since some browsers forget them when style
+ * The table becomes a list of cards on a narrow screen. The roles are written out, since some browsers forget them when style
  * makes blocks of rows and cells.
  */
 function unfolded<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
@@ -151,7 +151,7 @@ function unfolded<Row>(caption: string, columns: readonly Column<Row>[], rows: r
 `;
 }
 
-/** 0 says little, and is quieter. */
+/** 0 says little, so it is shown in a softer colour. */
 function showCell(content: Html | string | number): Html | string {
   return typeof content === "number" ? (content === 0 ? quiet(0) : showCount(content)) : content;
 }
@@ -161,7 +161,7 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** `12 s`, `3 min`, `2 h 5 min`, `4 d 7 h`: what a reader takes in at a glance. */
+/** `12 s`, `3 min`, `2 h 5 min`, `4 d 7 h`: short enough to read at a glance. */
 export function describeDuration(ms: number): string {
   if (ms < minuteMs) return `${Math.floor(ms / secondMs)} s`;
   if (ms < hourMs) return `${Math.floor(ms / minuteMs)} min`;
@@ -184,12 +184,12 @@ export function describeAge(at: string, now: string): string {
   return ms > 0 ? `${describeDuration(ms)} ago` : `in ${describeDuration(-ms)}`;
 }
 
-/** A moment as the log has it, to the second. */
+/** A moment as in the log, but to the second. */
 export function showMoment(at: string): Html {
   return html`<time datetime="${at}">${at.replace(/\.\d+Z$/, "Z")}</time>`;
 }
 
-/** The same, and how long ago it is; these words where it never was. */
+/** A moment, and how long ago it is; `never` if there is none. */
 export function showTime(at: string | undefined, now: string, never = "never"): Html {
   if (at === undefined) return quiet(never);
   return html`<span class="when">${showMoment(at)} <span class="age">${describeAge(at, now)}</span></span>`;

@@ -28,9 +28,9 @@ const contentSecurityPolicy = [
 ].join("; ");
 
 /**
- * The status page, the most urgent first: whether orders succeed; orders that may exist without an answer to their caller; what else
- * is wrong; requests and callbacks; tokens; failures; the process.
- * @param refreshSeconds how often the browser loads it anew; never, where none is given
+ * The status page, the most urgent first: whether orders succeed; orders that may exist without an answer to their caller;
+ * other problems; requests and callbacks; tokens; failures; the process.
+ * @param refreshSeconds how often the browser loads the page anew; undefined: never
  */
 export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number) {
   const noticed = notices(snapshot);
@@ -96,7 +96,7 @@ const redisColumns = (now: string): readonly Column<RedisStatus>[] => [
   ["Since", ({ since }) => showTime(since, now, "–")],
 ];
 
-/** Where tokens are shared, and whether it answers. */
+/** The Redis servers that share tokens, and whether they answer. */
 function redis({ redis: servers, at }: StatusSnapshot): Html {
   const unused = html`<p class="soft">Not used: tokens are kept in this process.</p>`;
   return section("redis", "Redis", servers.length === 0 ? unused : table("Redis servers", redisColumns(at), servers));
@@ -107,7 +107,7 @@ function showState({ isUp, failure }: RedisStatus): Html {
   return html`<span class="badge active">${isUp ? "up" : "not heard of yet"}</span>`;
 }
 
-/** Which build this is and since when; what is configured, where listeners lead, and what was refused in its place. */
+/** The build and its start, the active configuration, the routes of listeners, and the last refused configuration. */
 function configuration({ at, version, runtime, startedAt, configHash, reload }: StatusSnapshot): Html {
   const { inForceSince, trigger, routes, lastRefused } = reload;
   const facts = definitions([

@@ -14,12 +14,12 @@ import {
   showTime,
 } from "./html.ts";
 
-/** The rest is folded. */
+/** Further sets are folded. */
 const shownSets = 12;
 /** From this share of its life on, a token is refreshed while it is used (spec 5.4). */
 const dueShare = 0.8;
 
-/** Why a token was asked for, as the end of a sentence. */
+/** Why a token was requested, as the end of a sentence. */
 const because: Readonly<Record<RefreshReason, string>> = {
   start: "at the start",
   missing: "because there was none",
@@ -30,13 +30,13 @@ const because: Readonly<Record<RefreshReason, string>> = {
   reload: "because the configuration changed",
 };
 
-/** Each credential set: its token, who got it and why, and what the authorization server said last. */
+/** Each credential set: its token, who requested it and why, and the last answer of the authorization server. */
 export function tokens({ credentials, redis, at }: StatusSnapshot): Html {
   const cache = redis.length === 0 ? "Taken from this process’s cache" : "Adopted from Redis";
   const showCards = (some: readonly CredentialStatus[]) =>
     html`<div class="cards">${some.map((credential) => showCredential(credential, cache, at))}</div>
 `;
-  // What fails comes first where not all are shown.
+  // Failing sets come first if not all are shown.
   const isFine = ({ failingSince }: CredentialStatus) => (failingSince === undefined ? 1 : 0);
   const ordered = credentials.length <= shownSets ? credentials : credentials.toSorted((a, b) => isFine(a) - isFine(b));
   const cards = html`<p class="soft">Each bar runs from a token&rsquo;s issue to its expiry. In the shaded part it is refreshed while it is used.</p>
@@ -76,7 +76,7 @@ ${tokenBar(credential, token)}
 <p class="origin">${describeOrigin(token, cache)}.</p>`;
 }
 
-/** Who got it, and why. */
+/** Who requested the token, and why. */
 function describeOrigin({ issuedHere, reason }: TokenStatus, cache: string): string {
   if (issuedHere) return `Issued here, ${because[reason]}`;
   return reason === "reload" ? "Kept when the configuration changed" : `${cache}, ${because[reason]}`;

@@ -47,7 +47,7 @@ function showEnvironment(environment: EnvironmentStatus, now: string): Html {
   const { name, baseUrl, operations, sites, withoutSite, defaultSite } = environment;
   const others = withoutSite.lastAt === undefined ? [] : [{ tally: withoutSite }];
   const areAllShown = sites.length < shownRows;
-  // Those that were used last come first where not all are shown.
+  // The sites that were used last come first if not all are shown.
   const rows = areAllShown ? [...sites, ...others] : [...others, ...sites.toSorted(byLastUse)];
   return html`<h3>${name}</h3>
 <p class="soft">leads to <code>${baseUrl}</code>: ${operations.map((operation) => html`<code>${operation}</code> `)}</p>
@@ -69,7 +69,7 @@ function showRates({ recent, answers }: EnvironmentStatus): Html {
   const lately =
     recent.requests === 0
       ? quiet("no request")
-      : html`${showCount(recent.requests)}, ${showRate(recent.perSecond)} a second since the first of them; median ${showBound(recent.medianMs)}, p95 ${showBound(recent.p95Ms)}.`;
+      : html`${showCount(recent.requests)}, ${showRate(recent.perSecond)} a second since the first one ended; median ${showBound(recent.medianMs)}, p95 ${showBound(recent.p95Ms)}.`;
   return definitions([
     [`Last ${describeDuration(recent.seconds * 1_000)}`, lately],
     ["In all", showAnswers(answers)],
@@ -104,7 +104,7 @@ const callerColumns = (now: string): readonly Column<CallerStatus>[] => [
   ["Last", ({ tally: { lastAt } }) => showTime(lastAt, now)],
 ];
 
-/** Who calls, what each may do, and how much it did; nothing where no caller has a name. */
+/** The callers, their rights and their requests; empty if no caller has a name. */
 export function callers({ callers: all, at }: StatusSnapshot): Html {
   return all === undefined ? nothing : section("callers", "Callers", table("Callers by name", callerColumns(at), all));
 }
@@ -118,7 +118,7 @@ function showRight(names: readonly string[], what: string): string {
   return names.includes("*") ? `every ${what}` : listNames(names);
 }
 
-/** What happened, how often and when last: what came of callbacks, a failure of Countersign, a refusal of the service. */
+/** An occurrence, how often and when last: a result of callbacks, a failure of Countersign, a refusal of the service. */
 interface Happening extends Occurrence {
   /** A result, a failure's code, or a status. */
   readonly what: string;
@@ -153,7 +153,7 @@ const meanings: Readonly<Record<string, string>> = {
   signature_wrong: "It is not signed with the key that it names: another key, another `exempt`, or a forgery.",
   timestamp_invalid: "It is signed, and its timestamp is not in Unix seconds.",
 } satisfies Record<Exclude<CallbackResult, FailureCode>, string>;
-/** Results of genuine callbacks that the application has not taken. */
+/** Results of genuine callbacks that the application has not accepted. */
 const untaken: ReadonlySet<string> = new Set<CallbackResult>([
   "declined",
   "application_unreachable",
@@ -164,7 +164,7 @@ const untaken: ReadonlySet<string> = new Set<CallbackResult>([
   "callback_too_early",
 ]);
 
-/** What the service sent, and what came of it; nothing without a listener for callbacks. */
+/** The callbacks that the service sent, and their results; empty without a listener for callbacks. */
 export function callbacks({ callbacks: listeners, at }: StatusSnapshot): Html {
   if (listeners.length === 0) return nothing;
   return section("callbacks", "Callbacks", html`${listeners.map((listener) => showListener(listener, at))}`);
@@ -198,14 +198,14 @@ function showFailure({ at, result, status, cause, site, requestId }: CallbackFai
   return html`<code>${result}</code>${why}${of}, answered ${status}, request ${showName(requestId)} ${showTime(at, now)}`;
 }
 
-/** Of a listener whose last genuine callback the application has not taken. */
+/** A notice, if the application has not accepted the listener's last genuine callback; else empty. */
 export function describeUntaken(status: CallbackStatus, now: string): Html {
   const last = resultsOf(status).find(({ what }) => untaken.has(what));
   if (last === undefined || (status.results["delivered"]?.lastAt ?? "") >= last.lastAt) return nothing;
   return html`<a href="#callbacks">The last callback of ${status.environment}</a> was not taken (<code>${last.what}</code>, ${describeAge(last.lastAt, now)}).`;
 }
 
-/** Failures with their place, time and meaning: of Countersign; and what the service and the authorization server refused or failed to do. */
+/** Failures with their place, time and meaning: those of Countersign, then those of the service and the authorization server. */
 export function failuresAndRefusals({ environments, credentials, at }: StatusSnapshot): Html {
   const tallies = environments.flatMap(({ name, sites, withoutSite }) => [
     ...sites.map(({ identifier, tally }) => ({ place: showPlace(name, identifier), tally })),
@@ -226,7 +226,7 @@ export function failuresAndRefusals({ environments, credentials, at }: StatusSna
     const meaning = "The authorization server refused the set.";
     return refused ? [{ what: "refused", ...refused, place: showPlace(environment, credential), meaning }] : [];
   });
-  // Each caller sees its own mistakes: here they are folded, below what only an operator can see.
+  // Callers see their own mistakes: here they are folded, below the failures that only an operator can see.
   const summary = html`Callers&rsquo; mistakes: ${showCount(sumOf(mistakes, ({ count }) => count))}`;
   const shownMistakes = mistakes.length === 0 ? nothing : folded(summary, showAll("Callers’ mistakes", mistakes, at));
   const content = html`<h3>Of Countersign itself</h3>
@@ -241,7 +241,7 @@ function showAll(caption: string, all: readonly Happening[], now: string): Html 
   return table(`${caption}, newest first`, columnsOf("Failure", now, [where]), newestFirst(all));
 }
 
-/** What an operator looks at first. The service's interface leaves its statuses open. */
+/** What an operator checks first. The service's interface does not define its statuses. */
 const serviceRefusals: Readonly<Record<string, string>> = {
   "401": "It did not accept the token or the signature.",
   "403": "It did not allow the site or the operation.",
