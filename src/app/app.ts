@@ -137,7 +137,7 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
 
     /**
      * Applies another configuration without a failed request. Listeners and resources that stay, such as tokens, remain open;
-     * requests under way keep their configuration. Call it one at a time; after `stop` it does nothing.
+     * requests under way keep their configuration. Do not call it again before it has ended. After `stop` it does nothing.
      * @throws if it cannot listen; the former configuration then stays active
      */
     async apply(config: Config, trigger: ReloadTrigger): Promise<void> {

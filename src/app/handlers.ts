@@ -30,7 +30,7 @@ export type Handlers = ReturnType<typeof openHandlers>;
 
 export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: HandlersParts) {
   const { clock } = parts;
-  /** One for each environment and use. They outlive a reload, and `limits.inFlightPerEnvironment` resizes them. */
+  /** One for each environment and use. A limit outlives a reload, and `limits.inFlightPerEnvironment` resizes it. */
   const limits = new KeyedResources<Limit>(clock);
   /** The recent request rate of each caller: one for each name in an environment. */
   const rates = new KeyedResources<RateLimit>(clock);
@@ -57,7 +57,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
   }
 
   return {
-    /** If its environment has pass-through routes, a path below none of them goes to the main path. */
+    /** If its environment has pass-through routes, a path below none of them goes to the main handler. */
     forApplications(listener: ListenerConfig, config: Config): RequestHandler<StreamingRequest> {
       const { environment: name } = listener;
       const context = contextOf(listener, config, registryOf(listener, config));
@@ -132,7 +132,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
   };
 }
 
-/** The limit of one kind of requests served at once. Streams of pass-through routes may take long, so they have their own. */
+/** The limit of one kind of requests served at once. Streams of pass-through routes may take long, so they have a limit of their own. */
 interface Limit {
   readonly use: "operations" | "streams" | "callbacks";
   readonly environment: string;

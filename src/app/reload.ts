@@ -85,7 +85,7 @@ export class Reloader {
     const { config, warnings } = loaded;
     const isChanged = config.hash !== running.config.hash;
     if (isChanged) await running.apply(config, trigger);
-    // Even for an unchanged hash, which does not show, for example, who may read a file.
+    // Also for an unchanged hash: a hash does not show, for example, who may read a file.
     warn(warnings);
     if (isChanged) onApplied(config);
     else report({ kind: "config_unchanged", hash: config.hash });

@@ -138,7 +138,7 @@ export function openTokens(
   const sets = new KeyedResources<OpenSet>(clock, endings);
   /** The sets that have not ended, by `tokenKey`, oldest first. */
   const sharing = new Map<string, readonly OpenSet[]>();
-  /** By owner. Requests that an earlier configuration accepted may still need a retiring one. */
+  /** By owner. Requests that an earlier configuration accepted may still need a retiring failover. */
   const failovers = new KeyedResources<CredentialFailover>(clock);
   /** The active configuration's sites with credential sets of their own. */
   let owners: ReadonlyMap<string, TokenOwner> = new Map();
@@ -200,7 +200,7 @@ export function openTokens(
     return [openSet(first, config), ...rest.map((set) => openSet(set, config))];
   }
 
-  /** Reports its token as gone, unless the set now in its place has one; and its label as removed, unless another set has it. */
+  /** Reports the token as gone, unless the set now in its place has one; and the label as removed, unless another set has it. */
   function retireSet(retired: OpenSet): void {
     const { configured, source } = retired;
     const { environment, set } = configured;

@@ -14,7 +14,7 @@ export interface ClaimTerms {
   readonly leaseMs: number;
   /** How long the claim and its result are remembered. */
   readonly lifetimeMs: number;
-  /** Whether others may take it over when its lease is over, and its holder does not record its result within `takeoverMs`. */
+  /** Whether others may take the claim over after its lease, if the holder does not record the result within `takeoverMs`. */
   readonly isTakenOver: boolean;
   /** No claim of the same key can be older than this; by the wall clock. Undefined: not known. */
   readonly bornMs?: number;
@@ -149,7 +149,7 @@ export class Claim {
 
   /**
    * Records the result of the work: nobody does it again, whoever holds the claim by now. A later value of the same holder
-   * replaces it. If the store accepts no writes now, it is written as soon as it does, if this process still runs.
+   * replaces it. If the store accepts no writes now, the value is written once it does, if this process still runs.
    * @param later a shorter value for that late write, unless the whole one has arrived after all
    */
   settle(value: string, later?: string): Promise<void> {

@@ -41,7 +41,7 @@ export class LateWrites {
     }
   }
 
-  /** Keeps a write for a try within a second or so. With too many kept writes it drops a new one. */
+  /** Keeps a write for a try within a second or so. If too many are kept, the new write is dropped. */
   keep(write: LateWrite): void {
     if (this.#isClosed || (this.#kept.size >= mostKept && !this.#kept.has(write.id))) return;
     this.#kept.set(write.id, write);

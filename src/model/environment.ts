@@ -126,7 +126,7 @@ export interface Site {
   readonly decimals: ReadonlySet<string>;
   readonly keys: readonly SigningKey[];
   readonly defaultKey: SigningKey | undefined;
-  /** Keys that also verify callbacks of the site, beside its default key, until a moment by the wall clock. Absent: none. */
+  /** Keys that also verify callbacks of the site, in addition to its default key, until a moment by the wall clock. Absent: none. */
   readonly alsoVerifyWith?: readonly { readonly key: SigningKey; readonly untilMs: number }[];
   readonly credentials: Credentials | undefined;
 }

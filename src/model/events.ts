@@ -174,7 +174,7 @@ export function isSafe({ method }: Pick<RequestFinished, "method">): boolean {
 
 /**
  * Whether a request may have had an effect that nobody knows: an alarm counts it, and an operator looks it up. A safe request
- * has no effect, whatever its outcome and that of its stream.
+ * has no effect, even if its outcome or that of its stream is unknown.
  */
 export function hasUnknownEffect(event: Pick<RequestFinished, "outcome" | "method">): boolean {
   return event.outcome === "unknown" && !isSafe(event);
@@ -406,7 +406,7 @@ type ProcessEvent =
       readonly status: string;
     }
   | {
-      /** A warning that is new: at the start each one, at a reload those that were not there before it. */
+      /** A new warning: at the start every warning, at a reload those that were not there before. */
       readonly kind: "configuration_warned";
       /** Stable; `acknowledge` accepts it. */
       readonly code: string;

@@ -119,7 +119,7 @@ function describePause(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
 }
 
-/** The event's own fields; undefined ones are left out of the line. Access lines of requests have a function of their own. */
+/** The event's own fields; undefined ones are left out of the line. Access lines of requests: see `writeAccessLine`. */
 export function fieldsOf(event: Exclude<Event, RequestFinished>): Fields {
   const { kind, ...fields } = event;
   const written = Object.entries({ event: kind, ...fields, ...changedFields(event) });

@@ -53,7 +53,7 @@ export class RedisConnection {
     client.on("ready", () => this.#onReady());
     client.on("error", (error) => {
       this.#cause = causeOf(error);
-      // A refused login is a command that failed. What kept the login from being sent is in `redis_down`.
+      // A refused login is a failed command. Other failures of the login are in `redis_down` alone.
       if (isAnswer(this.#cause)) report({ kind: "redis_failed", node, failure: this.#cause, isFirst: false });
     });
     client.on("close", () => this.#openBreaker(this.#cause));
