@@ -1,6 +1,6 @@
 import type { Address } from "../src/model/environment.ts";
 
-/** A URL as the configuration takes it apart. */
+/** A URL in its parts, as the configuration has them. */
 export function addressOf(text: string): Address {
   const { protocol, hostname, port, pathname, origin } = new URL(text);
   const scheme = protocol === "https:" ? "https" : "http";

@@ -7,10 +7,10 @@ import { configuration } from "./faults-configuration.ts";
 import { startRedis } from "./redis.ts";
 import { simulatedSites } from "./simulated-sites.ts";
 
-/** No busy machine reaches them. */
+/** Limits that not even a busy machine reaches. */
 const patient = { requestSeconds: 50, waitSeconds: 20 };
 
-/** A configuration with both ways of authentication, and all that a `serve` of it needs; for tests that start it in their own way. */
+/** A configuration with both ways of authentication, and everything that `serve` needs for it; for tests that start `serve` in their own way. */
 export async function stageBothWays() {
   const simulator = await startSimulator({ sites: simulatedSites });
   onTestFinished(() => simulator.stop());

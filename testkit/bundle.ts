@@ -2,7 +2,7 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { emptyFolder } from "./empty-folder.ts";
 
-/** The built command as the proxy's image holds it, where no package can be found. Returns its main file. */
+/** The built command as in the proxy's image: in a folder from which Node finds no package. Returns its main file. */
 export function bundle(): string {
   const folder = emptyFolder();
   for (const name of ["main.js", "bundled", "third-party-licenses.txt"]) {

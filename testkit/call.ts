@@ -16,12 +16,12 @@ export interface Called {
   readonly headers: IncomingHttpHeaders;
   readonly rawHeaders: readonly string[];
   readonly text: string;
-  /** The body as JSON; undefined when it is not. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  /** The body as JSON; undefined if it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into any answer
   readonly json: any;
 }
 
-/** Its values must come out nowhere but upstream. */
+/** Only the upstream service may ever receive these values. */
 export const order = {
   order_amount: canaryAmount,
   order_currency: "EUR",
@@ -70,7 +70,7 @@ export function call(url: string, body: unknown = order, options: CallOptions = 
   });
 }
 
-/** Asks for a page, as of the admin or the status port. */
+/** Requests a page, for example of the admin or the status server. */
 export function get(url: string, path: string, options: CallOptions = {}): Promise<Called> {
   return call(url, "", { method: "GET", path, ...options });
 }

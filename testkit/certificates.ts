@@ -1,46 +1,46 @@
 /**
- * Certificates for tests alone; their keys are public by being here. Made once with OpenSSL (P-256, 2020 to 2120):
- * `openssl ca -selfsign` for the authority, `openssl ca -startdate … -enddate …` for what it signed.
+ * Certificates for tests only; their keys are public in this repository. Made once with OpenSSL (P-256, 2020 to 2120):
+ * `openssl ca -selfsign` for the authority, `openssl ca -startdate … -enddate …` for the certificates that it signed.
  */
 import { readFileSync } from "node:fs";
 import type { Tls } from "../src/model/environment.ts";
 
 const pem = (name: string) => readFileSync(new URL(`certificates/${name}.pem`, import.meta.url), "utf8");
 
-/** A private certificate authority: in no trust store. */
+/** A private certificate authority, which no trust store contains. */
 export const authority = pem("authority");
 
 /** The key of all the server certificates. */
 export const serverKey = pem("server-key");
 
-/** For localhost and 127.0.0.1, by the authority. */
+/** For localhost and 127.0.0.1, signed by the authority. */
 export const serverCertificate = pem("server-certificate");
 
-/** What a server of localhost speaks TLS with. */
+/** TLS options of a server on localhost. */
 export const serverTls = { key: serverKey, cert: serverCertificate };
 
-/** An environment that believes the authorities of the system, or that of the tests. */
+/** An environment that trusts the default authorities: those of the system, or that of the tests. */
 export const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
 export const trusting: Tls = { ...noTls, ca: authority };
 
-/** For localhost and 127.0.0.1, by the authority, but only until 2020-01-02. */
+/** For localhost and 127.0.0.1, signed by the authority, but valid only until 2020-01-02. */
 export const expiredCertificate = pem("expired-certificate");
 
-/** For elsewhere.example, by the authority. */
+/** For elsewhere.example, signed by the authority. */
 export const foreignCertificate = pem("foreign-certificate");
 
-/** What a client proves itself with, where asked. */
+/** The key with which a client proves itself if a server demands a certificate. */
 export const clientKey = pem("client-key");
 
-/** By the authority, for client authentication. */
+/** Signed by the authority, for client authentication. */
 export const clientCertificate = pem("client-certificate");
 
-/** Self-signed, with an RSA key of 512 bits: OpenSSL will not have it. */
+/** Self-signed, with an RSA key of 512 bits, which OpenSSL refuses. */
 export const weakCertificate = pem("weak-certificate");
 
 export const weakKey = pem("weak-key");
 
-/** Self-signed, with a subject that would break a log: a line's end, an escape sequence, a quote, and more than 256 characters. */
+/** Self-signed, with a subject that would break a log: a line end, an escape sequence, a quote, and more than 256 characters. */
 export const hostileCertificate = pem("hostile-certificate");
 
 export const hostileKey = pem("hostile-key");
@@ -48,5 +48,5 @@ export const hostileKey = pem("hostile-key");
 /** An RSA key of 2048 bits, which signs assertions. */
 export const rsaKey = pem("rsa-key");
 
-/** Self-signed, of that key. */
+/** Self-signed, with that RSA key. */
 export const rsaCertificate = pem("rsa-certificate");

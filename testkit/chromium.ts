@@ -5,24 +5,24 @@ import { isLeftOut } from "./left-out.ts";
 
 const executablePath = spawnSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).stdout.trim();
 
-/** Whether Debian's Chromium is on this machine. */
+/** Whether Debian's Chromium is installed on this machine. */
 export const hasChromium = !isLeftOut("chromium");
 
-/** Starts it without a window. */
+/** Starts Chromium without a window. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath });
 }
 
-/** A page in a browser, and what went on beside showing it. */
+/** A page in a browser, and everything else that happened during its display. */
 export interface Visit {
   readonly page: Page;
-  /** What was requested but the page itself; none of it was let through. */
+  /** Requests beyond the page itself; none of them was let through. */
   readonly otherRequests: readonly string[];
-  /** Errors, broken policies, dialogs: everything that a console or a person would be told. */
+  /** Errors, broken policies, dialogs: everything that a console or a dialog shows. */
   readonly complaints: readonly string[];
 }
 
-/** Opens a page with scripts off and with the network closed but for the page itself. Ends with the test. */
+/** Opens a page with scripts off and the network closed, except for the page itself. Ends with the test. */
 export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await browser.newContext({ javaScriptEnabled: false, ...options });
   onTestFinished(() => context.close());

@@ -31,9 +31,9 @@ export interface Collector {
   readonly url: string;
   readonly requests: CollectorRequest[];
   spans(): CollectedSpan[];
-  /** All spans, as soon as there are so many. */
+  /** All spans, as soon as there are at least this many. */
   atLeast(count: number): Promise<CollectedSpan[]>;
-  /** How it answers from now on; undefined: 200. */
+  /** Writes the collector's answer from now on; undefined: status 200. */
   answer: ((response: ServerResponse) => void) | undefined;
 }
 
@@ -43,7 +43,7 @@ const kinds = { 1: "internal", 2: "server", 3: "client" } as const;
 const spanKeys =
   "traceId spanId parentSpanId traceState name kind startTimeUnixNano endTimeUnixNano attributes links status";
 
-/** A collector for OTLP over HTTP in JSON, on a socket of its own. It takes nothing but what OTLP's proto has. */
+/** A collector for OTLP over HTTP in JSON, on its own socket. It accepts only fields that OTLP's proto has. */
 export async function startCollector(port = 0): Promise<Collector> {
   const arrivals = new EventEmitter().setMaxListeners(0);
   const requests: CollectorRequest[] = [];

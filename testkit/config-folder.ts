@@ -4,7 +4,7 @@ import { type Loaded, loadConfig } from "../src/config/load.ts";
 import type { ConfigDependencies } from "../src/config/rules/load-context.ts";
 import { ConfigWriter } from "./config-writer.ts";
 
-/** Long enough to pass without a warning, and easy to find where it must not be. */
+/** Secrets long enough to pass without a warning, and easy to find in an output that must not contain them. */
 export const canaries = {
   blue: "canary-client-secret-blue",
   green: "canary-client-secret-green",
@@ -14,7 +14,7 @@ export const canaries = {
 /** 64 hex digits. */
 export const tokenKey = "0123456789abcdef".repeat(4);
 
-/** A small configuration without a fault; `DIR` stands for the folder it lies in. */
+/** A small configuration without a fault; `DIR` stands for the folder of the configuration. */
 export const sound = `listeners:
   - { bind: "127.0.0.1:7411", environment: sandbox }
 admin: { bind: ":7412" }
@@ -34,7 +34,7 @@ environments:
           - { identifier: K2000000001, secret: { file: DIR/k1 } }
 `;
 
-/** A second environment, to be put behind the first. */
+/** A second environment, to be appended to the first. */
 export const production = `  production:
     baseUrl: https://api.example
     authUrl: https://login.example
@@ -47,9 +47,9 @@ export const production = `  production:
 
 type Around = Partial<ConfigDependencies>;
 
-/** A folder of real files with the secrets that the configurations above point to. It goes away with the test. */
+/** A folder of real files with the secrets that the configurations above name. It is removed with the test. */
 export class ConfigFolder extends ConfigWriter {
-  /** @param files more of them, by their names */
+  /** @param files more files, by name */
   constructor(files: Readonly<Record<string, string>> = {}) {
     super("config");
     onTestFinished(() => this.remove());
@@ -73,21 +73,21 @@ export class ConfigFolder extends ConfigWriter {
     return loadConfig(this.writeYaml(yaml), { env: {}, mountPoints: new Set(), ...around });
   }
 
-  /** @throws where it is refused */
+  /** @throws if the configuration is refused */
   async loadSound(yaml: string, around: Around = {}): Promise<Extract<Loaded, { kind: "loaded" }>> {
     const loaded = await this.load(yaml, around);
     if (loaded.kind === "refused") throw new Error(`${yaml}\n${JSON.stringify(loaded.problems)}`);
     return loaded;
   }
 
-  /** What a configuration is refused for; empty when it is not. */
+  /** The problems for which a configuration is refused; empty if it is accepted. */
   async problemsOf(yaml: string, around: Around = {}): Promise<readonly Problem[]> {
     const loaded = await this.load(yaml, around);
     return loaded.kind === "refused" ? loaded.problems : [];
   }
 }
 
-/** The sound configuration with some of its text replaced; each piece must be there exactly once. */
+/** The sound configuration with some of its text replaced; each replaced text must occur exactly once. */
 export function edited(...edits: readonly (readonly [from: string, to: string])[]): string {
   return edits.reduce((text, [from, to]) => {
     if (text.split(from).length !== 2) throw new Error(`not exactly once in the configuration: ${from}`);

@@ -6,7 +6,7 @@ import type { SimulatedSite } from "../simulator/src/service/sites.ts";
 import { toYaml } from "../src/config/files/yaml.ts";
 import { command } from "./processes.ts";
 
-/** Where a configuration has a secret. */
+/** A secret in a configuration. */
 export interface SecretFile {
   readonly file: string;
 }
@@ -21,7 +21,7 @@ function remove(folder: string): void {
   folders.delete(folder);
 }
 
-/** A new folder of configurations and secrets that only this user can enter. It is removed when this process ends at the latest. */
+/** A new folder of configurations and secrets that only this user can enter. It is removed at the latest when this process ends. */
 export class ConfigWriter {
   readonly path: string;
 
@@ -31,7 +31,7 @@ export class ConfigWriter {
     folders.add(this.path);
   }
 
-  /** Writes a file in place, and returns its path. */
+  /** Writes a file of the folder, and returns its path. */
   write(name: string, content: string | Uint8Array, mode = 0o600): string {
     const path = join(this.path, name);
     mkdirSync(dirname(path), { recursive: true });
@@ -51,7 +51,7 @@ export class ConfigWriter {
     return { file };
   }
 
-  /** The simulator's sites as a configuration has them. */
+  /** The simulator's sites as the configuration's `sites`. */
   sites(simulated: readonly SimulatedSite[]): object {
     const entries = simulated.map(({ identifier, credentials, keys }) => {
       const sets = credentials?.map(({ clientSecret, ...set }) => {
@@ -66,7 +66,7 @@ export class ConfigWriter {
     return Object.fromEntries(entries);
   }
 
-  /** Writes a configuration as YAML, and returns its file. A process that watches the file never sees half of it. */
+  /** Writes a configuration as YAML, and returns its file. A process that watches the file never sees it half written. */
   config(name: string, config: object): string {
     const file = join(this.path, name);
     renameSync(this.write(`${name}.new`, toYaml(config)), file);
@@ -78,14 +78,14 @@ export class ConfigWriter {
   }
 }
 
-/** Keys of an environment beside those that every one has. */
+/** Keys of an environment in addition to those that every environment has. */
 export interface WrittenEnvironment {
   readonly baseUrl: string;
   readonly sites: object;
   readonly [key: string]: unknown;
 }
 
-/** A configuration with one environment, `sandbox`, whose admin and status servers take any free port. */
+/** A configuration with one environment, `sandbox`, whose admin and status servers listen on any free port. */
 export function sandboxConfig(binds: readonly string[], sandbox: WrittenEnvironment, more: object = {}): object {
   return {
     listeners: binds.map((bind) => ({ bind, environment: "sandbox" })),

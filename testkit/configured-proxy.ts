@@ -9,7 +9,7 @@ import { ConfigWriter, sandboxConfig, type WrittenEnvironment } from "./config-w
 import { EventRecorder } from "./event-recorder.ts";
 
 /**
- * A proxy in this process that serves by a configuration file. Writes files and a configuration that names them, reads it as `serve` does, and serves. Ends with the test. `DIR` in a string of the
+ * A proxy in this process that serves by a configuration file. Writes the files and the configuration, loads it as `serve` does, and serves. Ends with the test. `DIR` in a string of the
  * environment stands for the folder of the files.
  */
 export async function startConfiguredProxy(environment: WrittenEnvironment, files: Readonly<Record<string, string>>) {
@@ -26,7 +26,7 @@ export async function startConfiguredProxy(environment: WrittenEnvironment, file
     statusUrl: urlOf(proxy.binds.status),
     adminUrl: urlOf(proxy.binds.admin),
     recorder,
-    /** Writes the configuration anew, and takes it up as SIGHUP does. */
+    /** Writes the changed configuration, and applies it as SIGHUP does. */
     async reload(changed: WrittenEnvironment) {
       await proxy.apply(await load(folder, changed), "sighup");
     },

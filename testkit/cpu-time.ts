@@ -1,4 +1,4 @@
-/** What synchronous work costs this process in milliseconds of a processor: the same beside any other load on the machine. */
+/** Processor time of synchronous work in this process, in milliseconds: independent of other load on the machine. */
 export function cpuMsOf(work: () => void): number {
   const before = process.cpuUsage();
   work();

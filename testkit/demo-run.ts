@@ -13,19 +13,19 @@ export function preload(code: string): string {
   return `--import "data:text/javascript,${encodeURIComponent(code)}"`;
 }
 
-/** The rest before the fifth scene takes a minute, so that it is no race to interrupt the demo there. */
+/** Makes the pause before the fifth scene a minute long, so that a test can interrupt the demo in it without a race. */
 export const slowly = preload(
   "const { setTimeout: real } = globalThis; globalThis.setTimeout = (task, ms) => real(task, ms === 1000 ? 60000 : ms)",
 );
 
-/** Where the demo keeps its configuration, by its own words. */
+/** The demo's folder for its configuration, as its output names it. */
 export function folderOf(output: string): string {
   const [, file] = /^ {3}configured in +(\S+)$/m.exec(output) ?? [];
   if (file === undefined) throw new Error(`no configuration file is named in:\n${output}`);
   return dirname(file);
 }
 
-/** What may never be read anywhere. Tokens of the simulator are called token_1, token_2, … */
+/** Texts that no output may contain. Tokens of the simulator are called token_1, token_2, … */
 export const secrets: readonly RegExp[] = [
   /token_\d/,
   /Bearer (?!••••)/,
@@ -36,7 +36,7 @@ export const secrets: readonly RegExp[] = [
   ),
 ];
 
-/** Whether anyone listens there. */
+/** Whether a server listens there. */
 export function isOpen(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

@@ -49,7 +49,7 @@ export function changed(
   return { environments: new Map(after) };
 }
 
-/** A configuration's environments with each site changed; without those that become nothing. */
+/** A configuration's environments with each site changed; without the sites for which `change` returns undefined. */
 export function sitesChanged(config: Config, change: (before: Site) => Site | undefined): Pick<Config, "environments"> {
   return changed(config, ({ sites }) => {
     const after = Array.from(sites.values(), change).filter((site) => site !== undefined);

@@ -6,7 +6,7 @@ import { searchOutflow } from "./leaks/outflow.ts";
 type Kind = Event["kind"];
 type Of<K extends Kind> = Extract<Event, { kind: K }>;
 
-/** Collects the facts, so that tests assert on them and await them instead of sleeping. */
+/** Collects events, so that tests can check them and wait for them instead of sleeping. */
 export class EventRecorder {
   readonly events: Event[] = [];
   readonly #emitter = new EventEmitter().setMaxListeners(0);
@@ -28,7 +28,7 @@ export class EventRecorder {
     return this.of(kind).length;
   }
 
-  /** The n-th fact of a kind (from 1) that satisfies the condition, as soon as there is one. */
+  /** The n-th event of a kind (from 1) that satisfies the condition, as soon as it has happened. */
   async nth<K extends Kind>(kind: K, n: number, isMeant: (event: Of<K>) => boolean = () => true): Promise<Of<K>> {
     for (;;) {
       const found = this.of(kind).filter(isMeant)[n - 1];

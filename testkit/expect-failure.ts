@@ -14,18 +14,18 @@ export interface ExpectedFailure {
   readonly status: number;
   readonly code: FailureCode;
   readonly outcome?: "not_sent" | "unknown";
-  /** What the detail says of its own. */
+  /** A part of the detail that only this answer has. */
   readonly detail?: RegExp;
   /** The caller's Countersign-Reference. */
   readonly reference?: string | undefined;
 }
 
-/** Their answers say what is known of another request. */
+/** Codes whose answers also report the outcome of another request. */
 const tellsOfFirst: ReadonlySet<FailureCode> = new Set(["already_sent", "once_in_progress", "once_key_reused"]);
 
 /**
- * Holds an answer to everything that a failure answer promises: RFC 9457 body and headers that agree, Retry-After and
- * Allow where they belong and nowhere else, a detail that says whether the request may be repeated.
+ * Checks an answer against everything that a failure answer promises: RFC 9457 body and headers that agree, Retry-After and
+ * Allow present exactly when they must be, a detail that says whether the request may be repeated.
  * @returns the request id
  */
 export function expectFailure(answer: Answered, expected: ExpectedFailure): string {
@@ -34,14 +34,14 @@ export function expectFailure(answer: Answered, expected: ExpectedFailure): stri
   expect({ status: answer.status, code: headers["countersign-error"] }, answer.text).toEqual({ status, code });
   expect(headers["countersign-outcome"]).toBe(outcome);
   expect(headers["content-type"]).toBe("application/problem+json");
-  // A terminal shows its prompt below.
+  // The line end makes a terminal show its prompt on the next line.
   expect(answer.text.endsWith("}\n")).toBe(true);
   expect(headers["content-length"]).toBe(String(Buffer.byteLength(answer.text)));
   expect(headers["cache-control"]).toBe("no-store");
   expect(headers["countersign-attempts"]).toBeUndefined();
   const id = String(headers["countersign-request-id"]);
   expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-  // Also where a refused credential is tried again by the clock (product, section 3).
+  // Also if a refused credential is tried again later (product, section 3).
   if (status === 503 || status === 429 || code === "credentials_refused" || code === "once_in_progress")
     expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
   else expect(headers["retry-after"]).toBeUndefined();

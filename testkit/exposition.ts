@@ -8,20 +8,20 @@ export interface Sample {
   readonly value: number;
 }
 
-/** One metric with its samples: a histogram's are its buckets, its sum and its count. */
+/** One metric with its samples; the samples of a histogram are its buckets, its sum and its count. */
 export interface Family {
   readonly name: string;
   readonly type: string;
   readonly samples: readonly Sample[];
 }
 
-/** What a scrape brought. */
+/** The result of a scrape. */
 export interface Exposition {
   readonly text: string;
   readonly families: ReadonlyMap<string, Family>;
-  /** Every series as it is written, without its value. */
+  /** Every series as written, without its value. */
   readonly series: ReadonlySet<string>;
-  /** The value of the one series with exactly these labels; undefined when there is none. */
+  /** The value of the one series with exactly these labels; undefined if there is none. */
   value(name: string, labels?: Labels): number | undefined;
   /** The sum over the series that have at least these labels. */
   sum(name: string, labels?: Labels): number;
@@ -36,13 +36,13 @@ export async function scrape(adminUrl: string): Promise<Exposition> {
 
 const helpLine = /^# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (\S.*)$/;
 const typeLine = /^# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge|histogram|summary|untyped)$/;
-/** Prometheus reads the value with Go's ParseFloat, which takes NaN in any case; prom-client writes `Nan`. */
+/** Prometheus reads the value with Go's ParseFloat, which accepts NaN in any case; prom-client writes `Nan`. */
 const sampleLine = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|[+-]Inf|Na[Nn])$/;
 const labelPair = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)/;
 
 /**
  * Reads the text format 0.0.4 as strictly as promtool does, and more: each metric has a help and a type, its samples
- * stand together, no series comes twice, counters end in `_total` and histograms add up.
+ * are adjacent, no series comes twice, counters end in `_total` and histograms add up.
  * @throws Error that names the line
  */
 export function readExposition(text: string): Exposition {

@@ -5,7 +5,7 @@ interface Timer {
   readonly task: () => void;
 }
 
-/** Time that passes when the test says so. The wall clock can be set apart from it. */
+/** A clock that the test moves. The wall clock can be set independently of it. */
 export class FakeClock implements Clock {
   #nowMs = 1_000;
   #wallOffsetMs = Date.UTC(2026, 10, 21, 12, 0, 0) - 1_000;
@@ -30,7 +30,7 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Moves on, firing timers at their moments and letting promises settle before and after each. */
+  /** Moves on by this time: fires timers at their moments, and lets promises settle before and after each timer. */
   async advance(byMs: number): Promise<void> {
     const untilMs = this.#nowMs + byMs;
     await settle();

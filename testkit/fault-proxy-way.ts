@@ -2,19 +2,19 @@ import { EventEmitter, once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What may happen to one direction of a connection. */
+/** Faults of one direction of a connection. */
 export interface WayFaults {
-  /** Whatever is sent arrives this much later. */
+  /** Everything that is sent arrives this much later. */
   readonly latencyMs: number;
-  /** Of each connection. */
+  /** Bandwidth of each connection. */
   readonly bytesPerSecond: number;
-  /** The most that is written together; each piece is read before the next one comes. */
+  /** Most bytes in one write; the receiver reads each piece before the next one comes. */
   readonly sliceBytes: number;
-  /** An orderly end arrives this much later than what was sent before it. */
+  /** An orderly end arrives this much later than the bytes before it. */
   readonly slowCloseMs: number;
-  /** Nothing arrives, neither bytes nor an end. Once this is over everything goes on, since TCP sends again what was lost. */
+  /** Nothing arrives, neither bytes nor an end. After a black hole everything continues, since TCP sends lost packets again. */
   readonly blackHole: boolean;
-  /** What happens to both directions as soon as this one has passed on so many bytes; 0: from the start. */
+  /** Breaks both directions as soon as this direction has passed on this many bytes; 0: from the start. */
   readonly breakAfter: { readonly bytes: number; readonly how: BreakKind } | undefined;
 }
 
@@ -30,7 +30,7 @@ export const noFaults: WayFaults = {
   breakAfter: undefined,
 };
 
-/** Something one side did. */
+/** An action of one side. */
 type Deed = { readonly atMs: number } & (
   | { readonly kind: "bytes"; readonly bytes: Buffer }
   | { readonly kind: "end" }
@@ -40,9 +40,9 @@ type Deed = { readonly atMs: number } & (
 export interface WayParts {
   readonly from: Socket;
   readonly to: Socket;
-  /** Asked again for each piece, so that a change takes effect immediately. */
+  /** Read again for each piece, so that a change takes effect immediately. */
   readonly faults: () => WayFaults;
-  /** Emits `changed` when the faults do. */
+  /** Emits `changed` when the faults change. */
   readonly changes: EventEmitter;
   /** Aborted when the connection is over. */
   readonly signal: AbortSignal;
@@ -50,12 +50,12 @@ export interface WayParts {
   readonly count: (what: "received" | "passed", bytes: number) => void;
 }
 
-/** No more is taken from a sender than this before it is passed on. */
+/** When more bytes than this wait to be passed on, the sender is no longer read. */
 const mostHeldBytes = 1_048_576;
-/** How often a limited bandwidth is shared out. */
+/** How many times a second a limited bandwidth is distributed. */
 const sharesPerSecond = 50;
 
-/** Passes on what one side does to the other side, in order, through whatever faults there are. */
+/** Passes on the actions of one side to the other side, in order, subject to the present faults. */
 export async function travelOneWay(parts: WayParts): Promise<void> {
   const deeds = watch(parts);
   const way = new Way(parts);
@@ -67,7 +67,7 @@ export async function travelOneWay(parts: WayParts): Promise<void> {
   }
 }
 
-/** Collects what a side does until it is its turn. */
+/** Collects the actions of a side until each is passed on. */
 function watch({ from, signal, count }: WayParts) {
   const arrivals = new EventEmitter();
   const waiting: Deed[] = [];
@@ -120,7 +120,7 @@ class Way {
     const { faults, breakOff, signal } = this.#parts;
     const { breakAfter } = faults();
     if (breakAfter === undefined || this.#passedBytes < breakAfter.bytes) return;
-    // A reset that comes together with bytes is told to a Node program as an orderly end (libuv, uv__stream_io).
+    // If a reset comes together with bytes, a Node program sees an orderly end (libuv, uv__stream_io).
     if (breakAfter.how === "reset" && this.#passedBytes > 0) await untilRead();
     breakOff(breakAfter.how);
     signal.throwIfAborted();
@@ -145,7 +145,7 @@ class Way {
 
   async #write(bytes: Buffer): Promise<void> {
     const { to, count, signal } = this.#parts;
-    // A side that is gone says so by its own events.
+    // A closed side reports that by its own events.
     await new Promise<void>((resolve) => to.write(bytes, () => resolve()));
     signal.throwIfAborted();
     this.#passedBytes += bytes.length;

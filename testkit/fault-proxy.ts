@@ -5,38 +5,38 @@ import { type BreakKind, noFaults, travelOneWay, type WayFaults } from "./fault-
 
 /** One direction of all connections. */
 export interface Direction {
-  /** Bytes that came in from the sender, and bytes that went on to the receiver. */
+  /** Bytes received from the sender, and bytes passed on to the receiver. */
   readonly received: number;
   readonly passed: number;
-  /** From now on it has these faults beside those it has; on open connections too. */
+  /** From now on this direction has these faults in addition to its present ones; on open connections too. */
   become(faults: Partial<WayFaults>): void;
 }
 
-/** A TCP port in front of another one, and a bad network between them. */
+/** A TCP port in front of another one, with a bad network between them. */
 export interface FaultProxy {
   readonly port: number;
   /** `http://127.0.0.1:port` and the target's path. */
   readonly url: string;
-  /** Accepted so far, and open now. */
+  /** Connections accepted so far, and open now. */
   readonly connections: number;
   readonly open: number;
   readonly toTarget: Direction;
   readonly toCaller: Direction;
-  /** No faults any more, in neither direction. */
+  /** Removes all faults, in both directions. */
   heal(): void;
   /** Resets every open connection now, on both sides. */
   reset(): void;
-  /** On connections that are open nothing passes any more, whatever is healed: who kept their state has forgotten it. */
+  /** Open connections carry nothing any more, even after `heal`: as when a NAT forgets them. */
   lose(): void;
   /** New connections are refused; open ones stay. */
   refuse(): void;
-  /** They are accepted again, on the same port. */
+  /** Accepts new connections again, on the same port. */
   accept(): Promise<void>;
-  /** Resolves as soon as the condition holds; asked again whenever something is counted. */
+  /** Resolves as soon as the condition holds; checked again at every change of a count. */
   until(holds: () => boolean): Promise<void>;
 }
 
-/** What is different on one connection; its number counts from 1. */
+/** Faults of one connection only; the number of the connection counts from 1. */
 export type OwnFaults = (connection: number) => {
   readonly toTarget?: Partial<WayFaults>;
   readonly toCaller?: Partial<WayFaults>;
@@ -63,8 +63,8 @@ interface Link {
 }
 
 /**
- * Starts a port that leads to the target's. It ends with the test.
- * @param targetUrl whose host and port are behind it
+ * Starts a port that leads to the target's port. Ends with the test.
+ * @param targetUrl the URL whose host and port are behind the proxy
  */
 export async function startFaultProxy(targetUrl: string, ownFaults: OwnFaults = () => ({})): Promise<FaultProxy> {
   const { hostname, port: targetPort, pathname } = new URL(targetUrl);
@@ -138,7 +138,7 @@ function describeWay(state: WayState, changes: EventEmitter): Direction {
   };
 }
 
-/** Joins two sockets by two ways, and ends both when either is through. */
+/** Joins two sockets in both directions, and ends both sockets when either direction is finished. */
 function openLink(caller: Socket, target: Socket, network: Network, own: ReturnType<OwnFaults>): void {
   const over = new AbortController();
   const sockets = [caller, target];
@@ -146,7 +146,7 @@ function openLink(caller: Socket, target: Socket, network: Network, own: ReturnT
     isLost: false,
     breakOff(how) {
       over.abort();
-      // A truncated side is still read to its end: closing a socket with unread bytes would reset it.
+      // After a truncation each side is still read to its end: closing a socket with unread bytes would reset it.
       for (const socket of sockets) {
         if (how === "reset") socket.resetAndDestroy();
         else socket.resume().end();

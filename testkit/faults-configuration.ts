@@ -12,7 +12,7 @@ export function configuration(
     readonly listeners?: readonly string[];
     readonly callbacks?: string;
     readonly requestSeconds?: number;
-    /** For a connection, and for a token. */
+    /** Longest wait for a connection, and for a token. */
     readonly waitSeconds?: number;
     readonly tracing?: string;
     /** Another environment, `out`. */

@@ -1,6 +1,6 @@
 import type { RequestFinished } from "../src/model/events.ts";
 
-/** The event of an order that the service has answered, as far as the test does not say otherwise. */
+/** The event of an order that the service has answered; `change` replaces fields. */
 export function finishedRequest(change: Partial<RequestFinished> = {}): RequestFinished {
   return {
     kind: "request_finished",

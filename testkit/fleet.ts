@@ -15,22 +15,22 @@ import { childSite, oauthSite, simulatedSites } from "./simulated-sites.ts";
 export { childSite as otherSite, oauthSite as site } from "./simulated-sites.ts";
 
 export interface FleetOptions {
-  /** One of the test's own; or the `redis` section of the configuration, in YAML, without encryptionKeys and user. */
+  /** A Redis of the test; or the `redis` section of the configuration, in YAML, without encryptionKeys and user. */
   readonly redis: RealRedis | string;
   readonly replicas?: number;
   readonly simulator?: Partial<SimulatorOptions>;
-  /** In place of the simulator's authorization server. */
+  /** Address used instead of the simulator's authorization server. */
   readonly authUrl?: string;
-  /** Stands before the simulator's API: given its address, resolves to the one that replicas call. */
+  /** Puts a server in front of the simulator's API: receives its address, resolves to the address that replicas call. */
   readonly front?: (apiUrl: string) => Promise<string>;
-  /** Further credential sets of the site, in YAML, one each. */
+  /** Further credential sets of the site, in YAML, one per text. */
   readonly moreSets?: readonly string[];
   /** Further keys of the environment, and of the other site, in YAML. */
   readonly environment?: string;
   readonly other?: string;
   /** Further sites, in YAML. */
   readonly moreSites?: string;
-  /** Further listeners, in YAML, one each. */
+  /** Further listeners, in YAML, one per text. */
   readonly listeners?: readonly string[];
   /** Further top-level keys, in YAML. */
   readonly more?: string;
@@ -41,41 +41,41 @@ export interface FleetOptions {
 /** One proxy process: the built command, on a Unix socket. */
 export interface Replica {
   readonly pid: number;
-  /** Where it listens. */
+  /** The Unix socket on which the replica listens. */
   readonly socketPath: string;
   readonly adminUrl: string;
-  /** An order through this replica, on a kept connection. */
+  /** An order through this replica, on a kept-alive connection. */
   order(headers?: Readonly<Record<string, string>>, body?: object): Promise<Called>;
   metrics(): Promise<Exposition>;
   /** The log's lines of this event so far. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
   events(kind: string): readonly any[];
-  /** Resolves with the first line of this event, there already or still to come. */
+  /** Resolves with the first line of this event, already written or still to come. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
   event(kind: string, isMeant?: (line: any) => boolean): Promise<any>;
-  /** Rewrites its configuration by one replacement; it takes that up, or refuses it, by itself. */
+  /** Replaces one text of the replica's configuration; the replica notices, and applies or refuses the change by itself. */
   change(from: string, to: string): void;
   signal(name: NodeJS.Signals): void;
   readonly ended: Promise<number | string>;
 }
 
-/** What one replica may have of its own. */
+/** Options for one replica only. */
 type Own = Pick<FleetOptions, "environment" | "listeners" | "more">;
 
 export interface Fleet {
   readonly simulator: Simulator;
   readonly replicas: readonly Replica[];
-  /** One more process with the same configuration, but for what is given. */
+  /** Starts one more process with the same configuration, except for its own options. */
   add(own?: Own): Promise<Replica>;
-  /** The secret of the first set as all replicas have it mounted. */
+  /** The secret of the first set, as all replicas have it mounted. */
   changeMountedSecret(secret: string): void;
   /** Sum of a metric over the replicas that are alive. */
   sum(metric: string, labels?: Readonly<Record<string, string>>): Promise<number>;
 }
 
-/** Proxy processes that share one Redis, with the simulator behind them. All of it ends with the test. */
+/** Proxy processes that share one Redis, with the simulator behind them. All end with the test. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  // Of those that no other program is given while the service is stopped.
+  // Reserved ports: no other program gets them while the service is stopped.
   const ports = { apiPort: await freePort(), loginPort: await freePort() };
   const simulator = await startSimulator({ sites: simulatedSites, ...ports, ...options.simulator });
   onTestFinished(() => simulator.stop());

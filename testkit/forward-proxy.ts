@@ -3,21 +3,21 @@ import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { listen } from "./listen.ts";
 
 export interface ForwardProxyOptions {
-  /** What it reaches: a port on loopback for each `host:port`. What is not named gets 502. */
+  /** The hosts that the proxy reaches: a port on loopback for each `host:port`. Any other host gets 502. */
   readonly hosts?: Readonly<Record<string, string | number>>;
-  /** `user:password` that it wants; without it, it wants none. */
+  /** The `user:password` that the proxy demands. Absent: it demands none. */
   readonly credentials?: string;
-  /** It speaks TLS with its clients. */
+  /** TLS options, if the proxy speaks TLS with its clients. */
   readonly tls?: TlsOptions;
-  /** What a CONNECT gets instead of a tunnel, or of its status line. Returns true where it has seen to it. */
+  /** Answers a CONNECT instead of a tunnel, or instead of its status line. Returns true if it has answered. */
   readonly onConnect?: (socket: Socket, number: number) => boolean;
-  /** Told of each tunnel, before its first byte: client's side, host's side. */
+  /** Called at each tunnel, before its first byte: client's side, host's side. */
   readonly onTunnel?: (client: Socket, host: Socket) => void;
-  /** Told at each connection, before anything came. */
+  /** Called at each connection, before its first byte. */
   readonly accept?: (socket: Socket) => void;
-  /** It answers no request before. */
+  /** The proxy answers no request before this resolves. */
   readonly isReady?: Promise<void>;
-  /** What it sends when a tunnel stands. */
+  /** The answer to a CONNECT whose tunnel is open. */
   readonly established?: string;
 }
 
@@ -26,17 +26,17 @@ export interface ForwardProxy {
   readonly place: string;
   /** Heads of all requests, whole. */
   readonly heads: readonly string[];
-  /** `host:port` of every CONNECT, in the order in which they came. */
+  /** `host:port` of every CONNECT, in order of arrival. */
   readonly targets: () => readonly string[];
   /** Connections accepted so far. */
   readonly connections: () => number;
-  /** Tunnels that stood. */
+  /** Tunnels opened so far. */
   readonly tunnels: () => number;
   hosts: Readonly<Record<string, string | number>>;
   credentials: string | undefined;
 }
 
-/** A forward proxy that knows CONNECT, counts what it sees, and fails as it is told. Ends with the test. */
+/** A forward proxy that understands CONNECT, counts its requests, and fails as the options say. Ends with the test. */
 export async function startForwardProxy(options: ForwardProxyOptions = {}): Promise<ForwardProxy> {
   const {
     tls,

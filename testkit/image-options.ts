@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Node's options in the image, for a container of this size. Node 24 takes the part of the memory that V8 gets as a percentage,
- * earlier ones in MiB only.
+ * Node's options in the image, for a container of this size. Node 24 takes V8's share of the memory as a percentage, earlier
+ * versions in MiB only.
  */
 export function imageOptions(memoryBytes: number): string[] {
   const [, entrypoint = ""] = /^ENTRYPOINT (.*)$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];

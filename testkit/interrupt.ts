@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** tsx passes on a signal that the terminal has sent as well: twice at once is not asked twice. */
+/** The terminal sends a signal, and tsx passes the same signal on: two signals within this time count as one. */
 const sameMs = 500;
 
 /**
- * Aborts when the process is asked to end, with the signal's name as the reason; asked once more, the process ends at
- * once, and what it has started is killed.
+ * Aborts at the first signal to end the process, with the signal's name as the reason; a second signal ends the process at
+ * once, and kills the processes that it has started.
  */
 export function listenForInterrupt(): AbortSignal {
   const controller = new AbortController();
@@ -20,7 +20,7 @@ export function listenForInterrupt(): AbortSignal {
   return controller.signal;
 }
 
-/** Waits so long, or until the process is asked to end. */
+/** Waits for this time, or until the process is asked to end. */
 export async function pause(ms: number, interrupt: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal: interrupt }).catch(() => {});
 }

@@ -1,25 +1,25 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 
-/** Limits of the kernel's, as a container has them: a cgroup, v1 or v2. */
+/** Limits that the kernel enforces, as for a container: a cgroup, v1 or v2. */
 export interface KernelLimits {
   /** The command that runs another one within the limits. */
   wrap(command: string, args: readonly string[]): readonly [command: string, args: readonly string[]];
-  /** How many processes the kernel has killed for want of memory. */
+  /** How many processes the kernel has killed for lack of memory. */
   kills(): number;
-  /** Once no process is left in it. */
+  /** Removes the limits; allowed once no process runs within them. */
   remove(): void;
 }
 
 interface Sizes {
   readonly memoryBytes: number;
-  /** Processors, such as 0.1; all of them where none is given. */
+  /** Processors, such as 0.1; all of them if absent. */
   readonly cpus?: number;
 }
 
 const root = "/sys/fs/cgroup";
 const periodUs = 100_000;
 
-/** The folders of a cgroup, each with what is written into it, and the file that counts kills. */
+/** The folders of a cgroup, each with the values written into it, and the file that counts kills. */
 const versions = [
   ({ memoryBytes, cpus }: Sizes, name: string) => ({
     folders: {
@@ -39,7 +39,7 @@ const versions = [
   }),
 ];
 
-/** Makes such limits; undefined where this process may not. Call it before anything that runs in them. */
+/** Creates such limits; undefined if this process is not allowed to. Call it before the processes that are to be limited start. */
 export function limitProcesses(sizes: Sizes): KernelLimits | undefined {
   const name = `countersign-${process.pid}-${Math.floor(performance.now() * 1_000)}`;
   for (const version of versions) {

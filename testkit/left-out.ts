@@ -1,10 +1,10 @@
 /**
- * What a run of the tests leaves out, and how to get it: the last line of `npm test`. Vitest's global set-up, first of
- * all, so that it is the last to end.
+ * The tests that a run leaves out, and how to get what they need: the last line of `npm test`. Vitest's global set-up, listed
+ * first, so that its teardown runs last.
  */
 import { spawnSync } from "node:child_process";
 
-/** Programs beyond Node, npm, git and a base system that tests use, each with arguments that it answers by exit code 0. */
+/** Programs that tests use beyond Node, npm, git and a base system, each with arguments for which it exits with code 0. */
 const programs = {
   "redis-server": ["--version"],
   curl: ["--version"],
@@ -17,7 +17,7 @@ const programs = {
 
 export type TestedProgram = keyof typeof programs;
 
-/** In CI nothing is left out for lack of a program that is named here: its tests fail. */
+/** In CI no test is left out for lack of one of these programs: the test fails instead. */
 export function isCertain(program: string): boolean {
   return process.env["CI"] !== undefined && program in programs;
 }

@@ -1,6 +1,6 @@
 import { Pool } from "undici";
 
-/** A replica that is called. */
+/** A replica that receives orders. */
 export interface Target {
   readonly replica: string;
   readonly pool: Pool;
@@ -9,7 +9,7 @@ export interface Target {
 export interface LoadParts {
   /** Sends one order; never rejects. Turns count from 1. */
   readonly order: (target: Target, turn: number) => Promise<void>;
-  /** After a stall the missed orders are not made up for all together. */
+  /** After a stall, at most this many of the missed orders are sent together. */
   readonly mostAtOnce: number;
   readonly poolOptions?: Pool.Options;
 }
@@ -20,11 +20,11 @@ interface OpenTarget extends Target {
 
 const tickMs = 10;
 
-/** Orders at a steady rate, to each replica in turn, whether or not earlier ones have been answered. */
+/** Orders at a steady rate, to each replica in turn, even if earlier orders have no answer yet. */
 export class Load {
   readonly #parts: LoadParts;
   readonly #targets = new Map<string, OpenTarget>();
-  /** Orders under way, also to replicas that have been removed. */
+  /** Orders under way, including those to removed replicas. */
   readonly #open = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #turn = 0;
@@ -33,7 +33,7 @@ export class Load {
     this.#parts = parts;
   }
 
-  /** How many replicas are called. */
+  /** How many replicas receive orders. */
   get size(): number {
     return this.#targets.size;
   }
@@ -43,12 +43,12 @@ export class Load {
     this.#targets.set(replica, { replica, pool, open: new Set() });
   }
 
-  /** The replica of this turn; undefined when there is none. */
+  /** The replica for this turn; undefined if there is none. */
   choose(turn: number): OpenTarget | undefined {
     return [...this.#targets.values()][turn % Math.max(1, this.#targets.size)];
   }
 
-  /** Sends this replica nothing more. Resolves when its open orders have been answered. */
+  /** Sends no more orders to this replica. Resolves when its open orders have been answered. */
   async remove(replica: string): Promise<void> {
     const target = this.#targets.get(replica);
     if (target === undefined) return;
@@ -70,7 +70,7 @@ export class Load {
     }, tickMs);
   }
 
-  /** Sends no more, and resolves when all has been answered. */
+  /** Sends no more orders, and resolves when all have been answered. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all(this.#open);

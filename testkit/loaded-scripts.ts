@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { emptyFolder } from "./empty-folder.ts";
 
 /**
- * What a Node process loads: an environment to start it with, and the URLs of its scripts once it has ended by itself. The
- * coverage that V8 writes at the end names each, ES module or not, without a hook in the process.
+ * Finds the scripts that a Node process loads: an environment to start it with, and the scripts' URLs once it has ended by itself.
+ * V8's coverage at the end lists each script, ES module or not, without a hook in the process.
  */
 export function watchScripts(): { readonly env: Record<string, string>; loaded(): string[] } {
   const folder = emptyFolder();

@@ -3,8 +3,8 @@ import type { Event } from "../src/model/events.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 
 /**
- * What the log says about these facts: its text; and its lines, or those of one event, as objects.
- * @throws Error when any line is not one JSON object with an end
+ * The log of these events: its text; and its lines, or those of one event, as objects.
+ * @throws Error if a line is not one JSON object with a line end
  */
 export function logOf(events: Iterable<Event>, level: string) {
   let text = "";
@@ -21,8 +21,8 @@ export function logOf(events: Iterable<Event>, level: string) {
   };
 }
 
-/** The access lines of the first requests, as soon as so many have ended. Every event must have a line of its own. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
+/** The access lines of the first requests, as soon as this many have ended. Every event must have its own line. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into any log line
 export async function accessLines({ recorder }: { readonly recorder: EventRecorder }, count: number): Promise<any[]> {
   await recorder.nth("request_finished", count);
   const log = logOf(recorder.events, "trace");
@@ -39,7 +39,7 @@ function readLines(text: string): any[] {
 function readLine(line: string): unknown {
   const value: unknown = JSON.parse(line);
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(`not an object: ${line}`);
-  // JSON.parse takes the last of two equal names, log stores refuse the line.
+  // JSON.parse accepts two equal names and keeps the last; log stores refuse such a line.
   const names = [...JSON.stringify(value)].length;
   if (names !== [...line].length) throw new Error(`not as it would be written, so a name may come twice: ${line}`);
   return value;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take 15 s and more on two processors, longest first. The last to begin, each would keep one of them waiting. */
+/** Files that take 15 s and more on two processors, longest first. If such a file began last, the run would wait for it alone. */
 const long: readonly string[] = [
   "test/faults/soak.redis.test.ts",
   "test/faults/injection/every-await-and-emitter.redis.test.ts",
@@ -32,8 +32,8 @@ const long: readonly string[] = [
 ];
 
 /**
- * The files of each group, the longest first. Vitest knows how long they took the last time, and where there was no last
- * time, as in CI, begins with the largest, which are seldom the longest.
+ * Sorts the files of each group, the longest first. Vitest remembers how long they took in the last run. Without a last run, as
+ * in CI, Vitest begins with the largest files, which are seldom the longest.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

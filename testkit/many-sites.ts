@@ -5,21 +5,21 @@ import { type ConfigWriter, type SecretFile, sandboxConfig } from "./config-writ
 
 export interface ManySites {
   readonly sites: number;
-  /** Of the authorization server and the service, where nothing need listen. */
+  /** Port of the authorization server and the service; no server needs to listen there. */
   readonly port: number;
-  /** Whether the authorities of a whole system are trusted by name, as `caFile`. */
+  /** Whether the configuration names the authorities of the whole system as `caFile`. */
   readonly withAuthorities?: boolean;
 }
 
-/** Five operations, as the figures ask for. */
+/** Five operations, as the figures assume. */
 export const operations = ["create_order", "get_order", "cancel_order", "refund_order", "list_orders"] as const;
 
-/** `S1000000000` and on: the first half with credentials of its own (OAuth), the second with a key (HMAC). */
+/** `S1000000000` and the following: the first half with their own credentials (OAuth), the second half with a key (HMAC). */
 export function siteAt(index: number): string {
   return `S${1_000_000_000 + index}`;
 }
 
-/** A secret of its own: the first half with credentials (OAuth), the second with a key (HMAC). */
+/** A site with its own secret: credentials (OAuth) in the first half, a key (HMAC) in the second. */
 function siteWith(secret: SecretFile, index: number, sites: number): object {
   const set = { name: "blue", clientId: `c${index}`, clientSecret: secret, audience: "https://api.example" };
   const key = { identifier: `K${2_000_000_000 + index}`, secret };
@@ -29,7 +29,7 @@ function siteWith(secret: SecretFile, index: number, sites: number): object {
 const secretAt = (folder: ConfigWriter, index: number) =>
   folder.secret(`secret-${index}`, randomBytes(16).toString("hex"));
 
-/** Writes a configuration whose sites have files of their own, and returns its file, and what writes one anew. */
+/** Writes a configuration whose sites are in separate files. Returns its file, and a function that rewrites a site's file. */
 export function writeSiteFolder(folder: ConfigWriter, { sites, port }: ManySites) {
   const secrets = Array.from({ length: sites }, (_, index) => secretAt(folder, index));
   const write = (index: number, more = "") => {

@@ -8,14 +8,14 @@ import { ConfigWriter } from "./config-writer.ts";
 const port = 53;
 const addressType = 1;
 
-/** Whether such a server can be had: it listens on port 53, and programs get a resolv.conf of their own by a mount. */
+/** Whether such a server can run here: it needs port 53, and a mount that gives programs their own resolv.conf. */
 export const canServeNames =
   process.getuid?.() === 0 &&
   spawnSync("unshare", ["--mount", "mount", "--bind", "/dev/null", "/etc/resolv.conf"]).status === 0;
 
 /**
- * A DNS server on loopback by which every name is found at 127.0.0.1, but for those that it swallows the questions for.
- * @param options of resolv.conf(5); by default a name hangs for 10 s
+ * A DNS server on loopback that answers 127.0.0.1 for every name, except for names that it swallows.
+ * @param options of resolv.conf(5); by default a swallowed name hangs for 10 s
  */
 export async function startNameServer(options = "timeout:5 attempts:2") {
   const host = `127.53.${randomInt(256)}.${randomInt(1, 255)}`;
@@ -35,18 +35,18 @@ export async function startNameServer(options = "timeout:5 attempts:2") {
     folder.remove();
   });
   return {
-    /** The words that start a program which asks this server, and no other. */
+    /** The words that start a program which uses this server, and no other. */
     startAsking: ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"', file],
-    /** From now on questions for these names get no answer. */
+    /** From now on queries for these names get no answer. */
     swallow(names: readonly string[]) {
       swallowed = names;
     },
-    /** How often the address (IPv4) of a name was asked for. */
+    /** How many times the IPv4 address of a name was queried. */
     asked: (name: string) => questions.filter((asked) => asked === name).length,
   };
 }
 
-/** The first question of a message (RFC 1035 section 4.1), and where it ends. */
+/** The first question of a message (RFC 1035 section 4.1), and its end in the message. */
 function readQuestion(message: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = [];
   let at = 12;
@@ -57,7 +57,7 @@ function readQuestion(message: Buffer): { name: string; type: number; end: numbe
   return { name: labels.join("."), type: message.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** One address for IPv4; nothing for any other type. @param question the head and the question of the message */
+/** An answer with one address for IPv4; an empty one for any other type. @param question the header and the question of the message */
 function answerTo(question: Buffer, type: number): Buffer {
   const answers = type === addressType ? [Buffer.from("c00c00010001000000000004" + "7f000001", "hex")] : [];
   const message = Buffer.concat([question, ...answers]);

@@ -1,4 +1,4 @@
-/** oidc-provider brings no types; these are the parts in use. */
+/** oidc-provider has no types; these are for the parts in use. */
 declare module "oidc-provider" {
   import type { IncomingMessage, ServerResponse } from "node:http";
 

@@ -4,7 +4,7 @@ import type { Program } from "./run-program.ts";
 
 const ticksPerSecond = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
-/** What a process holds in memory, as Linux counts it: now (VmRSS), or at the most so far (VmHWM). */
+/** Memory of a process, as Linux counts it: now (VmRSS), or its peak so far (VmHWM). */
 export function residentBytes({ child }: Pick<Program, "child">, field: "VmRSS" | "VmHWM" = "VmRSS"): number {
   const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1_024;

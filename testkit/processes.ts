@@ -6,19 +6,19 @@ import { freePort } from "./free-port.ts";
 /** A process that a script has started. */
 export interface Child {
   readonly pid: number;
-  /** Says how it ended, once it has. */
+  /** Resolves, when the process has ended, to a text that says how. */
   readonly ended: Promise<string>;
-  /** The last that it wrote on standard error. */
+  /** The end of its standard error. */
   complaints(): string;
-  /** Resolves when it has ended. */
+  /** Sends the signal. Resolves when the process has ended. */
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** How long a process may take to end when it is asked to. */
+/** Time that a process has to end after it is asked to. */
 const patienceMs = 3_000;
 const longestComplaint = 2_000;
 
-/** All processes of a script: none outlives it, however it ends. */
+/** All processes of a script: none of them outlives the script, however it ends. */
 export class Children {
   readonly #living = new Set<ChildProcess>();
 
@@ -30,7 +30,7 @@ export class Children {
 
   /**
    * @param onLine receives each line of its standard output
-   * @throws Error with the code ENOENT when there is no such program
+   * @throws Error with the code ENOENT if there is no such program
    */
   async start(
     command: string,
@@ -59,7 +59,7 @@ export class Children {
     };
   }
 
-  /** Asks all to end, and kills those that do not. */
+  /** Asks all processes to end, and kills those that do not. */
   async endAll(): Promise<void> {
     const all = [...this.#living].map((child) => end(child, once(child, "close"), "SIGTERM"));
     await Promise.all(all);
@@ -94,7 +94,7 @@ export interface ServeParts {
   readonly nodeArgs?: readonly string[];
 }
 
-/** @throws Error with what the process said, when it does not start */
+/** @throws Error with the output of the process, if it does not start */
 export async function startServing({ children, writeConfig, onLine, nodeArgs = [] }: ServeParts): Promise<Serving> {
   const port = await freePort();
   let announce = (_: string) => {};

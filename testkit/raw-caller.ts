@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { order } from "./call.ts";
 import { searchAnswers } from "./leaks/outflow.ts";
 
-/** What a raw POST differs in from a plain, correct one. Header lines are given whole, without their line ends. */
+/** Differences of a raw POST from a plain, correct one. Header lines are whole, without their line ends. */
 export interface RawPost {
   readonly method?: string;
   readonly target?: string;
@@ -13,7 +13,7 @@ export interface RawPost {
   readonly host?: readonly string[];
   readonly type?: readonly string[];
   readonly connection?: readonly string[];
-  /** In place of the body's Content-Length. */
+  /** Header lines instead of the body's Content-Length. */
   readonly framing?: readonly string[];
   readonly more?: readonly string[];
   readonly body?: string;
@@ -21,7 +21,7 @@ export interface RawPost {
 
 export const orderText = JSON.stringify(order);
 
-/** The bytes of an order; without more said, a correct one on a connection that ends with its answer. */
+/** The bytes of an order; by default a correct one on a connection that ends with its answer. */
 export function rawPost(given: RawPost = {}): string {
   const { method = "POST", target = "/create_order", version = "HTTP/1.1", body = orderText } = given;
   const lines = [
@@ -35,29 +35,29 @@ export function rawPost(given: RawPost = {}): string {
   return `${lines.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** A text as one chunk and the end of all chunks. */
+/** A text as one chunk, followed by the last chunk. */
 export function chunked(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`;
 }
 
-/** An answer as its bytes came. */
+/** An answer, as received. */
 export interface RawAnswer {
   readonly status: number;
   /** Names and values as written. */
   readonly lines: readonly string[];
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Taken out of its chunks where it came in chunks; latin1. */
+  /** Without its chunk framing, if it came in chunks; latin1. */
   readonly body: string;
   /** The body, read as UTF-8. */
   readonly text: string;
-  /** Whether the body ended as its head said, so that a client takes it for whole. */
+  /** Whether the body ended as its head announced, so that a client takes it for whole. */
   readonly isComplete: boolean;
   value(name: string): string | undefined;
   values(name: string): string[];
 }
 
-/** The first answer in the bytes of a connection (latin1), whole or not, and what came behind it. */
+/** The first answer in the bytes of a connection (latin1), whole or not, and the bytes after it. */
 export function nextAnswer(bytes: string): { readonly answer: RawAnswer; readonly rest: string } {
   const end = bytes.indexOf("\r\n\r\n");
   const [statusLine = "", ...lines] = (end === -1 ? bytes : bytes.slice(0, end)).split("\r\n");
@@ -75,7 +75,7 @@ export function nextAnswer(bytes: string): { readonly answer: RawAnswer; readonl
   return { answer: { status, lines, headers, body, text, isComplete, value, values }, rest };
 }
 
-/** Without a length or chunks all bytes are the body, whose end nobody knows. */
+/** Without a length or chunks all bytes are the body, and its end cannot be recognised. */
 function takeBody(bytes: string, status: number, value: (name: string) => string | undefined) {
   if (value("transfer-encoding") === "chunked") return joinChunks(bytes);
   const hasNone = status < 200 || status === 204 || status === 304;
@@ -113,16 +113,16 @@ export function readAnswers(bytes: string): RawAnswer[] {
   return answers;
 }
 
-/** @param text everything that came until the connection closed, latin1; what is more than an answer makes it incomplete */
+/** @param text everything received until the connection closed, latin1; bytes beyond the answer make it incomplete */
 export function readAnswer(text: string): RawAnswer {
   const { answer, rest } = nextAnswer(text);
   return rest === "" ? answer : { ...answer, body: answer.body + rest, isComplete: false };
 }
 
-/** A connection whose bytes the test writes itself. It ends with the test. */
+/** A connection whose bytes the test writes itself. Ends with the test. */
 export class RawConnection {
   readonly socket: Socket;
-  /** Everything that came until the connection closed. */
+  /** Everything received until the connection closed. */
   readonly closed: Promise<string>;
   #text = "";
 
@@ -143,7 +143,7 @@ export class RawConnection {
     });
   }
 
-  /** @param to a port of loopback, or anything else; over TLS where authorities are given */
+  /** @param to a port of loopback, or any other address; with authorities: over TLS */
   static async open(to: number | NetConnectOpts | ConnectionOptions): Promise<RawConnection> {
     const at = { ...(typeof to === "number" ? { port: to, host: "127.0.0.1" } : to), allowHalfOpen: true };
     const socket = "ca" in at ? connectSecurely(at as ConnectionOptions) : connect(at as NetConnectOpts);
@@ -159,8 +159,8 @@ export class RawConnection {
   }
 
   /**
-   * Resolves with all that came as soon as it matches.
-   * @throws Error where the connection ends or is reset before
+   * Resolves with everything received, as soon as it matches.
+   * @throws Error if the connection ends or is reset before that
    */
   async until(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.#text)) {
@@ -172,22 +172,22 @@ export class RawConnection {
     return this.#text;
   }
 
-  /** Resolves with all that came, once the other side has ended. */
+  /** Resolves with everything received, once the other side has ended. */
   async ended(): Promise<string> {
     if (this.socket.readableEnded || this.socket.closed) return this.#text;
-    // `once` fails by an error, like the reset that ends a cut answer; `close` follows.
+    // `once` rejects at an error, such as the reset of a cut answer; `close` follows.
     await Promise.race([once(this.socket, "end").catch(() => this.closed), this.closed]);
     return this.#text;
   }
 
-  /** Closes as a process that ends. */
+  /** Closes the connection as the end of a process does. */
   async leave(): Promise<void> {
     this.socket.destroy();
     await this.closed;
   }
 }
 
-/** Sends these bytes on a connection of their own. @returns everything that came back */
+/** Sends these bytes on a new connection. @returns everything that came back */
 export async function sendRaw(port: number, bytes: string): Promise<string> {
   const connection = await RawConnection.open(port);
   const text = await connection.write(bytes).ended();
@@ -195,7 +195,7 @@ export async function sendRaw(port: number, bytes: string): Promise<string> {
   return text;
 }
 
-/** One exchange on a connection of its own, read to the close: all answers on it, interim ones first. */
+/** One exchange on a new connection, read to its close: all its answers, interim ones first. */
 export async function exchange(port: number, bytes: string): Promise<RawAnswer[]> {
   return readAnswers(await sendRaw(port, bytes));
 }
@@ -207,7 +207,7 @@ export async function ask(port: number, given: RawPost | string = {}): Promise<R
   return answer;
 }
 
-/** One order on a connection of its own, and everything that came back, to the byte. */
+/** One order on a new connection, and every byte that came back. */
 export async function orderRaw(
   port: number,
   headers: Readonly<Record<string, string>> = {},
@@ -217,7 +217,7 @@ export async function orderRaw(
   return readAnswer(await sendRaw(port, rawPost({ more, body: JSON.stringify(body) })));
 }
 
-/** How the other side ended a connection: orderly (FIN), or by a reset (RST). */
+/** How the other side ended a connection: orderly (FIN) or by a reset (RST). */
 export type End = "fin" | "rst";
 
 export interface Ordered {
@@ -227,8 +227,8 @@ export interface Ordered {
 }
 
 /**
- * One order on a connection of its own, every byte that came back, and how the connection ended.
- * @param closesHalf whether the caller does so once the answer begins
+ * One order on a new connection, every byte that came back, and how the connection ended.
+ * @param closesHalf whether the caller ends its own side once the answer begins
  */
 export async function orderToTheEnd(
   to: NetConnectOpts | ConnectionOptions,
@@ -239,8 +239,8 @@ export async function orderToTheEnd(
   const isUnix = "path" in to && to.path !== undefined;
   let end: End = "rst";
   if (closesHalf) socket.once("data", () => socket.end());
-  // A reset that comes together with bytes looks like an orderly end (libuv), but then there is no peer any more. Where
-  // both sides have ended there is none either.
+  // If a reset comes together with bytes, libuv reports an orderly end, but then the socket has no peer any more. It has none
+  // either if both sides have ended.
   socket.on("end", () => {
     if (isUnix || closesHalf || socket.remoteAddress !== undefined) end = "fin";
     socket.destroy();

@@ -3,9 +3,9 @@ import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { listen } from "./listen.ts";
 
-/** One request as its bytes came in. */
+/** One request, as received. */
 export interface RawRequest {
-  /** 1 for the first of all. */
+  /** 1 for the first request of the server. */
   readonly number: number;
   readonly head: string;
   readonly body: string;
@@ -17,30 +17,30 @@ export interface RawUpstream {
   readonly port: number;
   /** Connections accepted so far. */
   readonly connections: number;
-  /** Complete requests, in the order in which they came. */
+  /** Complete requests, in order of arrival. */
   readonly requests: readonly RawRequest[];
-  /** Connections on which at least one byte came. */
+  /** Connections with at least one received byte. */
   readonly spoken: number;
-  /** Resolves when that many complete requests have come. */
+  /** Resolves when this many complete requests have arrived. */
   whenRequests(count: number): Promise<void>;
-  /** Resolves when that many connections have been accepted. */
+  /** Resolves when this many connections have been accepted. */
   whenConnections(count: number): Promise<void>;
   /** Refuses new connections; the open ones stay. */
   refuse(): void;
 }
 
 export interface RawBehaviour {
-  /** What a complete request gets: these bytes (latin1); these in turn, the last again and again; or what this writes. */
+  /** The answer to a complete request: these bytes (latin1); these in turn, with the last repeated; or what the function writes. */
   readonly answer?: string | readonly string[] | ((request: RawRequest, socket: Socket) => void);
-  /** Told at each connection, before anything came. */
+  /** Called at each connection, before its first byte. */
   readonly accept?: (socket: Socket) => void;
-  /** Told at each chunk, with all bytes that came on this connection so far. */
+  /** Called at each chunk, with the number of bytes received on this connection so far. */
   readonly receive?: (bytes: number, socket: Socket) => void;
-  /** Where it speaks TLS. Only what is said once a handshake is done counts as said. */
+  /** TLS options, if the server speaks TLS. `spoken` and `requests` then count only what comes after the handshake. */
   readonly tls?: TlsOptions;
 }
 
-/** A TCP server that counts what comes and answers with whatever bytes the test writes. Ends with the test. */
+/** A TCP server that counts requests and answers with any bytes that the test writes. Ends with the test. */
 export async function startRawUpstream({ answer = [], accept, receive, tls }: RawBehaviour = {}): Promise<RawUpstream> {
   const requests: RawRequest[] = [];
   let connections = 0;
@@ -96,7 +96,7 @@ export async function startRawUpstream({ answer = [], accept, receive, tls }: Ra
   };
 }
 
-/** Our own requests announce their length. */
+/** Requests of Countersign always have a Content-Length. */
 function takeRequest(text: string): { head: string; body: string; rest: string } | undefined {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
@@ -106,7 +106,7 @@ function takeRequest(text: string): { head: string; body: string; rest: string }
   return body.length < length ? undefined : { head, body, rest: text.slice(end + 4 + length) };
 }
 
-/** An answer's bytes, with its length announced. */
+/** An answer's bytes, with a Content-Length. */
 export function rawAnswer(status: number, body = "", headers = ""): string {
   return `HTTP/1.1 ${status} Whatever\r\n${headers}Content-Length: ${Buffer.byteLength(body, "latin1")}\r\n\r\n${body}`;
 }

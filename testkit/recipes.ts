@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 export interface Recipe {
-  /** Its heading; further ones below the same heading are by key, and by a token of the platform. */
+  /** The heading; the second recipe below a heading is by key, the third by a token of the platform. */
   readonly title: string;
   /** Keys of an environment. */
   readonly yaml: string;
@@ -11,7 +11,7 @@ const page = readFileSync("docs/authorization-servers.md", "utf8");
 
 const further = ["", ", by key", ", by a token of the platform"];
 
-/** The recipes of docs/authorization-servers.md, in their order. */
+/** The recipes of docs/authorization-servers.md, in page order. */
 export const recipes: readonly Recipe[] = page
   .slice(page.indexOf("## Recipes"))
   .split(/^### /m)
@@ -24,7 +24,7 @@ export const recipes: readonly Recipe[] = page
     }));
   });
 
-/** @throws Error where the page has none of this title */
+/** @throws Error if the page has no recipe of this title */
 export function recipeOf(title: string): Recipe {
   const recipe = recipes.find((each) => each.title === title);
   if (recipe === undefined) throw new Error(`docs/authorization-servers.md has no recipe ${title}`);

@@ -12,7 +12,7 @@ declare module "vitest" {
   }
 }
 
-/** One Redis for a whole run; tests that need none do not fail for the lack of it. */
+/** One Redis for a whole run; tests that do not use Redis do not fail if there is none. */
 export default async function setup({ name, provide }: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (name === "unit" || isLeftOut("redis-server")) return undefined;
   try {
@@ -27,7 +27,7 @@ export default async function setup({ name, provide }: TestProject): Promise<(()
   }
 }
 
-/** Where the tests' common Redis comes from. Fault tests start their own `redis-server`, since they need its process. */
+/** The source of the tests' common Redis. Fault tests start their own `redis-server`, since they stop or kill its process. */
 interface RedisHome {
   readonly kind: "given" | "docker" | "binary";
   readonly url: string;
@@ -36,8 +36,8 @@ interface RedisHome {
 
 /**
  * An address in COUNTERSIGN_TEST_REDIS_URL, else Docker, else a `redis-server`. COUNTERSIGN_TEST_REDIS=docker or =binary
- * leaves no choice.
- * @throws Error with the one line to type
+ * allows only that source.
+ * @throws Error with the command that provides a Redis
  */
 async function findRedis(env: NodeJS.ProcessEnv): Promise<RedisHome> {
   const wanted = env["COUNTERSIGN_TEST_REDIS"];
@@ -63,10 +63,10 @@ async function useGiven(url: string): Promise<RedisHome> {
 
 const run = promisify(execFile);
 
-/** scripts/redis-image.sh makes one where no registry can be reached. */
+/** scripts/redis-image.sh builds an image if no registry can be reached. */
 const image = process.env["COUNTERSIGN_TEST_REDIS_IMAGE"] ?? "redis:7-alpine";
 
-/** Undefined when a container of Redis can be started. */
+/** Undefined if a container of Redis can be started. */
 async function whyNoDocker(): Promise<string | undefined> {
   const version = await run("docker", ["version", "--format", "{{.Server.Version}}"], { timeout: 3_000 }).catch(
     () => undefined,
@@ -78,9 +78,9 @@ async function whyNoDocker(): Promise<string | undefined> {
   return pulled === undefined ? `the image ${image} is not there and cannot be pulled` : undefined;
 }
 
-/** A Redis in a container of its own, on a port of this machine. */
+/** A Redis in its own container, on a port of this machine. */
 async function startContainer(): Promise<{ readonly url: string; end(): Promise<void> }> {
-  // The container is ended here; its watchdog would be one more image to pull.
+  // This code ends the container; Testcontainers' watchdog would be one more image to pull.
   process.env["TESTCONTAINERS_RYUK_DISABLED"] ??= "true";
   const { GenericContainer, Wait } = await import("testcontainers");
   const container = await new GenericContainer(image)

@@ -2,13 +2,13 @@ import { vi } from "vitest";
 import { freePort } from "./free-port.ts";
 import { type RealRedis, type RedisOptions, startRedis } from "./redis.ts";
 
-/** Starts one server, and sees to its end. */
+/** Starts one server, and ends it with the test. */
 export type Starter = (options?: RedisOptions) => Promise<RealRedis>;
 
 const patience = { timeout: 20_000, interval: 25 };
 const slots = 16_384;
 
-/** A master and its replica, in step. */
+/** A master and its replica, once the replica has connected to the master. */
 export async function startReplicated(start: Starter = startRedis) {
   const master = await start();
   const replica = await start({ args: ["--replicaof", `127.0.0.1 ${master.port}`] });
@@ -25,7 +25,7 @@ export async function startReplicated(start: Starter = startRedis) {
 /** Name of the master that the Sentinels watch. */
 export const watched = "main";
 
-/** A master with a replica, and three Sentinels that take half a second to believe it dead. */
+/** A master with a replica, and three Sentinels that believe the master dead after half a second. */
 export async function startSentinels(start: Starter = startRedis) {
   const { master, replica } = await startReplicated(start);
   const lines = [
@@ -40,7 +40,7 @@ export async function startSentinels(start: Starter = startRedis) {
 
 const masters = 3;
 
-/** Three masters in cluster mode with a third of the slots each; behind them their replicas in the same order, if asked for. */
+/** Three masters in cluster mode with a third of the slots each; after them the replicas, if requested, in the order of their masters. */
 export async function startCluster(start: Starter = startRedis, { replicas = 0 } = {}): Promise<readonly RealRedis[]> {
   const busPorts = await Promise.all(Array.from({ length: masters + replicas }, freePort));
   const nodes = await Promise.all(
@@ -66,7 +66,7 @@ export async function startCluster(start: Starter = startRedis, { replicas = 0 }
   return nodes;
 }
 
-/** Resolves when what each says of itself is this. */
+/** Resolves when the answer of each node to the command matches. */
 async function untilEach(nodes: readonly RealRedis[], command: string, wanted: RegExp): Promise<void> {
   const [name = "", ...args] = command.split(" ");
   await vi.waitFor(async () => {
@@ -77,7 +77,7 @@ async function untilEach(nodes: readonly RealRedis[], command: string, wanted: R
   }, patience);
 }
 
-/** Three independent masters, for the lock. */
+/** Three independent masters, for the refresh lock. */
 export function startMasters(start: Starter = startRedis): Promise<readonly [RealRedis, RealRedis, RealRedis]> {
   return Promise.all([start(), start(), start()]);
 }

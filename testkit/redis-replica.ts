@@ -13,22 +13,22 @@ import { aclUser } from "./acl.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { expectDeclared } from "./redis.ts";
 
-/** 32 bytes for tests. */
+/** An encryption key of 32 bytes for tests. */
 export const sealKey = (byte = 7) => new Secret(Buffer.alloc(32, byte));
 
 export function nodeAt(port: number, more: Partial<Extract<RedisNode, { kind: "tcp" }>> = {}): RedisNode {
   return { kind: "tcp", host: "127.0.0.1", port, tls: false, db: 0, ...more };
 }
 
-/** As the user with the fewest privileges. */
+/** Access as the user with the fewest privileges. */
 export function accessTo(node: RedisNode, more: Partial<RedisAccess> = {}): RedisAccess {
   const user = { username: aclUser.username, password: new Secret(aclUser.password), tls: undefined };
   return { place: { kind: "standalone", node }, lockNodes: [], ...user, encryptionKeys: [sealKey()], ...more };
 }
 
 /**
- * The run's common Redis: a given address, a container or a process. It may be used by others, so keys must be one's own.
- * @throws Error that says how to get one
+ * The run's common Redis: a given address, a container or a process. Others may use it too, so a test needs its own keys.
+ * @throws Error that says how to provide a Redis
  */
 export function commonRedis(): RedisAccess {
   expectDeclared();
@@ -46,20 +46,20 @@ export function commonRedis(): RedisAccess {
   });
 }
 
-/** For tests of what is kept, not of how fast: a machine that stands still for a moment turns no read into a miss. */
+/** For tests that do not check speed: on a machine that stalls for a moment, no read becomes a miss. */
 export const patientClock: Clock = {
   ...systemClock,
   after: (delayMs, task) => systemClock.after(delayMs * 20, task),
 };
 
-/** One process's stores and lock, with its own connections; ends with the test. */
+/** One process's stores and lock, with their own connections; ends with the test. */
 export function openReplica(at: { readonly port: number } | RedisAccess, clock: Clock = systemClock) {
   const access = "port" in at ? accessTo(nodeAt(at.port)) : at;
   const recorder = new EventRecorder();
   const { report } = recorder;
   const connect = (client: ReturnType<typeof createCacheClient>, node: string) => {
     const connection = new RedisConnection({ client, node, clock, random: Math.random, report });
-    // The client's own bound on every command, 500 ms, is for greetings that hang.
+    // The client's own limit for every command, 500 ms, is meant for hanging greetings.
     if (clock === patientClock && client instanceof Redis) delete client.options.commandTimeout;
     onTestFinished(() => connection.close());
     return connection;

@@ -10,50 +10,50 @@ import { ConfigWriter } from "./config-writer.ts";
 import { freePort } from "./free-port.ts";
 import { searchRedis } from "./leaks/search-redis.ts";
 
-/** The one line to type. */
+/** The command that provides a server. */
 const missingServer = "The tests need redis-server. Type: apt-get install redis-server   (or: brew install redis)";
 
 export interface RedisOptions {
   /** Further arguments of redis-server, e.g. `--maxmemory`, `2mb`. */
   readonly args?: readonly string[];
-  /** Runs it as a Sentinel, by these lines of its configuration. */
+  /** Runs the server as a Sentinel, with these lines in its configuration. */
   readonly sentinel?: readonly string[];
 }
 
-/** A redis-server process with an owner: it can be stopped, killed and started again on its port. */
+/** A redis-server process that the test controls: it can be stopped, killed and started again on its port. */
 export interface RealRedis {
   readonly port: number;
   /** `redis://127.0.0.1:port` */
   readonly url: string;
   readonly pid: () => number;
-  /** A command of the test's own, as the default user. */
+  /** Sends a command of the test itself, as the default user. */
   command(name: string, ...args: (string | number)[]): Promise<unknown>;
   config(name: string, value: string | number): Promise<void>;
   /** SIGSTOP, and back with SIGCONT. */
   stop(): void;
   cont(): void;
-  /** SIGKILL; resolves when it is gone. */
+  /** SIGKILL; resolves when the process has ended. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, empty. */
+  /** Starts the server again on the same port, empty. */
   restart(): Promise<void>;
-  /** Ends it; the end of the test does so too. */
+  /** Ends the server; the end of the test does so too. */
   end(): Promise<void>;
 }
 
-/** Starts one for a test; ends with it. */
+/** Starts a server for a test; ends with the test. */
 export async function startRedis(options: RedisOptions = {}): Promise<RealRedis> {
   const redis = await openRedis(options);
   onTestFinished(() => redis.end());
   return redis;
 }
 
-/** What would outlive this process. */
+/** Processes that would outlive this process. */
 const living = new Set<ChildProcess>();
 process.on("exit", () => {
   for (const server of living) server.kill("SIGKILL");
 });
 
-/** Starts one that the caller ends; it does not outlive this process, however that ends. */
+/** Starts a server that its caller ends; the server does not outlive this process, however this process ends. */
 export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Promise<RealRedis> {
   expectDeclared();
   const folder = new ConfigWriter("redis");
@@ -95,8 +95,8 @@ export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Pro
 }
 
 /**
- * Where there is no redis-server, test files are left out by their paths (vitest.config.ts): any other would fail there.
- * @throws Error where the path of the test file that runs does not say that it needs a Redis
+ * Without redis-server, test files are left out by their paths (vitest.config.ts): any other file would fail there.
+ * @throws Error if the path of the running test file does not say that it needs a Redis
  */
 export function expectDeclared(): void {
   const file = runningTestFile();
@@ -104,7 +104,7 @@ export function expectDeclared(): void {
   throw new Error(`${basename(file)} asks for a Redis: rename it to ${basename(file, ".test.ts")}.redis.test.ts`);
 }
 
-/** Undefined in scripts, benchmarks and the global set-up, which Vitest runs in no worker. */
+/** Undefined in scripts, benchmarks and the global set-up, which do not run in a worker of Vitest. */
 function runningTestFile(): string | undefined {
   try {
     return expect.getState().testPath;
@@ -113,7 +113,7 @@ function runningTestFile(): string | undefined {
   }
 }
 
-/** Resolves when it accepts connections. */
+/** Resolves when the server accepts connections. */
 async function startServer(args: readonly string[]): Promise<ChildProcess> {
   const server = spawn("redis-server", args, { stdio: ["ignore", "pipe", "pipe"] });
   living.add(server);
@@ -130,11 +130,11 @@ async function startServer(args: readonly string[]): Promise<ChildProcess> {
   });
 }
 
-/** In production Redis has a machine of its own; here it must not starve beside a test's many processes. */
+/** Raises the server's priority: in production Redis has its own machine; here a test's many processes must not starve it. */
 function prefer({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) setPriority(pid, -10);
   } catch {
-    // That takes root.
+    // Only root may raise a priority.
   }
 }

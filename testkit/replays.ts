@@ -1,6 +1,6 @@
 /**
- * Counts the rounds that a disturbed machine made a test play again. Above one in ten the run fails: what is mostly
- * disturbed proves nothing. Vitest's global set-up.
+ * Counts the rounds that a test plays again because the machine was disturbed. Above one in ten the run fails: rounds that are mostly
+ * disturbed prove nothing. Vitest's global set-up.
  */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ export function countRound(isReplay: boolean): void {
 }
 
 /**
- * What is wrong with the rounds of a run; undefined when nothing is. One replay is allowed however few the rounds are.
+ * The fault of a run's rounds; undefined if there is none. One replay is always allowed, even if there are few rounds.
  * @param rounds a character for each round: `r` for a replay
  */
 export function judgeRounds(rounds: string): string | undefined {

@@ -5,26 +5,26 @@ import { onTestFinished } from "vitest";
 import { searchStream } from "./leaks/outflow.ts";
 import { isCertain } from "./left-out.ts";
 
-/** A program that was started, and what it has written so far. */
+/** A started program, and its output so far. */
 export interface Program {
   readonly child: ChildProcess;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** The first line on standard output that satisfies the condition. */
+  /** The first line on standard output that satisfies the condition, already written or still to come. */
   line(isMeant: (line: string) => boolean): Promise<string>;
   /** The log's lines of this event so far. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into any log line
   events(kind: string): any[];
-  /** The n-th line of this event, be it there or still to come. */
+  /** The n-th line of this event, already written or still to come. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   nth(kind: string, n: number): Promise<any>;
-  /** Its exit code once it has ended; the signal's name where one ended it. */
+  /** The exit code, once the program has ended; the signal's name if a signal ended it. */
   readonly ended: Promise<number | string>;
   /** Sends a signal, SIGTERM by default. @returns `ended` */
   stop(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
-/** The environment without proxy settings and colours, so that nothing of this machine plays a part. */
+/** The environment without proxy settings and colours, so that this machine's settings have no influence. */
 export function plainEnvironment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(.*_proxy|no_color|force_color|node_options|ci|term)$/i.test(name),
@@ -33,8 +33,8 @@ export function plainEnvironment(more: Readonly<Record<string, string>> = {}): N
 }
 
 /**
- * Starts a program; ends it with the test, should it still run.
- * @param input `pipe`: what is written to the child's standard input
+ * Starts a program; ends it with the test, if it still runs.
+ * @param input `pipe`: the test writes the child's standard input
  */
 export function startProgram(
   command: string,
@@ -97,7 +97,7 @@ export function startProgram(
   };
 }
 
-/** How a program ended, and all that it wrote. */
+/** How a program ended, and its whole output. */
 export interface Ended {
   readonly exitCode: number | string;
   readonly stdout: string;
@@ -110,7 +110,7 @@ export async function runToEnd(...given: Parameters<typeof startProgram>): Promi
   return { exitCode: await program.ended, stdout: program.stdout(), stderr: program.stderr() };
 }
 
-/** Runs a program to its end while nothing else of this process goes on. */
+/** Runs a program to its end, and blocks this process meanwhile. */
 export function runSync(command: string, args: readonly string[], options: SpawnSyncOptions = {}): Ended {
   const given = { ...options, encoding: "utf8", maxBuffer: 1e8 } as const;
   const { status, signal, stdout, stderr } = spawnSync(command, args, given);
@@ -122,21 +122,21 @@ export function runCommand(args: readonly string[], env = plainEnvironment()): P
   return runToEnd(process.execPath, ["dist/main.js", ...args], env);
 }
 
-/** Runs the built command to its end, with this on its standard input. What it prints is not searched: it may be a signature. */
+/** Runs the built command to its end, with this standard input. Its output is not searched for canaries: it may be a signature. */
 export function runWithInput(input: string, args: readonly string[], env = plainEnvironment()): Ended {
   return runSync(process.execPath, ["dist/main.js", ...args], { input, env });
 }
 
 interface ServeOptions {
   readonly main?: string;
-  /** Of Node itself. */
+  /** Options of Node itself. */
   readonly options?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
-  /** The command that runs it. */
+  /** Wraps the command in another one that runs it. */
   readonly wrap?: ((command: string, args: readonly string[]) => readonly [string, readonly string[]]) | undefined;
 }
 
-/** The command serving by this configuration, once it listens, with the addresses of its admin and status servers. */
+/** The command, serving by this configuration, once it listens; with the addresses of its admin and status servers. */
 export async function startServe(
   file: string,
   { main = "dist/main.js", options = [], env = plainEnvironment(), wrap = (...command) => command }: ServeOptions = {},
@@ -146,17 +146,17 @@ export async function startServe(
   return { ...program, adminUrl: `http://${adminBind}`, statusUrl: `http://${statusBind}` };
 }
 
-/** Whether a program is on this machine and works. In CI those are that it installs: a test fails that finds one missing. */
+/** Whether a program is installed on this machine and works. CI installs certain programs: if one is missing there, its tests fail. */
 export function isInstalled(command: string, ...args: readonly string[]): boolean {
   return isCertain(command) || spawnSync(command, args, { stdio: "ignore" }).status === 0;
 }
 
-/** The name of a test with a program that a machine may lack. */
+/** The name of a test that uses a program which a machine may lack. */
 export function nameFor(isThere: boolean, program: string, promise: string): string {
   return isThere ? promise : `NOT TRIED, ${program} is not installed: ${promise}`;
 }
 
-/** What a program says of its version, as the pattern captures it, on either output; undefined where it cannot run. */
+/** The version that a program prints, as the pattern captures it, on either output; undefined if the program cannot run. */
 export function versionOf(pattern: RegExp, command: string, ...args: readonly string[]): string | undefined {
   const { exitCode, stdout, stderr } = runSync(command, args);
   const found = exitCode === 0 ? pattern.exec(stdout + stderr) : null;

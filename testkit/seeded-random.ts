@@ -1,10 +1,10 @@
 /**
- * Chance for one test: printed, and repeated by setting TEST_SEED. A test whose bound is only probable gives a fixed
- * seed, so that it never fails by chance.
+ * A seed for the random numbers of one test: printed, and repeated by setting TEST_SEED. A test whose bound is only probable sets a
+ * fixed seed, so that it never fails by chance.
  */
 export function drawSeed(what: string, fixed?: number): number {
   const seed = Number(process.env["TEST_SEED"] ?? fixed ?? Date.now() % 1_000_000);
-  // biome-ignore lint/suspicious/noConsole: a failure is repeated by its seed
+  // biome-ignore lint/suspicious/noConsole: whoever repeats a failure needs its seed
   console.info(`${what}: TEST_SEED=${seed}`);
   return seed;
 }
@@ -20,7 +20,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** One of several values, by chance. */
+/** Returns a function that picks one of several values at random. */
 export function pickBy(random: () => number) {
   return <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
 }

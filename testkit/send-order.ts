@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Pool } from "undici";
 
-/** One order on its way. */
+/** An order to send. */
 export interface Letter {
   readonly reference: string;
   readonly site: string;
-  /** After how long the caller goes away, if at all. */
+  /** Time after which the caller leaves, if it does. */
   readonly leavesAfterMs?: number | undefined;
 }
 
-/** What the caller was told about its order. */
+/** What the caller learns about its order. */
 export type Told =
-  /** The service's own answer, whole; a 5xx leaves its order unknown. */
+  /** The service's own answer, complete; a 5xx leaves the order's outcome unknown. */
   | { readonly kind: "answered"; readonly status: number; readonly outcome: string; readonly attempts: number }
   /** A failure answer of Countersign. */
   | {
@@ -21,23 +21,23 @@ export type Told =
       readonly outcome: string;
       readonly attempts: number;
     }
-  /** The head of an answer came, its end did not. */
+  /** The head of an answer came, but not its end. */
   | { readonly kind: "cut" }
   /** The caller did not wait for the answer. */
   | { readonly kind: "left" }
-  /** No answer at all, or one that is no answer to this order. */
+  /** No answer at all, or an answer that does not belong to this order. */
   | { readonly kind: "broken"; readonly why: string };
 
 export interface Answer {
   readonly told: Told;
   readonly requestId: string | undefined;
-  /** The replica has said that this connection is the last that it serves. */
+  /** The replica has announced that it closes this connection. */
   readonly isClosing: boolean;
-  /** The connection was refused, so that the order can be given to another replica. */
+  /** The connection was refused, so that another replica can take the order. */
   readonly isRefused: boolean;
 }
 
-/** Beyond the replica's own deadline, so that it is the replica that says how a request ended. */
+/** Longer than the replica's own deadline, so that the replica decides how a request ends. */
 const timeoutMs = 30_000;
 
 /** Sends one order; never rejects. */
@@ -81,7 +81,7 @@ function readAnswer(status: number, headers: IncomingHttpHeaders, text: string, 
   const attempts = Number(headers["countersign-attempts"] ?? 1);
   const { "countersign-error": code, "countersign-outcome": outcome } = headers;
   if (typeof code === "string") return { kind: "failed", status, code, outcome: String(outcome), attempts };
-  // The simulated service repeats what it has received: this is how an answer that belongs to another shows.
+  // The simulated service returns the reference that it received: so an answer to another order is recognised.
   if (status === 200 && !text.includes(`"${reference}"`)) return { kind: "broken", why: "the answer to another order" };
   return { kind: "answered", status, outcome: String(outcome), attempts };
 }
@@ -91,7 +91,7 @@ function describe(error: unknown): string {
   return "code" in error && typeof error.code === "string" ? error.code : error.message;
 }
 
-/** What went wrong, in a few words; undefined for an order that was created, and for a caller that left. */
+/** A failure in a few words; undefined for an order that was created, and for a caller that left. */
 export function labelOf(told: Told): string | undefined {
   switch (told.kind) {
     case "answered":

@@ -17,12 +17,12 @@ export function serverSideOf(port: number): Promise<Socket> {
   });
 }
 
-/** Whatever was written to the proxy before has been read when a whole exchange has come after it. */
+/** Completes one exchange: by its end the proxy has read everything that was written to it earlier. */
 export async function letItRead({ url }: { readonly url: string }): Promise<void> {
   expect((await call(url, "", { method: "GET" })).status).toBe(405);
 }
 
-/** A connection whose first order is at the service, and stays there until it is released. */
+/** A connection whose first order waits at the service until it is released. */
 export async function openBehindHeld({ simulator, port }: Pick<Stage, "simulator" | "port">, given = rawPost()) {
   const hanging = simulator.faults.add({ host: "api", kind: "hang" });
   const connection = await RawConnection.open(port);

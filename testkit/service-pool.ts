@@ -21,7 +21,7 @@ export interface AttemptOptions extends Partial<UpstreamRequest> {
   readonly onConnected?: () => void;
 }
 
-/** A pool of connections to a service, and what came of each request: `200 {}`, or `upstream_reset unknown ECONNRESET`. */
+/** A pool of connections to a service, and the result of each request: `200 {}`, or `upstream_reset unknown ECONNRESET`. */
 export function openServicePool(url: string, options: PoolOptions = {}) {
   const { connections = 4, connectTimeoutMs = 5_000, requestsPerConnection, tls = noTls } = options;
   const clock = new ShiftedClock();

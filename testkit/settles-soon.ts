@@ -1,6 +1,6 @@
 import { call } from "./call.ts";
 
-/** Whether the promise settles, either way, while a few exchanges with the admin port take place. */
+/** Whether the promise settles, either way, during a few exchanges with the admin server. */
 export async function settlesSoon(promise: Promise<unknown>, adminUrl: string): Promise<boolean> {
   let isSettled = false;
   const settle = () => {

@@ -7,8 +7,8 @@ interface Timer {
 }
 
 /**
- * The machine's clocks and an offset that the test pushes forward: sockets go on in real time, while lifetimes, pauses
- * and deadlines pass at will.
+ * The machine's clocks plus an offset that the test increases: sockets use real time, while lifetimes, pauses
+ * and deadlines pass when the test says so.
  */
 export class ShiftedClock implements Clock {
   #offsetMs = 0;
@@ -16,7 +16,7 @@ export class ShiftedClock implements Clock {
   readonly #timers = new Set<Timer>();
   readonly #machineMs: () => number;
 
-  /** @param machineMs the machine's monotonic clock; a constant is one that stands still */
+  /** @param machineMs the machine's monotonic clock; a constant function gives a clock that stands still */
   constructor(machineMs = () => systemClock.nowMs()) {
     this.#machineMs = machineMs;
   }
@@ -36,7 +36,7 @@ export class ShiftedClock implements Clock {
     return () => this.#disarm(timer);
   }
 
-  /** Both clocks move on together. What is due by then fires soon, in order, as after a process was suspended. */
+  /** Moves both clocks forward. Timers that are due by then fire soon, in order, as after the suspension of a process. */
   push(byMs: number): void {
     this.#offsetMs += byMs;
     for (const timer of [...this.#timers].sort((a, b) => a.atMs - b.atMs)) this.#arm(timer);

@@ -1,11 +1,11 @@
 import type { SimulatedSite } from "../simulator/src/service/sites.ts";
 
 export const audience = "https://api.sandbox.example";
-/** Parent with two sets, its child, and a site that signs. */
+/** A parent site with two credential sets, its child site, and a site that signs. */
 export const oauthSite = "S1000000001";
 export const childSite = "S1000000002";
 export const hmacSite = "S1000000003";
-/** Has both: OAuth first. */
+/** A site with both methods: OAuth first. */
 export const bothSite = "S1000000005";
 
 /** Every secret of these sites: none of them may ever come out. */
@@ -20,13 +20,13 @@ export const canaries = {
 const blue = { clientId: "blue-id", clientSecret: canaries.blue, audience };
 const keyOne = { identifier: "K2000000001", secret: canaries.keyOne, isDefault: true };
 
-/** One for each method of authentication. */
+/** One site for each method of authentication. */
 export const oneOfEachMethod: readonly SimulatedSite[] = [
   { identifier: oauthSite, credentials: [blue] },
   { identifier: hmacSite, keys: [keyOne] },
 ];
 
-/** What the simulator knows; every configuration of a stage or a pod has some of it. */
+/** All sites that the simulator knows; the configuration of each stage or pod has some of them. */
 export const simulatedSites: readonly SimulatedSite[] = [
   {
     identifier: oauthSite,

@@ -25,16 +25,16 @@ export interface StageOptions {
   readonly environment?: Partial<Environment>;
   readonly site?: Partial<Site>;
   readonly config?: Partial<Config>;
-  /** In place of some of its own. */
+  /** Limits that replace the stage's own. */
   readonly limits?: Partial<Config["limits"]>;
   readonly timeouts?: Partial<Config["timeouts"]>;
   readonly surroundings?: Partial<Dependencies>;
-  /** In place of the simulator's. */
+  /** Replaces the simulator's address. */
   readonly baseUrl?: string;
   readonly authUrl?: string;
-  /** One set at the OAuth site instead of two. */
+  /** One credential set at the OAuth site instead of two. */
   readonly oneSet?: boolean;
-  /** Also the site with both methods; its set's token is fetched at the start too, so tokens count from there. */
+  /** Also the site with both methods; a token for its set is fetched at the start too, so tests count tokens from then on. */
   readonly withBoth?: boolean;
 }
 
@@ -43,27 +43,27 @@ export interface Stage {
   readonly proxy: App;
   readonly recorder: EventRecorder;
   readonly config: Config;
-  /** The proxy's, which goes as the test says; another one may be in the surroundings. */
+  /** The proxy's clock, which the test moves; `surroundings` may have another one. */
   readonly clock: ShiftedClock;
   /** `http://127.0.0.1:port` of the first listener (port 0 when that is a Unix socket), the admin and the status server. */
   readonly url: string;
   readonly adminUrl: string;
   readonly statusUrl: string;
   readonly port: number;
-  /** How the first request ended, as soon as it has. */
+  /** How the first request ended, as soon as it has ended. */
   finished(): Promise<RequestFinished>;
   metrics(): Promise<Exposition>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever is shown
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into any part of the status
   status(): Promise<any>;
   /** The status page, as HTML. */
   page(): Promise<string>;
-  /** Takes up a configuration, as after SIGHUP, that differs from the one in force in this. */
+  /** Applies, as SIGHUP does, the present configuration with this change. */
   reload(change: Partial<Config>): Promise<void>;
 }
 
-/** The whole proxy in this process, over real sockets, with the simulator behind it. Ends with the test. */
+/** The whole proxy in this process, on real sockets, with the simulator behind it. Ends with the test. */
 export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
-  // Of those that no other program is given while the service is stopped.
+  // Reserved ports: no other program gets them while the service is stopped.
   const ports = { apiPort: await freePort(), loginPort: await freePort() };
   const simulator = await startSimulator({ sites: simulatedSites, ...ports, ...options.simulator });
   onTestFinished(() => simulator.stop());
@@ -100,13 +100,13 @@ export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
   };
 }
 
-/** A stage before a service whose bytes the test writes. */
+/** A stage in front of a service whose bytes the test writes. */
 export async function stageBehind(service: RawBehaviour, options: StageOptions = {}) {
   const upstream = await startRawUpstream(service);
   return { ...(await stageProxy({ baseUrl: upstream.url, ...options })), upstream };
 }
 
-/** A stage with one credential set, whose token may be replaced at once: two refreshes are at least a second apart. */
+/** A stage with one credential set, whose token may be replaced at once: otherwise two refreshes are at least a second apart. */
 export async function stageWithToken(service: RawBehaviour, options: StageOptions = {}) {
   const stage = await stageBehind(service, { oneSet: true, ...options });
   await stage.recorder.nth("token_adopted", 1);

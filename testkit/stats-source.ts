@@ -1,7 +1,7 @@
 import type { Configured, Source } from "../src/adapters/stats/source.ts";
 import { createWallTime, systemClock } from "../src/model/clock.ts";
 
-/** What a configuration has, as far as the test does not say otherwise: nothing. */
+/** An empty configuration, in the form that the gauges read; `change` replaces fields. */
 export function configuredOf(change: Partial<Configured> = {}): Configured {
   return {
     hash: "0123456789ab",
@@ -17,7 +17,7 @@ export function configuredOf(change: Partial<Configured> = {}): Configured {
   };
 }
 
-/** What gauges and `/status` ask, as far as the test does not say otherwise: nothing goes on. */
+/** The source of gauges and `/status`, with nothing in progress; `change` replaces fields. */
 export function statsSource(change: Partial<Source> = {}): Source {
   return {
     configured: () => configuredOf(),

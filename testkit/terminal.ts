@@ -1,16 +1,16 @@
 import { isInstalled, plainEnvironment, startProgram } from "./run-program.ts";
 
-/** Whether this machine can give a program a terminal of its own. */
+/** Whether this machine can give a program its own terminal. */
 export const hasTerminals = isInstalled("python3", "-c", "import pty");
 
 /**
- * Starts a program on a terminal of 24 rows and 80 columns, with a person at it. Its exit code is 128 and the signal's number where
- * a signal ended it.
+ * Starts a program on a terminal of 24 rows and 80 columns; the test plays its user. If a signal ends the program, its exit code is 128
+ * plus the signal's number.
  */
 export function startOnTerminal(command: readonly string[], env: Readonly<Record<string, string>> = { NO_COLOR: "1" }) {
   const driver = ["testkit/terminal.py", "24", "80", ...command];
   const { child, ended, stdout } = startProgram("python3", driver, plainEnvironment(env), "pipe");
-  // A program that has ended reads no more keys.
+  // The keyboard input fails once the program has ended.
   child.stdin?.on("error", () => {});
   /** Everything shown so far, without carriage returns. */
   const shown = () => stdout().replaceAll("\r", "");
@@ -19,7 +19,7 @@ export function startOnTerminal(command: readonly string[], env: Readonly<Record
     child,
     ended,
     shown,
-    /** Waits until something is shown, after what was there at the last call. */
+    /** Waits until this text is shown, after the output of the last call. */
     awaitText(text: string): Promise<void> {
       return new Promise((resolve, reject) => {
         const look = () => {

@@ -2,16 +2,16 @@ import type { TokenEndpoint, TokenResponse } from "../src/oauth/token-endpoint.t
 
 type PostResult = Awaited<ReturnType<TokenEndpoint["post"]>>;
 
-/** An authorization server's next answers. Without any left it issues `token_N`, N counting its answers, for an hour. */
+/** Scripts the next answers of an authorization server. Without a script it issues `token_N`, valid for an hour; N counts its answers. */
 export class TokenEndpointScript {
-  /** Client ids in the order they asked. */
+  /** Client ids, in the order of their requests. */
   readonly asked: string[] = [];
   readonly timeoutsMs: number[] = [];
   readonly #answers: (() => PostResult | Promise<PostResult>)[] = [];
   lifetimeSeconds = 3_600;
-  /** Whether requests get a connection. */
+  /** Whether requests reach the authorization server. */
   isConnected = true;
-  /** What stands in the file of each set that has one. */
+  /** The content of the assertion file, for each set that has one. */
   assertion: Awaited<ReturnType<TokenEndpoint["readAssertion"]>> = { text: "read", expiresAtMs: undefined };
 
   readonly endpoint: TokenEndpoint = {
@@ -30,7 +30,7 @@ export class TokenEndpointScript {
     return this.asked.length;
   }
 
-  /** The next request gets this answer. */
+  /** Scripts the answer to the next request. */
   next(answer: PostResult | (() => PostResult | Promise<PostResult>)): this {
     this.#answers.push(typeof answer === "function" ? answer : () => answer);
     return this;
@@ -43,7 +43,7 @@ export class TokenEndpointScript {
     );
   }
 
-  /** The next request is answered when the returned function is called. */
+  /** Holds the answer to the next request until the returned function is called. */
   hold(): () => void {
     let release: (result: PostResult) => void = () => {};
     const held = new Promise<PostResult>((resolve) => {

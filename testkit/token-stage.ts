@@ -15,7 +15,7 @@ import { EventRecorder } from "./event-recorder.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { TokenEndpointScript } from "./token-endpoint-script.ts";
 
-/** 90 s of leeway and 84 %: in the middle of what is drawn. */
+/** 90 s of leeway and 84 % of the lifetime: the middle of the random range. */
 export const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
 export const hourMs = 3_600_000;
 const tokenTimeoutMs = 5_000;
@@ -29,21 +29,21 @@ export const keyOfBlue = cacheKey("https://login", {
   audience: "https://api",
 });
 
-/** A token's text, or why there is none. */
+/** A token's text, or the reason why there is none. */
 export function show(found: Token | NoNewerToken): string {
   return typeof found === "string" ? found : found.secret.reveal();
 }
 
-/** What replicas have in common. */
+/** Parts that replicas share. */
 interface Sharing {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
   readonly login: TokenEndpointScript;
-  /** How it asks, where that is not the service's own way. */
+  /** Token settings, if they differ from the service's own form of token request. */
   readonly token?: TokenSettings;
 }
 
-/** The tokens of one process and one site, on a clock and an authorization server that the test owns. */
+/** The tokens of one process and one site; the test controls the clock and the authorization server. */
 export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const clock = new FakeClock();
   const login = new TokenEndpointScript();
@@ -79,7 +79,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
     };
     return new TokenCache(parts);
   };
-  /** Another process's view of the same sets: its own memory; store, lock and authorization server unless given others. */
+  /** Another process's view of the same sets, with its own memory; it shares store, lock and authorization server unless `shared` replaces them. */
   const openReplica = (shared: Partial<Sharing> = {}) => {
     const [first, ...rest] = names;
     const sharing = { store, lock, login, ...shared };
@@ -96,17 +96,17 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   };
   const openSource = () => openReplica().source;
   const source = openSource();
-  /** The usual one. */
+  /** The usual deadline of a request. */
   const deadline = () => clock.nowMs() + 20_000;
-  /** A token, by its text. */
+  /** Gets a token, and returns its text. */
   const get = async (from = source) => show(await from.get(deadline()));
-  /** What comes in place of a token that got a 401; a refresh takes a second. */
+  /** Requests a replacement for a token that got a 401; a refresh takes a second. */
   const replace = async (token: Token, site = "S1", from = source) => {
     const replacing = from.replace(token, site, deadline());
     await clock.advance(1_000);
     return replacing;
   };
-  /** An order at a service that takes such tokens; its status. */
+  /** Plays an order to a service that accepts such tokens; returns the order's status. */
   const order = async (takes: (token: string) => boolean, site = "S1", from = source) => {
     const first = await from.get(deadline());
     if (takes(show(first))) {
@@ -121,7 +121,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   return { clock, login, recorder, store, lock, source, openSource, openReplica, deadline, get, replace, order };
 }
 
-/** The tokens of a process by its configuration, on a clock and an authorization server that the test owns. */
+/** The tokens of a process by its configuration; the test controls the clock and the authorization server. */
 export async function openTokensOf(config: Config) {
   const clock = new FakeClock();
   const login = new TokenEndpointScript();

@@ -4,7 +4,7 @@ import { noTls } from "./certificates.ts";
 import { type Collector, startCollector } from "./collector.ts";
 import { type Stage, type StageOptions, stageProxy } from "./stage.ts";
 
-/** What a configuration with `tracing: { otlp: { endpoint } }` becomes. */
+/** The loaded form of `tracing: { otlp: { endpoint } }`. */
 export function tracingTo(endpoint: string, more: Partial<TracingConfig> = {}): TracingConfig {
   return {
     endpoint: addressOf(endpoint),
@@ -22,7 +22,7 @@ export interface TracingStage extends Stage {
   readonly collector: Collector;
 }
 
-/** The whole proxy with a collector behind it. */
+/** The whole proxy, with a collector that receives its spans. */
 export async function stageTracing(
   more: Partial<TracingConfig> = {},
   options: StageOptions = {},

@@ -9,16 +9,16 @@ import { plainEnvironment, startProgram } from "./run-program.ts";
 export interface TryIt {
   readonly page: string;
   readonly heading: string;
-  /** What the shell and its jobs print, with the page's ports. */
+  /** Texts that the shell and its jobs print, with the page's ports. */
   readonly prints: readonly (RegExp | string)[];
 }
 
-/** Where the command and the examples are: this checkout, or an installed package. */
+/** The folder of the command and the examples: this checkout, or an installed package. */
 const home = process.env["COUNTERSIGN_PACKAGE"] ?? process.cwd();
 /** The ports of pages and examples. */
 const shown = ["3128", "4318", "6379", "7411", "7412", "7413", "7414", "7415", "7421", "7422", "8080"];
 
-/** Types it into an empty folder, on other ports, from the first command to the one that ends all jobs. */
+/** Types the commands of the part into a shell in an empty folder, on other ports, from the first to the command that ends all jobs. */
 export async function follow({ page, heading, prints }: TryIt): Promise<void> {
   const [, part = ""] = new RegExp(`^## ${heading}$(.*?)^## `, "ms").exec(readFileSync(page, "utf8")) ?? [];
   const blocksIn = (language: string) =>
@@ -43,12 +43,12 @@ export async function follow({ page, heading, prints }: TryIt): Promise<void> {
     }
   }
   if (!typed.includes("$EXAMPLES")) folder.write("countersign.yaml", elsewhere(config));
-  // Where it names no authorization server, the page does not name its port either.
+  // If the configuration names no authorization server, the page does not name its port either.
   const simulate = config.includes("authUrl") ? "simulate" : `simulate --login-port ${ports.get("7422")}`;
 
-  // As in a shell that somebody types into: with jobs.
+  // The script runs with job control (`set -m`), as a shell does in which a person types.
   folder.write("bin/countersign", `#!/bin/sh\nexec node '${join(home, "dist/main.js")}' "$@"\n`, 0o700);
-  // Each job prints into a file of its own, or a line of it might stand in the middle of an answer.
+  // Each job prints into a separate file, since a line of it could otherwise appear in the middle of an answer.
   const apart = elsewhere(typed)
     .replace("simulate", simulate)
     .replace(/^(?=.* &$)/gm, ">>'%JOBS' 2>&1 ");

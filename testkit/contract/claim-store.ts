@@ -3,16 +3,16 @@ import { describe, expect, it } from "vitest";
 import { type ClaimStore, type ClaimTerms, takeoverMs } from "../../src/claims/claim.ts";
 
 export interface ClaimStoreStage {
-  /** Two views of one store, as two replicas have it. */
+  /** Two views of one store, as two replicas see it. */
   readonly one: ClaimStore;
   readonly other: ClaimStore;
-  /** Lets so much time pass. */
+  /** Waits until this much time has passed. */
   pass(ms: number): Promise<void>;
 }
 
 const claimed = { kind: "claimed" };
 
-/** What every store of claims is held to. */
+/** The promises of every store of claims; the same suite runs on each. */
 export function describeClaimStore(name: string, open: () => Promise<ClaimStoreStage>): void {
   const newTerms = (more: Partial<ClaimTerms> = {}) => {
     const key = randomBytes(32).toString("base64url");
@@ -30,7 +30,7 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
   };
 
   describe(`the store of claims in ${name}`, () => {
-    it("lets one of several claim, and tells the others which", async () => {
+    it("lets only one of several holders claim, and names that holder to the others", async () => {
       const { one, other } = await open();
       const terms = newTerms();
       const claims = Array.from({ length: 20 }, (_, index) => (index % 2 ? one : other).open(terms(`h-${index}`)));
@@ -43,7 +43,7 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
       }
     });
 
-    it("knows no claim by another, nor one of another kind", async () => {
+    it("keeps claims of different keys and of different kinds apart", async () => {
       const { one } = await open();
       const terms = newTerms();
       expect(await one.open(terms("a")).make()).toEqual(claimed);
@@ -52,7 +52,7 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
     });
 
     it.each(["200", "answered 201", "unknown -", "two\nlines", "x".repeat(70_000)])(
-      "tells everyone how a claim was settled: %.20s",
+      "returns to everyone how a claim was settled: %.20s",
       async (value) => {
         const { one, other } = await open();
         const terms = newTerms();
@@ -68,7 +68,7 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
       },
     );
 
-    it("takes a later value of the same holder, and no release after it", async () => {
+    it("accepts a later value of the same holder, and no release after it", async () => {
       const { one, other } = await open();
       const terms = newTerms();
       const claim = one.open(terms("a"));
@@ -79,7 +79,7 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
       expect(await other.open(terms("b")).make()).toMatchObject({ kind: "settled", value: "unknown 200" });
     });
 
-    it("lets what was released be claimed again", async () => {
+    it("lets a released claim be made again", async () => {
       const { one, other } = await open();
       const terms = newTerms();
       const claim = one.open(terms("a"));
@@ -98,7 +98,7 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
       expect(await other.open(terms("b")).make()).toMatchObject({ kind: "held", holder: "a" });
     });
 
-    it("keeps what a holder has done although it never knew that the claim was made, or another has it", async () => {
+    it("lets a holder settle a claim whose result it did not see, or that another holder has meanwhile", async () => {
       const { one, other } = await open();
       const terms = newTerms();
       await one.open(terms("a")).make();
@@ -113,7 +113,7 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
       expect(await other.open(overtaken("c")).make()).toMatchObject({ kind: "settled", holder: "a", value: "200" });
     });
 
-    it("says when a lease is over, and takes over nothing that may not be", async () => {
+    it("says that a lease is over, and takes over no claim whose terms forbid it", async () => {
       const { one, other, pass } = await open();
       const terms = newTerms({ isTakenOver: false, leaseMs: 100 });
       await one.open(terms("a")).make();
@@ -123,7 +123,7 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
       }
     });
 
-    it("takes a claim over in two steps, and lets a holder that lives end it in between", async () => {
+    it("takes a claim over in two steps, and lets a holder that still works settle it in between", async () => {
       const { one, other, pass } = await open();
       const terms = newTerms({ leaseMs: 100 });
       const claim = one.open(terms("a"));
@@ -135,7 +135,7 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
       expect(await other.open(terms("b")).make()).toMatchObject({ kind: "settled", holder: "a", value: "200" });
     });
 
-    it("gives the claim of a holder that stays silent to one of those who ask", async () => {
+    it("gives the claim of a silent holder to only one of the holders that try", async () => {
       const { one, other, pass } = await open();
       const terms = newTerms({ leaseMs: 100 });
       const silent = one.open(terms("a"));
@@ -148,12 +148,12 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
       );
       const results = await Promise.all(claims.map((claim) => claim.make()));
       expect(results.filter(({ kind }) => kind === "claimed")).toEqual([{ kind: "claimed", doubt: "taken_over" }]);
-      // It did the work after all.
+      // The silent holder did the work after all.
       await silent.settle("200");
       expect(await other.open(terms("c")).make()).toMatchObject({ kind: "settled", holder: "a" });
     }, 30_000);
 
-    it("forgets a claim when its lifetime is over, counted from its end", async () => {
+    it("forgets a claim when its lifetime is over, counted from its settlement", async () => {
       const { one, other, pass } = await open();
       const terms = newTerms({ lifetimeMs: 300 });
       const claim = one.open(terms("a"));

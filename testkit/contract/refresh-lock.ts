@@ -1,25 +1,25 @@
 import { describe, expect, it } from "vitest";
 import type { Lease, RefreshLock } from "../../src/oauth/token-store.ts";
 
-/** A lock under test, seen by two holders. */
+/** A lock under test, as two holders see it. */
 export interface LockUnderTest {
   readonly one: RefreshLock;
   readonly other: RefreshLock;
-  /** That nobody has used. */
+  /** A key that nobody has used. */
   readonly key: string;
 }
 
-/** @throws where it cannot be had */
+/** @throws if the lock is not free */
 export async function acquire(lock: RefreshLock, key: string): Promise<Lease> {
   const lease = await lock.tryAcquire(key);
   if (typeof lease === "string") throw new Error(`not acquired: ${lease}`);
   return lease;
 }
 
-/** What every refresh lock promises; the same suite runs on each of them. */
+/** The promises of every refresh lock; the same suite runs on each. */
 export function describeRefreshLock(name: string, open: () => Promise<LockUnderTest>): void {
   describe(`a refresh lock (${name})`, () => {
-    it("is held by one at a time, and says so without waiting", async () => {
+    it("is held by one holder at a time, and says without waiting that it is held", async () => {
       const { one, other, key } = await open();
       const lease = await acquire(one, key);
       expect(await other.tryAcquire(key)).toBe("held");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
 import { type EndpointPause, everySite, type StoredToken, type TokenStore } from "../../src/oauth/token-store.ts";
 
-/** A store under test, seen by two holders, a key that nobody has used, and a way to let its time pass. */
+/** A store under test, as two holders see it, a key that nobody has used, and a way to let its time pass. */
 export interface StoreUnderTest {
   readonly one: TokenStore;
   readonly other: TokenStore;
@@ -10,20 +10,20 @@ export interface StoreUnderTest {
   readonly pass: (ms: number) => Promise<void>;
 }
 
-/** What every token store promises; the same suite runs on each of them. */
+/** The promises of every token store; the same suite runs on each. */
 export function describeTokenStore(name: string, open: () => Promise<StoreUnderTest>): void {
   const token = (text: string, lifetimeMs = 60_000) => ({ secret: new Secret(text), lifetimeMs });
   const textOf = (stored: StoredToken | undefined) => stored?.secret.reveal();
 
   describe(`a token store (${name})`, () => {
-    it("knows nothing at first", async () => {
+    it("is empty at first", async () => {
       const { one, key } = await open();
       const { token, limits } = await one.read(key, ["S1"]);
       expect(token).toBeUndefined();
       expect(limits).toEqual({ endpoint: undefined, forced: new Map() });
     });
 
-    it("shows a saved token to everyone, with the life that is left of it", async () => {
+    it("shows a saved token to everyone, with its remaining lifetime", async () => {
       const { one, other, key, pass } = await open();
       const saved = await one.save(key, token("t1"), 0);
       expect(textOf(saved)).toBe("t1");
@@ -36,13 +36,13 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect(read?.remainingMs).toBeGreaterThan(40_000);
     });
 
-    it("counts a life from the token request, not from the saving", async () => {
+    it("counts a lifetime from the token request, not from the saving", async () => {
       const { one, other, key } = await open();
       expect((await one.save(key, token("t1"), 20_000)).remainingMs).toBeLessThanOrEqual(40_000);
       expect((await other.read(key)).token?.remainingMs).toBeLessThanOrEqual(40_000);
     });
 
-    it("keeps the newest, in whichever order tokens are saved, and tells the saver", async () => {
+    it("keeps the newest token, in whichever order tokens are saved, and returns it to the saver", async () => {
       const { one, other, key } = await open();
       await one.save(key, token("t1"), 10_000);
       expect(textOf(await other.save(key, token("t2"), 5_000))).toBe("t2");
@@ -50,7 +50,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect(textOf((await one.read(key)).token)).toBe("t2");
     });
 
-    it("gives a token back that is dead on arrival, and does not keep it", async () => {
+    it("returns a token that has expired before it is saved, and does not keep it", async () => {
       const { one, key } = await open();
       expect(textOf(await one.save(key, token("t1", 1_000), 1_500))).toBe("t1");
       expect((await one.read(key)).token).toBeUndefined();
@@ -66,7 +66,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect((await other.read(`${key}2`, ["S1"])).limits?.forced.size).toBe(0);
     });
 
-    it("forgets a token at the end of its life", async () => {
+    it("forgets a token when it expires", async () => {
       const { one, key, pass } = await open();
       await one.save(key, token("t1", 300), 0);
       await pass(320);
@@ -84,7 +84,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       return limits;
     };
 
-    it("say how long the authorization server is to be left alone", async () => {
+    it("say for how long no token may be requested", async () => {
       const { one, other, key, pass } = await open();
       await one.pause(key, throttled);
       await pass(100);
@@ -103,7 +103,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect((await limitsOf(one, key)).endpoint?.kind).toBe("refused");
     });
 
-    it("end the pause when it is over, but for its failures, and when a token is issued later", async () => {
+    it("end a pause when its time is over, except for its count of failures, and when a token is requested later", async () => {
       const { one, other, key, pass } = await open();
       await one.pause(key, { ...throttled, remainingMs: 200 });
       await pass(220);
@@ -114,14 +114,14 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect((await limitsOf(one, key)).endpoint).toBeUndefined();
     });
 
-    it("do not end a pause for a token that was asked for before it", async () => {
+    it("do not end a pause for a token that was requested before the pause", async () => {
       const { one, other, key } = await open();
       await one.pause(key, throttled);
       await other.save(key, token("t1"), 30_000);
       expect((await limitsOf(one, key)).endpoint?.kind).toBe("throttled");
     });
 
-    it("count forced refreshes by name, and say how long ago the last was", async () => {
+    it("count forced refreshes by name, and say how long ago the last one was", async () => {
       const { one, other, key, pass } = await open();
       await one.countForced(key, useless({ S1: 5, [everySite]: 1 }));
       await pass(100);
@@ -134,7 +134,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect(known.get("S1")?.ageMs).toBeLessThan(20_000);
     });
 
-    it("use the last count, also where it says that there was none", async () => {
+    it("replace a count by the next one, also by 0", async () => {
       const { one, other, key, pass } = await open();
       await one.countForced(key, useless({ S1: 5, S2: 4 }));
       await pass(100);
@@ -145,7 +145,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect(known.has(everySite)).toBe(false);
     });
 
-    it("are read for the names that are asked for", async () => {
+    it("are read only for the requested names", async () => {
       const { one, other, key } = await open();
       await one.countForced(key, useless({ S1: 5, S2: 4 }));
       expect([...((await other.read(key, ["S2"])).limits?.forced.keys() ?? [])]).toEqual(["S2"]);

@@ -1,11 +1,11 @@
 import { exampleSites } from "../../simulator/src/example-sites.ts";
 
-/** The amount of the orders that tests make; a figure that nothing else is likely to come to. */
+/** The amount of the orders that tests make; no other amount is likely to be equal. */
 export const canaryAmount = "7351427.35";
 
 /**
- * What must never come out, by the name under which a sighting is told: the value itself is told to nobody. Secrets,
- * customers and e-mail addresses that tests make up hold the word "canary", whole or not; so one mark finds them all.
+ * Texts that must never come out, each with the name under which a sighting is reported: the value itself is never reported.
+ * Secrets, customers and e-mail addresses of the tests contain the word "canary", whole or not; so one mark finds them all.
  */
 const marks: readonly (readonly [name: string, text: string])[] = [
   ["a made-up secret or value", "canary"],
@@ -17,13 +17,13 @@ const marks: readonly (readonly [name: string, text: string])[] = [
   ]),
 ];
 
-/** Searched for one by one: that takes a tenth of the time of one expression for all. */
+/** Searched for one by one: that takes a tenth of the time of one regular expression for all. */
 const needles = marks.flatMap(([name, text]) => formsOf(text).map((needle) => ({ name, needle })));
 
-/** The simulator calls its tokens token_1, token_2, …; in any other form the digits need no look. */
+/** The simulator calls its tokens token_1, token_2, …; in an encoded form the part "token_" is enough. */
 const tokenNeedles = formsOf("token_").slice(1);
 
-/** The names of the canaries that sing in a text, in whatever form. Signatures and keys are known by their digits. */
+/** The names of the canaries found in a text, in any of their forms. Signatures and keys are recognised as 64 hexadecimal digits. */
 export function canariesIn(text: string): ReadonlySet<string> {
   const found = new Set(needles.filter(({ needle }) => text.includes(needle)).map(({ name }) => name));
   const isToken = text.includes("token_") && /\btoken_\d/.test(text);
@@ -32,7 +32,7 @@ export function canariesIn(text: string): ReadonlySet<string> {
   return found;
 }
 
-/** A text as it is first, and URL-encoded, JSON-escaped, in hexadecimal digits and in base64 (also base64url). */
+/** A text unchanged, URL-encoded, JSON-escaped, in hexadecimal digits and in base64 (also base64url). */
 export function formsOf(text: string): string[] {
   const bytes = Buffer.from(text, "latin1");
   const isPlain = /^[\x20-\x7e]+$/.test(text);
@@ -43,7 +43,7 @@ export function formsOf(text: string): string[] {
   return [...new Set([...written, hex, hex.toUpperCase(), ...cores, ...urlSafe])];
 }
 
-/** What base64 makes of a text within a longer one, at each of the three places where it can begin. */
+/** The base64 of a text within a longer text, for each of the three offsets at which it can begin. */
 function base64Cores(text: string): string[] {
   const bytes = Buffer.from(text, "latin1");
   return [0, 1, 2].map((before) => {

@@ -1,11 +1,11 @@
 import type { Sighting } from "./outflow.ts";
 
-/** Where a canary may sing, and why. */
+/** A canary that is allowed to come out, and why. */
 export interface Lawful extends Partial<Sighting> {
   readonly why: string;
 }
 
-/** Each names as much of the sighting as it takes to excuse nothing else. */
+/** Each exception names so much of the sighting that it excuses nothing else. */
 export const lawful: readonly Lawful[] = [
   {
     outlet: "stdout",
@@ -58,7 +58,7 @@ export const lawful: readonly Lawful[] = [
   },
 ];
 
-/** What no exception covers. */
+/** The sightings that no exception covers. */
 export function unlawful(sightings: readonly Sighting[], exceptions: readonly Lawful[] = lawful): Sighting[] {
   return sightings.filter((sighting) => !exceptions.some((exception) => covers(exception, sighting)));
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { canariesIn } from "./canaries.ts";
 
-/** The ways by which something comes out of the product. */
+/** The ways by which a text leaves the product. */
 export const outlets = [
   "stdout",
   "stderr",
@@ -16,23 +16,23 @@ export const outlets = [
 ] as const;
 export type Outlet = (typeof outlets)[number];
 
-/** A canary that sang where it must not. Never its value. */
+/** A canary found where it must not be. Never contains its value. */
 export interface Sighting {
   readonly outlet: Outlet;
   readonly canary: string;
-  /** The test file, and the test that ran. */
+  /** The test file, and the name of the test during which the canary came out. */
   readonly file: string;
   readonly test: string;
 }
 
-/** Where the sightings are noted; testkit/leaks/watch.ts sets it for a whole run. */
+/** Environment variable with the folder for the sightings; testkit/leaks/watch.ts sets it for a whole run. */
 export const folderVariable = "COUNTERSIGN_TEST_SIGHTINGS";
 
 const noted = new Set<string>();
 
 /**
- * Searches what came out, at once, so that nothing need be kept; what is found fails the run at its end. Each worker
- * writes a file of its own.
+ * Searches an output at once, so that nothing needs to be kept; a sighting fails the run at its end. Each worker
+ * writes its own file.
  */
 export function searchOutflow(outlet: Outlet, text: string): void {
   const folder = process.env[folderVariable];
@@ -61,7 +61,7 @@ export function searchStream(outlet: Outlet): { readonly take: (chunk: string) =
   };
 }
 
-/** Of the answers in the bytes of a connection, those that are Countersign's own. */
+/** Searches Countersign's own answers among the bytes of a connection. */
 export function searchAnswers(bytes: string): void {
   for (const answer of bytes.split(/(?=HTTP\/1\.1 \d{3} )/)) {
     if (/^countersign-error:/im.test(answer)) searchOutflow("failure answer", answer);

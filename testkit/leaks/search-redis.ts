@@ -2,10 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import { searchOutflow } from "./outflow.ts";
 
-/** Servers of the tests answer at once, or have been stopped on purpose. */
+/** The tests' servers answer at once, or a test has stopped them on purpose. */
 const patienceMs = 500;
 
-/** Searches all that a Redis holds before it ends, names and values. */
+/** Searches the whole content of a Redis, names and values, before the server ends. */
 export async function searchRedis(client: Redis): Promise<void> {
   await Promise.race([searchAll(client).catch(() => {}), sleep(patienceMs, undefined, { ref: false })]);
 }
@@ -19,7 +19,7 @@ async function searchAll(client: Redis): Promise<void> {
   }
 }
 
-/** The name of a set's keys is a hash, which looks like a signature. */
+/** Replaces the hash in the name of a set's keys, which looks like a signature. */
 function readableName(name: Buffer): string {
   return name.toString("latin1").replace(/^countersign:1:\{[0-9a-f]{64}\}/, "countersign:1:{set}");
 }

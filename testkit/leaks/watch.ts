@@ -1,6 +1,6 @@
 /**
- * Row 56 for the whole suite: whatever comes out while the tests run is searched for every canary (outflow.ts), and one
- * sighting fails the run. Vitest's global set-up, first of all, so that it is the last to end.
+ * Row 56 for the whole suite: everything that comes out while the tests run is searched for every canary (outflow.ts), and one
+ * sighting fails the run. Vitest's global set-up, listed first, so that its teardown runs last.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ export default function setup(): (() => void) | undefined {
   };
 }
 
-/** What the workers noted. */
+/** The sightings that the workers wrote down. */
 export function readSightings(folder: string): { sightings: Sighting[]; heard: ReadonlySet<Outlet> } {
   const lines = readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"));
   const notes: (Sighting & { heard?: Outlet })[] = lines.map((line) => JSON.parse(line));
