@@ -1,4 +1,4 @@
-/** The access line is put together by hand; it is what pino writes of the same fields, to the byte. */
+/** The access line is assembled without pino; it has exactly the bytes that pino writes for the same fields. */
 import pino from "pino";
 import { expect, it } from "vitest";
 import { headline, levelOf, writeAccessLine } from "../../src/adapters/log/lines.ts";
@@ -31,7 +31,7 @@ const logger = pino(
   },
 );
 
-/** As every other line: an object of fields, and pino. */
+/** Writes the line by pino, as every other line of the log. */
 function writeByPino(event: RequestFinished): string {
   const { kind, ...own } = event;
   const left = { operationLabel: undefined, callerName: undefined };
@@ -49,7 +49,7 @@ const pick = <Value>(...values: readonly [Value, ...Value[]]): Value => values[b
 const units = ["a", "Z", "7", "/", " ", "é", "ÿ", "😀", "\u007f", "\u0085", "\u2028"] as const;
 const escaped = ['"', "\\", "\n", "\r", "\t", "\b", "\f", "\0", "\u001b", "\u001f"] as const;
 
-/** Mostly short, sometimes hostile. */
+/** A random text: mostly short, sometimes hostile. */
 function drawText(): string {
   const length = pick(0, 1, 8, 20, 99, 101, 150);
   const isHostile = random() < 0.3;
@@ -60,7 +60,7 @@ function drawMs(): number {
   return pick(0, 0.0004, 0.0005, 0.001, 0.9995, 1, 1.005, 999.9999, 1e-9, 86_400_000, random(), random() * 40_000);
 }
 
-/** Every field, in the order in which a request comes to have it. */
+/** A random event with every field, in the order in which a request gets its fields. */
 function drawRequest(): RequestFinished {
   const text = () => pick("S1000000001", "create_order", drawText());
   const maybe = <Value>(draw: () => Value) => (random() < 0.3 ? undefined : draw());
@@ -110,7 +110,7 @@ function drawRequest(): RequestFinished {
   return drawn;
 }
 
-it("is what pino writes, for 10,000 random requests", () => {
+it("the access line is byte for byte what pino writes, for 10,000 random requests", () => {
   for (let n = 0; n < 10_000; n++) {
     const event = drawRequest();
     const line = writeAccessLine(event, levelOf(event), time);
@@ -118,7 +118,7 @@ it("is what pino writes, for 10,000 random requests", () => {
   }
 });
 
-it("keeps half of a surrogate pair, which UTF-8 does not have, as JSON escapes it", () => {
+it("the access line keeps half of a surrogate pair, which UTF-8 cannot encode, as a JSON escape", () => {
   const line = writeAccessLine({ ...drawRequest(), reference: "a\ud800b" }, "info", time);
   expect(Buffer.from(line).toString()).toBe(line);
   expect(JSON.parse(line)).toMatchObject({ reference: "a\ud800b", time, event: "request_finished" });

@@ -1,4 +1,4 @@
-/** How an answer is written to a caller: its framing, and a head that nothing in it can break. */
+/** How an answer is written to a caller: its framing, and a head that no content can break. */
 import { describe, expect, it } from "vitest";
 import { createHttpDate, formatHead, framingOf } from "../../src/adapters/http-server/answer.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
@@ -7,7 +7,7 @@ import { refusalOf } from "./refusal-of.ts";
 const responseOf = (status: number, headers: readonly string[]) =>
   ({ status, headers, body: new Uint8Array(), isLocal: false, isFramed: true }) as const;
 
-it("has the service's lines as they came, and ours behind", () => {
+it("an answer has the service's header lines unchanged, followed by Countersign's", () => {
   const response = responseOf(200, ["x-A", "b", "X-a", "", "Content-Length", "2"]);
   expect(formatHead(response, "length", false, undefined)).toBe(
     "HTTP/1.1 200 OK\r\nx-A: b\r\nX-a: \r\nContent-Length: 2\r\nConnection: keep-alive\r\nKeep-Alive: timeout=75\r\n\r\n",
@@ -17,12 +17,12 @@ it("has the service's lines as they came, and ours behind", () => {
   );
 });
 
-it("is refused with a line that cannot be written", () => {
+it("an answer with a header line that cannot be written is refused", () => {
   const refusal = refusalOf(() => formatHead(responseOf(200, ["A", "b", "X", "a\nb"]), "length", false, undefined));
   expect(refusal).toMatchObject({ code: "upstream_bad_response", causedBy: "head" });
 });
 
-it.each([101, 199, 1_000])("is refused with the status %i, which is none of a final answer", (status) => {
+it.each([101, 199, 1_000])("an answer with the status %i is refused, since no final answer has it", (status) => {
   const refusal = refusalOf(() => formatHead(responseOf(status, []), "length", false, undefined));
   expect(refusal).toMatchObject({ code: "upstream_bad_response" });
 });
@@ -43,7 +43,7 @@ describe("framing", () => {
   });
 });
 
-it("dates its responses by the wall clock, to the second", () => {
+it("responses have a Date by the wall clock, to the second", () => {
   const clock = new ShiftedClock();
   const date = createHttpDate(clock);
   const before = date();

@@ -1,4 +1,4 @@
-/** A test file that needs a Redis says so in its path, also on machines that have one. */
+/** A test file that needs a Redis says so in its path, so that machines without Redis leave it out. */
 import { expect, it } from "vitest";
 import { startRedis } from "../../testkit/redis.ts";
 import { commonRedis } from "../../testkit/redis-replica.ts";

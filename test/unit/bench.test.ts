@@ -1,4 +1,4 @@
-/** What the benchmarks print is what they measure, and what they measure does its work. */
+/** The benchmarks print what they measured, and the measured code does its work. */
 import { expect, it } from "vitest";
 import { isSigned, order, signOrder } from "../../bench/http/job.mjs";
 import { drawSvg, formatTable, sumUp } from "../../bench/http/report.ts";
@@ -9,7 +9,7 @@ const round = (cpuUs: number) => {
   return { startMs: 1, coldCpuUs: 2, cpuUs, rate: 3, p50Ms: 4, p99Ms: 5, rssMiB: 6, ...idle };
 };
 
-it("sums rounds up by their median and the spread of the middle half", () => {
+it("summarises rounds by their median and the spread of the middle half", () => {
   const row = sumUp("Countersign HMAC", "hmac", [90, 100, 110, 95, 500].map(round));
   expect(row).toMatchObject({ cpuUs: 100, rounds: 5, spreadPercent: 15 });
 });
@@ -29,6 +29,6 @@ it("counts only an order that was signed after it was completed", () => {
   expect(isSigned(order)).toBe(false);
 });
 
-it.each(operations)("a piece of an order's way: $name", async ({ open }) => {
+it.each(operations)("the measured step of an order does its work: $name", async ({ open }) => {
   expect(await open()()).toBeUndefined();
 });

@@ -1,8 +1,8 @@
-/** Bytes that a service may answer with, and which are a part of a response, or none at all. */
+/** Bytes from a service that are only a part of a response, or no response at all. */
 import { faultyChunks } from "./corpus/chunked-bodies.ts";
 import { chunked, early, headOf, ok, sized, x } from "./whole-responses.ts";
 
-/** Parts of a response: their connection may not end here. */
+/** Incomplete responses: their connection must not end here. */
 export const cut: readonly (readonly [title: string, bytes: string])[] = [
   ["nothing", ""],
   ["empty lines", "\r\n\r\n"],
@@ -46,10 +46,10 @@ const lengthAndChunks = "LENGTH_AND_TRANSFER_ENCODING";
 const inChunks = "2\r\n{}\r\n0\r\n\r\n";
 const of = (status: string, lines: string) => `HTTP/1.1 ${status}\r\n${lines}\r\n\r\n`;
 
-/** A text that is its own title. */
+/** A refused response that is its own title. */
 const as = (code: string, bytes: string) => [code, JSON.stringify(bytes), bytes] as const;
 
-/** What is refused, with its code. */
+/** Responses that are refused, with the code of the refusal. */
 export const refused: readonly (readonly [code: string, title: string, bytes: string])[] = [
   ...[
     ...["\0", "<html>", "{}", "\x16\x03\x01\x02\0", "\0\0\x12\x04\0\0\0\0\0", "220 mail ESMTP\r\n", "SSH-2.0-x\r\n"],
@@ -105,7 +105,7 @@ export const refused: readonly (readonly [code: string, title: string, bytes: st
     ...[`${ok}Content-Length: 18446744073709551616\r\n\r\n{}`, `${ok}Content-Length: 18446744073709551618\r\n\r\n{}`],
     ...[`${ok}Content-Length: 1000000000000000\r\n\r\n{}`, `${ok}Connection: close\r\nContent-Length: x\r\n\r\n{}`],
   ].map((bytes) => as("CONTENT_LENGTH_MALFORMED", bytes)),
-  // What has no body tells no less whether its sender, or something before it, is sound (RFC 9110 section 8.6).
+  // Also in a response without a body, a bad length shows that its sender, or a server before it, is unsound (RFC 9110 section 8.6).
   ...["204 No", "304 Same", "103 Early"].flatMap((status): [string, string, string][] => [
     ["CONTENT_LENGTH_REPEATED", `two lengths of a ${status}`, of(status, "Content-Length: 0\r\nContent-Length: 0")],
     ["CONTENT_LENGTH_MALFORMED", `a list of lengths of a ${status}`, of(status, "Content-Length: 0, 0")],

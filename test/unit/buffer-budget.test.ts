@@ -16,7 +16,7 @@ function open(limitBytes: number) {
 }
 
 describe("row 68: the buffer budget", () => {
-  it("charges a body by its bytes and parameters, and gives all of it back", () => {
+  it("charges a body by its bytes and parameters, and releases the whole charge", () => {
     const { budget, from } = open(64 * mebibyte);
     const buffer = from(undefined);
     buffer.reserve(large);
@@ -33,13 +33,13 @@ describe("row 68: the buffer budget", () => {
     expect(budget.usedBytes).toBe(0);
   });
 
-  it("refuses what does not fit now as overloaded, and what never fits as too large", () => {
+  it("refuses a body that does not fit now as overloaded, and a body that never fits as too large", () => {
     const { budget, from } = open(4 * mebibyte);
     const [first, second] = [from(undefined), from(undefined)];
     first.reserve(900_000);
     expect(() => second.reserve(900_000)).toThrow(expect.objectContaining({ code: "overloaded", outcome: "not_sent" }));
     expect(() => second.reserve(2 * mebibyte)).toThrow(expect.objectContaining({ code: "body_too_large" }));
-    // A small body needs no part of the share.
+    // A small body uses no part of the share of incomplete bodies.
     second.reserve(1_000);
     first.close();
     second.close();
@@ -66,7 +66,7 @@ describe("row 68: the buffer budget", () => {
 });
 
 describe("row 92: the buffer budget", () => {
-  it("charges heads, and keeps them charged with the body", () => {
+  it("charges heads, and keeps their charge together with the body's", () => {
     const { budget, from } = open(64 * mebibyte);
     const buffer = from(undefined);
     buffer.chargeHead(1_000);

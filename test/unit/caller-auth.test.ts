@@ -1,4 +1,4 @@
-/** Row 60: which Proxy-Authorization lets a caller in, line by line. */
+/** Row 60: which Proxy-Authorization headers admit a caller. */
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
 import { authenticateCaller } from "../../src/proxy/caller-auth.ts";
@@ -26,7 +26,7 @@ const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 const authenticate = (lines: readonly HeaderLine[], callers = known) =>
   authenticateCaller({ headers: lines.flat() }, { callers: new CallerRegistry(callers) });
 
-/** What is said against these header lines. */
+/** The reason why these header lines are refused. */
 function saidAgainst(lines: readonly HeaderLine[], callers = known): string {
   const refusal = refusalOf(() => authenticate(lines, callers));
   expect(refusal).toMatchObject({
@@ -37,7 +37,7 @@ function saidAgainst(lines: readonly HeaderLine[], callers = known): string {
   return refusal.message;
 }
 
-describe("a caller comes in", () => {
+describe("a caller is admitted", () => {
   it.each([
     ["with the token", `Bearer ${token}`],
     ["with the one that it replaces", `Bearer ${older}`],
@@ -53,7 +53,7 @@ describe("a caller comes in", () => {
     expect(() => authenticate([["pRoXy-authorization", value]])).not.toThrow();
   });
 
-  it("without anything where no token is asked for", () => {
+  it("without any token if none is demanded", () => {
     expect(() => authenticateCaller({ headers: [] }, {})).not.toThrow();
     expect(() => authenticateCaller({ headers: ["Proxy-Authorization", "Bearer x"] }, {})).not.toThrow();
   });
@@ -88,26 +88,26 @@ describe("a caller is refused", () => {
     ["base64 that is none", `Basic ${older}`],
     ["base64 that ends early", `Basic ${Buffer.from(`app:${older}`).toString("base64").slice(0, 8)}!`],
     ["no colon in it", basic(token)],
-  ])("that gives %s", (_, value) => {
+  ])("that sends %s", (_, value) => {
     expect(saidAgainst([["Proxy-Authorization", value]])).toMatch(
       /^Proxy-Authorization holds no token that can be read/,
     );
   });
 
-  it("that gives none, or gives it elsewhere", () => {
+  it("that sends no token, or sends it in another header", () => {
     const names = ["Authorization", "Proxy_Authorization", "X-Proxy-Authorization"];
     const elsewhere = names.map((name): HeaderLine => [name, `Bearer ${token}`]);
     expect(saidAgainst([])).toMatch(/^The request has no Proxy-Authorization\. This listener wants a token/);
     expect(saidAgainst(elsewhere)).toMatch(/^The request has no Proxy-Authorization/);
   });
 
-  it("that gives it twice, even if both are right", () => {
+  it("that sends the token twice, even if both are right", () => {
     const line: HeaderLine = ["Proxy-Authorization", `Bearer ${token}`];
     expect(saidAgainst([line, line])).toMatch(/^Proxy-Authorization was given 2 times; give it once\./);
     expect(saidAgainst([line, ["proxy-authorization", "Bearer x"]])).toMatch(/2 times/);
   });
 
-  it("where no token is known", () => {
+  it("if the listener knows no token", () => {
     expect(saidAgainst([["Proxy-Authorization", `Bearer ${token}`]], [])).toMatch(/not one of/);
   });
 });

@@ -5,7 +5,7 @@ import { allowedName, sign, stringToSign, verify } from "../../src/signing/signa
 
 const exempt = new Set(["format", "signature", "call"]);
 const none = new Set<string>();
-/** Of parameters that are written as `name=value`. */
+/** Parameters from texts of the form `name=value`. */
 const named = (...written: readonly string[]) =>
   written.map((each) => ({ name: each.split("=", 1)[0] ?? "", value: each.slice(each.indexOf("=") + 1) }));
 const spaced = (text: string) => named(...text.split(" ").filter((each) => each !== ""));
@@ -23,7 +23,7 @@ describe("the published example (spec 5.2)", () => {
     expect(sign(text, secret)).toBe(signature);
   });
 
-  it("is verified, and nothing that differs from it", () => {
+  it("is verified, and no variant of it", () => {
     expect(verify(text, secret, signature)).toBe(true);
     const wrong = [
       signature.toUpperCase(),
@@ -76,7 +76,7 @@ describe("the string to sign", () => {
     expect(stringToSign(spaced(parameters), none)).toBe(text);
   });
 
-  it("has values as they are", () => {
+  it("has values unchanged", () => {
     expect(stringToSign(named("a= ä&=\n"), none)).toBe("a ä&=\n");
   });
 
@@ -87,7 +87,7 @@ describe("the string to sign", () => {
     expect(stringToSign(parameters, new Set([...exempt, "secret_key"]))).toBe("Callxformatsx");
   });
 
-  it("leaves what it is given in order", () => {
+  it("does not reorder its argument", () => {
     const parameters = spaced("b=2 a=1");
     stringToSign(parameters, none);
     expect(parameters).toEqual(spaced("b=2 a=1"));

@@ -1,4 +1,4 @@
-/** Row 80: which names a certificate is known by. */
+/** Row 80: the names by which a certificate identifies a caller. */
 import { X509Certificate } from "node:crypto";
 import { expect, it } from "vitest";
 import { certificateNames } from "../../src/model/listener.ts";
@@ -27,12 +27,12 @@ it.each<[string, readonly string[]]>([
   ["othername:<unsupported>, X400Name:<unsupported>, DNS:b", ["DNS:b"]],
   ['DirName:"CN=a\\u002c DNS:c", DNS:b', ["DNS:b"]],
   ['URI:"urn:a", DNS:b', ["DNS:b"]],
-])("what Node.js writes as %s", (text, names) => {
+])("the names that Node.js writes as %s", (text, names) => {
   expect(certificateNames(text)).toEqual(names);
 });
 
 it.each(["DNS:a, ", "DNS:a,DNS:b", 'DNS:"a, DNS:b', "DNS", ":a", 'DNS:a"b', "DNS:a,, DNS:b"])(
-  "a text that cannot be read to its end names nobody: %s",
+  "a text that cannot be parsed to its end names no caller: %s",
   (text) => {
     expect(certificateNames(text)).toEqual([]);
   },

@@ -30,7 +30,7 @@ describe("spec 5.2 rule 3", () => {
     expect(find(value)).toBe(position);
   });
 
-  it("finds the first in the order given, and leaves exempt values and all names alone", () => {
+  it("finds the first such character in the given order, and ignores exempt values and all names", () => {
     const parameters = [
       { name: "format", value: "a b" },
       { name: "an odd name", value: "fine" },
@@ -41,13 +41,13 @@ describe("spec 5.2 rule 3", () => {
     expect(findForbiddenCharacter([], exempt)).toBeUndefined();
   });
 
-  it("takes its time in proportion", () => {
+  it("takes time in proportion to the length of the value", () => {
     const tookMs = cpuMsOf(() => expect(find(`${"x".repeat(250_000)}!`)).toBe(250_001));
     expect(tookMs).toBeLessThan(200);
   });
 });
 
-describe("the site decides what comes of it", () => {
+describe("the site decides what happens with such a character", () => {
   const check = (auth: "hmac" | "oauth", characters: "reject" | "warn" | "off", value = "top secret") => {
     const events: Event[] = [];
     const route = {
@@ -72,7 +72,7 @@ describe("the site decides what comes of it", () => {
     expect(events).toEqual([]);
   });
 
-  it("warn: a fact to count, and the request goes on", () => {
+  it("warn: an event to count, and the request continues", () => {
     const { step, events } = check("hmac", "warn");
     step();
     expect(events).toEqual([
@@ -90,7 +90,7 @@ describe("the site decides what comes of it", () => {
     expect(events).toEqual([]);
   });
 
-  it("reject: nothing when all is well", () => {
+  it("reject: nothing if all characters are allowed", () => {
     check("hmac", "reject", "fine.").step();
   });
 });

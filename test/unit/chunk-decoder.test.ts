@@ -1,4 +1,4 @@
-/** What a chunked body is, in requests and in responses alike, and at which byte it is refused. */
+/** How a chunked body is read, in requests and in responses alike, and at which byte it is refused. */
 import { expect, it } from "vitest";
 import { ChunkDecoder, type ChunkFault } from "../../src/http/chunk-decoder.ts";
 import { faultyChunks, soundChunks } from "./corpus/chunked-bodies.ts";
@@ -12,14 +12,14 @@ class Refused extends Error {
   }
 }
 
-/** The data of the body, `incomplete`, or its fault; and how many bytes were given until then. */
+/** The data of the body, `incomplete`, or its fault; and the number of bytes passed in until then. */
 function decode(text: string, ends: readonly number[] = []) {
   const decoder = new ChunkDecoder((fault) => new Refused(fault));
   let data = "";
   let start = 0;
   for (const end of [...ends, text.length]) {
     const length = end - start;
-    // What is behind the bytes is of an earlier reading.
+    // The bytes behind each piece are left from an earlier read.
     const bytes = Buffer.from(`${text.slice(start, end)}\r\n0\r\n\r\n`, "latin1");
     try {
       const stop = decoder.read(bytes, 0, length, (from, to) => {
@@ -43,7 +43,7 @@ function byteByByte(text: string) {
   );
 }
 
-it.each(soundChunks)("in any pieces, a body is read that has %s", (_, body, data) => {
+it.each(soundChunks)("reads a body, in any pieces, that has %s", (_, body, data) => {
   const text = `${body}next`;
   const result = { data, end: body.length };
   expect(byteByByte(text)).toEqual(result);
@@ -51,13 +51,16 @@ it.each(soundChunks)("in any pieces, a body is read that has %s", (_, body, data
   for (let at = 0; at < text.length; at += step) expect([at, decode(text, [at])]).toEqual([at, result]);
 });
 
-it.each(faultyChunks)("it is refused at the first byte that no body can have in its place: %s", (_, fault, upToIt) => {
-  const text = `${upToIt}\r\nmore`;
-  expect(byteByByte(text)).toEqual({ fault, end: upToIt.length });
-  expect(decode(upToIt.slice(0, -1))).toHaveProperty("incomplete");
-});
+it.each(faultyChunks)(
+  "refuses a body at the first byte that no body can have in that place: %s",
+  (_, fault, upToIt) => {
+    const text = `${upToIt}\r\nmore`;
+    expect(byteByByte(text)).toEqual({ fault, end: upToIt.length });
+    expect(decode(upToIt.slice(0, -1))).toHaveProperty("incomplete");
+  },
+);
 
-it("any other byte in the place of one of its punctuation is refused when it comes, or means what it says", () => {
+it("any other byte in place of a punctuation byte is refused at once, or read with its own meaning", () => {
   const places: readonly (readonly [before: string, allowed: RegExp])[] = [
     ["", /[\da-f]/i],
     ["1", /[\da-f;\r]/i],

@@ -1,4 +1,4 @@
-/** Rows 82, 85: what a claim does when its store refuses, is damaged, or has its clock set back. */
+/** Rows 82, 85: the behaviour of a claim whose store refuses writes, is damaged, or has its clock set back. */
 import { expect, it } from "vitest";
 import { createMemoryClaimRecords } from "../../src/adapters/memory/claim-records.ts";
 import { type ClaimRecords, Claims, NotWritten, takeoverMs } from "../../src/claims/claim.ts";
@@ -6,7 +6,7 @@ import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const hourMs = 3_600_000;
 
-/** A store in memory that the test refuses writes of, damages, and sets the clock of. */
+/** A store in memory; the test makes it refuse writes, damages it, and sets its clock. */
 function stage() {
   const clock = new FakeClock();
   const memory = createMemoryClaimRecords(clock);
@@ -32,7 +32,7 @@ function stage() {
   return { clock, state, open };
 }
 
-it("is free at once for the next one of the same process, once the store takes its release", async () => {
+it("a claim is free at once for the next holder in the same process, once the store accepts its release", async () => {
   const { state, open } = stage();
   const claim = open("a");
   await claim.make();
@@ -43,7 +43,7 @@ it("is free at once for the next one of the same process, once the store takes i
   expect(await open("b").make()).toEqual({ kind: "claimed" });
 });
 
-it("is not taken over while the store takes no writes, and its end is written first when it does", async () => {
+it("a claim is not taken over while the store accepts no writes, and its settlement is written first when it does", async () => {
   const { clock, state, open } = stage();
   const claim = open("a");
   await claim.make();
@@ -59,7 +59,7 @@ it("is not taken over while the store takes no writes, and its end is written fi
   expect(await open("b", true, 1).make()).toMatchObject({ kind: "settled", holder: "a", value: "200" });
 });
 
-it("is over when the store's clock has been set back by more than any lease", async () => {
+it("the lease of a claim is over when the store's clock has been set back by more than any lease", async () => {
   const { clock, state, open } = stage();
   await clock.advance(3 * hourMs);
   await open("a").make();
@@ -67,7 +67,7 @@ it("is over when the store's clock has been set back by more than any lease", as
   expect(await open("b", false).make()).toMatchObject({ kind: "held", isOver: true });
 });
 
-it("that is damaged is no free one, and is left as it is", async () => {
+it("a damaged claim does not count as free, and is left unchanged", async () => {
   const { state, open } = stage();
   const claim = open("a");
   await claim.make();
@@ -78,7 +78,7 @@ it("that is damaged is no free one, and is left as it is", async () => {
   expect(await open("c").make()).toMatchObject({ kind: "held", holder: "a" });
 });
 
-it("writes the shorter value late, but not over the whole one that has arrived after all", async () => {
+it("a late write of the shorter value does not replace the whole value, if that has arrived after all", async () => {
   const { clock, state, open } = stage();
   const refused = open("a");
   await refused.make();

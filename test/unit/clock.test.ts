@@ -5,8 +5,8 @@ import { type Clock, createWallTime, DeadlineTimer, systemClock } from "../../sr
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { listen } from "../../testkit/listen.ts";
 
-/** Node looks for timers first, for sockets second. */
-it("a timer runs after what came in while the process stood still", async () => {
+/** Node handles timers first, sockets second. */
+it("a timer runs after the data that arrived while the process stood still", async () => {
   const server = createServer();
   const accepted = once(server, "connection");
   const caller = connect(await listen(server), "127.0.0.1");
@@ -26,12 +26,12 @@ it("a timer runs after what came in while the process stood still", async () => 
   caller.destroy();
 });
 
-it("a timer that has run out does nothing once it is cancelled before its turn", async () => {
+it("a timer that is due does nothing if it is cancelled before it runs", async () => {
   let isRun = false;
   const cancel = systemClock.after(0, () => {
     isRun = true;
   });
-  // Runs in the same phase as the timer, after it: both are due by then.
+  // Runs in the same phase as the timer and after it, since both are due by then.
   const due = new Promise<void>((resolve) => setTimeout(resolve, 1));
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
   await due;
@@ -63,7 +63,7 @@ it("a moment moves with the wall clock once that was set", () => {
   expect(wallTime(clock.nowMs() - 1_000.4)).toBe(atMs - 5 * 3_600_000 - 1_000);
 });
 
-/** A timer on a clock that counts the timers it is asked for. */
+/** A timer on a clock that counts the timers set on it. */
 function stage() {
   const fake = new FakeClock();
   let timers = 0;
@@ -90,7 +90,7 @@ it("a deadline comes once, at its moment", async () => {
   expect(comesAtMs).toEqual([100]);
 });
 
-it("a deadline comes at the last moment that was set, sooner or later than the one before", async () => {
+it("a deadline comes at the moment that was set last, whether sooner or later than the former one", async () => {
   const { fake, timer, comesAtMs, at } = stage();
   timer.set(at(100));
   timer.set(at(300));
@@ -123,7 +123,7 @@ it("a deadline leaves no timer behind when it is closed", async () => {
   expect(comesAtMs).toEqual([]);
 });
 
-it("a deadline timer sets one timer for a thousand deadlines that do not come", async () => {
+it("a deadline timer sets one timer for a thousand deadlines that never pass", async () => {
   const { fake, timer, timers } = stage();
   for (let n = 0; n < 1_000; n++) {
     timer.set(fake.nowMs() + 20_000);

@@ -17,7 +17,7 @@ describe("a number is written out exactly (row 16)", () => {
     ["leading zeros that go", `0.${zeros(70)}1e71`, `0.${zeros(70)}1e135`],
     ["zeros behind the point, which count", `1.${zeros(63)}`, `1.${zeros(64)}`],
     ["two digits and an exponent", "1.2e63", "1.2e64"],
-  ])("takes at most 64 digits: %s", (_, longest, tooLong) => {
+  ])("accepts at most 64 digits: %s", (_, longest, tooLong) => {
     expect(expandNumber(longest)?.replace(/[-.]/g, "")).toMatch(/^\d{1,64}$/);
     expect(expandNumber(tooLong)).toBeUndefined();
   });
@@ -32,13 +32,13 @@ describe("a number is written out exactly (row 16)", () => {
   });
 
   it.each(["", "-", "01", "1.", ".5", "+1", "1e", "0x10", "NaN", "Infinity", " 1", "1 ", "1\n", "1,5"])(
-    "takes nothing but a JSON number: %j",
+    "accepts only a JSON number: %j",
     (text) => {
       expect(expandNumber(text)).toBeUndefined();
     },
   );
 
-  it("keeps the value and the places of any number, by integer arithmetic", () => {
+  it("keeps the value and the decimal places of any number, checked by integer arithmetic", () => {
     const digits = fc.string({ unit: fc.constantFrom(..."0123456789"), maxLength: 30 });
     const whole = digits.map((text) => text.replace(/^0+/, "") || "0");
     fc.assert(
@@ -71,7 +71,7 @@ describe("a number is written out exactly (row 16)", () => {
 
 describe("an amount has two digits after the point, and is never rounded (spec 5.2 rule 2)", () => {
   it.each([`1.${zeros(250_000)}`, `1.${zeros(250_000)}1`, `${nines(250_000)}x`, `1.${nines(250_000)}`])(
-    "takes its time in proportion: case %#",
+    "takes time in proportion to its length: case %#",
     (text) => {
       expect(cpuMsOf(() => void toTwoDigits(text))).toBeLessThan(200);
     },

@@ -14,7 +14,7 @@ const send = (text: string, identifier = "S1000000001") =>
 const sendValue = (name: string, value: string) => findValue(enrich(read(`{"${name}":${value}}`), site, "S1"), name);
 
 describe("the common parameters (spec 2.1)", () => {
-  it("are appended behind the caller's", () => {
+  it("are appended after the caller's", () => {
     expect(send('{"order_type":"any"}')).toEqual([
       ["order_type", "any"],
       ["version", "3.0"],
@@ -26,7 +26,7 @@ describe("the common parameters (spec 2.1)", () => {
     ]);
   });
 
-  it("stand where the caller put them, with our value", () => {
+  it("stay in the caller's place, with Countersign's value", () => {
     expect(send('{"site_identifier":"S1000000001","a":"1","version":"3.0","b":"2"}', "K2000000001")).toEqual([
       ["site_identifier", "K2000000001"],
       ["a", "1"],
@@ -35,7 +35,7 @@ describe("the common parameters (spec 2.1)", () => {
     ]);
   });
 
-  it("refuse another version", () => {
+  it("are refused if the caller's version is another one", () => {
     expect(refusalOf(() => sendValue("version", "3.00"))).toMatchObject({
       code: "version_mismatch",
       status: 422,
@@ -47,7 +47,7 @@ describe("the common parameters (spec 2.1)", () => {
 });
 
 describe("amounts have two digits (spec 5.2 rule 2)", () => {
-  it("wherever the site says that a parameter is one", () => {
+  it("in each parameter that the site's configuration names", () => {
     expect(sendValue("price", "10")).toBe("10.00");
     expect(sendValue("prices", "10")).toBe("10");
   });
@@ -56,7 +56,7 @@ describe("amounts have two digits (spec 5.2 rule 2)", () => {
     ["a", "1e64", "number_out_of_range", /^The number of parameter "a" takes more than 64 digits.*\.$/],
     ["order_amount", "1e64", "number_out_of_range", /"order_amount"/],
     ["order_amount", "10.005", "decimal_invalid", /^The parameter "order_amount" is .*\.$/],
-  ])("or are refused with the name: %s of %s", (name, value, code, message) => {
+  ])("or are refused, with the parameter's name: %s of %s", (name, value, code, message) => {
     expect(refusalOf(() => sendValue(name, value))).toMatchObject({
       code,
       status: 422,
@@ -64,7 +64,7 @@ describe("amounts have two digits (spec 5.2 rule 2)", () => {
     });
   });
 
-  it("never shows a value", () => {
+  it("or are refused, without the value", () => {
     for (const value of ['"4111.111"', '"secret"', "4111.111", "4111e4111"]) {
       expect(refusalOf(() => sendValue("order_amount", value)).message).not.toMatch(/4111|secret/);
     }
@@ -74,7 +74,7 @@ describe("amounts have two digits (spec 5.2 rule 2)", () => {
 describe("a stamp belongs to one attempt", () => {
   const enriched = enrich(read('{"a":"1"}'), site, "S1");
 
-  it("comes last and leaves the enriched parameters as they are", () => {
+  it("comes last, and leaves the enriched parameters unchanged", () => {
     expect(stamp(enriched, 1582149833).at(-1)).toMatchObject({ name: "timestamp", value: "1582149833" });
     expect(findValue(enriched, "timestamp")).toBeUndefined();
     expect(findValue(stamp(enriched, 1582149834), "timestamp")).toBe("1582149834");

@@ -1,8 +1,8 @@
-/** Header lines, read and written: what is written is read as the same lines, or is not written. */
+/** Header lines, read and written: a written line is read as the same line, or is not written. */
 import { expect, it } from "vitest";
 import { formatFieldLines, readFieldLine } from "../../src/http/field-line.ts";
 
-/** The lines of a header section, up to the first that is none. */
+/** The lines of a header section, up to the first text that is not a header line. */
 function read(text: string): string[] | undefined {
   const lines: string[] = [];
   for (let start = 0; start < text.length; ) {
@@ -13,7 +13,7 @@ function read(text: string): string[] | undefined {
   return lines;
 }
 
-it("reads a name and a value without the blanks around it, within its bounds", () => {
+it("reads a name, and a value without the blanks around it, within its bounds", () => {
   const lines: string[] = [];
   expect(readFieldLine("x-A:\t b c \t\r\nY:\r\n", 0, 10, lines)).toBe(true);
   expect(readFieldLine("x-A: b\r\nY:\r\n", 8, 10, lines)).toBe(true);
@@ -21,7 +21,7 @@ it("reads a name and a value without the blanks around it, within its bounds", (
 });
 
 it.each(["", ":", ": a", "a", "a ", "a : b", " a: b", "a b: c", "a: b\0", "a: \x7f", "a: b\rc", "\xe9: a"])(
-  "reads no line of %j",
+  "reads no header line from %j",
   (text) => {
     const lines: string[] = [];
     expect(readFieldLine(text, 0, text.length, lines)).toBe(false);
@@ -30,12 +30,12 @@ it.each(["", ":", ": a", "a", "a ", "a : b", " a: b", "a b: c", "a: b\0", "a: \x
   },
 );
 
-it("writes lines as they are", () => {
+it("writes lines unchanged", () => {
   expect(formatFieldLines([])).toBe("");
   expect(formatFieldLines(["x-A", "b", "X-a", "", "Y", "\xe9\t!"])).toBe("x-A: b\r\nX-a: \r\nY: \xe9\t!\r\n");
 });
 
-it("every character that is written in a name or a value is read as the same; the rest is not written", () => {
+it("each character of a name or a value is read as the same after writing, or is not written", () => {
   const characters = Array.from({ length: 0x1_0000 }, (_, code) => String.fromCharCode(code));
   const written = (headers: (character: string) => string[]) =>
     characters.filter((character) => {

@@ -1,4 +1,4 @@
-/** A change of a file's content is found within seconds, however it was made; an idle watch looks, and reads nothing. */
+/** A change of a file's content is found within seconds, however it was made; a watch without changes only looks at stamps, and reads nothing. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,12 +9,12 @@ import { systemClock } from "../../src/model/clock.ts";
 import { emptyFolder } from "../../testkit/empty-folder.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
-/** Files with one content, looked at at once or when the test says so. */
+/** Files with one content. A look at them ends at once, or when the test says so. */
 class FakeFiles implements WatchableFiles {
   content = "first";
   looks = 0;
   reads = 0;
-  /** A stamp of a content that may be the same as before. */
+  /** Makes a new stamp; the content may stay the same. */
   touched = 0;
   untilLooked: Promise<void> = Promise.resolve();
 
@@ -31,7 +31,7 @@ class FakeFiles implements WatchableFiles {
   }
 }
 
-/** A watch that has compared the content once. */
+/** A watch that has already compared the content once. */
 async function startWatch({ files = new FakeFiles(), count = 1, readAs = "first" }) {
   const clock = new FakeClock();
   let changes = 0;
@@ -86,7 +86,7 @@ it("a file that is written again with the same content has not changed", async (
   expect(since()[1]).toBe(1);
 });
 
-it("what was changed while it looked is found", async () => {
+it("a change made during a look is found", async () => {
   const { clock, files, changes } = await startWatch({});
   let release = () => {};
   files.untilLooked = new Promise((resolve) => {
@@ -106,7 +106,7 @@ it("a closed watch looks no more", async () => {
   expect([...since(), clock.pending]).toEqual([0, 0, 0]);
 });
 
-it("a stamp changes with the content, the link and the file; a pipe or nothing has one too", async () => {
+it("a stamp changes with the content, the link and the file; a pipe and a missing file have a stamp too", async () => {
   const folder = emptyFolder();
   const [file, other, link] = ["file", "other", "link"].map((name) => join(folder, name)) as [string, string, string];
   const stamps = new Set<string>();
@@ -128,7 +128,7 @@ it("a stamp changes with the content, the link and the file; a pipe or nothing h
   expect([...stamps][0]).toBe("ENOENT");
 });
 
-it("sees each swap of a mount, also when a swap before has changed nothing that counts", {
+it("sees each swap of a mount, also after a swap that did not change the content", {
   timeout: 20_000,
 }, async () => {
   const folder = emptyFolder();

@@ -1,4 +1,4 @@
-/** Row 101: what changes among thousands of files is told in a moment where the system tells of it, and by stamps where it does not. */
+/** Row 101: a change among thousands of files is reported at once if the system reports it, otherwise found by stamps. */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { FolderWatch } from "../../src/config/files/folder-watch.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
-/** A watch of one folder, whose events and stamps the test makes. */
+/** A watch of one folder; the test makes its events and stamps. */
 function stage(count = 1) {
   const clock = new FakeClock();
   const told: string[][] = [];
@@ -32,7 +32,7 @@ function stage(count = 1) {
   return { clock, watch, told, stamps, folder, event, ended: () => ended, looks: () => looks };
 }
 
-it("tells once, when it is quiet, of all that has changed", async () => {
+it("reports all changed files together, once there are no further changes", async () => {
   const { clock, told, event } = stage();
   for (const name of [".S1.yaml.swp", "S1.yaml", "S2.yaml", "S1.yaml"]) {
     event(name);
@@ -52,14 +52,14 @@ it("does not wait for changes that never end", async () => {
   expect(told.length).toBe(1);
 });
 
-it.each([["..data"], [undefined]])("tells of the whole folder where %s has changed", async (name) => {
+it.each([["..data"], [undefined]])("reports the whole folder if %s has changed", async (name) => {
   const { clock, told, event } = stage();
   event(name);
   await clock.advance(100);
   expect(told).toEqual([["/d"]]);
 });
 
-it("finds by its stamp what nothing tells of, within a minute among 20,000, and looks at no more than 400 in a second", async () => {
+it("finds a change without an event by its stamp, within a minute among 20,000 files, and looks at no more than 400 in a second", async () => {
   const { clock, told, stamps, looks } = stage(20_000);
   await clock.advance(2_000);
   const before = looks();
@@ -70,7 +70,7 @@ it("finds by its stamp what nothing tells of, within a minute among 20,000, and 
   expect(told[0]).toEqual(["/d/0"]);
 });
 
-it("looks at nothing, and holds no timer, once it is closed", async () => {
+it("looks at no file, and has no timer, once it is closed", async () => {
   const { clock, watch, event, ended, looks } = stage();
   event("S1.yaml");
   watch.close();
@@ -88,7 +88,7 @@ it("keeps its watch, and its place in the round, when one file was read again", 
   expect(looks()).toBeGreaterThan(900);
 });
 
-it("hears of a file that is written, renamed or removed in a real folder", async () => {
+it("reports a file that is written, renamed or removed in a real folder", async () => {
   const path = mkdtempSync(join(tmpdir(), "countersign-folder-watch-"));
   onTestFinished(() => rmSync(path, { recursive: true }));
   let tell = (_: readonly string[]): void => {};

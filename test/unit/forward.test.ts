@@ -1,4 +1,4 @@
-/** What no socket can show of sending, since nothing else lets it happen. It must not happen whoever changes that. */
+/** Properties of sending that no test over sockets can show, since other code already prevents the case. They must hold even if that code changes. */
 import { expect, it, vi } from "vitest";
 import { systemClock } from "../../src/model/clock.ts";
 import { ProxyError } from "../../src/model/errors.ts";
@@ -13,7 +13,7 @@ import { openContext } from "./open-context.ts";
 const common = { clock: systemClock, report() {}, upstreamHeaders: [], slowAnswers: new SlowAnswers() };
 const environment = { name: "sandbox", baseUrl: { path: "" } };
 
-/** House rule 4, whatever the configuration let through. */
+/** House rule 4, even if the configuration should allow otherwise. */
 it("a request meant for OAuth is never signed with a key instead", async () => {
   const key = { identifier: "K1", version: "3.0", secret: new Secret("0123456789abcdef") };
   const site = siteOf("S1", { auth: ["oauth"], keys: [key] });
@@ -28,8 +28,8 @@ it("a request meant for OAuth is never signed with a key instead", async () => {
   expect(context.event.outcome).toBe("not_sent");
 });
 
-// No token is asked for once something was sent.
-it("the bridge signs nothing once an attempt was made, whatever comes of the token", async () => {
+// No token is requested once an attempt was sent.
+it("the bridge signs nothing once an attempt was made, whatever the token request returns", async () => {
   const context = openContext(systemClock, 1_000);
   context.event.attempts = 1;
   const key = { identifier: "K1", version: "3.0", secret: new Secret("0123456789abcdef") };
@@ -48,8 +48,8 @@ it("the bridge signs nothing once an attempt was made, whatever comes of the tok
   expect(send).not.toHaveBeenCalled();
 });
 
-/** Row 82: an answer of the service uses the key, whatever becomes of the retry after it. */
-it("a caller that leaves while the retry finds no connection leaves the 401 behind, which was sent and answered", async () => {
+/** Row 82: an answer of the service uses up the key, whatever happens to the retry after the answer. */
+it("a request whose caller leaves while the retry finds no connection counts as answered, by its 401", async () => {
   const token = { credential: "blue" } as Token;
   const source = { get: () => token, replace: async () => token, accepted() {} } as unknown as TokenSource;
   let hasLeft = false;
@@ -65,6 +65,6 @@ it("a caller that leaves while the retry finds no connection leaves the 401 behi
   const sent = sendAuthenticated(sending, context, { ...common, tokensOf: () => source });
   await expect(sent).rejects.toThrow(CallerLeft);
   expect(attempt).toHaveBeenCalledTimes(2);
-  // By this its key is settled.
+  // With this outcome the key's claim is settled.
   expect(context.event.outcome).toBe("answered");
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
-/** More than a process has, so that it comes round to its first ones. */
+/** More than the ports of one process, so that its first ports come again. */
 const draws = 1_500;
 const program = `
 import { freePort } from "./testkit/free-port.ts";

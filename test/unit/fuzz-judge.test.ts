@@ -1,4 +1,4 @@
-/** A fuzz run is worth something only if its oracles can fire: here every promise of a connection is broken once. */
+/** A fuzz run proves something only if its checks can fail: here every promise of a connection is broken once. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Chance } from "../../scripts/fuzz/chance.ts";
@@ -108,7 +108,7 @@ it.each<readonly [string, Oracle[]]>([
   ['{"event":"defect","where":"enrich","error":"TypeError"}', ["defect_logged"]],
   ['{"event":"x","a":"canary-1"}', ["secret_in_log"]],
   ["Error: at line 1", ["log_malformed"]],
-])("of the log line %s the watch says %j", (line, oracles) => {
+])("about the log line %s the watch says %j", (line, oracles) => {
   expect(oraclesOf(judgeLine(line))).toEqual(oracles);
 });
 
@@ -121,7 +121,7 @@ it.each([
   ["a bare LF", request.replace("\r\n", "\n"), 0, request.length - 1],
   ["chunks", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 1, 0],
   ["a chunk extension", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2;a\r\n{}\r\n0\r\n\r\n", 0, 61],
-])("clear requests in %s", (_, text, clear, restBytes) => {
+])("requests that can be read with certainty in %s", (_, text, clear, restBytes) => {
   expect(readRequests(text)).toEqual({ clear, restBytes });
 });
 
@@ -132,7 +132,7 @@ it("draws the same inputs from the same seed, and others from another", () => {
   expect(draw(1)).not.toEqual(draw(2));
 });
 
-it("makes an input smaller while it still breaks a promise", () => {
+it("shrinks an input as long as it still breaks a promise", () => {
   const inputs = fc.gen().map((draw) => generate(new Chance(draw), [Buffer.from(request)]));
   const property = fc.property(inputs, ({ bytes }) => !bytes.includes("Transfer-Encoding: chunked"));
   const { counterexample } = fc.check(property, { seed: 1 });

@@ -1,7 +1,7 @@
-/** A name and a value as they are sent. */
+/** The name and the value of a header line, as sent. */
 export type HeaderLine = readonly [name: string, value: string];
 
-/** Lines as they are written: `Name: value`. */
+/** Header lines from texts of the form `Name: value`. */
 export function lines(...written: readonly string[]): HeaderLine[] {
   return written.map((line) => line.split(/: (.*)/s, 2) as [string, string]);
 }

@@ -1,4 +1,4 @@
-/** Proves row 6 on the pure functions: which header lines leave in either direction. */
+/** Proves row 6 on the pure functions: which header lines are passed on in either direction. */
 import { describe, expect, it } from "vitest";
 import { connectionOptions, endToEndHeaders, firstOf, nameAmong, one, valuesOf } from "../../src/http/headers.ts";
 import { headersUpstream } from "../../src/proxy/enrich.ts";
@@ -17,12 +17,12 @@ const json = ["accept: application/json", "content-type: application/json"];
 const via = "via: 1.1 countersign";
 const always = lines(...json, "x-request-id: id-1", via);
 
-describe("upstream", () => {
-  it("is little when nothing was sent", () => {
+describe("the header lines sent upstream", () => {
+  it("are only Countersign's own if the caller sent none", () => {
     expect(upstream([])).toEqual(always);
   });
 
-  it("has what may pass, its name in lower case, its value untouched, in its order and as often as it came", () => {
+  it("include each line that may pass, with its name in lower case, its value unchanged, in order, and as often as received", () => {
     const theirs = [
       ...["TraceState: b=2", "USER-AGENT: Shop/1.0 (x;  y)", "X-Request-Id: theirs", "tracestate: a=1"],
       ...["Accept-Language: de, en;q=0.5", "traceparent: 00-x"],
@@ -40,11 +40,11 @@ describe("upstream", () => {
     ...["HTTP2-Settings", "Keep-Alive", "Proxy-Connection", "Expect", "Accept", "Accept-Encoding", "Via"],
     ...["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Countersign-Site"],
     ...["COUNTERSIGN-ANYTHING", "X-Request-Id ", "x_request_id", "User-Agent\u0000", ""],
-  ])("never has the caller's %j", (name) => {
+  ])("never include the caller's %j", (name) => {
     expect(upstream([[name, "theirs"]])).toEqual(always);
   });
 
-  it("has what forwardHeaders adds, once it is not hop-by-hop", () => {
+  it("include the headers that forwardHeaders adds, except hop-by-hop ones", () => {
     const environment = { forwardHeaders: ["x-tenant", "upgrade", "connection", "te"], via: false };
     const headers = lines("X-Tenant: a", "Upgrade: h2c", "TE: trailers", "Connection: keep-alive");
     expect(upstream(headers, environment)).toEqual(lines(...json, "x-tenant: a", "x-request-id: id-1"));
@@ -57,14 +57,14 @@ describe("upstream", () => {
     [[" \tX-Request-Id\t ,close"]],
     [["close", "x-request-id"]],
     [[",,x-request-id,,"]],
-  ])("loses what Connection names: %j", (values) => {
+  ])("lack the lines that Connection names: %j", (values) => {
     const connections = values.map((value): HeaderLine => ["cOnnection", value]);
     expect(upstream([["X-Request-Id", "theirs"], ...connections])).toEqual(always);
     expect(upstream([...connections, ["X-Request-Id", "theirs"]])).toEqual(always);
   });
 
   it.each(["content-type", "accept", "via", "authorization", "*", "x-request", "request-id"])(
-    "keeps ours, and all else, whatever Connection names: %s",
+    "include Countersign's own, and all others, whatever Connection names: %s",
     (name) => {
       const headers = lines(`Connection: ${name}`, "X-Request-Id: theirs");
       expect(upstream(headers)).toEqual(lines(...json, "x-request-id: theirs", via));
@@ -72,8 +72,8 @@ describe("upstream", () => {
   );
 });
 
-describe("downstream", () => {
-  it("has everything else as the service wrote it, casing, order and repetitions included", () => {
+describe("the header lines sent downstream", () => {
+  it("include all others as the service wrote them, with casing, order and repetitions", () => {
     const headers = lines(
       ...["X-Odd-CASING: 1", "Set-Cookie: a=1", "set-cookie: b=2", "Date: whenever", "WWW-Authenticate: Bearer"],
       ...["Retry-After: 5", "Location: https://elsewhere/", "Content-Length: 5", "Content-Encoding: gzip"],
@@ -85,26 +85,26 @@ describe("downstream", () => {
     ...["Connection", "keep-alive", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization"],
     ...["Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "UPGRADE", "Countersign-Outcome"],
     ...["countersign-error", "COUNTERSIGN-", "Countersign-Whatever"],
-  ])("never has %s", (name) => {
+  ])("never include %s", (name) => {
     expect(downstream(lines(`${name}: x`, "Date: whenever"))).toEqual(lines("Date: whenever"));
   });
 
-  it("loses what Connection names", () => {
+  it("lack the lines that Connection names", () => {
     const headers = lines("X-Hop: 1", "Connection: close, x-HOP", "X-Hops: 2");
     expect(downstream(headers)).toEqual(lines("X-Hops: 2"));
   });
 });
 
-describe("a name among others", () => {
+describe("a name in a list", () => {
   const names = ["user-agent", "tracestate", "1"];
 
-  it("is found whatever its casing, and given as it is written there", () => {
+  it("is found whatever its casing, and returned as written in the list", () => {
     expect(nameAmong(names, "User-AGENT")).toBe("user-agent");
     expect(nameAmong(names, "tracestate")).toBe("tracestate");
     expect(nameAmong(names, "1")).toBe("1");
   });
 
-  it.each(["user-agents", "connection", "user-agen", "", undefined])("is not %j", (given) => {
+  it.each(["user-agents", "connection", "user-agen", "", undefined])("is not found for %j", (given) => {
     expect(nameAmong(names, given)).toBeUndefined();
     expect(nameAmong([], given)).toBeUndefined();
   });
@@ -131,7 +131,7 @@ describe("the values of a header", () => {
     expect(valuesOf(headers, "2")).toEqual([]);
   });
 
-  it("have a first one, and only one where the header is not repeated", () => {
+  it("have a first one, and a single one only if the header is not repeated", () => {
     expect([firstOf(headers, "a"), one(headers, "a")]).toEqual(["1", undefined]);
     expect([firstOf(headers, "b"), one(headers, "b")]).toEqual(["2", "2"]);
     expect([firstOf(headers, "4"), one(headers, "4")]).toEqual([undefined, undefined]);

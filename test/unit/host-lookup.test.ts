@@ -1,4 +1,4 @@
-/** Row 96: who asks when, and how long the last good answer stands in for one that does not come. */
+/** Row 96: when a name is looked up, and how long the last good answer replaces one that does not come. */
 import { expect, it } from "vitest";
 import { type AskSystem, HostLookup, type OnAnswer } from "../../src/adapters/http-client/host-lookup.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
@@ -7,7 +7,7 @@ const old = [{ address: "192.0.2.1", family: 4 }];
 const moved = [{ address: "192.0.2.2", family: 4 }];
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
-/** Look-ups whose questions the test answers. */
+/** Look-ups whose queries the test answers. */
 function stage() {
   const clock = new FakeClock();
   const questions: OnAnswer[] = [];
@@ -23,7 +23,7 @@ function stage() {
     clock,
     uses,
     find,
-    /** What was found since it was asked for last. */
+    /** The results since the last call of this function. */
     found: () => found.splice(0),
     asked: () => questions.length,
     answer: (addresses = old) => questions.shift()?.(null, addresses),
@@ -36,7 +36,7 @@ function stage() {
   };
 }
 
-it("asks once for all connections that want a name at a time, and again for the next", () => {
+it("asks once for all connections that wait for a name at one time, and again for the next connection", () => {
   const { find, found, asked, answer } = stage();
   find();
   find();
@@ -48,7 +48,7 @@ it("asks once for all connections that want a name at a time, and again for the 
   expect(found()).toEqual(["192.0.2.2"]);
 });
 
-it("keeps names apart, and what was asked of them", () => {
+it("keeps names apart, and the options of their look-ups", () => {
   const { find, asked } = stage();
   find("api.example");
   find("login.example");
@@ -56,7 +56,7 @@ it("keeps names apart, and what was asked of them", () => {
   expect(asked()).toBe(3);
 });
 
-it("says DNS_TIMEOUT where a name was never found, and lets nobody wait for ever", async () => {
+it("says DNS_TIMEOUT if a name was never found, and lets no connection wait for ever", async () => {
   const { clock, find, found, fail } = stage();
   find();
   await clock.advance(9_999);
@@ -68,7 +68,7 @@ it("says DNS_TIMEOUT where a name was never found, and lets nobody wait for ever
   expect(found()).toEqual([]);
 });
 
-it("uses the last good answer while the new one is late, at once where it is late already", async () => {
+it("uses the last good answer while the new one is late, at once if it is late already", async () => {
   const { clock, uses, find, found, findOld, asked, answer } = stage();
   await findOld();
   find();
@@ -90,7 +90,7 @@ it("uses the last good answer while the new one is late, at once where it is lat
   expect(found()).toEqual(["192.0.2.2"]);
 });
 
-it("uses the last good answer where no name server answers, for a day", async () => {
+it("uses the last good answer for a day if no name server answers", async () => {
   const { clock, uses, find, found, findOld, fail } = stage();
   await findOld();
   await clock.advance(86_399_999);
@@ -104,7 +104,7 @@ it("uses the last good answer where no name server answers, for a day", async ()
   expect(found()).toEqual(["EAI_AGAIN"]);
 });
 
-it("believes that there is no such name, and forgets its addresses", async () => {
+it("believes an answer that there is no such name, and forgets the name's addresses", async () => {
   const { find, found, findOld, fail } = stage();
   await findOld();
   find();

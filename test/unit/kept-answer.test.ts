@@ -1,4 +1,4 @@
-/** Row 98: what is read of an answer before it is passed on, and what is kept of it. */
+/** Row 98: how much of an answer is read before it is passed on, and which parts of it are kept. */
 import { expect, it } from "vitest";
 import { formatAnswer, parseAnswer } from "../../src/proxy/once.ts";
 import { longestReadAheadBytes, readAhead } from "../../src/proxy/read-ahead.ts";
@@ -15,7 +15,7 @@ function pieces(...lengths: number[]) {
   return { state, body: body() };
 }
 
-it("is whole up to its limit, and goes on as it comes beyond it", async () => {
+it("reads an answer whole up to the limit, and passes a longer one on as it comes", async () => {
   expect(await readAhead(pieces(longestReadAheadBytes - 1, 1).body)).toHaveLength(longestReadAheadBytes);
   const { body, state } = pieces(longestReadAheadBytes, 1, 10);
   const passed = await readAhead(body);
@@ -26,7 +26,7 @@ it("is whole up to its limit, and goes on as it comes beyond it", async () => {
   expect(state.isClosed).toBe(true);
 });
 
-it("ends the rest of a long answer that nobody takes", async () => {
+it("ends the rest of a long answer that nobody reads", async () => {
   const { body, state } = pieces(longestReadAheadBytes, 1, 10);
   const passed = await readAhead(body);
   if (passed instanceof Uint8Array) throw new Error("it is too long");
@@ -34,7 +34,7 @@ it("ends the rest of a long answer that nobody takes", async () => {
   expect(state.isClosed).toBe(true);
 });
 
-it("throws what the body throws, before a byte is passed on", async () => {
+it("throws the body's error, before a byte is passed on", async () => {
   async function* broken() {
     yield new Uint8Array(1);
     throw new Error("cut");
@@ -50,7 +50,7 @@ it.each([
   },
   { status: 201, headers: ["content-length", "3", "Countersign-Outcome", "answered"], kept: ["content-length", "3"] },
   { status: 204, headers: ["X-A", "1"], kept: ["X-A", "1"] },
-])("keeps status, lines that pass and body of a $status", ({ status, headers, kept }) => {
+])("keeps the status, the header lines that may pass, and the body of a $status", ({ status, headers, kept }) => {
   const body = Buffer.from([0x0a, 0x00, 0xff]);
   expect(parseAnswer(formatAnswer({ status, headers }, body))).toMatchObject({ status, headers: kept, body });
 });

@@ -1,11 +1,11 @@
-/** Rows 82, 85: what could not be written is written by itself, whatever it failed with. */
+/** Rows 82, 85: a write that failed is repeated automatically, whatever the error. */
 import { expect, it } from "vitest";
 import { LateWrites } from "../../src/claims/late-writes.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const hourMs = 3_600_000;
 
-/** What was written, in order; `failing` says which names cannot be written, `*` is all. */
+/** The values written, in order; `failing` has the names that cannot be written, `*` means all. */
 function open() {
   const clock = new FakeClock();
   const written: string[] = [];
@@ -25,7 +25,7 @@ function open() {
   return { clock, writes, written, tried, failing, make };
 }
 
-it("tries again each second, and makes what it has in order, once", async () => {
+it("tries failed writes again each second, and makes each of them once", async () => {
   const { clock, written, failing, make, writes, tried } = open();
   failing.add("*");
   for (const value of ["1", "2", "3"]) await expect(writes.write(make(value, value))).rejects.toThrow("no");
@@ -39,7 +39,7 @@ it("tries again each second, and makes what it has in order, once", async () => 
   expect(written).toHaveLength(3);
 });
 
-it("keeps the last of those with one id, also when that is made while an earlier one waits", async () => {
+it("keeps only the last write with the same id, also if that one succeeds while an earlier one waits", async () => {
   const { clock, written, failing, make, writes } = open();
   failing.add("*");
   await expect(writes.write(make("a", "first", "id"))).rejects.toThrow();
@@ -51,7 +51,7 @@ it("keeps the last of those with one id, also when that is made while an earlier
   expect(written).toEqual(["new", "second"]);
 });
 
-it("keeps no more than 4,096", async () => {
+it("keeps no more than 4,096 writes", async () => {
   const { clock, written, make, writes } = open();
   const values = Array.from({ length: 4_097 }, (_, n) => `${n}`);
   for (const value of values) writes.keep(make(value, value));
@@ -59,7 +59,7 @@ it("keeps no more than 4,096", async () => {
   expect(written).toEqual(values.slice(0, 4_096));
 });
 
-it("keeps nothing whose time is over", async () => {
+it("keeps no write whose time is over", async () => {
   const { clock, written, failing, make, writes } = open();
   failing.add("*");
   await expect(writes.write(make("a", "1", "1", 5_000))).rejects.toThrow();
@@ -69,7 +69,7 @@ it("keeps nothing whose time is over", async () => {
   expect(written).toEqual([]);
 });
 
-it("is not held up by one that always fails", async () => {
+it("is not held up by a write that always fails", async () => {
   const { clock, written, failing, make, writes } = open();
   failing.add("*");
   for (const name of ["damaged", "1", "2"]) await expect(writes.write(make(name, name))).rejects.toThrow();
@@ -79,7 +79,7 @@ it("is not held up by one that always fails", async () => {
   expect(new Set(written)).toEqual(new Set(["1", "2"]));
 });
 
-it("makes what is kept of one name alone, and says when it cannot", async () => {
+it("makes the kept write of a single name on request, and throws its error if that fails", async () => {
   const { written, failing, make, writes } = open();
   failing.add("*");
   for (const name of ["a", "b"]) await expect(writes.write(make(name, name))).rejects.toThrow();
@@ -89,7 +89,7 @@ it("makes what is kept of one name alone, and says when it cannot", async () => 
   expect(written).toEqual(["a"]);
 });
 
-it("tries nothing once it is closed", async () => {
+it("tries no write once it is closed", async () => {
   const { clock, tried, failing, make, writes } = open();
   failing.add("*");
   await expect(writes.write(make("a", "1"))).rejects.toThrow();

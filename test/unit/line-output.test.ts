@@ -1,11 +1,11 @@
-/** Lines wait for others for 50 ms at most, in order, and never for a reader that takes none. */
+/** Lines wait for each other at most 50 ms, are written in order, and never wait for a reader that does not read. */
 import { expect, it } from "vitest";
 import { createLogging } from "../../src/adapters/log/logger.ts";
 import { createLineOutput, type LineOutput } from "../../src/adapters/log/standard-output.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { finishedRequest } from "../../testkit/finished-request.ts";
 
-/** An output into a text; `room` is what the reader takes, in bytes. */
+/** An output into a text; `room` is the number of bytes that the reader accepts. */
 function openOutput() {
   const clock = new FakeClock();
   const reader = { text: "", writes: 0, room: Number.POSITIVE_INFINITY, error: "" };
@@ -42,7 +42,7 @@ it("writes lines together, 50 ms after the first at the latest", async () => {
   expect(clock.pending).toBe(0);
 });
 
-it("writes what has waited in the same turn when it is asked to, in order", async () => {
+it("writes the waiting lines at once on request, in order", async () => {
   const { clock, reader, output } = openOutput();
   output.write("1\n");
   output.write("2\n");
@@ -51,7 +51,7 @@ it("writes what has waited in the same turn when it is asked to, in order", asyn
   expect(reader).toMatchObject({ text: "1\n2\n", writes: 1 });
 });
 
-it("writes before the time when a quarter of a pipe is full", async () => {
+it("writes early if the lines would fill a quarter of a pipe", async () => {
   const { clock, reader, output } = openOutput();
   for (let n = 0; n < 16; n++) output.write(line(1_000));
   await clock.advance(0);
@@ -61,7 +61,7 @@ it("writes before the time when a quarter of a pipe is full", async () => {
   expect(reader).toMatchObject({ writes: 1, text: line(1_000).repeat(17) });
 });
 
-it("tries a reader that takes no more again and again, but not for each line", async () => {
+it("tries again and again to write to a full reader, but not for each line", async () => {
   const { clock, reader, output } = openOutput();
   reader.room = 3;
   output.write("1\n");
@@ -81,7 +81,7 @@ it("tries a reader that takes no more again and again, but not for each line", a
   expect(reader.text).toBe(`1\n2\n${"3\n".repeat(100)}`);
 });
 
-it("drops lines beyond 2 MiB, keeps those before them, and says how many once there is room", async () => {
+it("drops lines beyond 2 MiB, keeps the earlier ones, and says how many were dropped once there is room", async () => {
   const { clock, reader, output, resumed } = openOutput();
   reader.room = 0;
   for (let n = 0; n < 2_200; n++) output.write(line(1_000));
@@ -104,7 +104,7 @@ it("drops everything once the reader has closed its end", async () => {
   expect(resumed).toEqual([]);
 });
 
-it("drops what a full disk does not take, and says how much as soon as it takes a line again", async () => {
+it("drops lines that a full disk refuses, and says how many as soon as the disk accepts a line again", async () => {
   const { clock, reader, output, resumed } = openOutput();
   reader.error = "ENOSPC";
   for (const text of ["1\n", "2\n"]) {
@@ -132,7 +132,7 @@ it("loses none of its lines at the end of the process", () => {
 
 const served = finishedRequest();
 
-it("lets access lines wait, and no other line, nor one that is a warning", async () => {
+it("lets access lines wait, except warnings, and no other lines", async () => {
   const { clock, reader, output } = openOutput();
   const { report } = createLogging("trace", output);
   const eventsNow = async () => {

@@ -1,4 +1,4 @@
-/** Row 94: which connection gives way to a new one. */
+/** Row 94: which connection is closed for a new one. */
 import { expect, it } from "vitest";
 import { longestWaiting } from "../../src/adapters/http-server/listener.ts";
 
@@ -19,6 +19,6 @@ it.each([
   ["none while all are busy", places(["a", undefined], ["b", undefined]), "c", undefined],
   ["none that has not waited long enough", places(["a", 10], ["a", 11]), "b", undefined],
   ["none of none", [], "a", undefined],
-])("gives way: %s", (_, all, owner, index) => {
+])("the connection that is closed: %s", (_, all, owner, index) => {
   expect(longestWaiting(all, owner, 10)).toBe(index === undefined ? undefined : all[index]);
 });

@@ -1,4 +1,4 @@
-/** Series that are counted without prom-client's hashing are written as its own are. */
+/** Series counted without prom-client's hashing are written exactly as prom-client writes its own. */
 import { Counter, Histogram, Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { createCounter, createHistogram, onceForEach, writeExposition } from "../../src/adapters/stats/series.ts";
@@ -15,7 +15,7 @@ async function written(registry: Registry): Promise<readonly string[]> {
   ];
 }
 
-it("has the buckets, the sum and the count of prom-client's own histogram, bounds included", async () => {
+it("a histogram has the buckets, the sum and the count of prom-client's own, bounds included", async () => {
   const [ours, theirs] = [new Registry(), new Registry()];
   const held = createHistogram({ ...of, registry: ours }, buckets);
   const own = new Histogram({ ...of, buckets, registers: [theirs] });
@@ -38,7 +38,7 @@ it("has the buckets, the sum and the count of prom-client's own histogram, bound
   expect(await written(ours)).toEqual(await written(theirs));
 });
 
-it("adds over the details of a counter, and counts each series once however it is held", async () => {
+it("a counter has the values of prom-client's own, whether counted by a held series or by its labels", async () => {
   const [ours, theirs] = [new Registry(), new Registry()];
   const named = { ...of, name: "countersign_tests_total" };
   const held = createCounter({ ...named, registry: ours }, ["cause"]);
@@ -58,7 +58,7 @@ it("adds over the details of a counter, and counts each series once however it i
   }
 });
 
-it("forgets for /status what is not configured any more, and nothing for metrics", async () => {
+it("/status forgets series that are no longer configured, metrics forget none", async () => {
   const registry = new Registry();
   const counter = createCounter({ ...of, registry });
   const [gone, here] = ["gone", "here"].map((environment) => counter.series({ environment, operation: "x" }));
@@ -73,7 +73,7 @@ it("forgets for /status what is not configured any more, and nothing for metrics
   expect((await registry.metrics()).match(/ \d$/gm)).toEqual([" 4", " 1"]);
 });
 
-it("makes something once for each combination of values", () => {
+it("creates a value once for each combination of labels", () => {
   let made = 0;
   const find = onceForEach((one: string, other: number) => ({ one, other, made: ++made }));
   const first = find("a", 1);

@@ -1,4 +1,4 @@
-/** Row 82: what a key is claimed with, and which repetitions are the same request. */
+/** Row 82: the content of a key's claim, and which repetitions are the same request. */
 import { expect, it } from "vitest";
 import { createMemoryClaimRecords } from "../../src/adapters/memory/claim-records.ts";
 import { Claims, type ClaimTerms } from "../../src/claims/claim.ts";
@@ -36,7 +36,7 @@ function stage() {
   return { claim, opened };
 }
 
-it("holds a digest of the request, not the request", async () => {
+it("the claim has a digest of the request, not the request", async () => {
   const { claim, opened } = stage();
   for (const length of [1_000_000, 1_000_000, 1_000_001]) await claim("x".repeat(length));
   const [one, same, other] = opened.map(({ note }) => note);
@@ -45,7 +45,7 @@ it("holds a digest of the request, not the request", async () => {
   expect(other).not.toBe(one);
 });
 
-it("compares what was digested with an older key, and takes for the same what it cannot compare", async () => {
+it("compares digests made with an older key, and treats requests that it cannot compare as the same", async () => {
   const { claim } = stage();
   expect(await claim("a")).toBe("claimed");
   expect(await claim("a")).toBe("once_in_progress");

@@ -5,7 +5,7 @@ import { ConcurrencyLimit } from "../../src/proxy/concurrency-limit.ts";
 import { RequestContext } from "../../src/proxy/context.ts";
 import type { CallerRequest } from "../../src/proxy/messages.ts";
 
-/** The context of a request of which nothing is known but that it came. */
+/** The context of a request that has just arrived. */
 export function openContext(clock: Clock, requestMs: number, isClosed = () => false): RequestContext {
   const environment = { name: "sandbox" } as Environment;
   const [concurrency, buffers] = [new ConcurrencyLimit(1), new BufferBudget(1_000_000, clock)];

@@ -34,7 +34,7 @@ const number = fc
       `${minus}${whole}${fraction === undefined ? "" : `.${fraction}`}${exponent}`,
   );
 
-/** A string literal in which any character may be written as an escape. */
+/** A string literal in which any character may be an escape. */
 const literal = (characters: fc.Arbitrary<string>) =>
   fc
     .array(fc.tuple(characters, fc.boolean()), { maxLength: 8 })
@@ -69,7 +69,7 @@ const documentOf = (values: fc.Arbitrary<string>) =>
       return `${before}{${written.join(",")}}${after}`;
     });
 
-/** Damages a text in one to three places. */
+/** A text, changed in one to three places. */
 const mutated = (texts: fc.Arbitrary<string>) =>
   fc
     .tuple(texts, fc.array(fc.tuple(fc.nat(), fc.nat({ max: 2 }), scrap), { minLength: 1, maxLength: 3 }))
@@ -94,7 +94,7 @@ describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, ()
     );
   });
 
-  it("and what it calls plain is what JSON.stringify writes", () => {
+  it("and the values that it calls plain are written unchanged by JSON.stringify", () => {
     fc.assert(
       fc.property(documentOf(plain), (text) => {
         fc.pre(Array.isArray(expectReading(text)));
@@ -119,7 +119,7 @@ describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, ()
     const corpus = fc.constantFrom(...malformedTexts);
     fc.assert(
       fc.property(mutated(fc.oneof(documentOf(value), documentOf(plain), corpus)), (text) => {
-        fc.pre(!/\p{Surrogate}/u.test(text)); // a cut may fall into a pair
+        fc.pre(!/\p{Surrogate}/u.test(text)); // a cut may split a surrogate pair
         expect(readingOf(encode(text))).toEqual(text.startsWith("\uFEFF") ? "body_not_json" : expectReading(text));
       }),
       { numRuns: 10_000 },
@@ -154,12 +154,12 @@ describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, ()
   });
 });
 
-/** What reading a text must come to: the refusal's code, or the parameters as [name, kind, text]. */
+/** The expected result for a text: the refusal's code, or the parameters as [name, kind, text]. */
 type Expected = FailureCode | readonly (readonly [name: string, kind: string, text: string])[];
 
 /**
- * Says it with `JSON.parse` and a regular expression over what `JSON.parse` has accepted: another way than the one under
- * test, too slow and too trusting for the product. Nothing here nests deeper than the product's limit.
+ * Finds the result with `JSON.parse` and a regular expression over texts that `JSON.parse` has accepted: a different method, too slow
+ * and too trusting for the product. No text here is nested deeper than the product's limit.
  */
 function expectReading(text: string): Expected {
   let value: unknown;

@@ -33,13 +33,13 @@ describe("reads a flat object as it is written", () => {
     [String.raw`"\n"`, false],
     [String.raw`"\u0041"`, false],
     [String.raw`"\ud83d\ude00"`, false],
-  ])("tells whether %s may stand between quotes as it is", (literal, isPlain) => {
+  ])("reports whether %s needs no escape between quotes", (literal, isPlain) => {
     expect(read(`{"a": ${literal} }`).get("a")?.isPlain).toBe(isPlain);
   });
 });
 
 describe("malformed JSON is 400, whatever else is wrong with it (row 13)", () => {
-  it("has a corpus worth the name", () => {
+  it("in a corpus that is large enough", () => {
     expect(malformedTexts.length).toBeGreaterThanOrEqual(120);
     expect(new Set(malformedTexts).size).toBe(malformedTexts.length);
     for (const text of malformedTexts) expect(() => JSON.parse(text), text).toThrow(SyntaxError);
@@ -81,7 +81,7 @@ describe("bytes that are not UTF-8 are 400 (row 14)", () => {
   });
 });
 
-describe("a refusal says where, and never what (row 15)", () => {
+describe("a refusal says where the fault is, and never shows the value (row 15)", () => {
   it("shows a hostile name short and printable", () => {
     const { message } = refusal(JSON.stringify({ [`\u001b[31m\u202e"é\u{1F600}${"x".repeat(200)}`]: "secret" }));
     expect(message).toContain(String.raw`The name "\u001b[31m\u202e\"\u00e9\ud83d\ude00${"x".repeat(30)}"… at`);
@@ -137,7 +137,7 @@ describe("a refusal says where, and never what (row 15)", () => {
   });
 });
 
-describe("hostile bodies cost nothing (row 17 and 18)", () => {
+describe("hostile bodies take little time (rows 17 and 18)", () => {
   const fill = (start: string, unit: string, end = "") =>
     body(start + unit.repeat((limitBytes - start.length - end.length) / unit.length) + end);
   const tenTimes = (ms: number) => ms * 10;
@@ -152,7 +152,7 @@ describe("hostile bodies cost nothing (row 17 and 18)", () => {
     ["131,000 levels, closed", body(`{"a":${"[".repeat(131_000)}${"]".repeat(131_000)}}`)],
     ["256 KiB of [ at the top level", fill("", "[")],
     ["5,000 levels at the top level", body("[".repeat(5_000) + "]".repeat(5_000))],
-  ])("refuses %s in 20 ms, and goes on", (_, deep) => {
+  ])("refuses %s in 20 ms, and continues to work", (_, deep) => {
     let refusal: ReturnType<typeof refusalOf> | undefined;
     const tookMs = cpuMsOf(() => {
       refusal = refusalOf(() => readParameters(deep));
@@ -201,7 +201,7 @@ it.each([
   ["", 0],
   [":", 1],
   ["::::::::::::", 2],
-])("before the body is read, %s is known to have %d parameters at most", (text, most) => {
+])("before it is read, the body %s is estimated to have at most %d parameters", (text, most) => {
   expect(mostParameters(body(text))).toBe(most);
   expect(mostParameters(Buffer.from(text))).toBe(most);
 });

@@ -1,8 +1,8 @@
-/** Values in Redis are foreign text: planted or damaged ones are ignored or bounded, and never break anything. */
+/** Values in Redis are foreign text: planted or damaged ones are ignored or limited, and never break anything. */
 import { describe, expect, it } from "vitest";
 import { formatEndpointPause, parseEndpoint, parseForced } from "../../src/adapters/redis/scripts.ts";
 
-/** @param leftMs of the pause, after which it is known for a minute more */
+/** @param leftMs remaining time of the pause; Redis keeps the value for a further minute */
 const parse = (endpoint: unknown, leftMs = 5_000) => parseEndpoint(endpoint, leftMs + 60_000);
 const halfAnHourMs = 1_800_000;
 
@@ -19,26 +19,26 @@ it("reads a count of forced refreshes with its age", () => {
   expect(parseForced("5", halfAnHourMs - 20)).toEqual({ useless: 5, ageMs: 20 });
 });
 
-it("believes no pause longer than an authorization server may ask for", () => {
+it("believes no pause longer than an authorization server may demand", () => {
   expect(parse(`throttled 429 2 ${1e14}`, 1e14)?.remainingMs).toBe(86_400_000);
   expect(parse(`throttled 429 ${1e14} 6000`)?.failures).toBe(64);
 });
 
-it("believes nothing that lies in the future, as after Redis's clock stepped back", () => {
+it("believes no value from the future, as after Redis's clock stepped back", () => {
   expect(parse("throttled 429 2 6000", 7_001)).toBeUndefined();
   expect(parseForced("5", halfAnHourMs + 1_001)).toBeUndefined();
 });
 
-it("takes what lies ahead by less than a clock's correction for what is now", () => {
+it("takes a value for present if it is ahead by less than the correction of a clock", () => {
   expect(parse("throttled 429 2 6000", 6_900)).toMatchObject({ remainingMs: 6_000 });
   expect(parseForced("5", halfAnHourMs + 900)).toMatchObject({ ageMs: 0 });
 });
 
-it("knows the failures before a pause for a minute after its end", () => {
+it("reads the failures before a pause until a minute after the pause", () => {
   expect(parse("failing 503 3 400", -59_000)).toMatchObject({ failures: 3, remainingMs: 0 });
 });
 
-describe("a damaged value says nothing", () => {
+describe("a damaged value is ignored", () => {
   it.each([
     ["an error in place of a value", new Error("WRONGTYPE")],
     ["a number", 1],

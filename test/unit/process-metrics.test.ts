@@ -1,4 +1,4 @@
-/** The event loop's lag is sampled ten times a second, so that an idle process sleeps, and reads as with samples every 10 ms. */
+/** The event loop's lag is sampled ten times a second, so that an idle process sleeps, but has the values of samples every 10 ms. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
@@ -9,14 +9,14 @@ async function read(registry: Registry, name: string): Promise<number> {
   return Number(new RegExp(`^nodejs_eventloop_lag_${name}_seconds (.*)$`, "m").exec(text)?.[1]);
 }
 
-it("shows little lag of an idle loop, and the length of a stall", async () => {
+it("the event loop's lag is small in an idle loop, and the length of a stall", async () => {
   const registry = new Registry();
   registerProcessMetrics(registry);
   await sleep(1_000);
   const p50 = await read(registry, "p50");
   expect(p50).toBeGreaterThan(0.005);
   expect(p50).toBeLessThan(0.06);
-  // Long enough to hold up a sample, whenever it begins.
+  // Long enough to delay a sample, whenever the stall begins.
   await sleep(250);
   const untilMs = performance.now() + 400;
   while (performance.now() < untilMs);
@@ -24,12 +24,12 @@ it("shows little lag of an idle loop, and the length of a stall", async () => {
   expect(await read(registry, "max")).toBeGreaterThan(0.2);
 });
 
-it("shows the same to a scrape before the next sample", async () => {
+it("a scrape before the next sample shows the length of the stall too", async () => {
   const registry = new Registry();
   registerProcessMetrics(registry);
   const names = ["min", "max", "mean", "stddev", "p50", "p90", "p99"];
   const readAll = () => Promise.all(names.map((name) => read(registry, name)));
-  // Each scrape begins anew, so one that comes before a sample has none.
+  // Each scrape resets the values, so a scrape has none if no sample followed the former scrape.
   await expect.poll(async () => (await readAll())[0], { interval: 500 }).toBeGreaterThan(0);
   for (let scrape = 0; scrape < 20; scrape += 1) {
     for (const seconds of await readAll()) {

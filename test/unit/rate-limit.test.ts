@@ -1,9 +1,9 @@
-/** Row 81: how many requests a caller may make, to the request. */
+/** Row 81: how many requests a caller may make, exactly. */
 import { expect, it } from "vitest";
 import { RateLimit } from "../../src/proxy/caller-registry.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
-/** How many of so many requests at this moment pass. */
+/** How many of these requests pass at the present moment. */
 function passing(limit: RateLimit, requests: number): number {
   return Array.from({ length: requests }, () => limit.take()).filter((waitMs) => waitMs === undefined).length;
 }
@@ -28,13 +28,13 @@ it.each([
   },
 );
 
-it.each([0.1, 1, 3, 7, 33, 1_000])("%d a second pass in the long run, no more and no less", async (rate) => {
+it.each([0.1, 1, 3, 7, 33, 1_000])("exactly %d a second pass in the long run", async (rate) => {
   const clock = new FakeClock();
   const limit = new RateLimit(rate, clock);
   const burst = passing(limit, rate + 5);
   let passed = 0;
   const seconds = rate < 1 ? 100 : 10;
-  // One more than is due, at each whole interval.
+  // At each whole interval one request more than the rate allows.
   const steps = rate > 100 ? seconds : Math.round(seconds * rate);
   for (let step = 0; step < steps; step += 1) {
     await clock.advance((seconds * 1_000) / steps);
@@ -44,7 +44,7 @@ it.each([0.1, 1, 3, 7, 33, 1_000])("%d a second pass in the long run, no more an
   expect(burst).toBe(Math.max(1, Math.floor(rate)));
 });
 
-it("says how long to wait: then, and not before, the next one passes", async () => {
+it("says how long to wait: after that time, and not earlier, the next request passes", async () => {
   const clock = new FakeClock();
   const limit = new RateLimit(2, clock);
   expect(passing(limit, 2)).toBe(2);
@@ -56,13 +56,13 @@ it("says how long to wait: then, and not before, the next one passes", async () 
   expect(limit.take()).toBe(500);
 });
 
-it("does not count what it refuses", () => {
+it("does not count the requests that it refuses", () => {
   const limit = new RateLimit(1, new FakeClock());
   expect(limit.take()).toBeUndefined();
   expect([1, 2, 3, 4].map(() => limit.take())).toEqual([1_000, 1_000, 1_000, 1_000]);
 });
 
-it("goes on counting at another rate", async () => {
+it("keeps its count when the rate changes", async () => {
   const clock = new FakeClock();
   const limit = new RateLimit(1, clock);
   expect(passing(limit, 5)).toBe(1);

@@ -1,10 +1,10 @@
-/** Row 100: how a token request gets the platform's token. */
+/** Row 100: how a token request reads the platform's token. */
 import { expect, it } from "vitest";
 import { createReadAssertion } from "../../src/app/upstreams.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { platformToken } from "../../testkit/platform-token.ts";
 
-it("a disk that hangs holds it up for a second, and no later request", async () => {
+it("a disk that hangs delays one token request for a second, and no later one", async () => {
   const clock = new FakeClock();
   const token = platformToken({ exp: 2_000_000_000 });
   const answers = [

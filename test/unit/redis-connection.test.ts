@@ -1,4 +1,4 @@
-/** The client of Redis may give up for good: a probe makes it connect again. */
+/** The Redis client may give up for good: a probe makes it connect again. */
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
 import type { RedisClient } from "../../src/adapters/redis/client.ts";
@@ -19,7 +19,7 @@ class Client extends EventEmitter {
   get = async () => null;
 }
 
-it("connects again when its client has ended without being asked to", async () => {
+it("the connection opens again when its client has ended by itself", async () => {
   const clock = new FakeClock();
   const client = new Client();
   const recorder = new EventRecorder();

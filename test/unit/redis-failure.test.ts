@@ -49,7 +49,7 @@ it.each([
   expect(kindOf(error)).toBe(kind);
 });
 
-it("leaves Redis alone when the next command would fare no better, and only then", () => {
+it("a failure is fatal only if the next command would fail as well", () => {
   expect(["timeout", "connection", "loading", "noauth"].map((kind) => isFatal(kind as "timeout"))).toEqual(
     Array(4).fill(true),
   );
@@ -58,7 +58,7 @@ it("leaves Redis alone when the next command would fare no better, and only then
   ).toEqual(Array(6).fill(false));
 });
 
-it("tells nothing of the command, which carries the token", () => {
+it("a failure shows nothing of the command, which contains the token", () => {
   const failure = new RedisFailure(kindOf(Object.assign(reply("OOM …"), { command: { args: ["canary-token"] } })));
   expect(JSON.stringify({ ...failure, message: failure.message, stack: failure.stack })).not.toContain("canary");
 });

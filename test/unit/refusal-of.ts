@@ -1,6 +1,6 @@
 import { ProxyError } from "../../src/model/errors.ts";
 
-/** What the step refuses with; a step that accepts, or breaks, fails the test. */
+/** The refusal of the step; a step that accepts, or throws another error, fails the test. */
 export function refusalOf(step: () => unknown): ProxyError {
   try {
     step();

@@ -5,7 +5,7 @@ import { failureType } from "../../src/proxy/answer.ts";
 import { homepage } from "../../src/version.ts";
 import { ConfigFolder } from "../../testkit/config-folder.ts";
 
-it("the version is the same wherever it stands", () => {
+it("the version is the same in all files", () => {
   expect(findDisagreements()).toEqual([]);
 });
 
@@ -17,18 +17,18 @@ it("a tag is refused that is not the version, or whose version has no date in th
   ]);
 });
 
-it("no page of a release says that nothing is published, nor one before it that the names can be taken", () => {
+it("no page of a release says that nothing is published, and no page before the first release says that packages are available", () => {
   for (const page of ["README.md", "docs/install.md"]) {
     const text = readFileSync(page, "utf8");
     expect(publishedForm(text)).not.toMatch(
       /published -->|<!-- (un)?published|[Uu]ntil the first version|No version is/,
     );
-    // Not released yet: what only holds then stands between two marks.
+    // Before the first release, sentences that hold only later are enclosed by marks.
     if (homepage === undefined) expect(publishedForm(text)).not.toBe(text);
   }
 });
 
-it("a failure leads to the documents of its release, unless the configuration names a site", () => {
+it("a failure answer links to the documents of its release, unless the configuration names a web site", () => {
   const readme = homepageOf({ version: "1.2.3", repository: { url: "git+https://forge.example/pay/countersign.git" } });
   expect(failureType("draining", undefined, readme)).toBe(
     "https://forge.example/pay/countersign/blob/v1.2.3/docs/reference/errors.md#draining",
@@ -39,7 +39,7 @@ it("a failure leads to the documents of its release, unless the configuration na
   expect(failureType("draining", undefined, undefined)).toBe("urn:countersign:failure:draining");
 });
 
-it("the configuration that the formula checks is sound", async () => {
+it("the configuration that the Homebrew formula checks is sound", async () => {
   const [, yaml = ""] = /<<~YAML\n(.*?)\n *YAML\n/s.exec(readFileSync("deploy/homebrew/countersign.rb", "utf8")) ?? [];
   expect(yaml).toContain("#{testpath}/key");
   expect(await new ConfigFolder().problemsOf(yaml.replace("#{testpath}/key", "DIR/k1"))).toEqual([]);

@@ -1,4 +1,4 @@
-/** Proves the checks of a request's head (rows 3, 4, 5, 10, 11) and their order: the first that fails is told. */
+/** Proves the checks of a request's head (rows 3, 4, 5, 10, 11) and their order: the first failed check is reported. */
 import { describe, expect, it } from "vitest";
 import { checkHead } from "../../src/proxy/request-head.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";
@@ -11,19 +11,22 @@ const json: HeaderLine = ["Content-Type", "application/json"];
 const check = (headers: readonly HeaderLine[], method = "POST", target = "/create_order") =>
   checkHead({ method, target, headers: headers.flat() }, { url });
 
-it("returns the only Host as it was given", () => {
+it("returns the only Host unchanged", () => {
   expect(check([json, ["hOsT", "LocalHost:1"]])).toBe("LocalHost:1");
 });
 
 describe("the method", () => {
-  it.each(["GET", "PUT", "TRACE", "Post", "", "M-SEARCH"])("%j is refused with what is allowed", (method) => {
-    expect(refusalOf(() => check([host, json], method))).toMatchObject({
-      code: "method_not_allowed",
-      status: 405,
-      allow: "POST",
-      message: `${method} is not used by the service; operations are called with POST.`,
-    });
-  });
+  it.each(["GET", "PUT", "TRACE", "Post", "", "M-SEARCH"])(
+    "%j is refused, and the answer says what is allowed",
+    (method) => {
+      expect(refusalOf(() => check([host, json], method))).toMatchObject({
+        code: "method_not_allowed",
+        status: 405,
+        allow: "POST",
+        message: `${method} is not used by the service; operations are called with POST.`,
+      });
+    },
+  );
 
   it("CONNECT is told which base URL to use", () => {
     expect(refusalOf(() => check([host], "CONNECT", "api.example:443")).message).toBe(
@@ -32,7 +35,7 @@ describe("the method", () => {
     );
   });
 
-  it("a CONNECT that no https URL caused is not called one", () => {
+  it("a CONNECT with another cause than an https URL is not explained by one", () => {
     const { message } = refusalOf(() => check([host], "CONNECT", "api.example:80"));
     expect(message).toContain("as some clients do for http:// URLs too");
     expect(message).toContain("Set your base URL to http://127.0.0.1:7411.");
@@ -48,7 +51,7 @@ it.each([
 });
 
 it.each(["gzip", "xchunked", '"chunked"', "chunked, gzip", "chunked,", ""])(
-  "codings (all spellings are in the corpora) Transfer-Encoding: %s has no end",
+  "Transfer-Encoding: %s has no recognisable end (all spellings are in the corpora)",
   (value) => {
     const failure = refusalOf(() => check([host, json, ["TRANSFER-ENCODING", value]]));
     expect(failure).toMatchObject({ code: "malformed_request", status: 400 });
@@ -70,7 +73,7 @@ describe("the Content-Type", () => {
     expect(refusalOf(() => check([host, ...headers])).message).toMatch(message);
   });
 
-  it("takes its time in proportion", () => {
+  it("takes time in proportion to its length", () => {
     const tookMs = cpuMsOf(() => {
       for (const type of [`application/json${" ".repeat(16_000)}x`, `application/json;${"\t".repeat(16_000)}x`]) {
         expect(refusalOf(() => check([host, ["Content-Type", type]])).code).toBe("media_type_not_supported");
@@ -81,7 +84,7 @@ describe("the Content-Type", () => {
   });
 });
 
-it("tells what is wrong in this order: method, Host, Expect, codings, type", () => {
+it("the first fault is reported, in this order: method, Host, Expect, codings, type", () => {
   const expectX: HeaderLine = ["Expect", "x"];
   const gzip: HeaderLine = ["Content-Encoding", "gzip"];
   expect(refusalOf(() => check([expectX, gzip], "GET")).code).toBe("method_not_allowed");

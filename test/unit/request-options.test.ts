@@ -1,4 +1,4 @@
-/** Proves the product's section 2, "Helpers of the caller": the Countersign-* headers, and what is refused of them. */
+/** Proves the product's section 2, "Helpers of the caller": the Countersign-* headers, and which of them are refused. */
 import { describe, expect, it } from "vitest";
 import { peekReference, peekTraceId, readRequestOptions } from "../../src/proxy/request-options.ts";
 import { type HeaderLine, lines } from "./header-line.ts";
@@ -12,14 +12,14 @@ const malformed = (message: string | RegExp) => ({
   message: typeof message === "string" ? message : expect.stringMatching(message),
 });
 
-it("has none when none is given", () => {
+it("a request without such headers has no options", () => {
   const none = { site: undefined, auth: undefined, timeoutMs: undefined, reference: undefined };
   expect(read()).toEqual(none);
   expect(read(["Content-Type", "application/json"], ["Cookie", "a=b"], ["X-Signature", "x"])).toEqual(none);
   expect(read(["Countersigned", "x"], ["X-Count", "1"], ["Counter", "x"], ["Connection", "close"])).toEqual(none);
 });
 
-describe("a name that is not known", () => {
+describe("an unknown name of a Countersign-* header", () => {
   it.each([
     ["Countersign-Refrence", "Countersign-Reference"],
     ["countersign-ref", "Countersign-Reference"],
@@ -33,7 +33,7 @@ describe("a name that is not known", () => {
     ["Contersign-Auth", "Countersign-Auth"],
     ["Countersign-", undefined],
     ["Countersign-Something-Completely-Else", undefined],
-  ])("%s is refused; nearest is %s", (name, meant) => {
+  ])("%s is refused; the nearest name is %s", (name, meant) => {
     const { code, status, message } = refusalOf(() => read([name, "canary-value"]));
     expect({ code, status }).toEqual({ code: "malformed_request", status: 400 });
     expect(message).toContain(`${name} is not a header that Countersign knows`);
@@ -55,7 +55,7 @@ describe("a name that is not known", () => {
   });
 });
 
-it("reads them all, in any casing", () => {
+it("all options are read, in any casing", () => {
   const written = ["COUNTERSIGN-SITE: K1", "countersign-auth: hmac", "Countersign-Timeout-MS: 2500"];
   const options = read(...lines(...written, "Countersign-reference: A-1042"));
   expect(options).toEqual({ site: "K1", auth: "hmac", timeoutMs: 2_500, reference: "A-1042" });
@@ -88,12 +88,12 @@ it.each([
 });
 
 describe("Countersign-Reference, before the options are read,", () => {
-  it("is peeked at where it is one, and echoed nowhere where it is none", () => {
+  it("is returned if it is valid, and ignored if not", () => {
     for (const value of good) expect(peekReference(["Countersign-Reference", value])).toBe(value);
     for (const value of bad) expect(peekReference(["Countersign-Reference", value]), value).toBeUndefined();
   });
 
-  it("is not peeked at when it is given twice or not at all", () => {
+  it("is ignored if it is given twice, and undefined if it is missing", () => {
     expect(peekReference([])).toBeUndefined();
     expect(peekReference(["Countersign-Reference", "a", "countersign-reference", "a"])).toBeUndefined();
   });
@@ -104,7 +104,7 @@ it.each([
   ["auth", "oauth"],
   ["timeout-ms", "100"],
   ["reference", "a"],
-])("refuses countersign-%s that is given twice, even to the same effect", (name, value) => {
+])("refuses a countersign-%s that is given twice, even with the same value", (name, value) => {
   const twice = lines(`Countersign-${name}: ${value}`, `countersign-${name}: ${value}`);
   expect(refusalOf(() => read(...twice))).toMatchObject(
     malformed(`The header countersign-${name} was given 2 times; send it once.`),
@@ -138,7 +138,7 @@ describe("the trace-id of traceparent", () => {
   });
 });
 
-describe("Idempotency-Key, where it is configured", () => {
+describe("Idempotency-Key, if the environment uses it", () => {
   const read = (...lines: string[]) => readRequestOptions(lines, 20_000, "Idempotency-Key");
 
   it.each([
@@ -157,12 +157,12 @@ describe("Idempotency-Key, where it is configured", () => {
     },
   );
 
-  it("refuses two of them, and one beside Countersign-Once", () => {
+  it("is refused twice in a request, and together with Countersign-Once", () => {
     expect(() => read("Idempotency-Key", '"a"', "Idempotency-Key", '"a"')).toThrow("2 times");
     expect(() => read("Idempotency-Key", '"a"', "Countersign-Once", "a")).toThrow("send one of them");
   });
 
-  it("is no header of ours otherwise", () => {
+  it("is ignored if the environment does not use it", () => {
     expect(readRequestOptions(["Idempotency-Key", "anything"], 20_000).once).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-/** Row 1: what is accepted of mutated requests, llhttp reads the same; what only llhttp accepts has a known reason. */
+/** Row 1: llhttp reads accepted mutated requests in the same way; requests that only llhttp accepts have a known reason. */
 import { createServer, type IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 import { expect, it } from "vitest";
@@ -10,13 +10,13 @@ import { mutate } from "./corpus/mutations.ts";
 
 const buffer = { reserve: () => {}, onEvicted: () => {} };
 
-/** The first request, whole, as one text; or `refused`, or `incomplete`. */
+/** The first request, if complete, as one text; otherwise `refused` or `incomplete`. */
 type Reading = string;
 const isTaken = (reading: Reading) => reading !== "refused" && reading !== "incomplete";
 
 const describeRequest = (...parts: unknown[]): Reading => JSON.stringify(parts);
 
-/** @returns the reading, and the bytes that it is of */
+/** @returns the reading, and the bytes that it covers */
 function readHere(bytes: Buffer): readonly [Reading, Buffer] {
   try {
     const heads = new HeadReader();
@@ -33,7 +33,7 @@ function readHere(bytes: Buffer): readonly [Reading, Buffer] {
   }
 }
 
-/** As the listener over `node:http` read them. */
+/** As the former listener, on `node:http`, reads them. */
 async function readByNode(all: readonly Buffer[]): Promise<Reading[]> {
   const readings = new Map<Duplex, Reading>();
   const server = createServer({ insecureHTTPParser: false, requireHostHeader: false });
@@ -81,7 +81,7 @@ function mutateOnceOrTwice(random: () => number): string {
   return random() < 0.5 ? text : mutate(text, pieces, random);
 }
 
-/** What Node takes, or waits for more of, and this reader refuses, on purpose. */
+/** Requests that Node accepts, or waits for more of, and that this reader refuses on purpose. */
 const stricter: readonly (readonly [why: string, pattern: RegExp])[] = [
   ["a line feed or a carriage return alone, before a request", /^(?:\r\n)*(?:\n|\r[^\n])/],
   ["a request line without a version, which Node reads as HTTP/0.9", /^(?!.* HTTP\/\d\.\d\r\n)|^[A-Z]+ +HTTP\/1/],
@@ -92,10 +92,10 @@ const stricter: readonly (readonly [why: string, pattern: RegExp])[] = [
   ["a size of a chunk beyond all bounds", /\r\n[\da-f]{14,}/i],
 ];
 
-/** A blank like any other (RFC 9110 section 5.6.3), but not for Node. */
+/** A tab is a blank like any other (RFC 9110 section 5.6.3), but not for Node. */
 const tabBehindFraming = /^(?:content-length|transfer-encoding):.*\t\r$/im;
 
-it("takes nothing that Node's parser refuses, and reads the same requests", async () => {
+it("accepts no request that Node's parser refuses, and reads the same requests", async () => {
   const random = seededRandom(drawSeed("mutated requests"));
   const count = { alike: 0, taken: 0, later: 0, stricter: 0 };
   const unexplained: unknown[] = [];
@@ -107,7 +107,7 @@ it("takes nothing that Node's parser refuses, and reads the same requests", asyn
       const reading = here[index]?.[0] ?? "";
       const node = byNode[index] ?? "";
       if (reading === node) count.alike += 1;
-      // Lines are judged when they are complete; Node judges each byte.
+      // This reader judges complete lines; Node judges each byte.
       else if (reading === "incomplete" && node === "refused") count.later += 1;
       else if (reading === "refused" && stricter.some(([, pattern]) => pattern.test(text))) count.stricter += 1;
       else if (isTaken(reading) && node === "refused" && tabBehindFraming.test(text)) count.alike += 1;

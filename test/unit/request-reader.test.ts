@@ -1,4 +1,4 @@
-/** Rows 1 to 5: each row is read whole and cut at every byte, to the same head and body or the same code. */
+/** Rows 1 to 5: each row is read whole and cut at every byte, with the same head and body or the same code. */
 import { expect, it } from "vitest";
 import { RequestBody } from "../../src/adapters/http-server/read-body.ts";
 import { HeadReader } from "../../src/adapters/http-server/request-reader.ts";
@@ -10,7 +10,7 @@ import { header } from "./corpus/request-texts.ts";
 const buffer = { reserve: () => {}, onEvicted: () => {} };
 const bodyBytes = 262_144;
 
-/** Every request in the bytes, as `method target version: body`; then what is wrong or what has begun. */
+/** Every request in the bytes, as `method target version: body`; then the fault, or the begun request. */
 function read(pieces: readonly Buffer[]): string[] {
   const seen: string[] = [];
   const heads = new HeadReader();
@@ -54,7 +54,7 @@ function expectSeen(text: string, expected: readonly string[]): void {
   expect(read([...bytes].map((byte) => Buffer.of(byte))), `byte by byte: ${JSON.stringify(text)}`).toEqual(expected);
 }
 
-it("has rows enough to be worth its name", () => {
+it("the corpus has enough rows", () => {
   const rows = [...requestLines, ...headerLines, ...framings, ...chunks];
   expect(rows.length).toBeGreaterThanOrEqual(200);
   expect(new Set(rows.map(([, text]) => text)).size).toBe(rows.length);
@@ -65,7 +65,7 @@ it.each(headerLines)("header lines %s", (_, text, expected) => expectSeen(text, 
 it.each(framings)("how the body is framed %s", (_, text, expected) => expectSeen(text, expected));
 it.each(chunks)("chunks %s", (_, text, expected) => expectSeen(text, expected));
 
-it("gives names and values as they came, in one flat list", () => {
+it("returns names and values as received, in one flat list", () => {
   const head = new HeadReader().read(Buffer.from(header("x-A:  b \t\r\nC:\r\nx-a: \xe9\r\n"), "latin1"), 0);
   expect(head?.headers).toEqual(["Host", "a", "x-A", "b", "C", "", "x-a", "\xe9"]);
 });
@@ -79,7 +79,7 @@ it.each([
   ["1.0", "", true],
   ["1.0", "Connection: keep-alive\r\n", false],
   ["1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", true],
-])("knows whether HTTP/%s with %j closes", (version, lines, closes) => {
+])("recognises whether HTTP/%s with %j closes the connection", (version, lines, closes) => {
   const head = new HeadReader().read(Buffer.from(`POST / HTTP/${version}\r\n${lines}\r\n`), 0);
   expect(head?.closes).toBe(closes);
 });

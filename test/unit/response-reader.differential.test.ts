@@ -1,4 +1,4 @@
-/** Row 45: what is accepted of mutated answers, llhttp reads the same; what only llhttp accepts has a known reason. */
+/** Row 45: llhttp reads accepted mutated answers in the same way; answers that only llhttp accepts have a known reason. */
 import { Agent, type ClientRequest, request } from "node:http";
 import { Duplex } from "node:stream";
 import { expect, it } from "vitest";
@@ -7,19 +7,19 @@ import { MalformedResponse } from "../../src/adapters/http-client/transport-erro
 import { drawSeed, pickBy, seededRandom } from "../../testkit/seeded-random.ts";
 import { mutate } from "./corpus/mutations.ts";
 
-/** One answer, whole, as one text; or `refused`, or `cut`. */
+/** One answer, if complete, as one text; otherwise `refused` or `cut`. */
 type Reading = string;
 const isTaken = (reading: Reading | undefined) => reading !== "refused" && reading !== "cut";
 
 const describeAnswer = (...parts: unknown[]): Reading => JSON.stringify(parts);
 
-/** The bytes of one answer, as far as this reader takes them for it. */
+/** The bytes of one answer, as far as this reader counts them to it. */
 interface Read {
   readonly bytes: Buffer;
   readonly reading: Reading;
 }
 
-/** Byte by byte, which shows where each answer ends. What follows is the next one, while the connection is kept. */
+/** Reads byte by byte, which shows the end of each answer. The next bytes are the next answer, if the connection is kept. */
 function readHere(all: Buffer): Read[] {
   const reader = new ResponseReader();
   const answers: Read[] = [];
@@ -78,7 +78,7 @@ const turns = async (count: number) => {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
 };
 
-/** The same bytes, each answer's behind a request of its own, and the end behind the last. */
+/** The same bytes: each answer's after its own request, and the end of the connection after the last answer. */
 async function readByNode(answers: readonly Read[]): Promise<Reading[]> {
   const agent = new OneConnection();
   const { socket } = agent;
@@ -90,7 +90,7 @@ async function readByNode(answers: readonly Read[]): Promise<Reading[]> {
     const reading = readingOf(sent);
     sent.end();
     await turns(2);
-    // A connection that Node has not kept is not used again.
+    // A connection that Node has closed is not used again.
     if ((sent.socket as Duplex | null) !== socket) reading.settle("another connection");
     socket.push(bytes);
     await turns(2);
@@ -135,7 +135,7 @@ const sound = [
   'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\nContent-Length: 9\r\n\r\n',
   "HTTP/1.1 503 Busy\r\nConnection: keep-alive\r\nKeep-Alive: timeout=9\r\nContent-Length: 2\r\n\r\n{}",
 ];
-/** After these nothing is asked on the connection. */
+/** Answers after which no request is sent on the connection. */
 const last = [
   "HTTP/1.1 200 OK\r\n\r\nabc",
   "HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc",
@@ -147,7 +147,7 @@ const pieces = [
   ...["Connection: close\r\n", "Upgrade: h2c\r\n"],
 ];
 
-/** Two to four answers of one connection, of which about every second is changed somewhere. */
+/** Two to four answers of one connection; about half of them are changed somewhere. */
 function connectionOf(random: () => number): string {
   const pick = pickBy(random);
   const answers = Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(sound));
@@ -155,7 +155,7 @@ function connectionOf(random: () => number): string {
   return answers.map((answer) => (random() < 0.4 ? mutate(answer, pieces, random) : answer)).join("");
 }
 
-/** What Node takes, or waits for more of, and this reader refuses, on purpose. */
+/** Answers that Node accepts, or waits for more of, and that this reader refuses on purpose. */
 const stricter: readonly (readonly [why: string, pattern: RegExp])[] = [
   ["a control character in a reason phrase", /^HTTP\/1\.[01] \d{3} [^\r\n]*(?:[^\t\r\n\x20-\x7e\x80-\xff]|\r[^\n])/m],
   ["an extension of a chunk without a name, or with a value that is none", /\r\n[\da-f]+;/i],
@@ -163,7 +163,7 @@ const stricter: readonly (readonly [why: string, pattern: RegExp])[] = [
   ["a status below 100", /^HTTP\/1\.[01] 0/m],
 ];
 
-/** What Node refuses, and is taken here, on purpose. */
+/** Answers that Node refuses, and that this reader accepts on purpose. */
 const wider: readonly (readonly [why: string, pattern: RegExp])[] = [
   [
     "a tab behind what frames, a blank like any other (RFC 9110 section 5.6.3)",
@@ -177,7 +177,7 @@ const wider: readonly (readonly [why: string, pattern: RegExp])[] = [
 ];
 const isAmong = (reasons: typeof stricter, text: string) => reasons.some(([, pattern]) => pattern.test(text));
 
-it("takes nothing that Node's parser refuses, and reads the same answers on every connection", async () => {
+it("accepts no answer that Node's parser refuses without a known reason, and reads the same answers on every connection", async () => {
   const random = seededRandom(drawSeed("mutated answers", 1));
   const count = { alike: 0, taken: 0, behindTheFirst: 0, later: 0, stricter: 0, wider: 0 };
   const unexplained: unknown[] = [];
@@ -193,12 +193,12 @@ it("takes nothing that Node's parser refuses, and reads the same answers on ever
           if (isTaken(reading)) count[index === 0 ? "taken" : "behindTheFirst"] += 1;
           continue;
         }
-        // Lines are judged when they are complete; Node judges each byte.
+        // This reader judges complete lines; Node judges each byte.
         if (reading === "cut" && node === "refused") count.later += 1;
         else if (reading === "refused" && isAmong(stricter, text)) count.stricter += 1;
         else if (isTaken(reading) && isAmong(wider, text)) count.wider += 1;
         else unexplained.push({ index, text, reading, node });
-        // What follows is no answer to the same question.
+        // The next bytes do not answer the same request in both readers.
         break;
       }
     }

@@ -1,4 +1,4 @@
-/** What the client of the service reads of any bytes, however they are cut into pieces. */
+/** How the client of the service reads any bytes, however they are cut into pieces. */
 import { expect, it } from "vitest";
 import { ResponseReader } from "../../src/adapters/http-client/response-reader.ts";
 import { MalformedResponse } from "../../src/adapters/http-client/transport-error.ts";
@@ -7,7 +7,7 @@ import { accepted, endedByTheClose, ok, type Whole } from "./whole-responses.ts"
 
 type Result = { readonly whole: Whole; readonly isEndedByTheClose: boolean } | { readonly refused: string } | "cut";
 
-/** The bytes come in pieces that end at these places, and then the connection ends in an orderly way. */
+/** The bytes come in pieces that end at these places, then an orderly end of the connection. */
 function readIn(bytes: string, ends: readonly number[], reader = new ResponseReader()): Result {
   reader.begin();
   let body = "";
@@ -16,7 +16,7 @@ function readIn(bytes: string, ends: readonly number[], reader = new ResponseRea
   try {
     for (const end of [...ends, bytes.length]) {
       if (end === start) continue;
-      // Its connection reads into one buffer again and again.
+      // The connection reads into the same buffer again and again.
       const buffer = Buffer.concat([Buffer.from(bytes.slice(start, end), "latin1"), Buffer.from("\r\nold bytes")]);
       start = end;
       if (reader.phase === "complete") hasMore = true;
@@ -36,7 +36,7 @@ function readIn(bytes: string, ends: readonly number[], reader = new ResponseRea
   return { whole, isEndedByTheClose: !wasComplete };
 }
 
-/** The cuts that a title speaks of: in two at every place (of long bytes at some), and byte by byte. */
+/** The cuts behind "in any pieces": in two at every place (for long bytes at some), and byte by byte. */
 function cutsOf(bytes: string): (readonly number[])[] {
   const places = Array.from({ length: bytes.length }, (_, place) => place);
   const some = bytes.length <= 1_500 ? places : places.filter((place) => place % 977 === 1 || place < 40);
@@ -48,12 +48,12 @@ function expectInAnyPieces(bytes: string, result: Result): void {
   const reader = new ResponseReader();
   for (const ends of cutsOf(bytes)) {
     const found = readIn(bytes, ends, reader);
-    // Comparing by expect is slow, and there are tens of thousands of cuts.
+    // A comparison by expect is slow, and there are tens of thousands of cuts.
     if (JSON.stringify(found) !== JSON.stringify(result)) expect({ ends, found }).toEqual({ ends, found: result });
   }
 }
 
-it.each(accepted)("in any pieces, a response is read that has %s", (_title, bytes, whole) => {
+it.each(accepted)("reads a response, in any pieces, that has %s", (_title, bytes, whole) => {
   expectInAnyPieces(bytes, { whole, isEndedByTheClose: false });
 });
 
@@ -61,15 +61,15 @@ it.each(endedByTheClose)("in any pieces, the close ends a body that has %s", (_t
   expectInAnyPieces(bytes, { whole, isEndedByTheClose: true });
 });
 
-it.each(cut)("in any pieces, it is no whole response that ends after %s", (_title, bytes) =>
+it.each(cut)("does not take for whole, in any pieces, a response that ends after %s", (_title, bytes) =>
   expectInAnyPieces(bytes, "cut"),
 );
 
-it.each(refused)("in any pieces, it is refused as %s: %s", (code, _title, bytes) =>
+it.each(refused)("refuses, in any pieces, as %s: %s", (code, _title, bytes) =>
   expectInAnyPieces(bytes, { refused: code }),
 );
 
-it("what cannot become a status line is refused at its first wrong byte", () => {
+it("a text that cannot become a status line is refused at its first wrong byte", () => {
   const line = "HTTP/1.1 200 ";
   const right = [/[H\r\n]/, /T/, /T/, /P/, /\//, /1/, /\./, /[01]/, / /, /[1-9]/, /\d/, /\d/, /[ \r]/];
   for (const [at, allowed] of right.entries()) {
@@ -82,7 +82,7 @@ it("what cannot become a status line is refused at its first wrong byte", () => 
 
 it("every cut of a whole response is a cut response", () => {
   for (const [title, bytes, { idleMs }] of accepted) {
-    // Behind the end of the others something follows.
+    // The end of the other responses is not the end of their bytes.
     if (bytes.length > 1_500 || idleMs === 0) continue;
     for (let length = 0; length < bytes.length; length++) {
       expect([title, length, readIn(bytes.slice(0, length), [])]).toEqual([title, length, "cut"]);
@@ -90,7 +90,7 @@ it("every cut of a whole response is a cut response", () => {
   }
 });
 
-it("every other byte in the place of one of a status line or a length is refused, or means what it says", () => {
+it("any other byte in place of one of a status line or a length is refused, or read with its own meaning", () => {
   const bytes = `${ok}Content-Length: 12\r\n\r\n0123456789ab`;
   const head = bytes.length - 12;
   for (let at = 0; at < head; at++) {

@@ -1,4 +1,4 @@
-/** Row 58: a token at rest is sealed with AES-256-GCM, bound to its name, and readable with two keys while they are rolled. */
+/** Row 58: a stored token is sealed with AES-256-GCM, bound to its name, and readable with two keys while keys are rotated. */
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { openToken, sealToken } from "../../src/adapters/redis/token-store.ts";
@@ -12,7 +12,7 @@ const token = { secret: new Secret("canary-token"), lifetimeMs: 3_600_000 };
 const textOf = (opened: ReturnType<typeof openToken>) => opened?.secret.reveal();
 
 describe("a sealed token", () => {
-  it("is opened by its name and key, and keeps its lifetime", () => {
+  it("is opened with its name and key, and keeps its lifetime", () => {
     const opened = openToken([oldKey], name, sealToken([oldKey], name, token));
     expect(textOf(opened)).toBe("canary-token");
     expect(opened?.lifetimeMs).toBe(3_600_000);
@@ -37,7 +37,7 @@ describe("a sealed token", () => {
     expect(textOf(openToken([newKey], name, sealToken([newKey, oldKey], name, token)))).toBe("canary-token");
   });
 
-  it("does not open with any bit turned, any byte missing or any byte more", () => {
+  it("does not open with any bit changed, any byte missing or any byte more", () => {
     const bytes = Buffer.from(sealToken([oldKey], name, token), "base64url");
     for (let index = 0; index < bytes.length; index++) {
       for (let bit = 0; bit < 8; bit++) {
@@ -50,12 +50,12 @@ describe("a sealed token", () => {
     expect(openToken([oldKey], name, Buffer.concat([bytes, Buffer.of(0)]).toString("base64url"))).toBeUndefined();
   });
 
-  it("takes the longest token that an authorization server may issue", () => {
+  it("may be the longest token that an authorization server may issue", () => {
     const longest = { secret: new Secret("x".repeat(16_384)), lifetimeMs: 604_800_000 };
     expect(textOf(openToken([oldKey], name, sealToken([oldKey], name, longest)))).toHaveLength(16_384);
   });
 
-  it("is not looked at when it is longer than any token", () => {
+  it("is not decrypted if it is longer than any token", () => {
     expect(openToken([oldKey], name, randomBytes(100_000).toString("base64url"))).toBeUndefined();
   });
 });

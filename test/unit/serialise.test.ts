@@ -12,7 +12,7 @@ import { serialise } from "../../src/signing/signature.ts";
 const written = (pairs: Iterable<readonly [string, string]>, isPlain = false) =>
   serialise(Array.from(pairs, ([name, value]) => ({ name, value, isPlain })));
 
-describe("what is written", () => {
+describe("the written body", () => {
   it.each([
     ["nothing", [], "{}"],
     ["one", [["a", "1"]], '{"a":"1"}'],
@@ -39,7 +39,7 @@ describe("what is written", () => {
     expect(written(pairs)).toBe(text);
   });
 
-  it("is the same for a value that is known to need no escape", () => {
+  it("is the same for a value that is marked as plain", () => {
     const pairs = [
       ["a", ""],
       ["b", "é€\u{1F600}\u2028"],
@@ -54,7 +54,7 @@ describe("what is written", () => {
   });
 });
 
-/** The members of a flat object of strings in the order of the text, said with JSON.parse alone. */
+/** The members of a flat object of strings, in the order of the text, found with JSON.parse alone. */
 function membersInOrder(text: string): [string, string][] {
   const literals = text.match(/"(?:[^"\\]|\\.)*"/g)?.map((literal) => JSON.parse(literal) as string) ?? [];
   return Array.from({ length: literals.length / 2 }, (_, index) => [
@@ -63,7 +63,7 @@ function membersInOrder(text: string): [string, string][] {
   ]);
 }
 
-describe("what is signed is what is sent (row 19)", () => {
+describe("the signed values are the sent values (row 19)", () => {
   const names = fc.oneof(
     fc.string({ unit: fc.constantFrom(..."abcXYZ019_.-"), minLength: 1, maxLength: 12 }),
     fc.constantFrom("__proto__", "constructor", "toString", "1", "0", "version", "site_identifier", "format", "call"),
@@ -77,7 +77,7 @@ describe("what is signed is what is sent (row 19)", () => {
   const site = { identifier: "S1", version: "3.0", decimals: new Set<string>() };
   const exempt = new Set(["format", "signature", "call"]);
 
-  /** Any character may be written as an escape. */
+  /** A string literal in which any character may be an escape. */
   const escaped = (text: string) =>
     text.replace(/[a-z\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
   const key = { identifier: "K1", version: "3.0", secret: new Secret("k") };
@@ -88,7 +88,7 @@ describe("what is signed is what is sent (row 19)", () => {
     return authenticate(prepared, material, unixSeconds).render;
   };
 
-  it("to the string, in order, in any body, and the signature is over the values that the service reads from it", () => {
+  it("to the character, in order, in any body: the signature covers the values that the service reads from the body", () => {
     fc.assert(
       fc.property(bodies, fc.boolean(), (body, isEscaped) => {
         let seconds = 1582149833;

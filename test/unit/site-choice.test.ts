@@ -1,4 +1,4 @@
-/** Proves the product's section 2, "Site" and "Method of authentication": which site, which method, which identifier. */
+/** Proves the product's section 2, "Site" and "Method of authentication": the choice of the site, the method and the identifier. */
 import { describe, expect, it } from "vitest";
 import type { AuthMethod, SigningKey, Site } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
@@ -19,7 +19,7 @@ const child = site("S2", ["oauth"], { parent: "S1" });
 const hmac = site("S3", ["hmac"], { keys: [key("K31"), key("K32")] });
 const both = site("S4", ["oauth", "hmac"], { keys: [key("K41")] });
 const byKey = site("S5", ["hmac", "oauth"], { keys: [key("K51"), key("K52")], identifyBy: "key" });
-/** Its keys are for callbacks only. */
+/** A site whose keys are for callbacks only. */
 const callbacks = site("S6", ["oauth"], { keys: [key("K61")] });
 const all = [oauth, child, hmac, both, byKey, callbacks];
 
@@ -30,7 +30,7 @@ const choose = (header?: string, inBody?: string, auth?: AuthMethod, at = enviro
   return { site: choice.site.identifier, auth: choice.auth, key: choice.key, sent: choice.identifier };
 };
 
-describe("who is named", () => {
+describe("the site that is named", () => {
   it.each([
     // header, body, site, key, sent
     [undefined, undefined, "S1", undefined, "S1"],
@@ -92,7 +92,7 @@ describe("who is named", () => {
       "in Countersign-Site, S9, is not",
       "here: S5.",
     ],
-  ])("the refusal says what was asked for and what can be used: %s", (_, header, inBody, sites, asked, usable) => {
+  ])("a refusal names the requested site and the allowed ones: %s", (_, header, inBody, sites, asked, usable) => {
     const options = { site: header, auth: undefined };
     const caller = sites && { sites };
     const { message } = refusalOf(() => chooseSite(environment(all, "S1"), options, inBody, caller));
@@ -114,7 +114,7 @@ describe("no site is named", () => {
   it.each([
     ["several sites", environment([oauth, child])],
     ["no site at all", environment([])],
-  ])("%s: one has to be", (_, at) => {
+  ])("%s: a site must be named", (_, at) => {
     const refusal = refusalOf(() => choose(undefined, undefined, undefined, at));
     expect(refusal).toMatchObject({ code: "site_required", status: 422 });
     expect(refusal.message).toContain("Countersign-Site");
@@ -162,11 +162,11 @@ describe("the key that signs (spec 5.3)", () => {
     [hmac, "K31", "K31"],
     [hmac, "K32", "K32"],
     [byKey, undefined, "K51"],
-  ])("%#", (at, named, signs) => {
+  ])("is the named key or the default key: %#", (at, named, signs) => {
     expect(keyOf({ site: at, key: named }).identifier).toBe(signs);
   });
 
-  it("is the default key, wherever it stands", () => {
+  it("is the default key, whichever position it has", () => {
     const [first, second] = [key("K71"), key("K72")];
     const at = site("S7", ["hmac"], { keys: [first, second], defaultKey: second });
     expect(keyOf({ site: at, key: undefined })).toBe(second);
@@ -176,7 +176,7 @@ describe("the key that signs (spec 5.3)", () => {
   it.each([
     [oauth, undefined],
     [hmac, "K41"],
-  ])("is never another site's nor none: %#", (at, named) => {
+  ])("is never another site's key, and never missing: %#", (at, named) => {
     expect(() => keyOf({ site: at, key: named })).toThrow("has a key");
   });
 });

@@ -7,7 +7,7 @@ import { judgeOrder, type Logged, type Order, type Sighting } from "../../script
 import { type Findings, judge } from "../../scripts/soak/verdict.ts";
 import type { Told } from "../../testkit/send-order.ts";
 
-// The soak's judges: what they take for a broken promise, and what not.
+// The soak's judges: which observations they take for a broken promise, and which not.
 
 const created: Told = { kind: "answered", status: 200, outcome: "answered", attempts: 1 };
 const retried: Told = { kind: "answered", status: 200, outcome: "answered", attempts: 2 };
@@ -64,13 +64,13 @@ it.each<Row>([
   expect(judgeOrder({ told, seen, logged, isOrphan: false })).toBe(fault);
 });
 
-it("forgives a killed replica what it took with it, but not an order created twice", () => {
+it("forgives a killed replica the answers and lines that were lost with it, but not an order created twice", () => {
   const orphan: Order = { told: { kind: "broken", why: "ECONNRESET" }, seen: ["accepted"], logged: [], isOrphan: true };
   expect(judgeOrder(orphan)).toBeUndefined();
   expect(judgeOrder({ ...orphan, seen: ["accepted", "accepted"] })).toMatch(/^it was sent again/);
 });
 
-it("keeps the book: columns of what was settled, and what comes after the end is told", () => {
+it("keeps a ledger: counts the settled orders, and reports events that come after an order is settled", () => {
   const ledger = new Ledger();
   const [one, other, third] = [ledger.open(), ledger.open(), ledger.open()];
   for (const number of [one, other]) ledger.see(number, "accepted");
@@ -121,7 +121,7 @@ it.each<[what: string, failure: Partial<Failure>, isExplained: boolean]>([
 
 const snapshot: Snapshot = { atMs: 0, heapBytes: 10_000, residentBytes: 50_000, descriptors: 20, loopDelayP99Ms: 11 };
 
-it("measures growth from the first snapshot to the last, and its slope over all of them", () => {
+it("measures growth from the first snapshot to the last, and its slope over all snapshots", () => {
   const snapshots = [0, 1, 2].map((minute) => ({
     ...snapshot,
     atMs: minute * 60_000,
@@ -140,7 +140,7 @@ it("measures growth from the first snapshot to the last, and its slope over all 
   expect(slope([[3, 1]])).toBe(0);
 });
 
-it("a fault explains what was on its way while it lasted, however many have come since, and nothing sent later", () => {
+it("a fault explains failures of orders that were under way during it, however many faults followed, and of no later order", () => {
   const account = new Account();
   const failureAt = (sentMs: number): Failure => {
     const [label, replica, site] = ["upstream_timeout unknown", "a", "S1"];
@@ -160,7 +160,7 @@ it("a fault explains what was on its way while it lasted, however many have come
   expect(account.unexplained).toBe(1);
 });
 
-it("explains 401s that are passed on after more than three forced refreshes, for 10 s, and only while tokens are revoked", () => {
+it("a revocation of tokens explains 401s that are passed on after more than three forced refreshes, for 10 s", () => {
   const account = new Account();
   const passOn = (laterMs = 0): number => {
     const [label, replica, site] = ["service 401", "a", "S1"];
@@ -200,7 +200,7 @@ const round = {
 const none = { orders: 0, arrived: 0 };
 const growth = { process: "a", snapshots: 20, heapBytes: 1_000_000, residentBytes: 9e6, heapBytesPerMinute: 5 };
 
-/** Everything is as it should be. */
+/** The findings of a soak without a fault. */
 const sound: Findings = {
   lastedMs: 600_000,
   rounds: [round],
@@ -263,7 +263,7 @@ it.each<[what: string, more: Partial<Findings>, promise: string]>([
   expect(broken({ ...sound, ...more })).toEqual([promise]);
 });
 
-it("plays each fault once before any comes again, in an order that the seed decides", () => {
+it("plays each fault once before any is repeated, in an order that depends on the seed", () => {
   const draw = (seed: number) => {
     const faults = schedule(everyFault, seed);
     return everyFault.concat(everyFault).map(() => faults.next().value.name);

@@ -1,4 +1,4 @@
-/** Row 84: a collector that is away, slow or refuses costs spans, and nothing else. */
+/** Row 84: if a collector is away, slow or refuses, only spans are lost. */
 import { expect, it } from "vitest";
 import type { TraceEvent } from "../../src/model/events.ts";
 import { type PostResult, type Span, SpanExporter } from "../../src/tracing/span-exporter.ts";
@@ -56,12 +56,12 @@ it("sends the spans of a second together, and a full batch sooner", async () => 
   expect(sum("exported")).toBe(515);
 });
 
-it("keeps what a collector that is away did not take, up to 2048 spans, and counts what it drops", async () => {
+it("keeps up to 2048 spans while the collector is away, and counts those that it drops", async () => {
   let answer: PostResult = away;
   const { clock, posted, add, sum, events } = open(() => answer);
   add(3_000);
   await clock.advance(60_000);
-  // One try now, then after 1, 2, 4, 8, 16 and 30 s.
+  // One try now, then one after 1, 2, 4, 8, 16 and 30 s.
   expect(posted).toHaveLength(6);
   expect(sum("dropped")).toBe(3_000 - 2_048);
   expect(events.find(({ kind }) => kind === "spans_delayed")).toEqual({
@@ -95,7 +95,7 @@ it.each([429, 502, 503, 504])(
 it.each([
   ["300", undefined, 300],
   ["Sat, 21 Nov 2026 12:02:00 GMT", "Sat, 21 Nov 2026 12:00:00 GMT", 120],
-  // By this machine's clock, where the collector's is not known: a second has passed since 12:00.
+  // Without the collector's Date, by this machine's clock: a second has passed since 12:00.
   ["Sat, 21 Nov 2026 12:02:01 GMT", undefined, 120],
   ["9999999", undefined, 86_400],
 ])("waits as long as Retry-After %s says", async (retryAfter, date, seconds) => {
@@ -109,7 +109,7 @@ it.each([
   expect(posted).toEqual([1, 1]);
 });
 
-it("gives spans up that the collector refuses, by its status or in part", async () => {
+it("drops spans that the collector refuses, by its status or in part", async () => {
   const partial = '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}';
   const answers: PostResult[] = [
     { ...taken, status: 400 },
@@ -129,7 +129,7 @@ it("gives spans up that the collector refuses, by its status or in part", async 
   ]);
 });
 
-it("sends all that is left at the end, one batch after the other", async () => {
+it("sends all remaining spans when it is closed, one batch after the other", async () => {
   const { posted, add, exporter, sum } = open(() => taken);
   add(1_300);
   await exporter.close(2_000);
@@ -137,7 +137,7 @@ it("sends all that is left at the end, one batch after the other", async () => {
   expect(sum("exported")).toBe(1_300);
 });
 
-it("ends in time although the collector never answers, and counts what it leaves", async () => {
+it("closes in time although the collector never answers, and counts the spans that it drops", async () => {
   const { clock, add, exporter, sum, events } = open(() => new Promise(() => {}));
   add(700);
   const closed = exporter.close(2_000);
@@ -147,16 +147,16 @@ it("ends in time although the collector never answers, and counts what it leaves
   expect(events.at(-1)).toMatchObject({ kind: "spans_lost", cause: "the end" });
 });
 
-it("does not wait at the end for a collector that is away", async () => {
+it("does not wait for a collector that is away when it is closed", async () => {
   const { posted, add, exporter, sum } = open(() => away);
   add(1_200);
   await exporter.close(2_000);
-  // What was under way, and one more try.
+  // The batch under way, and one more try.
   expect(posted.length).toBeLessThanOrEqual(2);
   expect(sum("dropped")).toBe(1_200);
 });
 
-it("counts what comes after its end, such as the span of a stream that outlived its configuration", async () => {
+it("counts spans that come after it was closed, such as that of a stream that outlived its configuration", async () => {
   const { add, exporter, sum } = open(() => taken);
   await exporter.close(2_000);
   add(3);

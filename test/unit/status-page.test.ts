@@ -9,10 +9,10 @@ import { ago, badNight, darkNight, quietNight } from "./status-snapshot.ts";
 
 const hostile = `"'><script>alert(1)</script>&amp;<!--`;
 const harmlessName = "harmless".padEnd(hostile.length, "_");
-/** Texts that the page compares or computes with; types allow no others. */
+/** Texts that the page compares or calculates with; types allow no others. */
 const fixed = /^(\d{4}-|start$|due$|missing$|file_change$|refused$|issued$|timeout$|upstream_|none$)/;
 
-/** Every text in a snapshot replaced, but for those that come from a closed set. */
+/** Replaces every text in a snapshot, except those from a closed set. */
 function replaceTexts<Value>(value: Value, by: string): Value {
   const text = JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === "string" && !fixed.test(inner) ? by : inner,
@@ -20,7 +20,7 @@ function replaceTexts<Value>(value: Value, by: string): Value {
   return JSON.parse(text);
 }
 
-/** A night whose last minutes were otherwise. */
+/** The snapshot of a night with other recent requests. */
 function withRecent(night: StatusSnapshot, change: Partial<EnvironmentStatus["recent"]>): StatusSnapshot {
   const environments = night.environments.map((each) => ({ ...each, recent: { ...each.recent, ...change } }));
   return { ...night, environments };
@@ -42,7 +42,7 @@ describe("the status page", () => {
     expect(names(tagsOf(poisoned ?? ""))).toEqual(names(tagsOf(harmless ?? "")));
   });
 
-  it("has no script, no style outside its one element, and leads nowhere but to itself", () => {
+  it("has no script, no style outside its one element, and links only to itself", () => {
     for (const night of [quietNight, badNight]) {
       const tags = tagsOf(renderPage(night, 5).html);
       expect(tags.length).toBeGreaterThan(100);
@@ -52,7 +52,7 @@ describe("the status page", () => {
     }
   });
 
-  it("says None of Countersign’s own failures and of the service’s apart: 401s are no failure of the first", () => {
+  it("lists Countersign’s own failures and those of the service separately, each of them with None if there are none", () => {
     for (const night of [quietNight, badNight]) {
       const [, failures = ""] = /<h2 id="failures">Failures<\/h2>(.*?)<\/section>/s.exec(renderPage(night).html) ?? [];
       expect(failures.match(/<h3>.*?<\/h3>/g)).toEqual([
@@ -63,14 +63,14 @@ describe("the status page", () => {
     }
   });
 
-  it("allows exactly the style that it has", () => {
+  it("allows, by its policy, exactly its own style", () => {
     const { html: page, contentSecurityPolicy } = renderPage(quietNight);
     const style = /<style>(.*)<\/style>/s.exec(page)?.[1] ?? "";
     const hash = createHash("sha256").update(style).digest("base64");
     expect(contentSecurityPolicy).toContain(`style-src 'sha256-${hash}';`);
   });
 
-  it("says first whether orders succeed, then whether an outcome is unknown, and names only what is amiss", () => {
+  it("says first whether orders succeed, then whether an outcome is unknown, and then lists only faults", () => {
     const [quiet, bad] = [renderPage(quietNight).html, renderPage(badNight).html];
     expect(quiet).toContain(
       "<title>No request failed in the last 5 min · Countersign on shop-7d9f8c6b54-x2k4q</title>",
@@ -94,7 +94,7 @@ describe("the status page", () => {
     expect(renderPage(notReady).html).toContain("Not ready: no token yet for production.");
   });
 
-  it("shows green only where nothing failed, nothing is unknown and nothing is amiss", () => {
+  it("shows green only if nothing failed, nothing is unknown and nothing needs attention", () => {
     const toneAfter = (recent: Partial<EnvironmentStatus["recent"]>) => toneShown(withRecent(quietNight, recent));
     const toneOf = (change: Partial<StatusSnapshot>) => toneShown({ ...quietNight, ...change });
     expect(toneOf({})).toBe("good");
@@ -112,7 +112,7 @@ describe("the status page", () => {
     expect(toneOf({ environments: quietNight.environments.map((each) => ({ ...each, tokenOutage })) })).toBe("bad");
   });
 
-  it("advises to compare the base URL where every request got 404, and only there", () => {
+  it("advises to compare the base URL if every request got 404, and only then", () => {
     const after404s = (requests: number) =>
       renderPage(withRecent(darkNight, { requests, ...failuresOf("404", 20) })).html;
     expect(after404s(20)).toContain("compare the environment’s baseUrl");
@@ -128,14 +128,14 @@ describe("the status page", () => {
     expect(page).toContain(`aria-hidden="true">${share}</p>`);
   });
 
-  it("does not say that the service answered where its answer broke off", () => {
+  it("does not say that the service answered if its answer broke off", () => {
     const { html: page } = renderPage(withRecent(quietNight, failuresOf("upstream_reset", 2)));
     expect(page).toContain(
       "2 × <code>upstream_reset</code></strong> in production. The service’s answer began, and the caller did not get all of it.",
     );
   });
 
-  it("shows callbacks where there is a listener for them", () => {
+  it("shows callbacks if there is a listener for them", () => {
     const { html: page } = renderPage(badNight);
     expect(page).toContain(
       "The last callback of production</a> was not taken (<code>application_unreachable</code>, 1 s ago).",
@@ -147,7 +147,7 @@ describe("the status page", () => {
     expect(renderPage({ ...badNight, callbacks: [] }).html).not.toMatch(/callback/i);
   });
 
-  it("says before all else which environment gets no token, and what fails most", () => {
+  it("says first which environment gets no token, and which failure is most frequent", () => {
     const { html: page } = renderPage(darkNight);
     const text = page
       .replace(/<style>.*<\/style>/s, "")
@@ -190,7 +190,7 @@ describe("the status page", () => {
     expect(page).toContain("and 2 more of");
   });
 
-  it("says that an old token is not being renewed", () => {
+  it("says that a token still serves but is not being renewed", () => {
     const credentials = quietNight.credentials.map((set, index) =>
       index === 0 ? { ...set, failingSince: ago(4_000) } : set,
     );
@@ -198,7 +198,7 @@ describe("the status page", () => {
     expect(page).toContain("No new token for <code>S1000000001/blue</code>");
     expect(page).toContain("The one it has expires in 36 min.");
     expect(page).not.toContain("still good");
-    // Refused here, and served since by a token that another replica got.
+    // This replica's request was refused; since then a token from another replica serves.
     const served = badNight.credentials.map((set) => ({ ...set, failingSince: undefined }));
     expect(renderPage({ ...quietNight, credentials: served }).html).not.toContain("Needs attention");
   });
@@ -212,7 +212,7 @@ describe("the status page", () => {
     );
   });
 
-  it("folds callers' mistakes, and what a thousand sites would push out of sight; /status has the rest", () => {
+  it("folds callers' mistakes and long lists of sites; /status has the entries that the page leaves out", () => {
     const [environment = expect.unreachable()] = badNight.environments;
     const [site = expect.unreachable()] = environment.sites;
     const [credential = expect.unreachable()] = badNight.credentials;
@@ -244,7 +244,7 @@ describe("the status page", () => {
     expect(page({ isPending: false })).not.toContain("Needs attention");
   });
 
-  it("says how many outcomes are only in the log", () => {
+  it("says how many unknown outcomes are only in the log", () => {
     const requests = { ...badNight.requests, unknownOutcomes: 1_203 };
     expect(renderPage({ ...badNight, requests }).html).toContain("And 1,200 before these, in the log.");
     expect(renderPage(badNight).html).not.toContain("before these");
@@ -252,7 +252,7 @@ describe("the status page", () => {
 });
 
 describe("html", () => {
-  it("escapes what is put in, unless it made it itself", () => {
+  it("escapes inserted texts, except its own results", () => {
     const inner = html`<b>${'<&>"'}</b>`;
     expect(html`<p title="${"a'b"}">${inner}${[inner, inner]}${7}</p>`.text).toBe(
       `<p title="a&#39;b">${"<b>&lt;&amp;&gt;&quot;</b>".repeat(3)}7</p>`,
@@ -297,4 +297,4 @@ it.each([
   [1_000, "1 s ago"],
   [-10_000, "in 10 s"],
   [180_000, "3 min ago"],
-])("%i ms before is %s", (ms, words) => expect(describeAge(ago(ms), ago(0))).toBe(words));
+])("a moment %i ms ago is %s", (ms, words) => expect(describeAge(ago(ms), ago(0))).toBe(words));

@@ -7,7 +7,7 @@ const atMs = Date.parse("2026-03-14T03:12:40.218Z");
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** A moment before the snapshot's. */
+/** A moment this long before the snapshot. */
 export function ago(ms: number): string {
   return new Date(atMs - ms).toISOString();
 }
@@ -103,7 +103,7 @@ const tallies: Readonly<Record<string, Tally>> = {
   S1000000002: fail(7_042, 1, { upstream_timeout: { count: 1, lastAt: ago(95_000) } }),
 };
 
-/** The same with orders in doubt, callbacks that are not taken, a set that is refused, Redis away and a configuration that was refused. */
+/** The same night with unknown outcomes, callbacks that the application declines, a refused set, Redis away and a refused configuration. */
 export const badNight: StatusSnapshot = {
   ...quietNight,
   requests: {
@@ -175,7 +175,7 @@ export const badNight: StatusSnapshot = {
   },
 };
 
-/** A night on which no site gets a token, and the service accepted the last ones no more. */
+/** A night on which no site gets a token, and the service no longer accepts the last ones. */
 export const darkNight: StatusSnapshot = {
   ...quietNight,
   environments: quietNight.environments.map((environment) => ({
@@ -226,7 +226,7 @@ function describeSite(identifier: string, change: Partial<SiteStatus>): SiteStat
   };
 }
 
-/** All by the service. */
+/** A tally of requests that the service answered. */
 function answered(count: number, agoMs: number): Tally {
   return { ...untouched, answeredBy: { service: count, countersign: 0 }, lastAt: ago(agoMs) };
 }

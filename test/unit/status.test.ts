@@ -1,4 +1,4 @@
-/** What `/status` shows of events and state, and readiness: after a reload what stays keeps its history, the rest is forgotten. */
+/** Events and state as `/status` shows them, and readiness: after a reload the remaining parts keep their history, the others lose it. */
 import { describe, expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { createReadiness } from "../../src/adapters/stats/readiness.ts";
@@ -32,7 +32,7 @@ function environment(name: string, ...sites: readonly Site[]): Environment {
   return environmentOf(sites, { name, defaultSite: sites[0]?.identifier });
 }
 
-/** A set as its owner knows it: with a token of an hour, asked for when the fake clock starts. */
+/** A set as its owner reports it: with a token for an hour, requested when the fake clock starts. */
 function snapshotOf(environment: string, credential: string, change: Partial<CredentialSnapshot> = {}) {
   const token = { lifetimeMs: 3_600_000, expiresAtMs: 3_601_000, issuedHere: true, reason: "start" } as const;
   const rest = { isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined, isInOutage: false };
@@ -48,7 +48,7 @@ const finished = (change: Partial<RequestFinished>) => finishedRequest({ auth: "
 
 const started = { kind: "started", version: "", configHash: "", routes: ["a"], admin: "", status: "" } as const;
 
-/** A model and what it asks, to be changed by the test. */
+/** A status model and its sources, which the test changes. */
 function openModel(...environments: readonly Environment[]) {
   const clock = new FakeClock();
   const state = {
@@ -73,7 +73,7 @@ function openModel(...environments: readonly Environment[]) {
   return { model, clock, state, follow };
 }
 
-/** The traffic of an environment. */
+/** The traffic model of an environment. */
 function openTraffic() {
   const { model, clock } = openModel(environmentOf());
   const add = (change: Partial<RequestFinished>) => model.report(finishedRequest(change));
@@ -84,7 +84,7 @@ const ok = { by: "service", status: 200, outcome: "answered", code: undefined } 
 const left = { by: "countersign", status: 499, outcome: "not_sent", code: undefined } as const;
 
 describe("the status model", () => {
-  it("shows the sets that there are, and keeps the requests of those that stay", () => {
+  it("shows the configured sets, and keeps the requests of sets that stay configured", () => {
     const { model, state, follow } = openModel(environment("sandbox", site("S1", "blue", "green"), site("S2", "own")));
     for (const label of ["S1/blue", "S1/green"]) model.report(requested("sandbox", label, "refused"));
     follow(environment("sandbox", site("S1", "blue", "red")), environment("live", site("S9", "own")));
@@ -133,7 +133,7 @@ describe("the status model", () => {
     });
   });
 
-  it("keeps counts of sites that stay, and unknown outcomes whatever has gone", () => {
+  it("keeps counts of sites that stay configured, and unknown outcomes even of removed sites", () => {
     const { model, follow } = openModel(environment("sandbox", site("S1", "a")), environment("old", site("S7", "a")));
     model.report(finished({}));
     model.report(finished({ environment: "old", site: "S7", outcome: "unknown", by: "countersign", reference: "A-1" }));
@@ -164,7 +164,7 @@ describe("the status model", () => {
     });
   });
 
-  it("keeps what came of callbacks as long as their listener leads to the same application", () => {
+  it("keeps the results of callbacks as long as their listener leads to the same application", () => {
     const { model, state, follow } = openModel();
     const leadTo = (application: string) => {
       state.callbacks = [{ environment: "sandbox", listener: ":7414", application }];
@@ -193,7 +193,7 @@ describe("the status model", () => {
     expect(model.view().callbacks[0]?.results).toEqual({});
   });
 
-  it("shows the Redis servers that there are, and since when each is up or down", async () => {
+  it("shows the configured Redis servers, and since when each is up or down", async () => {
     const { model, state, clock } = openModel();
     expect(model.view().redis).toEqual([]);
     const at = "2026-11-21T12:00:00.000Z";
@@ -210,7 +210,7 @@ describe("the status model", () => {
     ]);
   });
 
-  it("shows since when a configuration is active, and the last that was refused until it is fixed", async () => {
+  it("shows since when a configuration is active, and the last refused one until it is fixed", async () => {
     const { model, clock } = openModel();
     model.report(started);
     const { inForceSince } = model.view().reload;
@@ -229,7 +229,7 @@ describe("the status model", () => {
     expect(lastRefused?.isPending).toBe(false);
   });
 
-  it("measures what is left of a token by the monotonic clock, whatever the wall clock is set to", async () => {
+  it("measures a token's remaining time by the monotonic clock, whatever the wall clock is set to", async () => {
     const { model, clock, state } = openModel(environment("sandbox", site("S1", "blue")));
     state.credentials = [snapshotOf("sandbox", "S1/blue")];
     expect(model.view().credentials[0]?.token).toMatchObject({ expiresAt: "2026-11-21T13:00:00.000Z" });
@@ -243,7 +243,7 @@ describe("the status model", () => {
 });
 
 describe("the traffic of an environment", () => {
-  it("is counted by who answered and class of status; what is older than five minutes is forgotten", async () => {
+  it("is counted by origin of the answer and class of status; requests older than five minutes are forgotten", async () => {
     const { add, shown, clock } = openTraffic();
     for (let n = 0; n < 90; n += 1) add({ ...ok, durationMs: 40 });
     await clock.advance(2 * minuteMs);
@@ -262,7 +262,7 @@ describe("the traffic of an environment", () => {
     expect(shown().answers).toEqual(answers);
   });
 
-  it("is divided by the time that has passed since the first request, and by a second at least", async () => {
+  it("has a rate over the time since the first request, or over a second if that is longer", async () => {
     const { add, shown, clock } = openTraffic();
     for (let n = 0; n < 20; n += 1) {
       await clock.advance(n === 0 ? minuteMs : 50);
@@ -273,9 +273,9 @@ describe("the traffic of an environment", () => {
     expect(shown().recent.perSecond).toBe(5);
   });
 
-  it("shows what failed, the commonest first, and each step of ten seconds", async () => {
+  it("shows the failures, the most frequent first, and each step of ten seconds", async () => {
     const { add, shown, clock } = openTraffic();
-    // To the beginning of a step.
+    // Moves to the beginning of a step.
     await clock.advance(310_000 - clock.nowMs());
     add({ ...ok, durationMs: 1 });
     await clock.advance(280_000);
@@ -283,7 +283,7 @@ describe("the traffic of an environment", () => {
     await clock.advance(10_000);
     for (const status of [404, 404, 403]) add({ ...ok, status, durationMs: 1 });
     add({ by: "countersign", status: 502, outcome: "unknown", code: "upstream_reset", durationMs: 1 });
-    // Cut after its head had been passed on.
+    // An answer that was cut after its head had been passed on.
     add({ ...ok, outcome: "unknown", code: "upstream_reset", durationMs: 1 });
     await clock.advance(9_999);
     const { failures, steps } = shown().recent;
@@ -304,22 +304,22 @@ describe("the traffic of an environment", () => {
     ]);
   });
 
-  it("has no bound where it takes longer than the last one", () => {
+  it("has no bound for a duration beyond the last one", () => {
     const { add, shown } = openTraffic();
     add({ ...ok, durationMs: 60_000 });
     expect(shown().recent.medianMs).toBeUndefined();
   });
 });
 
-it("finds sites that have asked for a token and have none in any set, and no others", () => {
+it("a token outage names the sites that requested a token and have none in any set, and no others", () => {
   const sites = darkNight.environments[0]?.sites ?? [];
   const [blue = expect.unreachable(), green = expect.unreachable()] = darkNight.credentials;
   const { failingSince: since, lastRequest, nextTryAt } = blue;
   const outage = { sites: ["S1000000001", "S1000000002"], since, lastRequest, nextTryAt };
   expect(findTokenOutage(sites, [blue, green])).toEqual(outage);
-  // The second set was never tried.
+  // The second set has never been tried.
   expect(findTokenOutage(sites, [blue, { ...green, failingSince: undefined }])).toEqual(outage);
-  // Nobody has asked yet.
+  // No token has been requested yet.
   const quiet = { failingSince: undefined, lastRequest: undefined };
   expect(
     findTokenOutage(sites, [
@@ -329,7 +329,7 @@ it("finds sites that have asked for a token and have none in any set, and no oth
   ).toBeUndefined();
   const [fresh] = quietNight.credentials;
   if (fresh === undefined || fresh.token === "none") throw new Error("the night has a token");
-  // A live token of one set serves, whatever becomes of its renewal.
+  // A valid token of one set serves, even if its refresh fails.
   expect(findTokenOutage(sites, [blue, { ...green, token: fresh.token }])).toBeUndefined();
   const expired = { ...fresh.token, remainingMs: -1 };
   expect(findTokenOutage(sites, [{ ...blue, token: expired }, green])).toEqual(outage);
@@ -338,7 +338,7 @@ it("finds sites that have asked for a token and have none in any set, and no oth
 describe("readiness, with another configuration", () => {
   const [one, two] = [environment("sandbox", site("S1", "a")), environment("live", site("S9", "b"))];
 
-  /** It listens, and waits for the environment's token; `issue` gives a set one. */
+  /** A process that listens and waits for the environment's token; `issue` gives a set a token. */
   function awaiting(...environments: readonly Environment[]) {
     const readiness = createReadiness(new FakeClock());
     readiness.follow(environments);
@@ -349,7 +349,7 @@ describe("readiness, with another configuration", () => {
     return { readiness, issue };
   }
 
-  it("waits for the new one's tokens while it was not ready, but for sets that have one", () => {
+  it("waits for the new one's tokens if it was not ready, except for sets that already have a token", () => {
     const { readiness, issue } = awaiting(one);
     issue("live", "S9/b");
     expect(readiness.view()).toMatchObject({ isReady: false, reason: "no token yet for sandbox: S1" });
@@ -367,13 +367,13 @@ describe("readiness, with another configuration", () => {
     expect(readiness.view()).toMatchObject({ isReady: true });
   });
 
-  it("is ready as soon as nothing is left to wait for", () => {
+  it("is ready as soon as no token is missing", () => {
     const { readiness } = awaiting(one);
     readiness.follow([]);
     expect(readiness.view()).toMatchObject({ isReady: true });
   });
 
-  it("never falls back once it was ready, also where no probe had come before the reload", () => {
+  it("stays ready once it was ready, even if no probe had come before the reload", () => {
     const { readiness, issue } = awaiting(one);
     issue("sandbox", "S1/a");
     readiness.follow([two]);

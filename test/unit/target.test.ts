@@ -1,4 +1,4 @@
-/** Proves rows 2 and 3 on the pure functions: which targets are operations, and what the refusal of the others says. */
+/** Proves rows 2 and 3 on the pure functions: which targets are operations, and the refusals of all others. */
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../../src/model/environment.ts";
 import type { ListenerContext } from "../../src/proxy/messages.ts";
@@ -14,7 +14,7 @@ function listener(baseUrl: string, hosts: readonly string[] = []): ListenerConte
 
 const sandbox = listener("https://api.sandbox.example/json-api");
 
-/** Both steps of the main path. */
+/** Both checks of a target, as on the main path. */
 function resolve(text: string, at = sandbox, host = "localhost"): string {
   const target = parseTarget(text);
   checkAuthority(target, at);
@@ -45,7 +45,7 @@ describe("origin-form", () => {
     expect(refusalOf(() => resolve(target))).toMatchObject({
       code: "query_not_allowed",
       status: 400,
-      // Older versions may have queries at the service; none of them has one here.
+      // With older versions the service may accept queries; Countersign refuses them for every version.
       message: expect.stringMatching(/of every version .* from version 3\.0 on the service/),
     });
   });
@@ -59,7 +59,7 @@ describe("absolute-form, as HTTP_PROXY makes it", () => {
     ["http://api.example:8080", "http://api.example:8080"],
     ["http://[::1]:8080", "http://[::1]:8080"],
     ["http://10.0.0.1", "http://10.0.0.1"],
-  ])("the service at %s is called by %s", (service, ...called) => {
+  ])("the service at %s is reached by %s", (service, ...called) => {
     for (const origin of called) {
       expect(resolve(`${origin}/create_order`, listener(service)), origin).toBe("create_order");
       expect(resolve(`${origin}/json-api/create_order`, listener(`${service}/json-api`)), origin).toBe("create_order");
@@ -71,7 +71,7 @@ describe("absolute-form, as HTTP_PROXY makes it", () => {
     ...["https://api.example", "ftp://api.example", "http://api.example:80", "http://api.example:", "http://localhost"],
     ...["http://api.example:443:443", "http://api.example:000443000", "http://api.example.", "http://api.example.evil"],
     ...["http://evil.api.example", "http://api%2eexample", "http://api.example\\evil", "http://"],
-  ])("the service at https://api.example is not called by %s", (origin) => {
+  ])("the service at https://api.example is not reached by %s", (origin) => {
     const at = listener("https://api.example/json-api");
     expect(refusalOf(() => resolve(`${origin}/json-api/create_order`, at))).toMatchObject(foreign);
   });
@@ -80,14 +80,14 @@ describe("absolute-form, as HTTP_PROXY makes it", () => {
     ["https://api.example:8443", "http://api.example"],
     ["https://api.example:8443", "http://api.example:443"],
     ["http://api.example", "http://api.example:443"],
-  ])("the service at %s is not called by %s", (service, origin) => {
+  ])("the service at %s is not reached by %s", (service, origin) => {
     expect(refusalOf(() => resolve(`${origin}/create_order`, listener(service)))).toMatchObject(foreign);
   });
 
   it.each([
     ...["/create_order", "/json-apis/create_order", "/JSON-API/create_order", "/json-api", ""],
     ...["?/json-api/create_order", "#/json-api/create_order"],
-  ])("below /json-api nothing is called by %j", (rest) => {
+  ])("nothing below /json-api is reached by %j", (rest) => {
     const at = listener("https://api.example/json-api");
     expect(refusalOf(() => resolve(`http://api.example${rest}`, at))).toMatchObject(foreign);
   });
@@ -127,13 +127,16 @@ describe("the Host on a Unix socket", () => {
     expect(resolve("/create_order", at, host)).toBe("create_order");
   });
 
-  it.each(["localhost:7411", "127.0.0.1:7411"])("says of its own address %s that NO_PROXY is missing", (authority) => {
-    const { message, status } = refusalOf(() => resolve(`http://${authority}/create_order`));
-    expect(status).toBe(403);
-    expect(message).toContain(`set NO_PROXY=${authority.split(":")[0]} where HTTP_PROXY is set`);
-  });
+  it.each(["localhost:7411", "127.0.0.1:7411"])(
+    "in the URL of Countersign's own address %s: the refusal says that NO_PROXY is missing",
+    (authority) => {
+      const { message, status } = refusalOf(() => resolve(`http://${authority}/create_order`));
+      expect(status).toBe(403);
+      expect(message).toContain(`set NO_PROXY=${authority.split(":")[0]} where HTTP_PROXY is set`);
+    },
+  );
 
-  it("opens no other host in absolute-form", () => {
+  it("does not allow another host in absolute-form", () => {
     const refusal = refusalOf(() => resolve("http://evil.example/json-api/create_order", at, ""));
     expect(refusal).toMatchObject({ code: "target_not_allowed", status: 403 });
   });
@@ -173,7 +176,7 @@ describe("an operation", () => {
 
 const show = (text: string) => (text.length <= 80 ? text : `${text.slice(0, 80)}…`);
 
-describe("says what to call", () => {
+describe("a refusal says what to call", () => {
   const baseUrl = addressOf("https://api.example/json-api");
   const environment = { name: "sandbox", baseUrl, operations: new Set(["create_order", "orders/list"]) };
   const call = (target: string, operations: Environment["operations"] = environment.operations) => {
@@ -217,7 +220,7 @@ describe("says what to call", () => {
     });
   });
 
-  it("refuses the base path where any operation may be called, too", () => {
+  it("also comes for the base path if any operation may be called", () => {
     expect(call("/json-api/anything", "any")).toMatchObject({
       code: "operation_not_allowed",
       message: `The operation json-api/anything is not in the operations of environment sandbox. ${added} Call /anything.`,
@@ -226,7 +229,7 @@ describe("says what to call", () => {
   });
 });
 
-it("what messages show of a target is printable and short", () => {
+it("the part of a target that a message shows is printable and short", () => {
   const { message } = refusalOf(() => resolve(`/\u001b[31m${"x".repeat(500)}\u202e`));
   expect(message).toMatch(/^[\x20-\x7e…]*$/);
   expect(message.length).toBeLessThan(250);

@@ -1,4 +1,4 @@
-/** Product section 5: the service's duration is the service's. A caller that reads slowly must not look like a slow service. */
+/** Product section 5: the service's duration excludes the caller's. A caller that reads slowly must not look like a slow service. */
 import { expect, it } from "vitest";
 import type { UpstreamResponse } from "../../src/proxy/messages.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
@@ -24,7 +24,7 @@ function stage() {
   return { clock, context, response };
 }
 
-it("counts the wait for each piece, and not what the caller takes to read it", async () => {
+it("the service's duration includes the wait for each piece, but not the caller's time to read it", async () => {
   const { clock, context, response } = stage();
   context.beginWait("send");
   await clock.advance(1_000);
@@ -36,7 +36,7 @@ it("counts the wait for each piece, and not what the caller takes to read it", a
   expect(context.finish()).toMatchObject({ durationMs: 16_307, overheadMs: 7 });
 });
 
-it("counts the wait for a piece that never came", async () => {
+it("the service's duration includes the wait for a piece that never came", async () => {
   const { clock, context } = stage();
   async function* broken() {
     yield piece;
@@ -50,7 +50,7 @@ it("counts the wait for a piece that never came", async () => {
   expect(context.event.upstreamMs).toBe(200);
 });
 
-it("ends the response when its rest is not wanted", async () => {
+it("the response ends when the caller stops reading", async () => {
   const { context } = stage();
   let isLetGo = false;
   async function* endless() {
@@ -64,7 +64,7 @@ it("ends the response when its rest is not wanted", async () => {
   expect(isLetGo).toBe(true);
 });
 
-it("counts the bytes of a response that is whole", () => {
+it("the bytes of a response that was read ahead are counted", () => {
   const { context } = stage();
   const body = new Uint8Array(5);
   expect(context.received(body)).toBe(body);

@@ -9,10 +9,10 @@ describe("traceparent", () => {
   it.each([
     [`00-${traceId}-${spanId}-01`, true],
     [`00-${traceId}-${spanId}-00`, false],
-    // Of the other flags nothing is known.
+    // The other flags are ignored.
     [`00-${traceId}-${spanId}-fe`, false],
     [`00-${traceId}-${spanId}-ff`, true],
-    // A later version: what version 00 has of it counts.
+    // A later version: only the fields of version 00 are read.
     [`cc-${traceId}-${spanId}-01`, true],
     [`cc-${traceId}-${spanId}-01-what-comes-later`, true],
   ])("%s is read", (text, isSampled) => {
@@ -29,7 +29,7 @@ describe("traceparent", () => {
     expect(readTraceParent(["traceparent", text])).toBeUndefined();
   });
 
-  it("is not taken where it stands twice", () => {
+  it("is ignored if it is given twice", () => {
     const text = `00-${traceId}-${spanId}-01`;
     expect(readTraceParent(["traceparent", text, "traceparent", text])).toBeUndefined();
   });

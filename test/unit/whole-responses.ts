@@ -1,14 +1,14 @@
-/** Bytes that a service may answer with, and the response that they are. */
+/** Bytes from a service that are whole responses, each with the response that is read from them. */
 
 import { soundChunks } from "./corpus/chunked-bodies.ts";
 
-/** What is read of one response. */
+/** The expected reading of one response. */
 export interface Whole {
   readonly status: number;
   /** Name, value, name, value, … */
   readonly headers: readonly string[];
   readonly body: string;
-  /** How long the connection may then be idle; 0 where it ends. */
+  /** How long the connection may then be idle; 0 if it ends. */
   readonly idleMs: number;
 }
 
@@ -32,30 +32,30 @@ const whole = (headers: readonly string[], body: string, more: Partial<Whole> = 
 });
 
 export const x = (length: number) => "x".repeat(length);
-/** Of exactly so many bytes. */
+/** A head of exactly this many bytes. */
 export const headOf = (length: number) => {
   const rest = "Content-Length: 2\r\n\r\n";
   return `${ok}X: ${x(length - ok.length - rest.length - 5)}\r\n${rest}`;
 };
 const everyByte = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)).join("");
-/** All that a field value may have. */
+/** All characters that a field value may contain. */
 const everyFieldByte = [...everyByte]
   .filter((char) => char === "\t" || (char >= " " && char !== "\x7f"))
   .join("")
   .trim();
 
-/** A whole response of these lines, read as they are written; its lines are pairs of name and value. */
+/** A whole response of these lines, which are read unchanged; `lines` are pairs of name and value. */
 const of = (title: string, status: string, lines: readonly string[], body: string, more: Partial<Whole> = {}) => {
   const written = lines.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join("");
   const read = { status: Number(/ (\d+)/.exec(status)?.[1]), ...more };
   return [title, `${status}\r\n${written}\r\n${body}`, whole(lines, read.body ?? body, read)] as const;
 };
-/** Header lines behind the length, read as they are written. */
+/** Header lines after the length, which are read unchanged. */
 const keeping = (title: string, idleMs: number, ...lines: readonly string[]) => {
   const written = lines.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join("");
   return [title, `${sized}${written}\r\n{}`, whole([...two, ...lines], "{}", { idleMs })] as const;
 };
-/** A body that its connection's close ends. */
+/** A body that ends with the connection. */
 const toTheEnd = (title: string, body: string, ...line: readonly string[]) => {
   const written = line.length === 0 ? "" : `${line.join(":")}\r\n`;
   return [title, `${ok}${written}\r\n${body}`, whole(line, body, { idleMs: 0 })] as const;
@@ -143,7 +143,7 @@ export const accepted: readonly (readonly [title: string, bytes: string, respons
   of("another behind nothing", "HTTP/1.1 200 OK", ["Content-Length", "0"], `${sized}\r\n[]`, { body: "", idleMs: 0 }),
 ];
 
-/** Bodies that nothing but an orderly close ends. */
+/** Bodies that only an orderly close of the connection ends. */
 export const endedByTheClose: readonly (readonly [title: string, bytes: string, response: Whole])[] = [
   toTheEnd("no framing", "{}"),
   toTheEnd("no framing and no body", ""),

@@ -45,7 +45,7 @@ describe("a form", () => {
   });
 });
 
-describe("a value that the signature cannot tell from another is refused (more in refuses-forged-callbacks)", () => {
+describe("a value that the signature does not distinguish from another is refused (more in refuses-forged-callbacks)", () => {
   it.each<[string, "json" | "form", string, string]>([
     ["a name given twice by escapes", "form", "a=1&%61=2", "duplicate_parameter"],
     ["an escaped list", "form", "a%5B0%5D=1", "nested_value"],
@@ -64,7 +64,7 @@ describe("a value that the signature cannot tell from another is refused (more i
   });
 });
 
-it("parameters are those of the query and of the body together", () => {
+it("the parameters are those of the query and those of the body together", () => {
   expect(read("json", '{"b":"2"}', "a=1")).toEqual({ a: "1", b: "2" });
   expect(read("form", "b=2", "a=1")).toEqual({ a: "1", b: "2" });
 });
@@ -83,9 +83,9 @@ it("more than 1,000 parameters are refused", () => {
   expect(codeOf(() => read("form", names(1_001)))).toBe("malformed_request");
 });
 
-it("what is beyond 1,000 parameters is not read, so that it costs nothing", () => {
+it("nothing beyond 1,000 parameters is read, so that it takes no time", () => {
   const names = Array.from({ length: 1_001 }, (_, index) => `p${index}`);
-  // What follows is no form and no JSON: reading on would tell.
+  // The rest of this body is neither a form nor JSON: reading on would give another cause.
   expect(causeOf(() => read("form", `${names.join("=1&")}=1&a=%zz`))).toBe("count");
   expect(causeOf(() => read("query", none, `${names.join("=1&")}=1&a=%zz`))).toBe("count");
   expect(causeOf(() => read("json", `{${names.map((name) => `"${name}":1`).join(",")},}`))).toBe("count");
@@ -117,7 +117,7 @@ describe("the form of a callback", () => {
     ["POST", ["application/json; charset=latin1"], "media_type_not_supported"],
     ["POST", ["multipart/form-data; boundary=x"], "media_type_not_supported"],
     ["POST", ["application/json", "application/json"], "media_type_not_supported"],
-  ])("%s %j is none: %s", (method, types, code) => {
+  ])("%s %j has no form that is accepted: %s", (method, types, code) => {
     expect(codeOf(() => form(method, ...types))).toBe(code);
   });
 });

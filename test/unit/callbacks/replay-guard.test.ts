@@ -1,4 +1,4 @@
-/** Row 74: which deliveries of one callback reach the application, and what a store that fails does to them. */
+/** Row 74: which deliveries of one callback reach the application, and the effect of a store that fails. */
 import { describe, expect, it } from "vitest";
 import { createMemoryClaimRecords } from "../../../src/adapters/memory/claim-records.ts";
 import { type CallbackBytes, claimDelivery, Delivery, type ReplayRules } from "../../../src/callbacks/replay-guard.ts";
@@ -50,7 +50,7 @@ const broken: ClaimRecords = {
   rememberedSinceMs: () => Number.NEGATIVE_INFINITY,
 };
 
-/** Its answer to a claim is lost, as when it comes too late; the claim stands. */
+/** The store's answer to a claim is lost, as when it comes too late; but the claim is stored. */
 function losesAnswers(records: ClaimRecords): ClaimRecords {
   let swaps = 0;
   const swap: ClaimRecords["swap"] = async (...given) => {
@@ -62,7 +62,7 @@ function losesAnswers(records: ClaimRecords): ClaimRecords {
   return { ...records, swap };
 }
 
-describe("best_effort, where the answer to the claim was lost", () => {
+describe("with best_effort, if the answer to the claim was lost", () => {
   it("a callback that the application took is not delivered again", async () => {
     const { callback, claim, deliver, records } = stage();
     const given = callback();
@@ -72,7 +72,7 @@ describe("best_effort, where the answer to the claim was lost", () => {
     expect(await claim(given, {}, bestEffort)).toBe(200);
   });
 
-  it("one that the application declined may come again at once", async () => {
+  it("a callback that the application declined may come again at once", async () => {
     const { callback, deliver, records } = stage();
     const given = callback();
     await (await deliver(given, bestEffort, losesAnswers(records))).release();
@@ -80,7 +80,7 @@ describe("best_effort, where the answer to the claim was lost", () => {
   });
 });
 
-it("strict, where the answer to the claim was lost, one may come again as soon as the store answers", async () => {
+it("with strict, if the answer to the claim was lost, a callback may come again as soon as the store answers", async () => {
   const { callback, claim, clock, deliver, records } = stage();
   const given = callback();
   expect(await codeOf(claim(given, {}, strict, losesAnswers(records)))).toBe("replay_store_unavailable");
@@ -96,7 +96,7 @@ describe("a callback", () => {
     expect(await codeOf(claim(given))).toBe("callback_in_delivery");
   });
 
-  it("may be delivered again when the process that delivered it has died, which is said", async () => {
+  it("may be delivered again if the process that delivered it has died, and the event says so", async () => {
     const { clock, callback, claim, deliver } = stage();
     const given = callback();
     await deliver(given);
@@ -112,14 +112,14 @@ describe("a callback", () => {
     ["body", { body: Buffer.from("a=2") }],
     ["query", { query: "action=x" }],
     ["method", { method: "GET" }],
-  ])("with the signature of one that was taken and another %s is a replay", async (_, changed) => {
+  ])("with the signature of an accepted callback and another %s is a replay", async (_, changed) => {
     const { callback, claim, deliver } = stage();
     const given = callback();
     await (await deliver(given)).confirm(200);
     expect(await codeOf(claim(given, changed))).toBe("callback_replayed");
   });
 
-  it("with another signature is another one", async () => {
+  it("with another signature is another callback", async () => {
     const { callback, deliver } = stage();
     await (await deliver(callback("one"))).confirm(200);
     expect((await deliver(callback("two"))).isGuarded).toBe(true);
@@ -137,17 +137,17 @@ describe("a callback", () => {
 });
 
 describe("a store that fails", () => {
-  it("lets no callback pass when strict, and every one that asks to come again", async () => {
+  it("lets no callback pass when strict, and has each sent again later", async () => {
     const { callback, claim } = stage();
     expect(await codeOf(claim(callback(), {}, strict, broken))).toBe("replay_store_unavailable");
   });
 
-  it("lets each pass by best effort, and says that it was not guarded", async () => {
+  it("lets each callback pass with best_effort, and says that it was not guarded", async () => {
     const { callback, deliver } = stage();
     expect((await deliver(callback(), bestEffort, broken)).isGuarded).toBe(false);
   });
 
-  it("after the claim makes it not guarded, and the answer of the application stands", async () => {
+  it("after the claim makes the callback not guarded, and keeps the answer of the application", async () => {
     const { callback, deliver, records } = stage();
     let swaps = 0;
     const swap: ClaimRecords["swap"] = (...given) => {
@@ -160,8 +160,8 @@ describe("a store that fails", () => {
   });
 });
 
-describe("one process that remembers by itself", () => {
-  it("cannot tell of what is older than its start: strict refuses it, best_effort lets it pass and says so", async () => {
+describe("one process that remembers callbacks in its own memory", () => {
+  it("cannot recognise replays older than its start: strict refuses such a callback, best_effort lets it pass and says so", async () => {
     const { callback, claim, deliver } = stage();
     const before = callback("before", 1_001);
     expect(await codeOf(claim(before))).toBe("replay_store_unavailable");
@@ -172,14 +172,14 @@ describe("one process that remembers by itself", () => {
     expect(await claim(before)).toBe(201);
   });
 
-  it("knows what is younger, by whole seconds", async () => {
+  it("recognises replays younger than its start, by whole seconds", async () => {
     const { clock, callback, deliver } = stage();
     await clock.advance(30 * minuteMs);
     expect((await deliver(callback("after", 29 * minuteMs))).isGuarded).toBe(true);
     expect((await deliver(callback("then", 30 * minuteMs))).isGuarded).toBe(true);
   });
 
-  it("drops what is oldest when it is full, and cannot tell of what is as old from then on", async () => {
+  it("drops the oldest callback when it is full, and then cannot recognise replays of that age", async () => {
     const { clock, callback, claim, deliver } = stage(32);
     await clock.advance(40 * minuteMs);
     const taken = Array.from({ length: 32 }, (_, index) => callback(`${index}`, (index + 1) * minuteMs));
@@ -192,7 +192,7 @@ describe("one process that remembers by itself", () => {
     expect((await deliver(callback("known", 25 * minuteMs))).isGuarded).toBe(true);
   });
 
-  it("makes room of what is over first", async () => {
+  it("drops expired callbacks first", async () => {
     const { clock, callback, claim, deliver } = stage(2);
     await clock.advance(40 * minuteMs);
     const old = callback("old", 30 * minuteMs);

@@ -1,4 +1,4 @@
-/** Rows 73, 86: what makes a callback genuine (spec 5.2, 5.3, 6). */
+/** Rows 73, 86: which callbacks are genuine (spec 5.2, 5.3, 6). */
 import { describe, expect, it } from "vitest";
 import { checkAge, NotGenuine, verifyCallback } from "../../../src/callbacks/verify.ts";
 import type { Environment, SigningKey, Site } from "../../../src/model/environment.ts";
@@ -44,7 +44,7 @@ function reasonOf(parameters: Given, environment = sole): ForgeryReason {
 const genuine = (given: Given = {}, by = secret) => callbackOf({ timestamp: now, ...given }, by);
 
 describe("a genuine callback", () => {
-  it("tells its site, its key and when it was signed", () => {
+  it("gives its site, its key and the time of its signature", () => {
     const parameters = genuine();
     const found = check(parameters);
     expect(found.site.identifier).toBe(site);
@@ -53,7 +53,7 @@ describe("a genuine callback", () => {
     expect(found.signedAtMs).toBe(nowMs);
   });
 
-  it("may name its key in place of its site", () => {
+  it("may name its key instead of its site", () => {
     expect(check(genuine({ site_identifier: key })).key.identifier).toBe(key);
   });
 
@@ -61,7 +61,7 @@ describe("a genuine callback", () => {
     expect(check(genuine({ note: "paid in full", name: "Zoë €", empty: "" })).site.identifier).toBe(site);
   });
 
-  it("is signed without the exempt names, and those may be configured", () => {
+  it("has a signature without the exempt names, which may be configured", () => {
     const exempt = ["format", "call", "action", "controller", "fp", "print_buttons", "route_info"];
     const parameters = { ...callbackOf({ timestamp: now }, secret, [...exempt, "signature"]), action: "a", fp: "1" };
     expect(check(parameters, sole, exempt).key.identifier).toBe(key);
@@ -82,7 +82,7 @@ describe("a genuine callback", () => {
     expect(reasonOf(genuine({ site_identifier: named }, other), rotatingUntil(nowMs + 1))).toBe("signature_wrong");
   });
 
-  it("may be signed with a key that the site also verifies with, until its day is over", () => {
+  it("may be signed with a further key of the site for verification, until the end of that key's last day", () => {
     expect(check(genuine({}, newSecret), rotatingUntil(nowMs + 1)).key.identifier).toBe(newKey);
     expect(check(genuine({}, secret), rotatingUntil(nowMs + 1)).key.identifier).toBe(key);
     expect(reasonOf(genuine({}, secret), rotatingUntil(nowMs))).toBe("signature_wrong");
@@ -95,14 +95,14 @@ describe("a genuine callback", () => {
     ["further ahead", 601, "callback_too_early"],
     ["of the year 33658", 999_999_999_999 - nowMs / 1_000, "callback_too_early"],
     ["of 1970", -nowMs / 1_000, "callback_too_old"],
-  ])("may not be of any age: %s", (_, seconds, code) => {
+  ])("has a limited age: %s", (_, seconds, code) => {
     const found = check(genuine({ timestamp: String(Number(now) + seconds) }));
     const check7Days = () => checkAge(found, 7 * dayMs, nowMs);
     if (code === undefined) expect(check7Days).not.toThrow();
     else expect(check7Days).toThrow(expect.objectContaining({ code, outcome: "not_sent" }));
   });
 
-  it("from the future may come again when it is none", () => {
+  it("from the future may come again once its time has come", () => {
     const found = check(genuine({ timestamp: String(Number(now) + 900) }));
     expect(() => checkAge(found, 7 * dayMs, nowMs)).toThrow(
       expect.objectContaining({ status: 503, retryAfterMs: 300_000 }),
@@ -129,12 +129,12 @@ describe("a callback is refused", () => {
     expect(reasonOf(parameters)).toBe(reason);
   });
 
-  it("by its signature before its timestamp, so that no forger moves that count", () => {
+  it("for its signature before its timestamp, so that no forger changes the count of stale callbacks", () => {
     expect(reasonOf({ ...genuine({ timestamp: "now" }), signature: "0".repeat(64) })).toBe("signature_wrong");
   });
 });
 
-it("the published example of the scheme is genuine at its time (spec 5.2)", () => {
+it("the published example of the scheme is genuine at the time of its timestamp (spec 5.2)", () => {
   const published = {
     version: "3.0",
     site_identifier: "MySiteID",

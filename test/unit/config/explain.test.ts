@@ -9,7 +9,7 @@ async function load(folder: ConfigFolder, yaml: string, env = {}): Promise<Confi
   return (await folder.loadSound(yaml, { env })).config;
 }
 
-test("the configuration in effect has every default, and what folders hold, but no secret", async () => {
+test("the configuration in effect has every default, and the content of folders, but no secret", async () => {
   const folder = new ConfigFolder();
   const yaml = edited(["{ file: DIR/k1 }", "{ env: API_KEY }"]);
   const explained = explain(await load(folder, yaml, { API_KEY: "canary-of-good-length" }));
@@ -31,13 +31,13 @@ test("the configuration in effect has every default, and what folders hold, but 
   expect(JSON.parse(JSON.stringify(explained))).toEqual(explained);
 });
 
-test("the effective configuration says where the documentation is", async () => {
+test("the configuration in effect names the address of the documentation", async () => {
   const config = await load(new ConfigFolder(), `${sound}docs: { baseUrl: "https://docs.example/pay/" }\n`);
   expect(config.docsUrl).toBe("https://docs.example/pay");
   expect(explain(config)).toMatchObject({ docs: { baseUrl: "https://docs.example/pay" } });
 });
 
-test("a child has what it inherits in the configuration in effect", async () => {
+test("in the configuration in effect a child site has the settings that it inherits", async () => {
   const yaml = inSite1("decimals: [fee]\n        children: { S2: { characters: warn } }");
   const explained = explain(await load(new ConfigFolder(), yaml));
   const path = "environments.sandbox.sites.S1000000001.children.S2";

@@ -13,7 +13,7 @@ import {
 import { ConfigFolder, canaries, edited, sound, tokenKey } from "../../../testkit/config-folder.ts";
 import { atTheEnd, inSandbox, inSite3, operations } from "./refusal.ts";
 
-// One hash for one configuration: a setting that does not change it would look, on every dashboard, as if it had not
+// Each configuration has its own hash: if a setting did not change the hash, it would look, on every dashboard, as if it had not
 // been rolled out.
 
 const place = '"127.0.0.1:7411", environment: sandbox';
@@ -142,7 +142,7 @@ const variants: readonly string[] = [
   withRedis("url: redis://a", "other-key", "token-key"),
 ];
 
-/** @param settings from the path of the application's URL on */
+/** @param settings in YAML, from the path of the application's URL on */
 function withCallbacks(bind: string, settings: string): string {
   const application = `application: { url: http://127.0.0.1:8080/${settings}`;
   return atTheEnd(`callbacks: [ { environment: sandbox, bind: "${bind}", ${application} } ]`);
@@ -171,7 +171,7 @@ function folderOfVariants(): ConfigFolder {
   });
 }
 
-test("every variant has a hash of its own, and the same one again", async () => {
+test("every variant has its own hash, and the same hash when it is loaded again", async () => {
   const folder = folderOfVariants();
   const yamlOf = new Map<string, string>();
   for (const yaml of variants) {
@@ -182,7 +182,7 @@ test("every variant has a hash of its own, and the same one again", async () => 
   for (const [hash, yaml] of yamlOf) expect(await hashOf(folder, yaml)).toBe(hash);
 });
 
-test("what check prints means the same when it is read again", async () => {
+test("the configuration that check prints means the same when it is loaded again", async () => {
   const folder = folderOfVariants();
   for (const yaml of variants) {
     const config = await load(folder, yaml);
@@ -192,7 +192,7 @@ test("what check prints means the same when it is read again", async () => {
   }
 });
 
-test("how a setting is written plays no part", async () => {
+test("the hash does not depend on how a setting is written", async () => {
   const folder = folderOfVariants();
   const hash = await hashOf(folder, sound);
   expect(await hashOf(folder, `${sound}timeouts: { request: 20000ms } # as by default\n`)).toBe(hash);

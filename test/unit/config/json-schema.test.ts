@@ -57,7 +57,7 @@ describe("the JSON Schema", () => {
     expect(node).toMatchObject(expected);
   });
 
-  test("offers only defaults that may be written so", () => {
+  test("offers only defaults that a configuration may contain", () => {
     const withDefault = keysOf(schema).filter(([, node]) => "default" in node && "type" in node);
     const wrong = withDefault.filter(([, node]) => !isOfType((node as { default: unknown }).default, node));
     expect(wrong.map(([path]) => path)).toEqual([]);

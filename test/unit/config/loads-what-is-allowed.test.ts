@@ -3,9 +3,9 @@ import type { Config } from "../../../src/config/config.ts";
 import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";
 import { blue, inSandbox, inSite1, listener, withSite } from "./refusal.ts";
 
-// The other side of the refusals: what is documented, and what stands next to what is refused and is meant to work.
+// The counterpart of the refusals: documented settings, and settings that resemble a refused one but must work.
 
-/** The documented example, every secret in a folder of the test. */
+/** The documented example, with every secret in a folder of the test. */
 const example = `listeners:
   - { bind: "127.0.0.1:7411", environment: sandbox }
   - { bind: "unix:/run/countersign/sandbox.sock", environment: sandbox }
@@ -49,7 +49,7 @@ async function load(yaml: string): Promise<Config> {
 }
 
 describe("the documented example", () => {
-  test("says where to listen and how long to wait", async () => {
+  test("gives the listeners' addresses and the timeouts", async () => {
     const config = await load(example);
     expect(config.listeners).toEqual([
       { bind: { kind: "tcp", host: "127.0.0.1", port: 7411 }, environment: "sandbox", hosts: [] },
@@ -62,7 +62,7 @@ describe("the documented example", () => {
     });
   });
 
-  test("takes addresses apart and indexes sites and keys", async () => {
+  test("gives the parts of each address, and an index of sites and keys", async () => {
     const sandbox = (await load(example)).environments.get("sandbox");
     const baseUrl = { origin: "https://api.sandbox.example", port: 443, path: "/json-api" };
     expect(sandbox).toMatchObject({ baseUrl, authUrl: { path: "" }, operations: new Set(["create_order"]) });
@@ -70,7 +70,7 @@ describe("the documented example", () => {
     expect(sandbox?.siteOfKey.get("K2000000001")).toBe(sandbox?.sites.get("S1000000003"));
   });
 
-  test("takes a sole site for the default one, and none of several", async () => {
+  test("has a single site as its default, and no default among several", async () => {
     const lone = sound.replace("    defaultSite: S1000000001\n", "");
     const { environments } = await load(`${lone}${production}`);
     expect([...environments.values()].map(({ defaultSite }) => defaultSite)).toEqual([undefined, "S2000000001"]);
@@ -94,7 +94,7 @@ describe("the documented example", () => {
   });
 });
 
-describe("what is not written", () => {
+describe("a setting that is left out", () => {
   test("has its documented default", async () => {
     const config = await load(sound);
     const more = { readiness: "listening", reload: { unreadyAfterRefusalMs: undefined }, drain: { minMs: 0 } };
@@ -108,7 +108,7 @@ describe("what is not written", () => {
     });
   });
 
-  test("each of several settings may be left out alone", async () => {
+  test("is one of several settings, each of which may be left out alone", async () => {
     const config = await load(`${sound}timeouts: { token: 1500ms }\nlimits: { connections: 7 }\ndrain: {}\n`);
     expect(config.timeouts).toEqual({ requestMs: 20_000, connectMs: 2_000, tokenMs: 1_500 });
     expect(config.limits).toEqual({ inFlightPerEnvironment: 256, connections: 7, bodyBytes: 262_144 });
@@ -124,7 +124,7 @@ test.each([
   expect(listeners).toHaveLength(1 + more.trimEnd().split("\n").length);
 });
 
-test.each(["3.0", "3.1", "10.0"])("OAuth for version %s", async (version) => {
+test.each(["3.0", "3.1", "10.0"])("OAuth is allowed for version %s", async (version) => {
   const { environments } = await load(inSite1(`version: "${version}"`));
   expect(environments.get("sandbox")?.sites.get("S1000000001")).toMatchObject({ version, auth: ["oauth"] });
 });
@@ -148,7 +148,7 @@ test.each([
   expect(environments.get("sandbox")?.undecided).toEqual(new Set(statuses));
 });
 
-test("two environments that share nothing, each with its own", async () => {
+test("two environments share nothing: each has its own settings", async () => {
   const { environments } = await load(`${sound}${production.replace("[create_order]", '["*"]')}`);
   expect([...environments.keys()]).toEqual(["sandbox", "production"]);
   expect(environments.get("production")?.operations).toBe("any");
@@ -159,7 +159,7 @@ test("two sites of one environment may share a client id and a secret", async ()
   expect(config.environments.get("sandbox")?.sites.get("S5")?.credentials?.sets[0].label).toBe("S5/blue");
 });
 
-test("aliases: what several sites have in common is written once", async () => {
+test("YAML aliases: settings common to several sites are written once", async () => {
   const yaml = edited([
     blue,
     `${blue}        exempt: &exempt [format, call, comment]

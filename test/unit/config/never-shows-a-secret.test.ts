@@ -13,7 +13,7 @@ const set = "{ name: blue, dir: DIR/blue }";
 
 const withToken = (settings: string) => edited([set, `{ name: a, dir: DIR/blue, token: { ${settings} } }`]);
 
-/** All that an active configuration may be printed as. */
+/** All printed forms of an active configuration. */
 function printed(loaded: Loaded): string {
   const explained = loaded.kind === "loaded" ? explain(loaded.config) : expect.unreachable();
   const inspected = inspect(loaded, { depth: null, showHidden: true });
@@ -22,15 +22,15 @@ function printed(loaded: Loaded): string {
 
 const lineOfKey = clientKey.split("\n")[1];
 
-describe("no secret comes out of an active configuration by printing", () => {
-  test("it", async () => {
+describe("printing an active configuration shows no secret", () => {
+  test("with nothing else in it", async () => {
     const loaded = await new ConfigFolder().loadSound(sound);
     expect(printed(loaded)).not.toContain("canary");
     const secret = loaded.config.environments.get("sandbox")?.sites.get("S1000000003")?.keys[0]?.secret;
     expect(String(secret)).not.toContain("canary");
   });
 
-  test("one with Redis", async () => {
+  test("with Redis", async () => {
     const folder = new ConfigFolder({ "redis-key": clientKey, "redis-cert": clientCertificate });
     const sentinel = 'sentinel: { name: m, nodes: ["a:1"], password: { file: DIR/green } }';
     const tls = "tls: { certFile: redis-cert, keyFile: redis-key }";
@@ -38,7 +38,7 @@ describe("no secret comes out of an active configuration by printing", () => {
     for (const secret of ["canary", tokenKey, lineOfKey]) expect(text).not.toContain(secret);
   });
 
-  test("one with the key of an assertion", async () => {
+  test("with the private key of an assertion", async () => {
     const folder = new ConfigFolder({ key: clientKey });
     const byKey = "privateKey: { file: DIR/key }, audience: c, token: { clientAuth: private_key_jwt }";
     const text = printed(await folder.loadSound(edited([set, `{ name: a, clientId: b, ${byKey} }`])));
@@ -47,7 +47,7 @@ describe("no secret comes out of an active configuration by printing", () => {
   });
 });
 
-describe("no secret comes out of a refusal, wherever it was written by mistake", () => {
+describe("a refusal shows no secret, wherever it was written by mistake", () => {
   test.each([
     ["in place of its file", edited([key, "secret: canary"])],
     ["as a list", edited([key, "secret: [canary]"])],

@@ -1,4 +1,4 @@
-/** A client at several sites has one label in metrics, logs and `/status`, and sites wait for its token by it. */
+/** A client at several sites has one label in metrics, logs and `/status`, and readiness finds its token by this label. */
 import { describe, expect, test } from "vitest";
 import { createReadiness } from "../../../src/adapters/stats/readiness.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
@@ -8,11 +8,11 @@ import { blue } from "./refusal.ts";
 const [first, second, child] = ["S1000000001", "S1000000002", "S1000000009"];
 
 const blueSet = { clientId: "blue-id", clientSecret: { file: "DIR/blue/client-secret" } };
-/** The client of the first site, but for what is changed. */
+/** The client of the first site, with changes. */
 const azure = (change: object = {}) =>
   JSON.stringify({ name: "azure", ...blueSet, audience: "https://api.sandbox.example", ...change });
 
-/** The second site has these sets; it is the default one, so the name that is waited for is another site's. */
+/** The second site has these sets; it is the default site, so readiness waits for a label that another site gave. */
 async function load(...sets: readonly string[]) {
   const site = `      ${second}: { credentials: [ ${sets.join(", ")} ], children: { ${child}: {} } }\n`;
   const yaml = edited([`defaultSite: ${first}`, `defaultSite: ${second}`], [blue, `${blue}${site}`]);
@@ -23,7 +23,7 @@ async function load(...sets: readonly string[]) {
 }
 
 describe("a client at two sites", () => {
-  test("has the label of the first, also at a child, whatever the second calls it", async () => {
+  test("has the first site's label, also at a child site, whatever the second site calls the client", async () => {
     const green = azure({ name: "green", clientId: "green-id" });
     const { labels } = await load(azure(), green);
     const ofSecond = [`${first}/blue`, `${second}/green`];
@@ -36,17 +36,17 @@ describe("a client at two sites", () => {
     ["another audience", { audience: "https://other.example" }],
     ["another scope", { token: { scope: "orders" } }],
     ["another way to prove itself", { token: { clientAuth: "basic" } }],
-  ])("is not one with %s: that has a label of its own", async (_, change) => {
+  ])("is not the same client with %s: then the second site's has its own label", async (_, change) => {
     const { labels } = await load(azure(change));
     expect(labels).toEqual([[`${first}/blue`], [`${second}/azure`], [`${second}/azure`]]);
   });
 
-  test("is one with another body, since the token is the same", async () => {
+  test("is the same client with another body, since the token is the same", async () => {
     const { labels } = await load(azure({ token: { body: "json", lifetime: "1h" } }));
     expect(labels[1]).toEqual([`${first}/blue`]);
   });
 
-  test("makes the default site ready with the one token that both have", async () => {
+  test("makes the default site ready with the token that both sites share", async () => {
     const { config, environment } = await load(azure());
     const { clock, login, tokens, events } = await openTokensOf(config);
     const readiness = createReadiness(clock);

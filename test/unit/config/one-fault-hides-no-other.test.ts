@@ -4,11 +4,11 @@ import { configSchema } from "../../../src/config/form/schema.ts";
 import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";
 import { atTheEnd, baseUrl, inSite1, inSite3, instead, key, redisWith, withListener } from "./refusal.ts";
 
-// All problems of a phase together, and none that merely follows. Each place of a file is spoilt in turn, as a value and
-// as a key: only that is reported, for faults of form come before all of meaning. Where other faults of form are in the
-// file, they are still reported. In a well-formed file each key is left out in turn, and what is wrong elsewhere stays.
+// All problems of a phase are reported together, without mere consequences. Each place of a file is spoilt in turn, as a value and
+// as a key: only that is reported, since faults of form come before all faults of meaning. If the file has other faults of form,
+// these are still reported. In a well-formed file each key is left out in turn, and faults elsewhere must still be reported.
 
-/** Well formed, with a problem of meaning in every part. */
+/** Well formed, with a fault of meaning in every part. */
 const wrongEverywhere = {
   listeners: [
     { bind: "127.0.0.1:7411", environment: "sandbox" },
@@ -64,7 +64,7 @@ const wrongEverywhere = {
   log: { upstreamHeaders: ["x-request-id"] },
 };
 
-/** A fault of form in every part, besides some of meaning. */
+/** A fault of form in every part, in addition to some of meaning. */
 const misshapenEverywhere = {
   listeners: [
     { bind: "nowhere", environment: "sandbox" },
@@ -122,7 +122,7 @@ const misshapenEverywhere = {
   acknowledge: ["nothing"],
 };
 
-/** Problems of several places: where the problem is reported, and what it was concluded from. */
+/** Problems that follow from several places: the place of the problem, and the places from which it was concluded. */
 const conclusions: readonly (readonly [problem: string, ...from: string[]])[] = [
   ["listeners[2].bind", "listeners[0]"],
   ["listeners[2].bind", "listeners[2].environment"],
@@ -151,7 +151,7 @@ function* placesIn(value: unknown, at: Path = wholeFile): Generator<Path> {
   for (const [key, inner] of Object.entries(value)) yield* placesIn(inner, [...at, isList ? Number(key) : key]);
 }
 
-/** A copy in which something else stands at the place; keys stay in their order. */
+/** A copy with the place changed; keys stay in their order. */
 function changed(value: unknown, [part, ...rest]: Path, change: (holder: Map<string, unknown>, key: string) => void) {
   const entries = new Map(Object.entries(value as object));
   const key = String(part);
@@ -162,7 +162,7 @@ function changed(value: unknown, [part, ...rest]: Path, change: (holder: Map<str
 
 const textOf = ({ path, message }: Problem) => `${path}: ${message}`;
 
-/** Whether a problem at one place is, by its place, about another. */
+/** Whether a problem is at one of these places, or inside or around one. */
 function isAbout(problem: Problem, places: readonly string[]): boolean {
   const isInside = (inner: string, outer: string) => inner === outer || /^[.[]/.test(inner.replace(outer, ""));
   return places.some((place) => isInside(problem.path, place) || isInside(place, problem.path));
@@ -170,17 +170,17 @@ function isAbout(problem: Problem, places: readonly string[]): boolean {
 
 const problemsOf = (document: object) => new ConfigFolder().problemsOf(JSON.stringify(document));
 
-/** What is reported elsewhere than at these places. */
+/** The problems at all other places. */
 const elsewhere = (problems: readonly Problem[], places: readonly string[]) =>
   problems.filter((problem) => !isAbout(problem, places)).map(textOf);
 
 const all = [...placesIn(wrongEverywhere)];
 
-/** The places of what is wrong, in the order in which the file has them; those of environments without their first word. */
+/** The places of the problems, in the order of the file; without the first word `environments`. */
 const placesOf = (problems: readonly Problem[]) => problems.map(({ path }) => path.replace(/^environments\./, ""));
 const words = (text: string) => text.trim().split(/\s+/);
 
-test("everything that is wrong here is reported, in the file's order", async () => {
+test("every fault of meaning is reported, in the file's order", async () => {
   expect(placesOf(await problemsOf(wrongEverywhere))).toEqual(
     words(`
       listeners[1].bind listeners[2].bind status.bind
@@ -198,7 +198,7 @@ test("everything that is wrong here is reported, in the file's order", async () 
   );
 });
 
-test("whatever value is of the wrong kind: only that is reported", async () => {
+test("a value of the wrong kind at any place: only this fault is reported", async () => {
   for (const place of all) {
     const spoilt = changed(wrongEverywhere, place, (holder, key) => holder.set(key, true));
     const problems = await problemsOf(spoilt);
@@ -207,7 +207,7 @@ test("whatever value is of the wrong kind: only that is reported", async () => {
   }
 });
 
-test("whichever key is misspelt: one problem, which says what was meant", async () => {
+test("any misspelt key: one problem, at that key", async () => {
   const named = all.filter(
     (place) => typeof place.at(-1) === "string" && !/^(S\d|sandbox|production)$/.test(`${place.at(-1)}`),
   );
@@ -225,7 +225,7 @@ test("whichever key is misspelt: one problem, which says what was meant", async 
   }
 });
 
-test("whatever is left out of a well-formed file: what is wrong elsewhere is still reported", async () => {
+test("a key left out of a well-formed file hides no fault elsewhere", async () => {
   const before = await problemsOf(wrongEverywhere);
   let count = 0;
   for (const place of all.filter((each) => typeof each.at(-1) === "string")) {
@@ -266,7 +266,7 @@ test("every fault of form is reported, in the file's order, and none of meaning"
   );
 });
 
-test("whatever else is of the wrong kind: every other fault of form is still reported", async () => {
+test("one more value of the wrong kind, at any place: every other fault of form is still reported", async () => {
   const before = await problemsOf(misshapenEverywhere);
   for (const place of placesIn(misshapenEverywhere)) {
     const path = formatPath(place);
@@ -287,7 +287,7 @@ const twoKeys = (isDefault: string) =>
   ]);
 const listening = 'bind: "127.0.0.1:7414", environment: sandbox';
 
-// What was concluded from a place that is faulty itself is not reported beside it. The walks above cover every place of one
+// A conclusion from a place that is itself faulty is not reported with that fault. The tests above visit every place of one
 // file; these are the cases that they cannot reach.
 test.each<[what: string, yaml: string, paths: string[]]>([
   [

@@ -1,4 +1,4 @@
-/** What an environment may and may not name, share and trust. */
+/** What an environment may name, share and trust, and what not. */
 import {
   authority,
   clientCertificate,
@@ -28,7 +28,7 @@ import {
   withSite,
 } from "./refusal.ts";
 
-/** With this replacement in the second environment, in the line with the fault. */
+/** A refusal with this replacement in the second environment; the fault is in the replaced line. */
 function ofSecond(from: string, to: string, said: string) {
   const text = production.replace(from, to);
   const line = text.split("\n").find((each) => each.includes(to)) ?? "";

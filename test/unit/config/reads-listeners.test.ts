@@ -1,4 +1,4 @@
-/** Rows 60 and 80: callers, and where the ports may and may not be, are checked before anything listens. */
+/** Rows 60 and 80: callers, and the addresses on which ports may listen, are checked before any port opens. */
 import { describe, expect, test } from "vitest";
 import { authority, clientKey, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";
@@ -30,7 +30,7 @@ async function load(yaml: string) {
 }
 
 describe("callers with names", () => {
-  test("have one token or several, all sites and all operations, where nothing else is said", async () => {
+  test("have one token or several, and by default all sites and all operations", async () => {
     const written = `{ payments: { ${byToken} }, reports: { token: [ { file: DIR/new }, { env: OLD } ] } }`;
     const { first, warnings } = await load(listening(line(written)));
     const anything = { certificates: [], sites: "any", operations: "any", requestsPerSecond: undefined };
@@ -66,18 +66,18 @@ describe("callers with names", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("may have a certificate that another environment knows by another name", async () => {
+  test("may have a certificate that has another caller name in another environment", async () => {
     const both = `${line(`{ payments: { ${byName} } }`, mtls)}${line(`{ tests: { ${byName} } }`, mtls, '":7414"', "production")}`;
     expect((await load(`${listening(both)}${production}`)).warnings).toEqual([]);
   });
 
-  test("of an environment with the name of an object's own method are refused for that alone", async () => {
+  test("in an environment called constructor, which is not configured, are refused for that alone", async () => {
     const yaml = listening(line(`{ payments: { ${byToken}, sites: [S1] } }`, "", loopback, "constructor"));
     const problems = await new ConfigFolder().problemsOf(yaml);
     expect(problems.map(({ path }) => path)).toEqual(["listeners[0].environment"]);
   });
 
-  test("are warned about where their tokens cross a network", async () => {
+  test("are warned about if their tokens cross a network", async () => {
     const { warnings } = await load(listening(line(`{ payments: { ${byToken} } }`, "", '":7411"')));
     expect(warnings).toEqual(["listeners[0].callers: callers_in_plain_text"]);
     for (const bind of [loopback, '"[::1]:7411"', '"unix:/run/a.sock"']) {
@@ -86,7 +86,7 @@ describe("callers with names", () => {
   });
 });
 
-/** With the fault in the last line. */
+/** A listener whose fault is in the last line. */
 const here = (lines: string) => listening(`${lines.trimEnd()} # here\n`);
 const ofAll = "listeners[0].callers";
 const payments = `${ofAll}.payments`;
@@ -99,7 +99,7 @@ const withRight = (written: string, said: string) =>
   refusal(ofPayments(`${byToken}, ${written}`), `${payments}.${said}`);
 const withName = (name: string, said: string) =>
   refusal(ofPayments(`certificate: "${name}"`), `${payments}.certificate: ${said} … write`, mtls);
-/** With this in the token's file. */
+/** A refusal of this content of the token's file. */
 const holding = (main: string, said: string) => fault(here(line(ofPayments(byToken))), `${token}: ${said}`, { main });
 
 const misspelt = "{ payments: { tokn: 1, sitez: 2 }, b: { rate: 3 } }";
@@ -141,7 +141,7 @@ itRefuses("names that no certificate is known by", [
   withName("SPIFFE://prod.example/a", "no SPIFFE ID"),
   withName("10.0.0.1", "address"),
   withName("Payments Service", "cannot be read"),
-  // A quote would be read as two names.
+  // A quote would be read as the start of another name.
   withName('urn:a\\"', "cannot be read"),
 ]);
 

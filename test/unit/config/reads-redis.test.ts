@@ -4,7 +4,7 @@ import { authority, clientCertificate, clientKey } from "../../../testkit/certif
 import { ConfigFolder, sound, tokenKey } from "../../../testkit/config-folder.ts";
 import { atTheEnd, fault, itRefuses, redisWith, withRedis } from "./refusal.ts";
 
-// What is written about Redis becomes exactly what the adapters are given.
+// The Redis settings reach the adapters exactly as written.
 
 const otherKey = tokenKey.replace("0", "F");
 
@@ -82,7 +82,7 @@ test("encryption keys are the bytes that the digits stand for, in their order", 
   expect(encryptionKeys.map(({ length }) => length)).toEqual([32, 32]);
 });
 
-/** `said` goes on after the section's name. */
+/** `said` continues after the section's name. */
 const wrong = (settings: string, said: string, files = {}) => fault(withRedis(settings), `redis${said}`, files);
 const withLogin = "url: rediss://a, username: { file: DIR/login }, password: { file: DIR/login }";
 const loginSaid = ".password: user name and a password … first line … second";

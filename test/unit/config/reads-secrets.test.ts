@@ -1,6 +1,6 @@
 /**
- * Row 21: a secret is the bytes of its file, but for one newline at the end. One that is empty, missing, or where secrets do not
- * belong, is refused before a port opens.
+ * Row 21: a secret is the bytes of its file, except for one newline at the end. A secret that is empty, missing, or in the wrong
+ * place is refused before a port opens.
  */
 import { expect, test } from "vitest";
 import type { Secret } from "../../../src/model/secret.ts";
@@ -36,7 +36,7 @@ test("a secret may come from an environment variable", async () => {
   expect(secret?.reveal()).toBe("canary-from-the-environment");
 });
 
-test("a relative path begins at the configuration file", async () => {
+test("a relative path starts at the folder of the configuration file", async () => {
   const secret = await keySecretOf(new ConfigFolder(), edited(["{ file: DIR/k1 }", "{ file: k1 }"]));
   expect(secret?.reveal()).toBe("canary-api-secret-key-one");
 });

@@ -1,4 +1,4 @@
-/** What a site is, what a child has of its parent, and (row 86) which keys verify callbacks and until when. */
+/** The settings of a site, those that a child site inherits, and (row 86) which keys verify callbacks and until when. */
 import { describe, expect, test } from "vitest";
 import { explain } from "../../../src/config/explain.ts";
 import type { Site } from "../../../src/model/environment.ts";
@@ -39,7 +39,7 @@ describe("a child site", () => {
     expect(sites.get(child)?.defaultKey).toMatchObject({ identifier: "K9", version: "2.0" });
   });
 
-  test("has its own where it says so", async () => {
+  test("has its own settings if it names them", async () => {
     const own = `version: "3.1", ${rules}, auth: [hmac, oauth], ${ownKey}`;
     const sites = await sitesOf(inSite1(`children: { ${child}: { ${own} } }`));
     expect(sites.get("S1000000001")).toMatchObject({ version: "3.0", identifyBy: "site", characters: "reject" });

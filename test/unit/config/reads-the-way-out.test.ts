@@ -1,4 +1,4 @@
-/** Row 78: what an environment says of its way out, what is refused, and what noProxy and the variables mean, entry by entry. */
+/** Row 78: the egress settings of an environment: which are refused, and the meaning of noProxy and of the variables, entry by entry. */
 import { describe, expect, test } from "vitest";
 import { explain, routes } from "../../../src/config/explain.ts";
 import { isDirect, noProxyForm, proxyUrlForm, readProxyVariable } from "../../../src/config/form/egress.ts";
@@ -23,12 +23,12 @@ async function load(yaml: string, env: Record<string, string> = {}): Promise<Sou
 const egressOf = ({ config }: Sound) => config.environments.get("sandbox")?.egress;
 
 describe("egress", () => {
-  test("without it an environment has no proxy, whatever the variables say", async () => {
+  test("left out: an environment has no proxy, whatever the variables say", async () => {
     const env = { HTTPS_PROXY: inVariable, https_proxy: inVariable, HTTP_PROXY: inVariable, ALL_PROXY: inVariable };
     expect(egressOf(await load(sound, env))).toBeUndefined();
   });
 
-  test("names a proxy, who asks it, and what it is not for", async () => {
+  test("has a proxy, its credentials, and the hosts that are reached without it", async () => {
     const files = "auth: { file: DIR/auth }, tls: { caFile: DIR/ca }";
     const noProxy = "noProxy: [login.sandbox.example, 10.0.0.0/8]";
     const loaded = await load(withEgress(`{ proxy: 'https://proxy.example:3129', ${noProxy}, ${files} }`));
@@ -67,7 +67,7 @@ describe("egress", () => {
     expect(explain(loaded.config)).toHaveProperty("environments.sandbox.egress", "environment");
   });
 
-  test("environment takes the lower case where that is all there is, and empty variables for none", async () => {
+  test("environment takes lower-case variables if there are no others, and ignores empty variables", async () => {
     const env = { HTTPS_PROXY: "", https_proxy: "proxy.example:3128", NO_PROXY: " ", no_proxy: "api.sandbox.example" };
     const egress = egressOf(await load(withEgress("environment"), env));
     expect(egress).toMatchObject({ proxy: { origin: "http://proxy.example:3128" }, credentials: undefined });
@@ -172,7 +172,7 @@ describe("the address of a proxy", () => {
     ["https://proxy.example:3129/", "https://proxy.example:3129"],
     ["http://10.0.0.1", "http://10.0.0.1"],
     ["HTTP://[2001:DB8::1]:3128", "http://[2001:db8::1]:3128"],
-  ])("%s is taken", (text, origin) => {
+  ])("%s is accepted", (text, origin) => {
     expect(proxyUrlForm.read(text)).toMatchObject({ value: { origin } });
   });
 

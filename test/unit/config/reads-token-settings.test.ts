@@ -1,6 +1,6 @@
 /**
- * Row 72: which of the settings wins, and with which no authorization server could give a token, or a credential would go
- * astray.
+ * Row 72: which setting has priority, and which settings are refused because no authorization server could issue a token with
+ * them, or because a credential would reach the wrong server.
  */
 import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
@@ -29,12 +29,12 @@ async function load(environment: string, ...sets: readonly string[]) {
 const secret = "clientSecret: { file: DIR/green }";
 
 describe("token settings", () => {
-  test("are none where none are written", async () => {
+  test("are absent if none are written", async () => {
     const { sets } = await load("authUrl: https://login.sandbox.example", "name: blue, dir: DIR/blue");
     expect(sets).toMatchObject([{ token: undefined, url: "https://login.sandbox.example/oauth/token" }]);
   });
 
-  test("of a set replace the environment's key by key, and an endpoint of each set needs no authUrl", async () => {
+  test("of a set replace the environment's key by key; if each set has a url, no authUrl is needed", async () => {
     const one = `name: one, clientId: a, ${secret}, token: { url: "https://one.example/t", scope: c, extra: { z: "1" } }`;
     const two = 'name: two, clientId: b, clientSecret: { file: DIR/main }, token: { url: "https://two.example/t/" }';
     const { sets } = await load("token: { scope: a b, body: json, extra: { x: y } }", one, two);
@@ -59,7 +59,7 @@ describe("the audience", () => {
     expect(sets.map((each) => each.audience)).toEqual([audience]);
   });
 
-  test("that comes into a folder later is noticed, since the watch knows of the file", async () => {
+  test("that is added to a folder later is noticed, since its file is watched", async () => {
     const { files, folder } = await load(token(), "name: a, dir: DIR/bare");
     expect([...files.keys()]).toContain(`${folder.path}/bare/audience`);
   });
@@ -78,7 +78,7 @@ test("a folder's key is in its file private-key", async () => {
   ]);
 });
 
-test("each way has the environment's certificate, since a server may bind tokens to it", async () => {
+test("each method of client authentication has the environment's certificate, since a server may bind tokens to it", async () => {
   const { sets } = await load(`${byKeys}\n${certificate}`, "name: a, dir: DIR/keyed");
   const { fingerprint256 } = new X509Certificate(clientCertificate);
   expect(sets).toMatchObject([{ token: { clientAuth: { method: "private_key_jwt" }, certificate: fingerprint256 } }]);
@@ -88,19 +88,19 @@ describe("an assertion's file (row 100)", () => {
   const environment = 'token: { url: "https://login.example/token", clientAuth: { assertion: { file: run/token } } }';
   const set = "name: a, clientId: system:serviceaccount:payments:countersign";
 
-  test("is found from the configuration's folder, and need not be there", async () => {
+  test("has a path relative to the configuration's folder, and may be missing at the start", async () => {
     const { sets, files, folder } = await load(environment, set);
     const file = `${folder.path}/run/token`;
     expect(sets).toMatchObject([{ clientSecret: undefined, token: { clientAuth: { method: "assertion", file } } }]);
     expect([...files.keys()]).not.toContain(file);
   });
 
-  test("is no part of a set's folder", async () => {
+  test("is not looked for in the set's folder", async () => {
     const { sets } = await load(environment, "name: a, dir: DIR/lone");
     expect(sets).toMatchObject([{ clientId: "lone-id", clientSecret: undefined }]);
   });
 
-  test("is told of where it is mounted by itself, and would never be renewed", async () => {
+  test("is warned about if the file itself is a mount, so that it would never be renewed", async () => {
     const folder = new ConfigFolder();
     const mountPoints = new Set([`${folder.path}/run/token`]);
     const yaml = edited([authUrl, `    ${environment}\n`], [blue, `          - { ${set} }\n`]);
@@ -116,10 +116,10 @@ const shortRsaKey = pem(generateKeyPairSync("rsa", { modulusLength: 1_024 }).pri
 const agreementKey = pem(generateKeyPairSync("x25519").privateKey);
 const publicKey = String(generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "pem" }));
 
-/** The environment's `token`, in place of its authUrl. */
+/** The environment's `token` instead of its authUrl. */
 const withToken = (settings: string) => instead(authUrl, `token: { ${settings} }`);
 const inPlaceOfAuthUrl = (settings: string, said: string) => fault(withToken(settings), `.token.${said}`);
-/** The environment's `token` beside it. */
+/** The environment's `token` in addition to its authUrl. */
 const wrong = (settings: string, said: string) =>
   fault(edited([authUrl, `${authUrl}    token: { ${settings} } # here\n`]), `.token.${said}`);
 /** One set with these settings. */
@@ -219,7 +219,7 @@ describe("two environments", () => {
     expect(await new ConfigFolder().problemsOf(`${first}${other}`)).toEqual([]);
   });
 
-  test("may not have one client there", async () => {
+  test("may not share one client at that server", async () => {
     const problems = await new ConfigFolder().problemsOf(`${first}${other.replace("main-id", "blue-id")}`);
     expect(problems.map(({ message }) => message)).toEqual(["the client id is also environment sandbox's"]);
   });

@@ -1,4 +1,4 @@
-/** Row 84, among others: what `tracing` may and may not be. */
+/** Row 84, among others: which `tracing` settings are accepted. */
 import { describe, expect, test } from "vitest";
 import { explain } from "../../../src/config/explain.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
@@ -25,7 +25,7 @@ itRefuses("tracing that cannot work", [
 ]);
 
 describe("tracing", () => {
-  test("has defaults for all but the endpoint, and shows no header", async () => {
+  test("has defaults for everything except the endpoint, and shows no header's value", async () => {
     const yaml = tracing(`${to(collector)}, headers: { X-Api-Key: { file: DIR/main } }`);
     const { config } = await new ConfigFolder().loadSound(yaml);
     const defaults = { sampleRatio: 1, serviceName: "countersign", resource: {}, propagate: "callers" };

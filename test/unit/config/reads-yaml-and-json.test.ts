@@ -1,4 +1,4 @@
-/** What most files are written in is read by another package than what `check` and its messages rest on: both read the same. */
+/** Most files are read by a fast package for plain YAML; `check` and its messages use a slower one with places. Both read the same. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ParseOptions, parse, parseDocument, stringify } from "yaml";
@@ -14,13 +14,13 @@ const options: ParseOptions & { prettyErrors: false; logLevel: "error" } = {
   logLevel: "error",
 };
 
-/** What the other package reads; undefined where it complains. */
+/** The value by the slower package; undefined if it reports a problem. */
 function readSlowly(text: string): unknown {
   const document = parseDocument(text, options);
   return document.errors.length + document.warnings.length > 0 ? undefined : document.toJS();
 }
 
-/** Texts that YAML, or some version of it, does not take for texts. */
+/** Texts that YAML, or some version of it, reads as something else unless they are quoted. */
 const words = fc.constantFrom(
   ...["yes", "no", "on", "True", "~", "null", "", "3.0", "017", "0o17", "0x1F", "1_000", "1e3", "1e400"],
   ...["-0", "+1", ".5", "5.", ".inf", ".NaN", "12:30:45", "2026-12-31", "<<", "=", "a: b", "a #b", "- a"],
@@ -53,7 +53,7 @@ const { file } = fc.letrec((tie) => ({
     ),
 }));
 
-/** Pieces of YAML that change what stands around them. */
+/** Pieces of YAML that change the meaning of the text around them. */
 const piece = fc.oneof(
   word,
   fc.constantFrom(
@@ -75,7 +75,7 @@ const changed = fc.tuple(fc.oneof(fc.constant(sound), file), edits).map(([text, 
   }, text),
 );
 
-/** Of 500 files; what the one package declines, the other reads. */
+/** Reads 500 files: the slower package reads each that the fast one accepts, with the same value. @returns how many were accepted */
 function countRead(files: fc.Arbitrary<string>): number {
   let read = 0;
   const property = fc.property(files, (text) => {
@@ -90,15 +90,15 @@ function countRead(files: fc.Arbitrary<string>): number {
 }
 
 describe("plain YAML", () => {
-  it("means what it means with places, in 500 generated files", () => {
+  it("has the same value as in the reader with places, in 500 generated files", () => {
     expect(countRead(file)).toBeGreaterThan(100);
   });
 
-  it("means what it means with places, where 500 files were changed by chance", () => {
+  it("has the same value as in the reader with places, in 500 files with random changes", () => {
     expect(countRead(changed)).toBeGreaterThan(25);
   });
 
-  it("is what the documents show", () => {
+  it("is the form of the documents' examples", () => {
     expect(readPlainYaml(sound)).toEqual(readSlowly(sound));
   });
 
@@ -126,7 +126,7 @@ const spaces = fc.constantFrom(undefined, 1, 2, 4);
 const mapping = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ maxDepth: 4, stringUnit: "binary" }));
 
 describe("a configuration in JSON", () => {
-  it("means what it means as YAML", () => {
+  it("has the same value as when read as YAML", () => {
     const property = fc.property(mapping, spaces, (value, indentation) => {
       const text = JSON.stringify(value, undefined, indentation);
       fc.pre(!text.includes("__proto__"));
@@ -140,7 +140,7 @@ describe("a configuration in JSON", () => {
     '{"a":1E+2,"b":-0,"c":1e400}',
     '{"a":12345678901234567890}',
     '{"\\u00e4\\/\\ud83d\\ude00":"\\n"}',
-  ])("means what it means as YAML: %s", (text) => expect(readDocument(text).value).toEqual(parse(text)));
+  ])("has the same value as when read as YAML: %s", (text) => expect(readDocument(text).value).toEqual(parse(text)));
 
   it.each([
     ['{"a":1,"a":1}', 8, 'the key "a" is given twice; it is at line 1, column 2 too'],
@@ -148,7 +148,7 @@ describe("a configuration in JSON", () => {
     ['{"a":{"b":{},"b":[{}]},"c":"\\":"}', 14, 'the key "b" is given twice; it is at line 1, column 7 too'],
     ['{"a":{"__proto__":{}}}', 7, "nothing can be called __proto__"],
     ['{"a":1,"\\u005f_proto__":2}', 8, "nothing can be called __proto__"],
-  ])("is refused where %s is trapped", (text, column, message) => {
+  ])("with a trap is refused at its place: %s", (text, column, message) => {
     const { value, yamlProblems } = readDocument(text);
     expect(value).toBeUndefined();
     expect(yamlProblems).toMatchObject([{ line: 1, column, message: expect.stringContaining(message) }]);
@@ -161,10 +161,10 @@ describe("a configuration in JSON", () => {
     ["with a bracket in place of a brace", '{"a": {"b": "canary"]}', 1, 21, "expected ',' or '}' after property value"],
     ["with a string that does not end", '{"a": "canary', 1, 14, "unterminated string"],
     ["with a brace too many", '{"a": "canary"}\n}', 2, 1, "unexpected non-whitespace character after JSON"],
-  ])("that is broken is refused at the one place: %s", (_, text, line, column, what) => {
+  ])("that is broken is refused at one place: %s", (_, text, line, column, what) => {
     const { value, yamlProblems } = readDocument(text);
     expect(value).toBeUndefined();
-    // Later versions of Node say more.
+    // Later versions of Node have a longer message.
     const said = typeof what === "string" ? `this is not valid JSON: ${what}` : expect.stringMatching(what);
     const fix = "correct the JSON here, or just before";
     expect(yamlProblems).toEqual([{ path: "", line, column, message: said, fix, found: undefined }]);
@@ -174,7 +174,7 @@ describe("a configuration in JSON", () => {
     ["a word without quotes", '{"a": canary: 5}'],
     ["a key without quotes", '{"a": 1, canary {}}'],
     ["a word that looks like a place", '{"a": canary at position 1, ]}'],
-  ])("never shows what stands there: %s", (_, text) => {
+  ])("that is broken never shows its text: %s", (_, text) => {
     const { yamlProblems } = readDocument(text);
     expect(yamlProblems.length).toBeGreaterThan(0);
     expect(JSON.stringify(yamlProblems)).not.toContain("canary");

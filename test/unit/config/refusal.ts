@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 
-/** A configuration with one fault, and what must be said about it. */
+/** A configuration with one fault, and the expected message. */
 interface Refusal {
   readonly yaml: string;
   readonly said: string;
@@ -12,7 +12,7 @@ interface Refusal {
 }
 
 /**
- * @param yaml the line that must be named carries the comment `# here`
+ * @param yaml the line that the message must name has the comment `# here`
  * @param said a place, and words of the message and of its fix in their order: `redis.url: no TLS … write rediss://`. A place
  * that begins with a dot is below the environment `sandbox`.
  */
@@ -35,7 +35,7 @@ export const lineOfSite3 = "      S1000000003:\n";
 
 const indentOf = (line: string): string => /^ */.exec(line)?.[0] ?? "";
 
-/** Each of these has the fault in the line that it adds or writes anew. */
+/** These functions put the fault into the line that they add or replace. */
 export const instead = (line: string, other: string): string => edited([line, `${indentOf(line)}${other} # here\n`]);
 const after = (line: string, added: string): string => edited([line, `${line}${added} # here\n`]);
 export const inSandbox = (added: string): string => after(operations, `    ${added}`);
@@ -50,10 +50,10 @@ export const withSite = (site: string): string => after("    sites:\n", `      $
 export const withStatus = (place: string): string => instead(status, `status: { ${place} }`);
 export const atTheEnd = (added: string): string => `${sound}${added} # here\n`;
 
-/** The fault is in a line that is there already. */
+/** Marks a present line as the one with the fault. */
 export const at = (line: string, yaml: string): string => yaml.replace(line, () => line.replace(/\n?$/, " # here\n"));
 
-/** Redis in use. */
+/** The sound configuration with this Redis section. */
 export const redisWith = (settings: string): string => atTheEnd(`tokens: { cache: redis }\nredis: { ${settings} }`);
 /** The same with a sound encryption key. */
 export const withRedis = (settings: string): string =>
@@ -67,7 +67,7 @@ function patternOf(line: number, said: string): RegExp {
   return new RegExp(`^${line} ${escaped(path)}: .*${words.split(" … ").map(escaped).join(".*")}`, "s");
 }
 
-/** Every row is refused for its fault and for nothing else. */
+/** Each configuration is refused for its fault and for nothing else. */
 export function itRefuses(what: string, refusals: readonly Refusal[]): void {
   describe(`refuses ${what}`, () => {
     test.each(refusals.map((each) => [each.said, each] as const))("%s", async (said, { yaml, files, env, count }) => {

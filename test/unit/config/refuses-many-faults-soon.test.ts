@@ -1,4 +1,4 @@
-/** A reload reads the file in the process that serves: however much is wrong with it, no request may wait for seconds. */
+/** A reload reads the file in the process that serves: however many faults it has, no request may wait for seconds. */
 import { describe, expect, it } from "vitest";
 import { Diagnostics } from "../../../src/config/diagnostics.ts";
 import { readDocument } from "../../../src/config/files/yaml.ts";
@@ -13,7 +13,7 @@ const mostMsEach = 2;
 const sites = (count: number, site: string) =>
   Array.from({ length: count }, (_, index) => `      S${1_000_000_000 + index}: ${site}\n`).join("");
 
-/** The number of problems that are found. */
+/** The number of problems that are reported. */
 function refuse(text: string): number {
   const { value, yamlProblems, locate } = readDocument(text);
   const diagnostics = new Diagnostics(locate);
@@ -21,12 +21,12 @@ function refuse(text: string): number {
   return yamlProblems.length + diagnostics.problems.length;
 }
 
-/** The least of several times: whatever else goes on only adds. */
+/** The least of several times: other work on the machine only adds to a time. */
 function leastMs(task: () => void): number {
   return Math.min(cpuMsOf(task), cpuMsOf(task), cpuMsOf(task));
 }
 
-/** Sixteen times as many take sixteen times as long; 256 times as long, were each compared with all others. */
+/** Sixteen times as many faults take sixteen times as long; 256 times as long, if each were compared with all others. */
 describe.each([
   ["misspelt keys", "{ keyz: [] }"],
   ["placeholders", '{ version: "$(VERSION)" }'],
@@ -38,7 +38,7 @@ describe.each([
     return `environments:\n  sandbox:\n    sites:\n${what.endsWith("twice") ? all + all : all}`;
   };
 
-  it("is refused with each of them, in a time that grows with their number", { timeout: 60_000 }, () => {
+  it("is refused with all its faults, in a time proportional to their number", { timeout: 60_000 }, () => {
     const [short, long] = [textOf(few), textOf(many)];
     expect(refuse(long)).toBeGreaterThanOrEqual(many);
     const shortMs = leastMs(() => refuse(short));

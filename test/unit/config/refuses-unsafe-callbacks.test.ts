@@ -1,4 +1,4 @@
-/** Row 73, among others: what a listener for callbacks may and may not be. */
+/** Row 73, among others: which listeners for callbacks are accepted. */
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { explain, routes } from "../../../src/config/explain.ts";
@@ -42,8 +42,8 @@ async function load(yaml: string): Promise<{ config: Config; codes: unknown[] }>
   return { config: loaded.config, codes: loaded.warnings.map(({ code }) => code) };
 }
 
-describe("callbacks as they are meant", () => {
-  test("have defaults that are safe", async () => {
+describe("sound settings of callbacks", () => {
+  test("have safe defaults", async () => {
     const { config, codes } = await load(listener(`{ ${own}, ${here} }`));
     const [callbacks] = config.callbacks ?? [];
     expect(callbacks).toMatchObject({
@@ -60,17 +60,17 @@ describe("callbacks as they are meant", () => {
     expect(codes).toContain("callbacks_without_keys");
   });
 
-  test("may be beyond loopback, since each is verified", async () => {
+  test("may have their listener beyond loopback, since each callback is verified", async () => {
     const { config } = await load(listener(`{ bind: ":7414", environment: sandbox, ${here} }`));
     expect(config.callbacks).toMatchObject([{ bind: { port: 7414 } }]);
   });
 
-  test("may go to an application in plain text where that is written", async () => {
+  test("may lead to an application over plain HTTP if allowPlaintext is set", async () => {
     const url = to("http://app.example/callbacks", ", allowPlaintext: true");
     expect((await load(listener(`{ ${own}, ${url} }`))).config.callbacks).toHaveLength(1);
   });
 
-  test("are not remembered over a restart without Redis, and strict is warned of that", async () => {
+  test("with strict and without Redis get a warning that callbacks are not remembered over a restart", async () => {
     const shared = "tokens: { cache: redis }\nredis: { url: redis://a, encryptionKeys: [ { file: DIR/token-key } ] }\n";
     const isWarned = async (more: string, before = "") =>
       (await load(`${before}${listener(`{ ${own}, ${here}${more} }`)}`)).codes.includes("callbacks_forgotten");

@@ -1,4 +1,4 @@
-/** What newcomers write: each gets a sentence of its own that says what was found, what is allowed and what to write. */
+/** Mistakes of newcomers: each gets its own sentence that says what was found, what is allowed and what to write. */
 import { truncateSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { formatProblems } from "../../../src/config/diagnostics.ts";
@@ -29,7 +29,7 @@ const expanded = "nothing is expanded in this file; write";
 const literal = `${expanded} the value itself … only secrets are named by { file } or { env }`;
 
 const secret = `${site3}.keys[0].secret`;
-/** As a shell would write it. */
+/** A shell variable, as a shell would write it. */
 const inBraces = (name: string) => ["$", "{", name, "}"].join("");
 
 itRefuses("text that something else was to replace", [
@@ -102,7 +102,7 @@ itRefuses("figures out of range", [
   undecided("502", ": must be a list … write a list"),
 ]);
 
-/** Ten times ten times ten of one text. */
+/** Ten times ten times ten copies of one text. */
 const explosion = `a: &a [x, x, x, x, x, x, x, x, x, x]
 b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]
 c: [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]

@@ -1,4 +1,4 @@
-/** Row 101: sites that have files of their own are read one by one; a wrong file is refused alone. */
+/** Row 101: sites with files of their own are read one by one; a bad file is refused alone. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -15,7 +15,7 @@ const adopting = `${keyOf(3)}children: { ${two}: { ${keyOf(1).trim()} } }\n`;
 const named = / {4}defaultSite: [\s\S]*$/;
 const inFolder = (keys = "") => edited().replace(named, `    sites: { folder: sites.d }\n    ${keys}\n`);
 
-/** A loader of a configuration with these sites, and all that it reads. */
+/** A loader of a configuration with these sites, and the names of all files that it reads. */
 function stage(sites: Readonly<Record<string, string | Uint8Array>>, yaml = inFolder()) {
   const folder = new ConfigFolder({ k3: "canary-api-secret-key-three" });
   const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
@@ -30,7 +30,7 @@ function stage(sites: Readonly<Record<string, string | Uint8Array>>, yaml = inFo
     read,
     write,
     remove: (name: string) => rmSync(join(folder.path, "sites.d", name)),
-    /** @param changed names below the folder */
+    /** @param changed names in the folder of the configuration */
     load: async (changed?: readonly string[]) => {
       read.length = 0;
       const loaded = await load({
@@ -60,7 +60,7 @@ function sound(loaded: Loaded) {
 }
 
 describe("sites in a folder", () => {
-  it("are what would stand under their names, with their children", async () => {
+  it("have the meaning of the same text below `sites`, child sites included", async () => {
     const { load } = stage({
       [`${one}.yaml`]: `credentials: [ { name: blue, dir: blue } ]\nchildren: { ${three}: {} }\n`,
       [`${two}.yaml`]: keyOf(1),
@@ -83,7 +83,7 @@ describe("sites in a folder", () => {
     ["bytes that are no text", `${one}.yaml`, Buffer.from([0xff]), /not UTF-8/],
     ["the key of another", `${three}.yaml`, keyOf(2), /the same key identifier is at .*\.sites\.S1000000002/],
     ["the child of another", `${three}.yaml`, adopting, /the same site is at/],
-  ])("are served without the one whose file has %s", async (_, name, content, why) => {
+  ])("are served without a site whose file has %s", async (_, name, content, why) => {
     const { load } = stage({ [`${two}.yaml`]: keyOf(2), [name]: content });
     const result = await load();
     expect([result.served, result.refused]).toEqual([[two], [`${name} not served`]]);
@@ -92,7 +92,7 @@ describe("sites in a folder", () => {
     expect(result.why).not.toContain("canary");
   });
 
-  it("keep what a file held before it turned bad, until it is sound again", async () => {
+  it("keep the former content of a file that turned bad, until the file is sound again", async () => {
     const { load, write } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
     const before = await load();
     write(`${one}.yaml`, "keys: [");
@@ -106,7 +106,7 @@ describe("sites in a folder", () => {
     expect(after.sites.get(one)?.keys[0]?.identifier).toBe("K2000000003");
   });
 
-  it("keep their keys from a file that comes later, whatever its name", async () => {
+  it("keep their keys although a later file claims one, whatever its name", async () => {
     const { load, write, remove } = stage({ [`${two}.yaml`]: keyOf(2) });
     await load();
     write(`${one}.yaml`, keyOf(2));
@@ -117,7 +117,7 @@ describe("sites in a folder", () => {
     expect([after.served, after.refused]).toEqual([[one], []]);
   });
 
-  it("are the first by name where two new files clash", async () => {
+  it("include the first by name if two new files clash", async () => {
     const { load } = stage({ [`${two}.yaml`]: keyOf(2), [`${one}.yaml`]: keyOf(2) });
     expect(await load()).toMatchObject({ served: [one], refused: [`${two}.yaml not served`] });
   });
@@ -125,7 +125,7 @@ describe("sites in a folder", () => {
   it.each([
     ["a site", (set: string) => set],
     ["a child", (set: string) => `${keyOf(1)}children: { ${three}: { ${set} } }`],
-  ])("are refused alone where %s has credentials and nothing says where tokens come from", async (_, around) => {
+  ])("are refused alone if %s has credentials but the environment has no authUrl", async (_, around) => {
     const yaml = inFolder().replace(/ +authUrl: .*\n/, "");
     const { load } = stage(
       { [`${one}.yaml`]: around("credentials: [ { name: blue, dir: blue } ]"), [`${two}.yaml`]: keyOf(2) },
@@ -148,7 +148,7 @@ describe("sites in a folder", () => {
     expect(why).toMatch(/the key identifier is also environment production's/);
   });
 
-  it("are not read again, nor made anew, when another one changes", async () => {
+  it("are not read again, nor created again, when another site's file changes", async () => {
     const { load, write, read, remove } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
     const before = await load();
     expect(read).toEqual(["countersign.yaml", `sites.d/${one}.yaml`, "k1", `sites.d/${two}.yaml`, "k2"]);
@@ -167,7 +167,7 @@ describe("sites in a folder", () => {
     expect(after.sites.get(one)).toBe(before.sites.get(one));
   });
 
-  it("are found by their stamps where any may have changed, as after SIGHUP or a swap of the whole folder", async () => {
+  it("are found changed by their stamps if any file may have changed, as after SIGHUP or a swap of the whole folder", async () => {
     const { load, write, read, folder } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
     await load();
     folder.write("k2", "canary-api-secret-key-four");
@@ -189,7 +189,7 @@ describe("sites in a folder", () => {
     expect(sites.get(one)?.keys[0]?.identifier).toBe("K2000000002");
   });
 
-  it("may be none; a default site without a file is warned of", async () => {
+  it("may be none; a default site without a file causes a warning", async () => {
     const { load } = stage({}, inFolder(`defaultSite: ${one}`));
     const { served, loaded } = await load();
     expect(served).toEqual([]);
@@ -198,7 +198,7 @@ describe("sites in a folder", () => {
     });
   });
 
-  it("need a folder that can be read", async () => {
+  it("need a readable folder", async () => {
     const { load } = stage({}, inFolder().replace("sites.d", "nowhere"));
     await expect(load()).rejects.toThrow(/environments.sandbox.sites.folder.*the folder cannot be read \(ENOENT\)/);
   });

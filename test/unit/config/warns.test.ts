@@ -9,7 +9,7 @@ const quiet = sound.replace(/ {6}S1000000003:[\s\S]*/, "");
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** The place and the code of each, and what it says. */
+/** The place, the code and the text of each warning. */
 async function warningsOf(folder: ConfigFolder, yaml: string, around = {}): Promise<string[]> {
   const loaded = await folder.loadSound(yaml, around);
   expect(JSON.stringify(loaded.warnings)).not.toContain("canary");
@@ -27,7 +27,7 @@ const ofSecret = async (secret: string, mode?: number, folder = new ConfigFolder
 const dir = "14 environments.sandbox.sites.S1000000001.credentials[0].dir";
 
 describe("warned about, and loaded all the same", () => {
-  test("nothing, where there is nothing", async () => {
+  test("nothing, in a configuration without a doubtful setting", async () => {
     expect(await warningsOf(new ConfigFolder(), quiet)).toEqual([]);
   });
 
@@ -35,7 +35,7 @@ describe("warned about, and loaded all the same", () => {
     ["3.0", [`${inSite3} hmac_for_existing_clients`]],
     ["1.8", []],
     ["2.0", []],
-  ])("HMAC of version %s: not where OAuth is not for it (spec 9)", async (version, expected) => {
+  ])("HMAC of version %s: not in a version without OAuth (spec 9)", async (version, expected) => {
     const site = "      S1000000003:\n";
     const codes = await codesOf(new ConfigFolder(), edited([site, `${site}        version: "${version}"\n`]));
     expect(codes).toEqual(expected.map((each) => `15 ${each}`));
@@ -89,7 +89,7 @@ describe("warned about, and loaded all the same", () => {
     }
   });
 
-  test("a symlink counts by its target", async () => {
+  test("a symlink is judged by its target", async () => {
     const folder = new ConfigFolder();
     const target = folder.write("target", "canary-client-secret-blue", 0o604);
     symlinkSync(target, `${folder.path}/link`);
@@ -125,7 +125,7 @@ describe("acknowledged", () => {
     expect(loaded.acknowledged.map(({ code, path }) => [code, path])).toEqual([["hmac_for_existing_clients", inSite3]]);
   });
 
-  test("a code that is misspelt is refused with the one that was meant", async () => {
+  test("a misspelt code is refused, and the message suggests the right one", async () => {
     const [problem, ...others] = await new ConfigFolder().problemsOf(acknowledging("hmac_for_existing_client"));
     expect(problem).toMatchObject({ path: "acknowledge[0]", message: "this value is not known" });
     expect(problem?.fix).toMatch(/did you mean hmac_for_existing_clients\? It can be .*secret_short/);

@@ -3,7 +3,7 @@ import type { ChunkFault } from "../../../src/http/chunk-decoder.ts";
 const x = (length: number) => "x".repeat(length);
 const last = "0\r\n\r\n";
 
-/** Bodies and their data; each ends where it says. */
+/** Chunked bodies and their data; each body is complete. */
 export const soundChunks: readonly (readonly [name: string, body: string, data: string])[] = [
   ["no data", last, ""],
   ["two chunks", `1\r\na\r\n2\r\nbc\r\n${last}`, "abc"],
@@ -20,7 +20,7 @@ export const soundChunks: readonly (readonly [name: string, body: string, data: 
   ["two thousand chunks", `${"1\r\nx\r\n".repeat(2_000)}${last}`, x(2_000)],
 ];
 
-/** Each ends with the first byte that no body can have in its place. */
+/** Each text ends with the first byte that no body can have in that place. */
 export const faultyChunks: readonly (readonly [name: string, fault: ChunkFault, upToIt: string])[] = [
   ["no size", "malformed", "\r"],
   ...["g", "0x", "+", "-", " ", "\t", "\0", '"', "1 ", "1\t", "1\0", "1\xb2", "1h", "1.", "1,", "1_"].map(

@@ -10,11 +10,11 @@ export const malformedTexts: readonly string[] = [
   // Behind the object
   ...['{"a":1}{"b":2}', '{"a":1}\n{"b":2}', '{"a":1},', '{"a":1} x', "{}0", '{}""', '{"a":1};', '{"a":1}\u0000'],
   ...['{"a":1} # done', '{"a":1}\uFEFF'],
-  // Comments and white space that JSON does not know
+  // Comments, and white space that JSON does not allow
   ...['{/* a */"a":1}', '{"a":1 // one\n}', '/**/{"a":1}', '{"a":/**/}', '{\f"a":1}', '{\v"a":1}', '{"a":\b1}'],
   ...['{\u00A0"a":1}', '{\u2028"a":1}', '{"a":\u30001}', '{\u200B"a":1}', '\u2060{"a":1}', '\u0000{"a":1}'],
   ...['{\\u0020"a":1}', '{\u0085"a":1}'],
-  // Names
+  // Names of members
   ...["{a:1}", "{'a':1}", "{`a`:1}", "{1:1}", "{true:1}", "{null:1}", "{{}:1}", '{["a"]:1}', "{\u201Ca\u201D:1}"],
   ...['{"a\n":1}', '{"\\u00":1}', "{...a}"],
   // Strings
@@ -34,7 +34,7 @@ export const malformedTexts: readonly string[] = [
   // Words
   ...['{"a":undefined}', '{"a":True}', '{"a":FALSE}', '{"a":Null}', '{"a":None}', '{"a":nil}', '{"a":nul}'],
   ...['{"a":tru}', '{"a":fals}', '{"a":truee}', '{"a":true1}', '{"a":nullnull}', '{"a":yes}', '{"a":Date(0)}'],
-  // Inside nested values and behind parameters that are refused anyway
+  // Inside nested values, and after parameters that are refused anyway
   ...['{"a":null', '{"a":null} x', '{"a":null,}', '{"a":1,"a":2', '{"":}', '{"a":{}', '{"a":{]}', '{"a":[}'],
   ...['{"a":[1}}', '{"a":[,1]}', '{"a":[1,]}', '{"a":[,]}', '{"a":[1,,2]}', '{"a":[1 2]}', '{"a":["b":1]}'],
   ...['{"a":{"b":1,}}', '{"a":{b:1}}', '{"a":{"b"}}', '{"a":{"b":1,2}}', '{"a":[01]}', '{"a":["\t"]}'],

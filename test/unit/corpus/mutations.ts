@@ -1,6 +1,6 @@
 import { pickBy } from "../../../testkit/seeded-random.ts";
 
-/** Pieces of which any message of HTTP/1.1 may be made, and those that it never has. */
+/** Pieces that any message of HTTP/1.1 may contain, and pieces that no message contains. */
 const common = [
   ..."\0\t\n\r\x0b\x0c \"#%&'()*+,-./0:;<=>?@A[\\]^_`{|}~\x7f\x80\xa0\xff".split(""),
   ...["\r\n", "\r\n ", "\r\n\r\n", "\n\n", "HTTP/1.1", "chunked", ", chunked", "gzip, ", ": ", " :", "X: y\r\n"],
@@ -8,7 +8,7 @@ const common = [
   ...["0", "00", "9", "f", "-1", "+", "0x", "\r\n0\r\n\r\n"],
 ];
 
-/** Puts one piece in the place of none or a few characters, or takes these away. */
+/** Replaces a few characters, or none, by one piece, or removes them. */
 export function mutate(text: string, more: readonly string[], random: () => number): string {
   const pick = pickBy(random);
   const at = Math.floor(random() * text.length);

@@ -6,7 +6,7 @@ const utf16 = (text: string, isLittle: boolean, mark: boolean) => {
   return Uint8Array.from(isLittle ? little : little.swap16());
 };
 
-/** Bytes that are not JSON as it travels: RFC 8259 section 8.1. */
+/** Bytes that are not JSON as exchanged between systems: RFC 8259 section 8.1. */
 export const refusedBytes: readonly (readonly [fault: string, body: Uint8Array])[] = [
   ["a byte order mark", bytes(0xef, 0xbb, 0xbf, '{"a":"b"}')],
   ["two byte order marks", bytes(0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf, "{}")],
@@ -48,7 +48,7 @@ export const refusedBytes: readonly (readonly [fault: string, body: Uint8Array])
   ["gzip", bytes(0x1f, 0x8b, 8, 0, 0, 0, 0, 0)],
 ];
 
-/** Half a pair by escape: JSON by its grammar, but nothing that UTF-8 could carry (RFC 8259 section 8.2). */
+/** Half of a surrogate pair as an escape: JSON by its grammar, but UTF-8 cannot encode it (RFC 8259 section 8.2). */
 export const loneSurrogates: readonly (readonly [fault: string, text: string])[] = [
   ["a high one", '{"a":"\\ud800"}'],
   ["the last high one", '{"a":"\\uDBFF"}'],
@@ -66,7 +66,7 @@ export const loneSurrogates: readonly (readonly [fault: string, text: string])[]
   ["in a nested name", '{"a":{"\\udfff":1}}'],
 ];
 
-/** JSON, but no object; and what the refusal calls it. */
+/** JSON, but not an object; and the refusal's name for it. */
 export const otherTopLevels: readonly (readonly [text: string, called: string])[] = [
   ["[]", "an array"],
   ['[{"a":"b"}]', "an array"],

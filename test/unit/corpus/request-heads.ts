@@ -146,7 +146,7 @@ export const headerLines: readonly Row[] = [
   ["100 lines of 20 KiB together", header(`X: ${"y".repeat(200)}\r\n`.repeat(99)), ["431 HPE_HEADER_OVERFLOW"]],
 ];
 
-/** Every printable character but the blank. */
+/** Every printable ASCII character except the blank. */
 function ascii(): string {
   return Array.from({ length: 0x7e - 0x20 }, (_, index) => String.fromCharCode(0x21 + index)).join("");
 }
@@ -156,7 +156,7 @@ function high(): string {
   return Array.from({ length: 128 }, (_, index) => String.fromCharCode(0x80 + index)).join("");
 }
 
-/** A head of so many bytes in all. */
+/** A head with this many bytes in total. */
 function headOf(bytes: number): string {
   const empty = post("X: \r\n");
   return post(`X: ${"x".repeat(bytes - empty.length)}\r\n`);

@@ -1,11 +1,11 @@
-/** Row 39: random 401s, each cured by a retry, cost bounded tokens, and a dead token is replaced. Seeds are fixed. */
+/** Row 39: random 401s, each cured by a retry, use a bounded number of tokens, and a dead token is replaced. Seeds are fixed. */
 import { describe, expect, it } from "vitest";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { stageTokens } from "../../../testkit/token-stage.ts";
 
 const minuteMs = 60_000;
 
-/** Replicas over one store, at a service that refuses a share of all attempts, whatever their token. */
+/** Replicas with a shared store, at a service that refuses a share of all attempts, whatever their token. */
 function stageService(replicas: number, sites: readonly string[], share: number, seed: number) {
   const stage = stageTokens();
   const { clock, login, openSource, order } = stage;
@@ -13,7 +13,7 @@ function stageService(replicas: number, sites: readonly string[], share: number,
   const random = seededRandom(seed);
   let oldest = 1;
   const takes = (token: string) => Number(token.split("_")[1]) >= oldest && random() >= share;
-  /** Orders at a steady pace; their statuses. */
+  /** Plays orders at a steady pace; returns their statuses. */
   const play = async (forMs: number, everyMs: number) => {
     const answers: Promise<number>[] = [];
     for (let n = 0; n * everyMs < forMs; n++) {
@@ -38,10 +38,10 @@ describe("a service that answers 401 at random", () => {
     ["one replica, one in five", 1, ["S1"], 0.2, 3],
     ["one replica, every other", 1, ["S1"], 0.5, 3],
     ["four replicas, one in twenty", 4, ["S1"], 0.05, 3],
-    // Each replica finds a run of 401s by chance once or twice.
+    // Each replica meets a series of 401s by chance once or twice.
     ["eight replicas, every other", 8, ["S1"], 0.5, 6],
     ["four replicas, ten sites, one in ten", 4, manySites, 0.1, 20],
-  ] as const)("%s: tokens of a minute are few", async (what, replicas, sites, share, most) => {
+  ] as const)("%s: uses few tokens a minute", async (what, replicas, sites, share, most) => {
     const { login, play } = stageService(replicas, sites, share, drawSeed(what, 1));
     await play(minuteMs, 100);
     const counts: number[] = [];
@@ -51,14 +51,14 @@ describe("a service that answers 401 at random", () => {
       counts.push(login.requests - before);
     }
     expect(Math.max(...counts), counts.join(" ")).toBeLessThanOrEqual(most);
-    // They become fewer: the waits grow to a quarter of an hour.
+    // Later the tokens become fewer: the waits grow to a quarter of an hour.
     await play(15 * minuteMs, 1_000);
     const before = login.requests;
     await play(15 * minuteMs, 1_000);
     expect(login.requests - before).toBeLessThanOrEqual(sites.length * 3);
   });
 
-  it("a token that is really dead is replaced all the same, within a second", async () => {
+  it("still has a really dead token replaced within a second", async () => {
     const { login, play, revoke } = stageService(4, ["S1"], 0.02, drawSeed("dead beside random", 1));
     await play(minuteMs, 20);
     const before = login.requests;
@@ -69,8 +69,8 @@ describe("a service that answers 401 at random", () => {
   });
 });
 
-describe("a site where one order in a hundred is answered 401 whatever its token", () => {
-  /** Orders in turn through four replicas, ten a second; how many of the others were lost, and until when. */
+describe("a site at which one order in a hundred gets 401 whatever its token", () => {
+  /** Plays ten orders a second through four replicas in turn, and measures for how long good orders are lost. */
   function stageBadOrders() {
     const { clock, login, openSource, order } = stageTokens();
     const sources = Array.from({ length: 4 }, openSource);
@@ -88,7 +88,7 @@ describe("a site where one order in a hundred is answered 401 whatever its token
         await clock.advance(everyMs);
       }
     };
-    /** How long orders were lost after a revocation. */
+    /** For how long orders are lost after a revocation. */
     const revoke = async () => {
       oldest = login.requests + 1;
       const revokedMs = clock.nowMs();
@@ -98,7 +98,7 @@ describe("a site where one order in a hundred is answered 401 whatever its token
     return { login, play, revoke };
   }
 
-  it("costs about ten tokens in its first hour, and four in each later one", async () => {
+  it("uses about ten tokens in its first hour, and four in each later one", async () => {
     const { login, play } = stageBadOrders();
     await play(60 * minuteMs, 250);
     expect(login.requests).toBeLessThanOrEqual(12);

@@ -1,4 +1,4 @@
-/** A server may repeat a token while it lives (RFC 6749): that costs no flood, and a dead one is not attached. */
+/** A server may repeat a token while it is valid (RFC 6749): this causes no flood of requests, and an expired token is not attached. */
 import { describe, expect, it } from "vitest";
 import { freshness } from "../../../src/oauth/token.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
@@ -15,13 +15,13 @@ function stage() {
     return answered(200, JSON.stringify({ access_token: "same", token_type: "Bearer", expires_in: expiresIn }));
   };
   for (let n = 0; n < mostRequests; n++) login.next(repeat);
-  /** A call that gets 401, whatever it does. */
+  /** A call that gets 401, whatever token it has. */
   const callInVain = async (site: string) => replace(await source.get(deadline()), site);
   return { ...tokens, endsMs, callInVain };
 }
 
 describe("an authorization server that repeats its token", () => {
-  it("is asked with pauses while it is due, not with every call", async () => {
+  it("gets requests with pauses while the token is due, not with every call", async () => {
     const { clock, login, get } = stage();
     await get();
     await clock.advance(0.84 * hourMs - 10_000);
@@ -33,7 +33,7 @@ describe("an authorization server that repeats its token", () => {
     expect(login.requests - 1).toBeGreaterThanOrEqual(1);
   });
 
-  it("loses a token that is not used", async () => {
+  it("is not asked again for an unused token, which then expires", async () => {
     const { clock, get, recorder } = stage();
     await get();
     await clock.advance(0.84 * hourMs);
@@ -42,7 +42,7 @@ describe("an authorization server that repeats its token", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("never has it attached within its leeway (row 36)", async () => {
+  it("never has its token attached within the leeway (row 36)", async () => {
     const { clock, source, endsMs, deadline } = stage();
     await source.get(deadline());
     await clock.advance(0.84 * hourMs);
@@ -53,7 +53,7 @@ describe("an authorization server that repeats its token", () => {
     expect(freshness(await getting, thresholds, clock.nowMs())).not.toBe("expired");
   });
 
-  it("costs three requests a minute though ten sites get nothing but 401 (row 39)", async () => {
+  it("gets three requests a minute at most, though ten sites get only 401 (row 39)", async () => {
     const { clock, source, login, callInVain, deadline } = stage();
     await source.get(deadline());
     const untilMs = clock.nowMs() + 59_000;
@@ -62,7 +62,7 @@ describe("an authorization server that repeats its token", () => {
     expect(login.requests - 1).toBeGreaterThanOrEqual(1);
   });
 
-  it("costs three requests a minute though another operation of the site is accepted", async () => {
+  it("gets three requests a minute at most, though another operation of the site is accepted", async () => {
     const { clock, source, login, callInVain, deadline } = stage();
     source.accepted(await source.get(deadline()), "S1");
     const untilMs = clock.nowMs() + 59_000;
@@ -75,7 +75,7 @@ describe("an authorization server that repeats its token", () => {
   });
 });
 
-it("a token that is dead on arrival is attached to nothing", async () => {
+it("a token that has expired on arrival is not attached", async () => {
   const { clock, login, source } = stageTokens();
   login.lifetimeSeconds = 1;
   const release = login.hold();

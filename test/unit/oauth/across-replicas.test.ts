@@ -1,4 +1,4 @@
-/** Replicas over a shared store. The clock and the authorization server are the test's. */
+/** Replicas over a shared store. The test controls the clock and the authorization server. */
 import { describe, expect, it } from "vitest";
 import { createMemoryRefreshLock } from "../../../src/adapters/memory/token-store.ts";
 import { sleep } from "../../../src/model/clock.ts";
@@ -8,18 +8,18 @@ import type { Shared } from "../../../src/oauth/token-store.ts";
 import { answered, TokenEndpointScript } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, keyOfBlue, show, stageTokens } from "../../../testkit/token-stage.ts";
 
-/** A stage with so many processes; the first is the stage's own. */
+/** A stage with this many processes; the first is the stage's own. */
 function stageReplicas(count: number, names?: readonly [string, ...string[]]) {
   const stage = stageTokens(names);
   const replicas = [stage.source, ...Array.from({ length: count - 1 }, () => stage.openSource())];
-  /** A request that the service answers with 401: what comes in place of its token. */
+  /** A request that the service answers with 401: returns the replacement of its token. */
   const refuse = async (source: CredentialFailover, site: string) =>
     stage.replace(await source.get(stage.deadline()), site, source);
   return { ...stage, replicas, refuse, requests: () => stage.login.requests };
 }
 
 describe("eight replicas towards the authorization server", () => {
-  it("make one request when it answers 429, and one again after the pause", async () => {
+  it("make one request when the server answers 429, and one more after the pause", async () => {
     const { replicas, clock, login, get } = stageReplicas(8);
     login.next(answered(429, "", "60"));
     const first = Promise.allSettled(replicas.map((replica) => get(replica)));
@@ -34,7 +34,7 @@ describe("eight replicas towards the authorization server", () => {
     expect(login.requests).toBe(2);
   });
 
-  it("ask a refused set once in 10 s, and the second set once", async () => {
+  it("request a token for a refused set once in 10 s, and for the second set once", async () => {
     const { replicas, clock, login, get } = stageReplicas(8, ["blue", "green"]);
     for (let n = 0; n < 100; n++) {
       login.next(() => (login.asked.at(-1) === "client-blue" ? answered(401) : login.issued(login.requests)));
@@ -45,11 +45,11 @@ describe("eight replicas towards the authorization server", () => {
       expect(new Set(await tokens)).toEqual(new Set(["token_2"]));
     }
     expect(login.asked.filter((client) => client === "client-green")).toHaveLength(1);
-    // The last one at the end of the 30 s.
+    // The last of the four is at the end of the 30 s.
     expect(login.asked.filter((client) => client === "client-blue")).toHaveLength(4);
   });
 
-  it("back off as one when it fails", async () => {
+  it("back off together when the server fails", async () => {
     const { replicas, clock, login, get } = stageReplicas(8);
     for (let n = 0; n < 1_000; n++) login.next(answered(503));
     for (let second = 0; second < 120; second++) {
@@ -57,16 +57,16 @@ describe("eight replicas towards the authorization server", () => {
       await clock.advance(1_000);
       void tries;
     }
-    // Chance is at a half: 25, 50, 100, … ms, from the ninth failure on 6.4 s, later 15 s.
+    // With random() at 0.5: 25, 50, 100, … ms, from the ninth failure on 6.4 s, later 15 s.
     expect(login.requests).toBeLessThanOrEqual(20);
     expect(login.requests).toBeGreaterThanOrEqual(9);
   });
 
-  it("make five requests in all before they tell their callers, and then one at the end of each pause", async () => {
+  it("make five requests in total before their callers get an answer, then one at the end of each pause", async () => {
     const { replicas, clock, login, get } = stageReplicas(8);
     for (let n = 0; n < 1_000; n++) login.next(answered(503));
     const tries = Promise.allSettled(replicas.map((replica) => get(replica)));
-    // Chance is at a half: the pauses are 25, 50, 100, 200, 400 and 800 ms long.
+    // With random() at 0.5 the pauses are 25, 50, 100, 200, 400 and 800 ms long.
     await clock.advance(700);
     for (const { status } of await tries) expect(status).toBe("rejected");
     expect(login.requests).toBe(5);
@@ -76,7 +76,7 @@ describe("eight replicas towards the authorization server", () => {
     expect(login.requests).toBe(7);
   });
 
-  it("use a token that one of them got, though another was told to wait", async () => {
+  it("use a token that another replica got, although the server told this one to wait", async () => {
     const { replicas, clock, login, get, store } = stageReplicas(2);
     const [one = expect.unreachable(), other = expect.unreachable()] = replicas;
     login.next(answered(429, "", "3600"));
@@ -90,8 +90,8 @@ describe("eight replicas towards the authorization server", () => {
 });
 
 /** Row 95. */
-describe("a replica without a way to the authorization server", () => {
-  /** Three replicas that wait, and one that asked before them and meets this. */
+describe("a replica that cannot reach the authorization server", () => {
+  /** Three waiting replicas, and one that requests first, with `cutOff` as its authorization server. */
   async function stageCutOff(cutOff: TokenEndpointScript) {
     const stage = stageReplicas(3);
     const { openReplica, replicas, clock, get } = stage;
@@ -101,7 +101,7 @@ describe("a replica without a way to the authorization server", () => {
     return { ...stage, waiting: Promise.all(replicas.map((replica) => get(replica))) };
   }
 
-  it("gives the lock up while it has no connection", async () => {
+  it("releases the lock while it has no connection", async () => {
     const cutOff = new TokenEndpointScript();
     cutOff.isConnected = false;
     cutOff.hold();
@@ -111,7 +111,7 @@ describe("a replica without a way to the authorization server", () => {
     expect(login.requests).toBe(1);
   });
 
-  it("gives the lock up before it waits for another try, and pauses nobody else", async () => {
+  it("releases the lock before it waits for another try, and pauses no other replica", async () => {
     const cutOff = new TokenEndpointScript();
     for (let n = 0; n < 5; n++) cutOff.next({ kind: "failed" });
     const { clock, waiting, store } = await stageCutOff(cutOff);
@@ -120,7 +120,7 @@ describe("a replica without a way to the authorization server", () => {
     expect((await store.read(keyOfBlue)).limits?.endpoint).toBeUndefined();
   });
 
-  it("leaves its turn to the others when a request of its own was not answered", async () => {
+  it("leaves the refresh to the others when its own request got no answer", async () => {
     const cutOff = new TokenEndpointScript();
     const stage = stageReplicas(2);
     const { openReplica, replicas, clock, get } = stage;
@@ -150,7 +150,7 @@ it("a due token of eight replicas is refreshed once; a replica that finds the lo
   for (const replica of replicas) expect(await get(replica)).toBe("token_1");
   await clock.advance(900);
   for (const replica of replicas) expect(await get(replica)).toBe("token_1");
-  // The holder looked twice, the others once.
+  // The holder read the store twice, each other replica once.
   expect(reads).toBe(9);
   release();
   await clock.advance(3_000);
@@ -159,7 +159,7 @@ it("a due token of eight replicas is refreshed once; a replica that finds the lo
   expect(reads).toBe(16);
 });
 
-it("a lock that is never released is waited for a minute and a half, then ignored", async () => {
+it("a replica waits for a lock that is never released for a minute and a half, then ignores the lock", async () => {
   const { openReplica, clock, login, get, lock } = stageTokens();
   await lock.tryAcquire(keyOfBlue);
   const { source } = openReplica();
@@ -170,13 +170,13 @@ it("a lock that is never released is waited for a minute and a half, then ignore
   expect(await get(source)).toBe("token_1");
 });
 
-it("a holder that was paused adopts the newer token that another one got meanwhile", async () => {
+it("a suspended holder of the lock adopts the newer token that another process got meanwhile", async () => {
   const { replicas, clock, login, get, openReplica, store } = stageReplicas(1);
   const [holder = expect.unreachable()] = replicas;
   const resume = login.hold();
   holder.warm();
   await clock.advance(10_000);
-  // Its lock has run out: another process gets its own.
+  // The holder's lock has expired: another process gets a lock.
   const { source: other } = openReplica({ store, lock: createMemoryRefreshLock() });
   expect(await get(other)).toBe("token_2");
   await clock.advance(5_000);
@@ -187,7 +187,7 @@ it("a holder that was paused adopts the newer token that another one got meanwhi
 });
 
 describe("401 for ever, over several replicas", () => {
-  it("pauses a site everywhere, and longer each time, whichever replica tries", async () => {
+  it("pauses a site on all replicas, and longer each time, whichever replica tries", async () => {
     const { replicas, clock, refuse, requests } = stageReplicas(3);
     const counts: number[] = [];
     for (const pauseMs of [20_000, 20_000, 40_000]) {
@@ -201,10 +201,10 @@ describe("401 for ever, over several replicas", () => {
     expect(counts).toEqual([2, 2, 3, 3, 4, 4]);
   });
 
-  it("on many sites costs three tokens a minute in all, though what became of the new ones is not known yet", async () => {
+  it("on many sites uses three tokens a minute in total, even before it is known whether the new ones are accepted", async () => {
     const { replicas, refuse, requests, recorder } = stageReplicas(4);
     for (let site = 0; site < 8; site++) for (const replica of replicas) await refuse(replica, `S${site}`);
-    // 32 s have passed.
+    // 32 s have passed so far.
     expect(requests()).toBe(1 + 2);
     expect(recorder.of("refresh_suppressed").map(({ reason }) => reason)).toContain("limited");
   });
@@ -234,8 +234,8 @@ describe("401 for ever, over several replicas", () => {
   });
 });
 
-describe("a revocation of everything while replicas use different tokens", () => {
-  it("is cured with one request, after one 401 passed on by the replica that took the other's", async () => {
+describe("a revocation of all tokens while replicas use different ones", () => {
+  it("is cured with one request, after the replica that took over the other's token passes on one 401", async () => {
     const { clock, replicas, login, store, deadline, refuse } = stageReplicas(2);
     const [one = expect.unreachable(), other = expect.unreachable()] = replicas;
     one.accepted(await one.get(deadline()), "S1");
@@ -250,7 +250,7 @@ describe("a revocation of everything while replicas use different tokens", () =>
 });
 
 /** Row 100. */
-describe("replicas whose assertions come from a file of each", () => {
+describe("replicas that each have their own assertion file", () => {
   const token = {
     url: undefined,
     clientAuth: { method: "assertion", file: "/run/token" },
@@ -261,7 +261,7 @@ describe("replicas whose assertions come from a file of each", () => {
     lifetimeMs: undefined,
   } as const;
 
-  it("get a token at once though one of them is refused with a stale file, and it then has theirs", async () => {
+  it("get a token at once though one of them is refused with a stale file, and then share it with that one", async () => {
     const { clock, login, openReplica, get } = stageTokens();
     const [stale, good] = [openReplica({ token }).source, openReplica({ token }).source];
     login.next(answered(401, '{"error":"invalid_client"}'));
@@ -272,7 +272,7 @@ describe("replicas whose assertions come from a file of each", () => {
     expect(login.requests).toBe(2);
   });
 
-  it("use their token to its end while there is no file, and ask again once there is one", async () => {
+  it("use their token until it expires while the file is missing, and request a new one once the file is back", async () => {
     const { clock, login, recorder, openReplica, get } = stageTokens();
     const { source } = openReplica({ token });
     expect(await get(source)).toBe("token_1");

@@ -5,7 +5,7 @@ import { show, stageTokens } from "../../../testkit/token-stage.ts";
 function stage() {
   const staged = stageTokens();
   const { clock, login, order } = staged;
-  /** An order of a site at a service that takes such tokens, with a second for a refresh. */
+  /** An order of a site at a service that accepts such tokens, with a second for a refresh. */
   const call = async (site: string, takes: (token: string) => boolean) => {
     const answer = order(takes, site);
     await clock.advance(1_000);
@@ -28,7 +28,7 @@ describe("after a 401", () => {
     expect(login.requests).toBe(2);
   });
 
-  it("a late one for an old token finds the new token, and evicts nothing", async () => {
+  it("a late 401 for an old token finds the new token, and evicts nothing", async () => {
     const { source, deadline, login, get, replace } = stage();
     const old = await source.get(deadline());
     await replace(old);
@@ -38,7 +38,7 @@ describe("after a 401", () => {
     expect(login.requests).toBe(2);
   });
 
-  it("a failed refresh brings no token, and keeps the present one", async () => {
+  it("a failed refresh returns no token, and keeps the present one", async () => {
     const { source, deadline, login, get, replace } = stage();
     const token = await source.get(deadline());
     login.next(answered(429, "", "60"));
@@ -55,7 +55,7 @@ describe("after a 401", () => {
     expect(login.requests).toBe(2);
   });
 
-  it("waits no longer than its deadline", async () => {
+  it("a request waits no longer than its deadline", async () => {
     const { clock, source, deadline, login } = stage();
     const token = await source.get(deadline());
     login.hold();
@@ -66,7 +66,7 @@ describe("after a 401", () => {
 });
 
 describe("401 for ever", () => {
-  it("costs one token, then pauses that grow: 20 s, 20 s, 40 s, 80 s", async () => {
+  it("uses one token, then waits in pauses that grow: 20 s, 20 s, 40 s, 80 s", async () => {
     const { clock, call, requests, recorder } = stage();
     expect(await call("S1", never)).toBe(401);
     expect(requests()).toBe(2);
@@ -84,7 +84,7 @@ describe("401 for ever", () => {
     expect(reasons).toEqual(["limited", "paused", "paused", "paused"]);
   });
 
-  it("pauses a site also where its service takes longer than a minute to refuse", async () => {
+  it("pauses a site also if its service takes longer than a minute to refuse", async () => {
     const { clock, source, requests } = stage();
     const lateMs = 61_000;
     const call = async () => {
@@ -97,7 +97,7 @@ describe("401 for ever", () => {
     expect(requests()).toBeLessThanOrEqual(10);
   });
 
-  it("on one operation of a site whose other calls are accepted costs three tokens a minute at most", async () => {
+  it("on one operation of a site whose other calls are accepted uses three tokens a minute at most", async () => {
     const { clock, source, deadline, requests } = stage();
     const minutes: number[] = [];
     for (let minute = 0; minute < 5; minute++) {
@@ -107,24 +107,24 @@ describe("401 for ever", () => {
         const replacing = source.replace(token, "S1", deadline());
         await clock.advance(2_000);
         const newer = await replacing;
-        // The other operation is accepted with the new token before the retry comes back.
+        // A call of the other operation is accepted with the new token before the retry returns.
         source.accepted(typeof newer === "string" ? token : newer, "S1");
       }
       minutes.push(requests() - before);
     }
-    // The very first token of all comes on top.
+    // The first minute also has the initial token.
     expect(minutes[0]).toBeLessThanOrEqual(4);
     for (const issued of minutes.slice(1)) expect(issued).toBeLessThanOrEqual(3);
   });
 
-  it("holds a token back that was accepted since and is revoked then, for two 401s", async () => {
+  it("delays the replacement of a token that was accepted and then revoked, by two 401s", async () => {
     const { clock, call, requests } = stage();
     await call("S1", never);
     await clock.advance(20_000);
     await call("S1", never);
     expect(await call("S1", always)).toBe(200);
     const before = requests();
-    // The site waits for 20 s, and half of that is over.
+    // The site's pause is 20 s, and half of it is over.
     await clock.advance(8_000);
     const statuses: number[] = [];
     for (let n = 0; n < 3; n++) statuses.push(await call("S1", (token) => token === `token_${before + 1}`));

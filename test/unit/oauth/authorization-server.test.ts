@@ -5,7 +5,7 @@ import { notSigned } from "../../../src/oauth/token-endpoint.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, show, stageTokens } from "../../../testkit/token-stage.ts";
 
-/** None of its body is kept. */
+/** An answer with a body too long to keep. */
 const tooLong = { ...answered(200), body: undefined };
 
 describe("an authorization server that fails", () => {
@@ -28,7 +28,7 @@ describe("an authorization server that fails", () => {
   it.each([
     { stores: "stores of their own", isShared: false, mostInAMinute: 40 * 4, tokens: 40 },
     { stores: "one store", isShared: true, mostInAMinute: 4, tokens: 1 },
-  ])("is asked $mostInAMinute times a minute by forty sidecars with $stores that start without it", async (row) => {
+  ])("is asked $mostInAMinute times a minute by forty sidecars with $stores that start while it fails", async (row) => {
     const { clock, login, openReplica } = stageTokens();
     let isAway = true;
     const issue = () => login.issued(login.requests);
@@ -51,7 +51,7 @@ describe("an authorization server that fails", () => {
     expect(login.requests - before).toBe(row.tokens);
   });
 
-  it("costs one request per pause once it fails, however many ask, and at most 30 s after it is back", async () => {
+  it("gets one request per pause once it fails, however many orders wait, and delays orders by at most 30 s once it is back", async () => {
     const { clock, login, get } = stageTokens();
     for (let n = 0; n < 1_000; n++) login.next({ kind: "failed" });
     for (let second = 0; second < 600; second++) {
@@ -59,12 +59,12 @@ describe("an authorization server that fails", () => {
       await clock.advance(1_000);
       await asked;
     }
-    // Full jitter with 0.5: pauses of 15 s in the long run.
+    // Full jitter with random() at 0.5: pauses of 15 s in the long run.
     expect(login.requests).toBeLessThan(60);
     expect(login.requests).toBeGreaterThan(30);
   });
 
-  it("that does not answer gets another request after a pause, for the callers that still wait", async () => {
+  it("and does not answer gets another request after a pause, for the callers that still wait", async () => {
     const { clock, login, get } = stageTokens();
     login.next(() => sleep(clock, 5_000).then(() => ({ kind: "timed_out" })));
     const first = expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
@@ -78,7 +78,7 @@ describe("an authorization server that fails", () => {
     expect(login.timeoutsMs).toEqual([5_000, 5_000]);
   });
 
-  it("redirects or answers 404, which are failures and not followed", async () => {
+  it("by a redirect or a 404 is not followed", async () => {
     const { clock, login, get, recorder } = stageTokens();
     login.next(answered(307)).next(answered(404));
     const token = get();
@@ -87,7 +87,7 @@ describe("an authorization server that fails", () => {
     expect(recorder.of("token_requested").map(({ result }) => result)).toEqual(["failed", "failed", "issued"]);
   });
 
-  it("answers malformed, which is never a token", async () => {
+  it("by a malformed answer never gives a token", async () => {
     const { clock, login, get, recorder } = stageTokens();
     login.next(answered(200, "<html>")).next(tooLong);
     const token = get();
@@ -117,7 +117,7 @@ describe("a caller without a token is told", () => {
     await failed;
   });
 
-  it("that none came in time, while the refresh goes on after a failure", async () => {
+  it("that none came in time, while the refresh continues after a failure", async () => {
     const { clock, login, get } = stageTokens();
     login.next(answered(500));
     const release = login.hold();
@@ -129,10 +129,10 @@ describe("a caller without a token is told", () => {
   });
 });
 
-it("a replica that cannot sign its assertion holds no other one back", async () => {
+it("a replica that cannot sign its assertion does not delay other replicas", async () => {
   const { clock, login, get, openSource } = stageTokens();
   for (let n = 0; n < 12; n++) login.next({ kind: "failed", cause: notSigned });
-  // Until its own pause is several seconds long.
+  // Repeated until the replica's own pause is several seconds long.
   while (login.requests < 12) {
     const failed = expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
     await clock.advance(1_000);
@@ -185,18 +185,18 @@ describe("429", () => {
 });
 
 describe("refused credentials", () => {
-  it.each([400, 401, 403])("by %i cost one request in 10 s", async (status) => {
+  it.each([400, 401, 403])("with status %i cause one request in 10 s", async (status) => {
     const { clock, login, get } = stageTokens();
     for (let n = 0; n < 100; n++) login.next(answered(status));
     for (let second = 0; second < 60; second++) {
       await expect(get()).rejects.toMatchObject({ code: "credentials_refused", status: 502, outcome: "not_sent" });
       await clock.advance(1_000);
     }
-    // The last one at the end of the minute.
+    // The last of the seven is at the end of the minute.
     expect(login.requests).toBe(7);
   });
 
-  it("switch to the second set with the same request, and back when accepted again", async () => {
+  it("make the same request switch to the second set, and a later one switch back when they are accepted again", async () => {
     const { clock, login, get, recorder } = stageTokens(["blue", "green"]);
     login.next(answered(401));
     expect(await get()).toBe("token_2");
@@ -210,7 +210,7 @@ describe("refused credentials", () => {
     expect(recorder.of("credential_switched").at(-1)).toMatchObject({ from: "S1/green", to: "S1/blue" });
   });
 
-  it("keep a live token in use until the second set has its own", async () => {
+  it("leave a valid token in use until the second set has its own", async () => {
     const { clock, login, get } = stageTokens(["blue", "green"]);
     await get();
     login.next(answered(401));
@@ -235,7 +235,7 @@ describe("refused credentials", () => {
     expect(error.message).not.toContain("secret-");
   });
 
-  it("and by the service too, switch sets within the one retry, and its token is not attached again", async () => {
+  it("whose token gets a 401 as well switch sets within the one retry, and that token is not attached again", async () => {
     const { clock, login, source, deadline, get } = stageTokens(["blue", "green"]);
     const refused = await source.get(deadline());
     login.next(answered(401));
@@ -251,7 +251,7 @@ describe("refused credentials", () => {
     expect(login.asked).toEqual(["client-blue", "client-blue", "client-green"]);
   });
 
-  it("and by the service too, leave later 401s with the second set's token, without delay or another request", async () => {
+  it("whose token gets a 401 as well give later 401s the second set's token, without delay or another request", async () => {
     const { clock, login, source, deadline, replace } = stageTokens(["blue", "green"]);
     const refused = await source.get(deadline());
     login.next(answered(401));

@@ -10,7 +10,7 @@ it.each([
   { failures: 9, longest: 25_600 },
   { failures: 10, longest: 30_000 },
   { failures: 1_000, longest: 30_000 },
-])("back-off after $failures failures is anything up to $longest ms", ({ failures, longest }) => {
+])("the back-off after $failures failures is random, up to $longest ms", ({ failures, longest }) => {
   expect(backoffMs(failures, () => 0)).toBe(0);
   expect(backoffMs(failures, () => 0.5)).toBe(longest / 2);
   expect(backoffMs(failures, () => 0.999_999)).toBeLessThanOrEqual(longest);
@@ -26,7 +26,7 @@ function afterAnswer(answer: TokenAnswer) {
 const throttled: TokenAnswer = { kind: "throttled", status: 429, retryAfterMs: 600_000 };
 
 describe("with another transport to the authorization server", () => {
-  it("a 429 is kept, without a store", () => {
+  it("a 429 still pauses, even without a store", () => {
     const { next, clock } = afterAnswer(throttled);
     expect(next.openPause()).toMatchObject({ kind: "throttled", status: 429, untilMs: clock.nowMs() + 600_000 });
   });
@@ -42,7 +42,7 @@ describe("with another transport to the authorization server", () => {
   });
 });
 
-describe("what the other replicas hear", () => {
+describe("the pause that is shared with the other replicas", () => {
   it.each<[string, TokenAnswer, object | undefined]>([
     ["a 429", throttled, { kind: "throttled", status: 429, failures: 1, remainingMs: 600_000 }],
     ["a refusal", { kind: "refused", status: 401 }, { kind: "refused", status: 401, failures: 0 }],
@@ -59,14 +59,14 @@ describe("what the other replicas hear", () => {
     else expect(backoff.toShared()).toMatchObject(pause);
   });
 
-  it("failures that another replica met are counted, also when its pause is over", () => {
+  it("includes failures of another replica, also when the pause for them is over", () => {
     const backoff = new EndpointBackoff(new FakeClock(), () => 0.5);
     backoff.mergeShared({ kind: "failing", status: 503, failures: 4, remainingMs: 0 });
     expect(backoff.openPause()).toBeUndefined();
     expect(backoff.isBrief(backoff.onAnswer({ kind: "failed", status: 503 }))).toBe(false);
   });
 
-  it("a pause that comes back from the store, a fraction of a millisecond longer, still says why", () => {
+  it("keeps its cause when it comes back from the store a fraction of a millisecond longer", () => {
     const clock = new FakeClock();
     const backoff = new EndpointBackoff(clock, () => 0.5);
     backoff.onAnswer({ kind: "refused", status: 401, cause: "invalid_client" });
@@ -77,7 +77,7 @@ describe("what the other replicas hear", () => {
     expect(backoff.openPause()).toMatchObject({ status: 400, cause: undefined });
   });
 
-  it("failures without an answer make no answered one's pause longer", () => {
+  it("is no longer because of earlier failures without an answer", () => {
     const backoff = new EndpointBackoff(new FakeClock(), () => 0.5);
     for (let n = 0; n < 20; n++) backoff.onAnswer({ kind: "timed_out" });
     backoff.onAnswer({ kind: "failed", status: 503 });

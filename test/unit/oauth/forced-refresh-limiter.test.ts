@@ -1,4 +1,4 @@
-/** Row 39: what a 401 may cost, as tables. */
+/** Row 39: when a 401 may use a new token, as tables. */
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { ForcedRefreshLimiter, windowMs } from "../../../src/oauth/forced-refresh-limiter.ts";
@@ -13,11 +13,11 @@ const token = (n: number) => ({
   lifetimeMs: 3_600_000,
 });
 
-/** What is known when a 401 to token 2 of site S1 comes. */
+/** The known facts when a 401 for token 2 of site S1 comes. */
 interface Evidence {
   /** The newest token that the site has accepted. */
   readonly accepted?: number;
-  /** 401s in a row to that token since then. */
+  /** 401s in a row for that token since then. */
   readonly run?: number;
   readonly site?: ForcedRefreshes;
   readonly anySite?: ForcedRefreshes;
@@ -33,7 +33,7 @@ function stage({ accepted, run = 0, site, anySite }: Evidence = {}) {
   return { clock, limiter };
 }
 
-/** The site has accepted the token since, and others of its requests get 401s of their own. */
+/** The site has accepted the token since the refresh, and other requests of the site get 401s for their own reasons. */
 const proven: Evidence = { accepted: 2, run: 1, site: { useless: 10, ageMs: 10_000 } };
 
 it.each([
@@ -66,7 +66,7 @@ it.each<[string, Evidence, ReturnType<ForcedRefreshLimiter["suppression"]>]>([
   ["three in a row: revoked", { ...proven, run: 3 }, undefined],
   ["three, less than 10 s after the last", { ...proven, run: 3, site: { useless: 10, ageMs: 9_999 } }, "paused"],
   ["three for a token that was never accepted", { ...proven, accepted: 1, run: 3 }, "paused"],
-])("a 401 may cost a token %s", (_, evidence, suppression) => {
+])("whether a 401 may use a new token: %s", (_, evidence, suppression) => {
   expect(stage(evidence).limiter.suppression("S1", token(2))).toBe(suppression);
 });
 
@@ -98,7 +98,7 @@ describe("one site", () => {
     );
   });
 
-  it("says once that a token has cured", () => {
+  it("says once that a token has cured a 401", () => {
     const { limiter } = stage();
     limiter.forced("S1", token(2), token(1));
     expect(limiter.cured("S1", token(2))).toBeDefined();
@@ -106,7 +106,7 @@ describe("one site", () => {
     expect(limiter.cured("S1", token(3))).toBeUndefined();
   });
 
-  it("needs twice as many 401s in a row whenever those broke a window, and three again after a quiet half hour", async () => {
+  it("needs twice as many 401s in a row each time they ended a pause early, and fewer again after a quiet half hour", async () => {
     const { clock, limiter } = stage();
     const refusedInARow = (n: number) => {
       let run = 1;
@@ -135,7 +135,7 @@ describe("one site", () => {
     expect(refusedInARow(7)).toBe(6);
   });
 
-  it("knows the later of its own count and another replica's", async () => {
+  it("uses the later of its own count and another replica's", async () => {
     const { clock, limiter } = stage();
     limiter.forced("S1", token(2), token(1));
     await clock.advance(5_000);
@@ -146,9 +146,9 @@ describe("one site", () => {
     expect(limiter.suppression("S1", token(2))).toBeUndefined();
   });
 
-  it("holds another replica's count no longer than until a retry here was accepted, though Redis has gone", () => {
+  it("keeps another replica's count only until a retry here was accepted, even if Redis is away", () => {
     const { limiter } = stage();
-    // Read before the other replica's own retry was answered.
+    // This count was read before the other replica's own retry was answered.
     limiter.mergeShared(new Map([["S1", { useless: 4, ageMs: 0 }]]));
     expect(limiter.suppression("S1", token(2))).toBe("paused");
     expect(limiter.cured("S1", token(2))).toBeUndefined();
@@ -156,7 +156,7 @@ describe("one site", () => {
     expect(limiter.suppression("S1", token(2))).toBeUndefined();
   });
 
-  it("takes what it reads last, though the read before was slow and seemed younger", async () => {
+  it("uses the count that was read last, though an earlier slow read seemed younger", async () => {
     const { clock, limiter } = stage();
     limiter.mergeShared(new Map([["S1", { useless: 4, ageMs: 0 }]]));
     expect(limiter.suppression("S1", token(2))).toBe("paused");

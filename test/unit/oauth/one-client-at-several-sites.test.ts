@@ -1,4 +1,4 @@
-/** Row 34 for a client id that several sites use: what the authorization server answers to one counts for all (spec 8). */
+/** Row 34 for a client id that several sites use: the authorization server's answer to one site counts for all (spec 8). */
 import { expect, it } from "vitest";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
@@ -6,7 +6,7 @@ import { openTokensOf } from "../../../testkit/token-stage.ts";
 
 const sites = ["S1000000001", "S1000000002", "S1000000004"];
 
-/** Tokens of sites of one client. */
+/** The tokens of several sites with one client. */
 async function stage() {
   const set = "          - { name: blue, dir: DIR/blue }\n";
   const more = sites.slice(1).map((site) => `      ${site}: { credentials: [ { name: blue, dir: DIR/blue } ] }\n`);
@@ -14,7 +14,7 @@ async function stage() {
   return { config, ...(await openTokensOf(config)) };
 }
 
-it("asks an authorization server that answered 429 once, and shares the token afterwards", async () => {
+it("requests a token only once from a server that answers 429, and shares the later token", async () => {
   const { clock, login, tokens, events, config, apply } = await stage();
   login.next(answered(429, "", "60"));
   const ask = (site: string) => tokens.tokensOf("sandbox", site).get(clock.nowMs() + 20_000);
@@ -22,14 +22,14 @@ it("asks an authorization server that answered 429 once, and shares the token af
   expect(login.requests).toBe(1);
   await clock.advance(60_000);
   for (const site of sites) expect((await ask(site)).secret.reveal()).toBe("token_2");
-  // All caches are replaced; their sets stay.
+  // The reload replaces all caches; their sets stay.
   await apply({ ...config, timeouts: { ...config.timeouts, connectMs: 1 } });
   for (const site of sites) expect((await ask(site)).secret.reveal()).toBe("token_2");
   expect(events.map(({ kind }) => kind)).not.toContain("credential_removed");
   expect(login.requests).toBe(2);
 });
 
-it("reports no token of a set that was removed while its token was on the way", async () => {
+it("reports no token of a set that was removed during its token request", async () => {
   const { clock, login, tokens, events, config, apply } = await stage();
   const release = login.hold();
   tokens.warm();

@@ -1,11 +1,11 @@
-/** Replicas that had tokens of their own while the shared store was away have one token again when it is back. */
+/** Replicas that got separate tokens while the shared store was away have one token again when it is back. */
 import { describe, expect, it } from "vitest";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, keyOfBlue, stageTokens } from "../../../testkit/token-stage.ts";
 
 describe("when the shared store is back", () => {
-  /** Two replicas with tokens of their own, as while Redis is away. */
+  /** Two replicas with separate tokens, as while Redis is away. */
   async function stageDiverged() {
     const stage = stageTokens();
     const open = () => {
@@ -53,7 +53,7 @@ describe("when the shared store is back", () => {
     expect((await store.read(keyOfBlue)).token).toBeUndefined();
   });
 
-  it("a token that others use well is published, though one site gets nothing but 401", async () => {
+  it("a token that other sites use successfully is published, though one site gets only 401", async () => {
     const { one, clock, deadline, get, replace, store } = await stageDiverged();
     const first = await one.source.get(deadline());
     one.source.accepted(first, "good");
@@ -67,7 +67,7 @@ describe("when the shared store is back", () => {
     expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
   });
 
-  it("the next refresh is one for all of them", async () => {
+  it("the next refresh is one for all replicas", async () => {
     const { one, other, clock, get, login } = await stageDiverged();
     await get(one.source);
     await clock.advance(1_000);

@@ -1,4 +1,4 @@
-/** What gauges, /status and readiness are told of a site's credential sets when they ask. */
+/** The state of a site's credential sets that gauges, /status and readiness read. */
 import { expect, it } from "vitest";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, stageTokens } from "../../../testkit/token-stage.ts";
@@ -11,7 +11,7 @@ const unused = {
   isInOutage: false,
 };
 
-it("before any request says that the first set is active and none has a token", () => {
+it("says before any request that the first set is active and no set has a token", () => {
   const { source } = stageTokens(["blue", "green"]);
   expect(source.snapshot()).toEqual([
     { ...unused, credential: "S1/blue", isActive: true },
@@ -35,7 +35,7 @@ it("says where a token came from, when it expires and when it was used last", as
   ]);
 });
 
-it("says until when the authorization server is not asked, and which set serves meanwhile", async () => {
+it("says until when no token is requested, and which set serves meanwhile", async () => {
   const { clock, login, source, get } = stageTokens(["blue", "green"]);
   login.next(answered(401));
   await get();
@@ -47,7 +47,7 @@ it("says until when the authorization server is not asked, and which set serves 
   expect(source.snapshot()).toMatchObject([{ backoffUntilMs: undefined }, {}]);
 });
 
-it("says that a token is gone after its end", async () => {
+it("says that a token is gone after it has expired", async () => {
   const { clock, source, get } = stageTokens();
   await get();
   await clock.advance(2 * hourMs);

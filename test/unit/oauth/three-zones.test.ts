@@ -1,4 +1,4 @@
-/** One set's token on its way through life, and the one timer that keeps it alive while it is used, and ends with the process. */
+/** The zones of one set's token, and the one timer that refreshes the token while it is used, and ends with the process. */
 import { describe, expect, it } from "vitest";
 import { createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
 import { sleep } from "../../../src/model/clock.ts";
@@ -6,7 +6,7 @@ import { answered } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, stageTokens } from "../../../testkit/token-stage.ts";
 
 describe("a fresh token", () => {
-  it("is asked for once and used by all requests", async () => {
+  it("is requested once and used by all requests", async () => {
     const { login, get } = stageTokens();
     const tokens = await Promise.all(Array.from({ length: 100 }, () => get()));
     expect(new Set(tokens)).toEqual(new Set(["token_1"]));
@@ -64,7 +64,7 @@ describe("an expired token", () => {
     expect(login.requests).toBe(2);
   });
 
-  it("keeps requests waiting for timeouts.token at most, and the fetch goes on without them", async () => {
+  it("keeps requests waiting for timeouts.token at most, and its refresh continues without them", async () => {
     const { clock, login, get } = stageTokens();
     const release = login.hold();
     const failed = expect(get()).rejects.toMatchObject({ code: "token_unavailable", status: 503, outcome: "not_sent" });
@@ -78,7 +78,7 @@ describe("an expired token", () => {
 });
 
 describe("the timer", () => {
-  it("keeps a token alive that is in use", async () => {
+  it("refreshes a token that is in use", async () => {
     const { clock, login, get } = stageTokens();
     await get();
     await clock.advance(0.83 * hourMs);
@@ -87,7 +87,7 @@ describe("the timer", () => {
     expect(login.requests).toBe(2);
   });
 
-  it("lets an idle one expire, and reports it", async () => {
+  it("lets an unused token expire, and reports it", async () => {
     const { clock, login, source, recorder } = stageTokens();
     source.warm();
     await clock.advance(2 * hourMs);
@@ -96,7 +96,7 @@ describe("the timer", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("refreshes a second apart at most, however short tokens live", async () => {
+  it("refreshes at most once a second, however short tokens are valid", async () => {
     const { clock, login, get } = stageTokens();
     login.lifetimeSeconds = 1;
     for (let step = 0; step < 100; step++) {
@@ -124,7 +124,7 @@ describe("the timer", () => {
     const { source } = stage.openReplica({ store: slowStore });
     const second = await stage.replace(await source.get(stage.deadline()), "S1", source);
     if (typeof second === "string") throw new Error("a second token");
-    // Its retry is not accepted, so the site pauses.
+    // The retry with this token is not accepted, so the site pauses.
     const dueMs = second.issuedAtMs + 0.84 * second.lifetimeMs;
     await clock.advance(dueMs - clock.nowMs() - 5);
     delayMs = 100;
@@ -137,7 +137,7 @@ describe("the timer", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("is not set again by a refresh that ends after its cache was closed", async () => {
+  it("is not set again by a refresh that ends after the token cache was closed", async () => {
     const { clock, login, openReplica } = stageTokens();
     const { source, members } = openReplica();
     const release = login.hold();

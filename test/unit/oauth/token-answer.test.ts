@@ -49,6 +49,6 @@ it.each([
   },
   { name: "no type", body: answer({ token_type: undefined }), fault: "token_type" },
   { name: "another type", body: answer({ token_type: "mac" }), fault: "token_type" },
-])("a token response is malformed for its $fault: $name", ({ body, fault }) => {
+])("a token response is malformed ($fault): $name", ({ body, fault }) => {
   expect(readToken(body)).toBe(fault);
 });

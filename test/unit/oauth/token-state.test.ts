@@ -1,4 +1,4 @@
-/** Every combination that the state of a set's token may be in, what follows from it, and what its timer does. docs/tokens.md draws it. */
+/** Every combination of the state of a set's token, the decision for it, and the action of its timer. docs/tokens.md shows the states. */
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import type { RefreshResult } from "../../../src/oauth/refresh.ts";
@@ -59,28 +59,34 @@ it.each<{ name: Named; nobody: string; another: string }>([
   { name: "due to its last ms", nobody: "use_and_refresh", another: "use" },
   { name: "at its end", nobody: "wait", another: "wait" },
   { name: "dead", nobody: "wait", another: "wait" },
-])("decide, with a token that is $name, says $nobody, and $another while it is left to another", (row) => {
-  const token = tokens[row.name];
-  const decided = (leftToAnotherUntilMs: number) =>
-    decide(stateWith({ token, leftToAnotherUntilMs }), { nowMs, thresholds });
-  const expected = (kind: string) => (kind === "wait" ? { kind } : { kind, token });
-  for (const untilMs of [0, nowMs]) expect(decided(untilMs)).toEqual(expected(row.nobody));
-  expect(decided(nowMs + 1)).toEqual(expected(row.another));
-});
+])(
+  "decide, with a token that is $name, returns $nobody, and $another while the refresh is left to another process",
+  (row) => {
+    const token = tokens[row.name];
+    const decided = (leftToAnotherUntilMs: number) =>
+      decide(stateWith({ token, leftToAnotherUntilMs }), { nowMs, thresholds });
+    const expected = (kind: string) => (kind === "wait" ? { kind } : { kind, token });
+    for (const untilMs of [0, nowMs]) expect(decided(untilMs)).toEqual(expected(row.nobody));
+    expect(decided(nowMs + 1)).toEqual(expected(row.another));
+  },
+);
 
 it.each<{ name: Named; anOlder: string }>([
   { name: "none", anOlder: "wait" },
   { name: "new", anOlder: "use" },
   { name: "just due", anOlder: "use_and_refresh" },
   { name: "at its end", anOlder: "wait" },
-])("decide, with a token that is $name, says $anOlder where it must be newer than an older one, else wait", (row) => {
-  const decided = (newerThan: Token) =>
-    decide(stateWith({ token: tokens[row.name] }), { nowMs, thresholds, newerThan }).kind;
-  expect(decided(token("older", dueAgeMs * 2))).toBe(row.anOlder);
-  expect(decided(token("newer", -1))).toBe("wait");
-  // Itself, as another process may know its age.
-  expect(decided(token("a", 2 * lifetimeMs))).toBe("wait");
-});
+])(
+  "decide, with a token that is $name, returns $anOlder if the token must be newer than an older one, else wait",
+  (row) => {
+    const decided = (newerThan: Token) =>
+      decide(stateWith({ token: tokens[row.name] }), { nowMs, thresholds, newerThan }).kind;
+    expect(decided(token("older", dueAgeMs * 2))).toBe(row.anOlder);
+    expect(decided(token("newer", -1))).toBe("wait");
+    // The same token, since another process may know another age of it.
+    expect(decided(token("a", 2 * lifetimeMs))).toBe("wait");
+  },
+);
 
 const obstacles = { no: undefined, "a paused": paused, "a suppressed": suppressed };
 
@@ -98,7 +104,7 @@ it.each<[name: Named, obstacle: keyof typeof obstacles, readMsAgo: number, expec
   ["at its end", "a paused", 999, "unavailable"],
   ["at its end", "a paused", 1_000, "wait"],
   ["dead", "a suppressed", 99, "unavailable"],
-])("decide, with a token that is %s, %s refresh and shared state read %s ms ago, says %s", (...row) => {
+])("decide, with a token that is %s, %s refresh and shared state read %s ms ago, returns %s", (...row) => {
   const [name, which, readMsAgo, expected] = row;
   const obstacle = obstacles[which];
   const state = stateWith({ token: tokens[name], lastRefreshMs: nowMs - readMsAgo });
@@ -117,7 +123,7 @@ describe("the former secret's token", () => {
     { name: "new", formerly: "new", any: "present", orFormer: "present" },
     { name: "just due", formerly: "new", any: "present", orFormer: "present" },
     { name: "at its end", formerly: "new", any: "wait", orFormer: "wait" },
-  ])("that is $formerly beside a present one that is $name", ({ name, formerly, any, orFormer }) => {
+  ])("that is $formerly, with a present one that is $name", ({ name, formerly, any, orFormer }) => {
     const state = stateWith({ token: tokens[name], formerToken: former(formerly) });
     const used = (situation: { orFormer?: boolean }) => {
       const decision = decide(state, { nowMs, thresholds, ...situation });
@@ -136,7 +142,7 @@ describe("the former secret's token", () => {
     ["none beside a token is", { token: token("own", 9_000) }, { token: given }, false],
     ["none beside a newer former one is", { formerToken: token("newer", 0) }, { token: given }, false],
     ["that in place of an older former one is", { formerToken: token("older", 20_000) }, { token: given }, true],
-  ])("%s taken over", (_, state, former, isTaken) => {
+  ])("%s taken over at a reload", (_, state, former, isTaken) => {
     const before = stateWith({ ...state, wakeNotBeforeMs: undefined });
     const taken = {
       formerToken: { ...given, credential: "S1/blue" },
@@ -148,12 +154,12 @@ describe("the former secret's token", () => {
     expect(after).toEqual({ ...before, lastUsedMs: 77, ...(isTaken ? taken : {}) });
   });
 
-  it("keeps its origin where its label stays", () => {
+  it("keeps its origin if its label stays", () => {
     const from = stateWith({ token: token("given", 10_000), origin });
     expect(succeed(initialState, from, "S1/blue").origin).toEqual(origin);
   });
 
-  it("goes as soon as there is a token of the present secret", () => {
+  it("is dropped as soon as there is a token of the present secret", () => {
     const state = stateWith({ formerToken: token("former", 0) });
     expect(adopt(state, token("present", 5_000), origin)).toMatchObject({ token: { id: "present" } });
     expect(adopt(state, token("present", 5_000), origin).formerToken).toBeUndefined();
@@ -169,14 +175,14 @@ describe("the newest token wins:", () => {
     ["one of its age", present, true, token("next", 10_000), false],
     ["itself", present, false, token("present", 9_000), false],
     ["itself, issued again", present, true, token("present", 9_000), true],
-  ])("%s is taken, or not", (_, held, issuedHere, next, isTaken) => {
+  ])("%s is accepted or refused", (_, held, issuedHere, next, isTaken) => {
     const before = stateWith({ token: held, wakeNotBeforeMs: undefined });
     const after = adopt(before, next, { issuedHere, reason: "due" });
     if (!isTaken) expect(after).toBe(before);
     else expect(after).toEqual({ ...before, token: next, origin: { issuedHere, reason: "due" }, wakeNotBeforeMs: 0 });
   });
 
-  it("another cache's token of the same secret takes the new label, its 401 and its use along", () => {
+  it("another cache's token of the same secret gets the new label, and keeps its 401 and the time of its use", () => {
     const from = stateWith({ token: token("given", 10, "S1/green"), refusedToken: present, lastUsedMs: 77 });
     expect(adoptFrom(initialState, from, "S1/blue")).toMatchObject({
       token: { id: "given", credential: "S1/blue" },

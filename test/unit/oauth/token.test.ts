@@ -16,14 +16,14 @@ describe("the freshness of a token", () => {
   const day = 86_400_000;
   const short = 100_000;
   it.each([
-    // A day's token: due at 84 %, expired 90 s before its end.
+    // A token for a day: due at 84 %, expired 90 s before its end.
     { lifetimeMs: day, ageMs: 0, expected: "fresh" },
     { lifetimeMs: day, ageMs: 0.84 * day - 1, expected: "fresh" },
     { lifetimeMs: day, ageMs: 0.84 * day, expected: "due" },
     { lifetimeMs: day, ageMs: day - 90_001, expected: "due" },
     { lifetimeMs: day, ageMs: day - 90_000, expected: "expired" },
     { lifetimeMs: day, ageMs: day + 1, expected: "expired" },
-    // A short one: a tenth of its life is less than the leeway.
+    // A short token: a tenth of its lifetime is less than the leeway.
     { lifetimeMs: short, ageMs: 84_000 - 1, expected: "fresh" },
     { lifetimeMs: short, ageMs: 84_000, expected: "due" },
     { lifetimeMs: short, ageMs: 90_000 - 1, expected: "due" },
@@ -33,7 +33,7 @@ describe("the freshness of a token", () => {
     expect(freshness(token(lifetimeMs), thresholds, issuedAtMs + ageMs)).toBe(expected);
   });
 
-  it("is drawn within 80 to 88 % and 60 to 120 s", () => {
+  it("has random thresholds of 80 to 88 % and 60 to 120 s", () => {
     expect(drawThresholds(() => 0)).toEqual({ dueShare: 0.8, leewayMs: 60_000 });
     const { dueShare, leewayMs } = drawThresholds(() => 0.999_999);
     expect(dueShare).toBeGreaterThan(0.879);
@@ -59,7 +59,7 @@ describe("the cache key", () => {
     expect(cacheKey("https://login", set({ name: "green", label: "S2/green" }))).toBe(key);
   });
 
-  it("differs when anything differs that makes a token a different token", () => {
+  it("differs with each setting on which the token depends", () => {
     const others = [
       cacheKey("https://login2", set()),
       cacheKey("https://login", set({ clientId: "abd" })),
@@ -69,7 +69,7 @@ describe("the cache key", () => {
     expect(new Set([key, ...others]).size).toBe(5);
   });
 
-  it("differs for inputs that concatenate alike (row 41)", () => {
+  it("differs for inputs whose concatenation is equal (row 41)", () => {
     expect(cacheKey("https://login", set({ clientId: "ab", audience: "c" }))).not.toBe(
       cacheKey("https://login", set({ clientId: "a", audience: "bc" })),
     );
@@ -106,20 +106,20 @@ const byKey = (privateKey: string, change: object = {}) => ({
 
 const byFile = (file: string) => asked({ clientAuth: { method: "assertion", file } });
 
-it("is one by the file of the assertion, whatever stands in it (row 100)", () => {
+it("the cache key depends on the path of the assertion file, not on its content (row 100)", () => {
   const [one, other] = [byFile("/run/one"), byFile("/run/other")].map((each) => cacheKey("https://login", each));
   expect(one).toBe(cacheKey("https://login", byFile("/run/one")));
   expect(one).not.toBe(other);
 });
 
-describe("the cache key of a set with settings of its own (row 72)", () => {
-  it("is that of a set without any, where they only write out what is so, or the way to a token", () => {
+describe("the cache key of a set with token settings (row 72)", () => {
+  it("is that of a set without settings, if they only repeat defaults, or do not change the token", () => {
     for (const same of [asked(), asked({ body: "json", lifetimeMs: 60_000 })]) {
       expect(cacheKey("https://login", same)).toBe(cacheKey("https://login", set()));
     }
   });
 
-  it("differs with everything that makes a token another", () => {
+  it("differs with each setting on which the token depends", () => {
     const others = [
       set(),
       asked({ scope: "a" }),
@@ -132,7 +132,7 @@ describe("the cache key of a set with settings of its own (row 72)", () => {
       asked({ clientAuth: { method: "tls" }, certificate: "AA:BB" }),
       asked({ clientAuth: { method: "tls" }, certificate: "AA:BC" }),
       asked({ clientAuth: byKey("key-1") }),
-      // A server may bind tokens to the certificate that they were asked for with (RFC 8705 section 3).
+      // A server may bind tokens to the client certificate of their token request (RFC 8705 section 3).
       asked({ clientAuth: byKey("key-1"), certificate: "AA:BB" }),
       asked({ clientAuth: byKey("key-1"), certificate: "AA:BC" }),
       asked({ clientAuth: byKey("key-2") }),
@@ -142,7 +142,7 @@ describe("the cache key of a set with settings of its own (row 72)", () => {
     expect(new Set(others).size).toBe(others.length);
   });
 
-  it("is the same for one key in another assertion, and for further fields in another order", () => {
+  it("is the same for one key with other assertion claims, and for extra fields in another order", () => {
     const key = cacheKey("https://login", asked({ clientAuth: byKey("key-1") }));
     expect(cacheKey("https://login", asked({ clientAuth: byKey("key-1", { keyId: "1", audience: "b" }) }))).toBe(key);
     const extra = cacheKey("https://login", asked({ extra: { a: "1", b: "2" } }));
