@@ -5,17 +5,17 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 import { versionOf } from "../../testkit/run-program.ts";
 
-/** A client library as its users find it, run from a program that reads BASE_URL and COUNT. */
+/** A client library as its users get it, run from a program that reads BASE_URL and COUNT. */
 export interface Client {
-  /** As the first column of docs/clients.md names it. */
+  /** The name in the first column of docs/clients.md. */
   readonly name: string;
-  /** What is measured; undefined where this machine lacks it. */
+  /** The measured version; undefined if this machine lacks the library. */
   readonly version: string | undefined;
-  /** Built when it is first asked for. */
+  /** Compiles the program at the first call. */
   readonly command: () => Command;
-  /** A program of examples/, which says how each order ended; otherwise the library as it is, for comparison. */
+  /** A program of examples/, which says how each order ended; otherwise the library with its defaults, for comparison. */
   readonly isExample: boolean;
-  /** What makes it use a proxy. */
+  /** The settings with which the program uses a proxy. */
   readonly proxySettings: (port: number) => ProxySettings;
 }
 
@@ -26,7 +26,7 @@ interface ProxySettings {
   readonly args?: readonly string[];
 }
 
-/** `scripts/client-programs.sh` puts them here. */
+/** The folder into which `scripts/client-programs.sh` puts its programs. */
 const built = join(process.cwd(), ".tools/clients");
 const jars = join(built, "java");
 const apacheJars = join(built, "apache");
@@ -46,14 +46,14 @@ function named(name: string, version: string | undefined): string | undefined {
   return version === undefined ? undefined : `${name} ${version}`;
 }
 
-/** Its wheels are ours, or those of the machine's Python. */
+/** The version of a Python library, from our wheels or from the machine's Python. */
 function askPython(library: string): string | undefined {
   const program = `import ${library}, platform; print(${library}.__version__, platform.python_version())`;
   const versions = versionOf(/^(\S+) (\S+)/, "env", `PYTHONPATH=${join(built, "python")}`, "python3", "-c", program);
   return versions === undefined ? undefined : `${library} ${versions.replace(" ", ", Python ")}`;
 }
 
-/** Java's version, and that of a jar. */
+/** The version of a jar, and Java's. */
 function askJar(jar: string, folder = jars): string | undefined {
   const file = existsSync(folder) ? readdirSync(folder).find((name) => /^(.+)-\d/.exec(name)?.[1] === jar) : undefined;
   return file && javaVersion && `${file.slice(jar.length + 1, -".jar".length)}, ${javaVersion}`;
@@ -74,7 +74,7 @@ afterAll(() => {
   builds.clear();
 });
 
-/** Compiles once, into a folder of its own, which goes away with the test file. */
+/** Compiles once, into a new folder, which is removed after the test file. */
 function build(source: string, compile: (folder: string) => void): string {
   const known = builds.get(source);
   if (known !== undefined) return known;
@@ -90,7 +90,7 @@ function java(source: string, moreJars: readonly string[] = []): Command {
     execFileSync("javac", ["-cp", classPath, "-d", into, source], { stdio: "inherit" }),
   );
   const name = source.replace(/^.*\/(\w+)\.java$/, "$1");
-  // What is run often and for a moment only is not worth the second compiler.
+  // For a short program that runs often, the second compiler does not pay.
   return ["java", "-XX:TieredStopAtLevel=1", "-cp", `${folder}:${classPath}`, name];
 }
 
@@ -120,7 +120,7 @@ function asItIs(...settings: Parameters<typeof example>): Client {
   return { ...example(...settings), isExample: false };
 }
 
-/** From Node.js 24 on, its fetch reads the variables when it is told to. */
+/** From Node.js 24 on, its fetch reads the proxy variables if an option says so. */
 function fetchByProxyVariables(line: string, isThere: boolean): Client {
   return example(
     `${line}, fetch with NODE_USE_ENV_PROXY=1`,

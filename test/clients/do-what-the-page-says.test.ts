@@ -1,4 +1,4 @@
-/** The programs of examples/ do what docs/clients.md says. `npm run clients` writes its rows. */
+/** The programs of examples/ behave as docs/clients.md says. `npm run clients` writes the page's rows. */
 import { afterAll, describe, expect, it } from "vitest";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { freePort } from "../../testkit/free-port.ts";
@@ -19,7 +19,7 @@ const onPage = new Map([...readRows(examples), ...readRows(asTheyAre)]);
 
 const measured = new Map<string, Row>();
 
-/** One cell: what was measured is what the page says; or it is what the page will say. */
+/** Compares measured cells with the page; or keeps them for the page, if it is being written. */
 function expectOnPage({ name, version }: Client, cells: Row): void {
   if (!isWriting) expect(onPage.get(name)).toMatchObject(cells);
   measured.set(name, { ...measured.get(name), version, ...cells });
@@ -33,16 +33,16 @@ afterAll(() => {
   }
 });
 
-it.skipIf(isWriting)("has a row for each client that is run, and no other", () => {
+it.skipIf(isWriting)("the page has a row for each client that is run, and no other", () => {
   expect([...onPage.keys()]).toEqual([...examples.clients, ...asTheyAre.clients]);
 });
 
-it("has no example that sends an order twice; but for a 421, which says that the server has done nothing", () => {
+it("the page has no example that sends an order twice, except after a 421, which says that the server has done nothing", () => {
   const again = examples.clients.map((name) => onPage.get(name)?.sendsAgain ?? "never");
   expect(again.filter((when) => when !== "never" && when !== "after 421")).toEqual([]);
 });
 
-/** The programs that this machine lacks say so; scripts/client-programs.sh fetches what it can. */
+/** The names of the tests say which programs this machine lacks; scripts/client-programs.sh fetches those that it can. */
 for (const client of clients) {
   const isThere = client.version !== undefined;
   const name = nameFor(isThere, "it", client.name);
@@ -65,14 +65,14 @@ function measure(client: Client): void {
     expect(simulator.counts()).toMatchObject({ apiRequests: calls, accepted: calls });
     const amounts = simulator.seen.apiRequests.map(({ body }) => JSON.parse(body.toString("utf8")).order_amount);
     expect(new Set(amounts)).toEqual(new Set(["10.00"]));
-    // A pool may open its second connection or reuse the first, by a hair.
+    // A slight difference in time decides whether a pool opens its second connection or reuses the first.
     const connections = isWriting ? front.connections : Number(onPage.get(client.name)?.connections);
     expect(front.connections).toBeLessThanOrEqual(connections);
     expect(front.connections).toBeGreaterThanOrEqual(connections / 2);
     expectOnPage(client, { connections: String(connections) });
   });
 
-  it("sends an order that was read again only where the page says", async () =>
+  it("sends an order that the server has read a second time only in the cases that the page names", async () =>
     expectOnPage(client, { sendsAgain: await findRepeats(client) }));
 
   ofExample("takes a refused connection for no answer", async () => {
@@ -93,7 +93,7 @@ function measure(client: Client): void {
   });
 
   ofExample("goes, with a proxy set, to an http:// URL the way that the page says", async () => {
-    // The name leads nowhere, so only Countersign can answer: that it cannot reach the service.
+    // The host has no address, so only Countersign can answer: 502, because it cannot reach the service.
     const { url } = await stageProxy({ baseUrl: "https://api.invalid/json-api" });
     const { connections, code, lines, stderr } = await runWithProxy(client, "http://api.invalid/json-api", url);
     const isThrough = lines.includes("502 not_sent");

@@ -1,4 +1,4 @@
-/** What a client does, as counted on the other side of its connections. */
+/** The behaviour of a client, as counted on the other side of its connections. */
 import type { Socket } from "node:net";
 import { expect } from "vitest";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
@@ -6,14 +6,14 @@ import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { plainEnvironment, runToEnd } from "../../testkit/run-program.ts";
 import type { Client } from "./clients.ts";
 
-/** Runs the program; what it has printed, a line for each answer. */
+/** Runs the program; returns its output, a line for each answer. */
 export async function runClient(client: Client, env: Record<string, string>, args: readonly string[] = []) {
   const [program, ...own] = client.command();
   const { exitCode: code, stdout, stderr } = await runToEnd(program, [...args, ...own], plainEnvironment(env));
   return { code, lines: stdout.split("\n").slice(0, -1), stderr };
 }
 
-/** Calls the URL with a proxy set, and tells which way the call went. */
+/** Calls the URL with a proxy set, and counts the connections to the proxy. */
 export async function runWithProxy(client: Client, baseUrl: string, proxyUrl: string, noProxy = "") {
   const proxy = await startFaultProxy(proxyUrl);
   const { env, args } = client.proxySettings(proxy.port);
@@ -21,25 +21,25 @@ export async function runWithProxy(client: Client, baseUrl: string, proxyUrl: st
   return { ...result, connections: proxy.connections };
 }
 
-/** What a server does with each order that it has read, by the number of the order. */
+/** The action of a server after it has read an order, by the number of the order. */
 type Treatment = (order: number, socket: Socket) => void;
 
 const outcome = "Countersign-Outcome: answered\r\n";
 const answered = rawAnswer(200, "{}", outcome);
 
-/** Answers that ask to be followed by the same request, or that some library takes for a reason to repeat it. */
+/** Statuses that ask for the same request again, or after which some library repeats it. */
 const invitations = [307, 308, 408, 421, 429, 503];
 const keptFor = 10;
 
-/** What ends a connection without an answer, and how many orders were answered on it before. */
+/** Ways to end a connection without an answer, on a new connection or on one that has answered orders. */
 const breaks: readonly { isKept: boolean; end: (socket: Socket) => void }[] = [false, true].flatMap((isKept) => [
   { isKept, end: (socket: Socket) => socket.end() },
   { isKept, end: (socket: Socket) => socket.resetAndDestroy() },
 ]);
 
 /**
- * When the client sends an order a second time that the server has read, as the page says it: "never", or after what.
- * The examples must say besides that the order may exist.
+ * The cases in which the client sends an order that the server has read a second time, in the words of the page: "never", or the causes.
+ * Each example must also say that the order may exist.
  */
 export async function findRepeats(client: Client): Promise<string> {
   const [broken, statuses] = await Promise.all([
@@ -81,7 +81,7 @@ async function findInvited(client: Client): Promise<number[]> {
   return followed;
 }
 
-/** The first time that an order comes it is invited to come again. */
+/** Answers each order at its first arrival with a status that invites a repetition. */
 function invite(): Treatment {
   const seen = new Set<number>();
   return (order, socket) => {
@@ -91,7 +91,7 @@ function invite(): Treatment {
   };
 }
 
-/** Which orders came more than once. */
+/** Runs the client against a server, and returns which orders came more than once. */
 async function serve(client: Client, count: number, treat: Treatment) {
   const orders: number[] = [];
   const server = await startRawUpstream({

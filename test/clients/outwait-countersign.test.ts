@@ -1,4 +1,4 @@
-/** The examples wait for longer than Countersign's own 20 s, and say then that the order may exist. */
+/** The examples wait longer than Countersign's own 20 s, and then say that the order may exist. */
 import { expect, it } from "vitest";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { clients } from "./clients.ts";
@@ -6,9 +6,9 @@ import { runClient } from "./measures.ts";
 
 const advice = "order-1 may exist: look for it before you send it again";
 
-it("every example that this machine can run waits 25 s for an answer, then says what may be", async () => {
+it("every example that this machine can run waits 25 s for an answer, then says that the order may exist", async () => {
   const examples = clients.filter(({ isExample, version }) => isExample && version !== undefined);
-  // Compilers hold this process up, so they come before the clock.
+  // Compilers block this process, so they run before the measurement.
   for (const client of examples) client.command();
   const waits = await Promise.all(
     examples.map(async (client) => {
@@ -27,7 +27,7 @@ it("every example that this machine can run waits 25 s for an answer, then says 
       return { name: client.name, code, requests, advised, seconds: Math.floor(waitedMs / 1_000) };
     }),
   );
-  // 25 where the machine is idle. On a busy one the order is read late, or the end is seen late.
+  // 25 on an idle machine. On a busy one the order is read late, or the end of the connection is seen late.
   const seconds = expect.toBeOneOf([21, 22, 23, 24, 25, 26, 27, 28, 29]);
   expect(waits).toEqual(examples.map(({ name }) => ({ name, code: 1, requests: 1, advised: true, seconds })));
 });

@@ -1,6 +1,6 @@
 /**
  * Row 4: an unchanged client of a system or a language creates an order, by the base URL and by HTTP_PROXY. Row 60: curl proves
- * itself to a listener that asks for tokens, in the ways that it has for proxies.
+ * itself to a listener that demands tokens, in each way that it has for proxies.
  */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openDemo } from "../../simulator/src/demo/env.ts";
@@ -9,13 +9,13 @@ import { orderText } from "../../testkit/raw-caller.ts";
 import { isInstalled, nameFor, plainEnvironment, runToEnd } from "../../testkit/run-program.ts";
 import { stageWithTokens, token } from "../promises/proxy/callers.ts";
 
-/** What every client is told to send: numbers as numbers, as an application has them. */
+/** The body that every client sends: numbers as JSON numbers, as in an application. */
 const body = '{"order_amount":10,"order_currency":"EUR","site_customer_identifier":"customer_1"}';
 const withJson = ["-sS", "-H", "Content-Type: application/json", "-d", body];
 const python = "test/clients/programs/order.py";
 const java = "test/clients/programs/Order.java";
 
-/** Runs the client against the demo's proxy: it has created one order, of "10.00", and was told so. */
+/** Runs the client against the demo's proxy: the client must create one order, of "10.00", and print its answer. */
 async function expectOrder(program: string, args: (to: string) => readonly string[], isByProxy: boolean) {
   const demo = await openDemo({ listener: 0, admin: 0, status: 0, api: 0, login: 0 });
   onTestFinished(() => demo.close("test"));
@@ -36,7 +36,7 @@ async function expectOrder(program: string, args: (to: string) => readonly strin
   expect(lines.filter(([name]) => /^(upgrade|http2-settings|proxy-)/.test(name))).toEqual([]);
 }
 
-// From 11 on, java runs a single source file.
+// Since version 11, java runs a single source file.
 describe.each([
   { client: "curl", program: "curl", asks: ["--version"], args: (to: string) => [...withJson, to] },
   { client: "Python's urllib", program: "python3", asks: ["--version"], args: (to: string) => [python, to, body] },
@@ -61,7 +61,7 @@ describe.each([
 
 const hasCurl = isInstalled("curl", "--version");
 
-/** A URL with the service's own name, which the proxy serves, and the proxy's own, without and with a token. */
+/** A URL with the service's own name, which the proxy serves, and the proxy's own address, without and with a token. */
 type Addresses = Readonly<Record<"service" | "proxy" | "withToken", string>>;
 
 it.runIf(hasCurl).each<[string, (at: Addresses) => string[]]>([

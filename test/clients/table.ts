@@ -13,7 +13,7 @@ const heads = {
 
 type Column = keyof typeof heads;
 
-/** What was measured of a client, as the page says it. */
+/** The measurements of a client, in the words of the page. */
 export type Row = Readonly<Partial<Record<Column, string | undefined>>>;
 
 /** A table between two marks of the page. */
@@ -24,10 +24,10 @@ export interface Table {
 }
 
 export const exampleColumns = Object.keys(heads) as readonly Column[];
-/** What is asked of a library as it is. */
+/** The columns that are measured for a library with its defaults. */
 export const comparisonColumns: readonly Column[] = ["version", "connections", "sendsAgain"];
 
-/** The rows of a table on the page by the name of the client, in their order. */
+/** The rows of a table, by the name of the client, in page order. */
 export function readRows(table: Table): Map<string, Row> {
   const { text, from, to } = find(table);
   const lines = text.slice(from, to).split("\n").slice(2);
@@ -39,7 +39,7 @@ export function readRows(table: Table): Map<string, Row> {
   );
 }
 
-/** Writes the table anew. Clients that were not measured keep their row. */
+/** Rewrites the table. Clients that were not measured keep their row. */
 export function writeRows(table: Table, measured: ReadonlyMap<string, Row>): void {
   const rows = new Map([...readRows(table), ...measured]);
   const { text, from, to } = find(table);
@@ -53,7 +53,7 @@ export function writeRows(table: Table, measured: ReadonlyMap<string, Row>): voi
   writeFileSync(page, `${text.slice(0, from)}${[head, rule, ...lines].join("\n")}${text.slice(to)}`);
 }
 
-/** @throws Error when the page has no marks of the table */
+/** @throws Error if the page has no marks of the table */
 function find({ name }: Table): { text: string; from: number; to: number } {
   const text = readFileSync(page, "utf8");
   const begin = `<!-- ${name}: written by npm run clients -->\n`;

@@ -1,6 +1,6 @@
 /**
- * Each recipe of docs/authorization-servers.md loads, asks and reads answers as its vendor documents. examples/authorization-server
- * is a real authorization server, the service that verifies its tokens, and the configuration.
+ * Each recipe of docs/authorization-servers.md loads, sends requests and reads answers as its vendor documents. examples/authorization-server
+ * has a real authorization server, a service that verifies its tokens, and the configuration.
  */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -23,7 +23,7 @@ const jwtBearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 const set = { name: "blue", clientId: "abc:def", clientSecret: { file: "secret" } };
 
-/** The recipe within a whole configuration, loaded; the files that it names are the test's. */
+/** Loads the recipe within a whole configuration; the files that it names come from the test. */
 async function load({ yaml, title }: Recipe) {
   const [cert, key] = title.startsWith("Microsoft") ? [rsaCertificate, rsaKey] : [clientCertificate, clientKey];
   const folder = new ConfigFolder({ "cert.pem": cert, "key.pem": key, secret });
@@ -38,7 +38,7 @@ async function load({ yaml, title }: Recipe) {
   return { sandbox, set: configured.set };
 }
 
-/** What is sent for a recipe, and what becomes of the answer. */
+/** The token request of a recipe, and the result for the answer. */
 async function ask(recipe: Recipe, answer: object) {
   const { sandbox, set } = await load(recipe);
   const sent: TokenRequest[] = [];
@@ -58,7 +58,7 @@ async function ask(recipe: Recipe, answer: object) {
 }
 
 const jwt = "eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJhcGkifQ.c2lnbmF0dXJl";
-/** By RFC 6749 section 2.3.1: each part form-encoded, then both joined and encoded. */
+/** RFC 6749 section 2.3.1: each part is form-encoded, then both are joined and encoded. */
 const basic = `Basic ${Buffer.from("abc%3Adef:canary+client-secret%3Aof%2Ba%2Fvendor").toString("base64")}`;
 const inBody = { client_id: "abc:def", client_secret: secret };
 const byKey = (clientId: string) => ({
@@ -147,13 +147,13 @@ const shapes: Readonly<Record<string, Shape>> = {
   "Client certificate (RFC 8705)": {
     url: /^https:\/\/mtls\./,
     fields: { client_id: "countersign" },
-    // RFC 8705 section 3.1 shows no expires_in; such a token lives for 300 s.
+    // RFC 8705 section 3.1 shows no expires_in; such a token counts as valid for 300 s.
     answer: bearer,
   },
 };
 
 describe("a recipe", () => {
-  it("stands on the page for each vendor, and nothing else does", () => {
+  it("is on the page for each vendor, and for no other", () => {
     expect(recipes.map(({ title }) => title)).toEqual(Object.keys(shapes));
   });
 
@@ -174,7 +174,7 @@ describe("a recipe", () => {
   );
 });
 
-/** Header and claims of the assertion that a recipe sends. */
+/** Header and claims of the assertion in a recipe's token request. */
 async function assertionOf(title: string) {
   const { fields } = await ask(recipeOf(title), keycloak);
   const parts = (fields["client_assertion"] ?? "").split(".").slice(0, 2);
@@ -183,7 +183,7 @@ async function assertionOf(title: string) {
 }
 
 describe("the assertion", () => {
-  it("for Keycloak is for the realm", async () => {
+  it("for Keycloak has the realm as its audience", async () => {
     const { header, claims } = await assertionOf("Keycloak, by key");
     expect(header).toEqual({ alg: "ES256", typ: "JWT" });
     expect(claims).toEqual({
@@ -196,7 +196,7 @@ describe("the assertion", () => {
     });
   });
 
-  it("for Entra ID names the certificate by its thumbprints, and is for the token endpoint", async () => {
+  it("for Entra ID names the certificate by its thumbprints, and has the token endpoint as its audience", async () => {
     const { header, claims } = await assertionOf("Microsoft Entra ID, by key");
     expect(header).toEqual({
       alg: "PS256",
@@ -207,13 +207,13 @@ describe("the assertion", () => {
     expect(claims.aud).toBe("https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/oauth2/v2.0/token");
   });
 
-  it("for Auth0 is for the tenant, with its slash", async () => {
+  it("for Auth0 has the tenant as its audience, with a slash at the end", async () => {
     const { claims } = await assertionOf("Auth0, by key");
     expect(claims.aud).toBe("https://company.eu.auth0.example/");
   });
 });
 
-it("by the example an order goes to the service with a token of its authorization server", async () => {
+it("with the example an order goes to the service with a token of the example's authorization server", async () => {
   const folder = new ConfigFolder();
   const written = readFileSync("examples/authorization-server/countersign.yaml", "utf8");
   const ports = new Map<string, string>();

@@ -21,7 +21,7 @@ const lockfile: { readonly packages: Readonly<Record<string, Locked>> } = JSON.p
 );
 const document = readFileSync("docs/dependencies.md", "utf8");
 const direct: Readonly<Record<string, string>> = manifest.dependencies;
-/** The links to this repository's own packages, and where they lead. */
+/** The links in the lockfile to this repository's own packages, and their targets. */
 const links: Readonly<Record<string, string>> = {
   "node_modules/countersign": "",
   "node_modules/countersign-simulator": "simulator",
@@ -37,7 +37,7 @@ describe("docs/dependencies.md", () => {
     .filter((line) => /^\| [a-z]/.test(line) && !line.startsWith("| package"))
     .map((line) => line.split("|").map((cell) => cell.trim()));
 
-  it("lists what package.json does, with version and licence, and gives reasons", () => {
+  it("lists the dependencies of package.json, with version and licence, and gives reasons", () => {
     const listed = rows.map(([, name = "", version, licence]) => ({ name, version, licence }));
     const wanted = Object.entries(direct).map(([name, version]) => {
       return { name, version, licence: lockfile.packages[`node_modules/${name}`]?.license };
@@ -48,19 +48,19 @@ describe("docs/dependencies.md", () => {
     }
   });
 
-  it("counts right", () => {
+  it("gives the right numbers of packages", () => {
     const [, own, all] = /(\d+) packages that Countersign imports, (\d+) with all that those need/.exec(document) ?? [];
     expect([Number(own), Number(all)]).toEqual([rows.length, production.length]);
   });
 
-  it("takes the licences that it says it takes", () => {
+  it("names the licence of every package in production", () => {
     const [, list = ""] = /^Licences that are taken: (.*)\.$/m.exec(document) ?? [];
     const taken = list.split(/, | and /);
     expect(production.filter(([, { license = "none" }]) => !taken.includes(license))).toEqual([]);
   });
 });
 
-it("every dependency, of development too, is pinned to one version", () => {
+it("every dependency, including those for development, is pinned to one version", () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync("simulator/package.json", "utf8"));
   expect(dependencies).toBeUndefined();
   const { countersign, ...ofSimulator } = devDependencies;
@@ -76,7 +76,7 @@ it("every dependency, of development too, is pinned to one version", () => {
 
 it("the lockfile pins the bytes of every package, all from the registry in use", () => {
   const loose = everything.filter(([, { version, integrity = "", resolved, link }]) => {
-    // The registry's own address is left out (.npmrc); a git or a tarball address would be there.
+    // The lockfile leaves out the registry's own address (.npmrc), but would contain a git or a tarball address.
     return version === undefined || !/^sha512-/.test(integrity) || resolved !== undefined || link === true;
   });
   expect(loose).toEqual([]);
@@ -91,14 +91,14 @@ it("nothing in production needs an install script", () => {
   expect(Object.keys(manifest.scripts).filter((name) => /^(pre|post)?install$|^prepare$/.test(name))).toEqual([]);
 });
 
-it("the bill of materials is CycloneDX and lists what runs in production, no more and no less", () => {
+it("the bill of materials is CycloneDX and lists exactly the packages in production", () => {
   const folder = emptyFolder();
   const [text = "", again] = ["one", "other"].map((name) => {
     const file = join(folder, name);
     execFileSync(process.execPath, ["scripts/sbom.mjs", file], { stdio: ["ignore", "ignore", "inherit"] });
     return readFileSync(file, "utf8");
   });
-  // So that images of one commit have the same layers.
+  // Equal files give images of one commit the same layers.
   expect(text).toBe(again);
   const bill = JSON.parse(text);
   expect(bill).toMatchObject({ bomFormat: "CycloneDX", specVersion: expect.stringMatching(/^1\.\d$/), version: 1 });

@@ -1,6 +1,6 @@
 /**
- * Pages show what the code takes and has: row 59 for what to grant in Redis, row 83 for a signature that is not the key's.
- * test/docs/try-it.test.ts types their commands.
+ * The pages agree with the code: row 59 for the rights in Redis, row 83 for a signature that was not made with the key.
+ * test/docs/try-it.test.ts types the pages' commands.
  */
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -22,7 +22,7 @@ const read = (text: string) => readDocument(text).value as Written;
 const shownIn = (topic: string) =>
   [...readFileSync(`docs/${topic}.md`, "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => read(text));
 const exampleOf = (topic: string) => read(readFileSync(`examples/${topic}/countersign.yaml`, "utf8"));
-/** As it would be read from a file. */
+/** Parses a configuration as if it came from a file. */
 const parse = (config: object) => configSchema.parse(read(toYaml(config)));
 
 it("docs/callers.md shows the listeners of the example", () => {
@@ -30,7 +30,7 @@ it("docs/callers.md shows the listeners of the example", () => {
 });
 
 it.each(["once", "callbacks", "tracing"] as const)(
-  "docs/%s.md shows what the schema takes and the example has",
+  "docs/%s.md shows settings that the schema accepts and that the example has",
   (topic) => {
     const own = exampleOf(topic);
     expect(parse({ ...own, ...shownIn(topic)[0] })[topic]).toEqual(parse(own)[topic]);
@@ -38,7 +38,7 @@ it.each(["once", "callbacks", "tracing"] as const)(
   },
 );
 
-it("docs/egress.md shows ways out that the schema takes", () => {
+it("docs/egress.md shows egress settings that the schema accepts", () => {
   const shown = shownIn("egress");
   expect(shown).toHaveLength(2);
   for (const { environments } of shown) {
@@ -47,28 +47,28 @@ it("docs/egress.md shows ways out that the schema takes", () => {
   }
 });
 
-it("docs/pass-through.md shows routes that the schema takes, the first of which the example has", () => {
+it("docs/pass-through.md shows routes that the schema accepts, and the first of them is the example's", () => {
   const own = exampleOf("pass-through");
   const passThrough = shownIn("pass-through")[0]?.["passThrough"] as readonly object[];
   parse({ ...own, environments: { sandbox: { ...own.environments.sandbox, passThrough } } });
   expect(own.environments.sandbox).toMatchObject({ passThrough: passThrough.slice(0, 1) });
 });
 
-it("docs/tracing.md lists the headers that pass to the service, all of them", () => {
+it("docs/tracing.md lists all headers that pass to the service", () => {
   const page = readFileSync("docs/tracing.md", "utf8");
   const [, sentence = ""] = /Of the caller's headers only ([^.]*) pass to the service/.exec(page) ?? [];
   const listed = [...sentence.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name);
   expect(listed.sort()).toEqual([...passedUpstream].sort());
 });
 
-it("docs/redis.md tells operators to grant what the tests run with, to the word", () => {
+it("docs/redis.md grants exactly the rights with which the tests run", () => {
   const page = readFileSync("docs/redis.md", "utf8");
   const [, rules = ""] = /^ACL SETUSER countersign on >PASSWORD resetkeys (.*)$/m.exec(page) ?? [];
   expect(rules.split(" ")).toEqual(aclRules);
   expect(page).toContain(`\`${clusterRules.join(" ")}\``);
 });
 
-it("docs/moving-from-hmac.md: whoever follows it is told what becomes of a caller's own signature", () => {
+it("docs/moving-from-hmac.md: a reader who types its commands sees that a caller's own signature is checked and dropped", () => {
   const folder = emptyFolder();
   cpSync("examples/moving-from-hmac", folder, { recursive: true });
   for (const secret of ["k1", "blue"]) writeFileSync(`${folder}/${secret}`, "a-secret-of-the-portal");
@@ -85,7 +85,7 @@ describe("docs/compatibility.md names", () => {
     expect(page).toContain(`Keys begin with \`${prefix}\``);
   });
 
-  it("the versions of Node.js that package.json takes, and those that the tests run on", () => {
+  it("the versions of Node.js that package.json accepts, and those on which the tests run", () => {
     const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
     const newer = readFileSync(".ci/run", "utf8").matchAll(/run_tests_on (\d+)/g);
     const tested = ["20", ...[...newer].map(([, line]) => line)];

@@ -7,13 +7,13 @@ import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { secrets } from "../../testkit/demo-run.ts";
 import { isInstalled, nameFor } from "../../testkit/run-program.ts";
 
-// docs/practise.md is true: whoever follows it step by step sees what it says. Its outputs are written by
-// `npm run practise`, which follows it in the same way.
+// docs/practise.md is true: a reader who types it step by step sees the outputs on the page. `npm run practise` writes these
+// outputs, and types the steps in the same way.
 
 const text = readFileSync(practisePage, "utf8");
 const parts = readPage(text);
 
-/** The pages whose jobs and alerts are practised; each links to its heading here. */
+/** The pages whose jobs and alerts are practised; each links to its heading in docs/practise.md. */
 const practised = ["docs/operations.md", ...readdirSync("docs/alerts").map((name) => `docs/alerts/${name}`)].map(
   (page) => readFileSync(page, "utf8"),
 );
@@ -35,7 +35,7 @@ it.runIf(canFollow)(
   300_000,
 );
 
-/** What each step prints. */
+/** The output of each step. */
 async function follow(steps: readonly Step[]): Promise<readonly string[]> {
   const seen: string[] = [];
   await rehearse(steps, (step, output) => {
@@ -49,12 +49,12 @@ function show({ topic, command }: Step, output: string): string {
   return `${topic}: $ ${command}\n${normalise(output)}`;
 }
 
-/** The page lets Redis be killed, and never has it take longer than a command's 100 ms. */
+/** The page kills Redis, but in no step Redis needs longer than a command's 100 ms. */
 function tellsOfStandstill(output: string): boolean {
   return output.includes('"event":"redis_down"') && output.includes('"failure":"timeout"');
 }
 
-it("practises what other pages link to, and nothing else", () => {
+it("the page practises the jobs and alerts that link to it, and nothing else", () => {
   const topics = new Set(stepsOf(parts).map(({ topic }) => slugOf(topic)));
   const linked = practised.flatMap((page) =>
     [...page.matchAll(/practise\.md#([\w-]+)\)/g)].map(([, anchor]) => anchor),
@@ -63,7 +63,7 @@ it("practises what other pages link to, and nothing else", () => {
   expect(linked).toHaveLength(16);
 });
 
-it("names metrics that there are, and so do the pages that it practises", () => {
+it("the page and the pages that it practises name only metrics that exist", () => {
   const names = createMetrics()
     .registry.getMetricsAsArray()
     .map(({ name }) => name);
@@ -72,7 +72,7 @@ it("names metrics that there are, and so do the pages that it practises", () => 
   expect(named.filter((name) => !names.includes(name))).toEqual([]);
 });
 
-/** What two runs of the same step may differ in. */
+/** Permitted differences between two runs of the same step. */
 describe("two good runs", () => {
   it.each([
     ["times", '"time":"2026-11-21T13:50:05.588Z"', '"time":"2026-11-22T01:02:03.004Z"'],

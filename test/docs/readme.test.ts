@@ -8,17 +8,17 @@ import { failureCodes } from "../../src/model/errors.ts";
 
 const readme = readFileSync("README.md", "utf8");
 
-/** Every document of the project; its links must lead somewhere. */
+/** Every document of the project; its links must have a target. */
 const documents = listFiles("*.md");
 
-it("has the references that the code says", () => {
+it("docs/reference has the texts that the code generates", () => {
   const command = ["--import", "tsx", "scripts/references.mjs", "--check"];
   const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
   expect(stderr).toBe("");
   expect(status).toBe(0);
 });
 
-it.each(documents)("has only links that lead somewhere: %s", (document) => {
+it.each(documents)("a document has only links with a target: %s", (document) => {
   const text = readFileSync(document, "utf8");
   const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g)];
   const lost = links.filter(([, path = "", anchor]) => {
@@ -29,14 +29,17 @@ it.each(documents)("has only links that lead somewhere: %s", (document) => {
   expect(lost.map(([link]) => link)).toEqual([]);
 });
 
-it.each(documents.filter((document) => document !== "CHANGELOG.md"))("names only files that exist: %s", (document) => {
-  const named = readFileSync(document, "utf8").matchAll(
-    /`((?:src|test|testkit|scripts|bench|simulator|deploy|helm|docs)\/[\w./-]+)`/g,
-  );
-  expect([...named].map(([, path = ""]) => path).filter((path) => !existsSync(path))).toEqual([]);
-});
+it.each(documents.filter((document) => document !== "CHANGELOG.md"))(
+  "a document names only files that exist: %s",
+  (document) => {
+    const named = readFileSync(document, "utf8").matchAll(
+      /`((?:src|test|testkit|scripts|bench|simulator|deploy|helm|docs)\/[\w./-]+)`/g,
+    );
+    expect([...named].map(([, path = ""]) => path).filter((path) => !existsSync(path))).toEqual([]);
+  },
+);
 
-it("cites only sections that the page of the service's interface has", () => {
+it("every cited section of the specification exists in docs/service-interface.md", () => {
   const headings = readFileSync("docs/service-interface.md", "utf8").matchAll(/^##+ (\d+(?:\.\d+)?)/gm);
   const sections = new Set([...headings].map(([, number]) => number));
   const citing = listFiles("src", "docs", "helm", "README.md", "CONTRIBUTING.md").filter((file) =>
@@ -51,7 +54,7 @@ it("cites only sections that the page of the service's interface has", () => {
   expect(lost).toEqual([]);
 });
 
-it("leads from every citation in a document to its section", () => {
+it("every citation in a document links to its section", () => {
   const bare = documents
     .filter((document) => document !== "docs/service-interface.md" && document !== "CONTRIBUTING.md")
     .flatMap((document) =>
@@ -70,7 +73,7 @@ describe("the table of a request's path", () => {
     expect(rows.length).toBeGreaterThan(10);
   });
 
-  it("says where each failure comes from", () => {
+  it("has each failure code", () => {
     const named = new Set(
       rows.flatMap((row) => [...(row.split("|")[3] ?? "").matchAll(/`(\w+)`/g)].map(([, code]) => code)),
     );
@@ -78,7 +81,7 @@ describe("the table of a request's path", () => {
     expect(failureCodes.filter((code) => !named.has(code))).toEqual([]);
   });
 
-  it("names, for each step, failures that its file throws or that end there", () => {
+  it("names, for each step, only failures that its file or a file called by it mentions", () => {
     for (const row of rows) {
       const [, link = ""] = /\(([^)]+)\)/.exec(row) ?? [];
       const file = join(dirname(page), link);
@@ -89,7 +92,7 @@ describe("the table of a request's path", () => {
   });
 });
 
-it("states the two commands, each on one line, as CI types them first", () => {
+it("the README states the two commands, each on one line, as CI types them first", () => {
   const [, typed = ""] = /```sh\n(npm[\s\S]*?)```/.exec(readme) ?? [];
   const commands = typed.match(/^npm ci && npm [\w ]+\w/gm) ?? [];
   expect(commands).toEqual(["npm ci && npm run demo", "npm ci && npm test"]);
@@ -99,11 +102,11 @@ it("states the two commands, each on one line, as CI types them first", () => {
   expect(first).toContain("npm run demo -- --once)");
 });
 
-it("is short", () => {
+it("the README is short", () => {
   expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
 });
 
-it("shows a configuration that the schema takes", () => {
+it("the README shows a configuration that the schema accepts", () => {
   const [, yaml = ""] = /```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
   expect(configSchema.safeParse(readDocument(yaml).value).error?.issues ?? []).toEqual([]);
 });
@@ -113,7 +116,7 @@ function listFiles(...patterns: string[]): string[] {
   return stdout.split("\n").filter((file) => file !== "" && existsSync(file));
 }
 
-/** The anchors that forges make of a document's headings. */
+/** The anchors that code forges give to a document's headings. */
 function anchorsOf(document: string): ReadonlySet<string> {
   const headings = [...readFileSync(document, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading);
   return new Set(
@@ -126,7 +129,7 @@ function anchorsOf(document: string): ReadonlySet<string> {
   );
 }
 
-/** The step's file, or a file beside it that it calls. */
+/** Whether the step's file, or a file that it calls, mentions the code. */
 function mentions(file: string, code: string): boolean {
   const folder = dirname(file);
   const text = readFileSync(file, "utf8");

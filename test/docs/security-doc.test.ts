@@ -1,4 +1,4 @@
-/** docs/security.md: no row can lose its proof, and no test its row, without this failing. */
+/** docs/security.md: fails if a row loses its proof, or a test its row. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -15,7 +15,7 @@ const rows = text
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => String(from + n));
 const promised = [...numbers(1, 12), "12a", ...numbers(13, 78), ...numbers(80, 101)];
 
-/** The rows that a test says it proves: "row 7", "rows 8, 46, 48", "Rows 13 to 17". */
+/** The rows that a test claims to prove: "row 7", "rows 8, 46, 48", "Rows 13 to 17". */
 function rowsNamedIn(source: string): ReadonlySet<string> {
   const named = new Set<string>();
   for (const [, list = ""] of source.matchAll(/\brows? (\d+a?(?:(?:,| and| to) \d+a?)*)/gi)) {
@@ -29,7 +29,7 @@ function rowsNamedIn(source: string): ReadonlySet<string> {
   return named;
 }
 
-it("has each row once", () => {
+it("the page has each row once", () => {
   const found = rows.map(([row]) => row);
   expect(found.toSorted((a, b) => promised.indexOf(a) - promised.indexOf(b))).toEqual(promised);
 });
@@ -37,7 +37,7 @@ it("has each row once", () => {
 describe.each(rows)("row %s", (row, proof) => {
   const files = [...proof.matchAll(/\]\(([^)]+)\)/g)].map(([, link = ""]) => join("docs", link));
 
-  it("is proved by tests that exist and say so", () => {
+  it("is proved by tests that exist and name the row", () => {
     expect(files.length).toBeGreaterThan(0);
     const lost = files.filter((file) => !existsSync(file) || !rowsNamedIn(readFileSync(file, "utf8")).has(row));
     expect(lost).toEqual([]);

@@ -7,8 +7,8 @@ import { findUnlisted, readNavigation } from "../../scripts/site/navigation.ts";
 import { failureCodes } from "../../src/model/errors.ts";
 import { emptyFolder } from "../../testkit/empty-folder.ts";
 
-// What `npm run docs` makes a site of: every document that the README or docs/index.md leads to, with docs/index.md as the
-// navigation. The site itself is built by .ci/run, since its generator is not among the project's packages.
+// The web site that `npm run docs` makes: every document to which the README or docs/index.md leads, with docs/index.md as the
+// navigation. .ci/run builds the site itself, since its generator is not among the project's packages.
 
 const forge = "https://forge.example/project";
 
@@ -37,15 +37,15 @@ const project = {
   "src/main.ts": "",
 };
 
-it("lists every document of docs/ in docs/index.md", () => {
+it("docs/index.md lists every document of docs/", () => {
   expect(findUnlisted(".")).toEqual([]);
 });
 
-it("tells of a document that the index does not list", () => {
+it("a document that the index does not list is reported", () => {
   expect(findUnlisted(write(project))).toEqual(["docs/forgotten.md"]);
 });
 
-it("makes a page of each document that a reader can come to, and of nothing else", () => {
+it("the site has a page for each document that a reader can reach by links, and no other", () => {
   const { pages, folders, images, missing } = findDocuments(write(project));
   expect(pages).toEqual([
     ...["CHANGELOG.md", "README.md", "chart/README.md", "docs/decisions/0001-one.md"],
@@ -56,13 +56,13 @@ it("makes a page of each document that a reader can come to, and of nothing else
   expect(missing).toEqual([]);
 });
 
-it("tells of links to files that are not there", () => {
+it("links to missing files are reported", () => {
   const links = "[a](none.md) [b](../src/none.ts) [c](../src/main.ts) ![d](images/none.png)";
   const { missing } = findDocuments(write({ ...project, "docs/redis.md": links, "docs/index.md": "[r](redis.md)" }));
   expect(missing).toEqual(["none.md", "../src/none.ts", "images/none.png"].map((href) => `docs/redis.md: ${href}`));
 });
 
-it("takes the navigation from docs/index.md, in its order", () => {
+it("the navigation is that of docs/index.md, in its order", () => {
   const root = write(project);
   expect(readNavigation(root, findDocuments(root), forge)).toEqual([
     { text: "Learn", collapsed: false, items: [{ text: "Quick start", link: "/readme#quick-start" }] },
@@ -98,11 +98,11 @@ it.each([
   { from: "README.md", href: "src", address: `${forge}/blob/HEAD/src` },
   { from: "README.md", href: "https://example.com/a.md", address: undefined },
   { from: "README.md", href: "mailto:someone@example.com", address: undefined },
-])("leads from $from by $href to $address", ({ from, href, address }) => {
+])("a link in $from to $href leads to $address", ({ from, href, address }) => {
   expect(addressOf(findDocuments(write(project)), forge, resolveLink(from, href))).toBe(address);
 });
 
-it("begins with a page that has README's two commands and pictures", () => {
+it("the front page has README's two commands and its pictures", () => {
   const [front, readme] = ["scripts/site/front-page.md", "README.md"].map((path) => readFileSync(path, "utf8"));
   for (const command of ["npm ci && npm run demo", "npm ci && npm test"]) {
     for (const page of [front, readme]) expect(page).toMatch(new RegExp(`^${command} `, "m"));
@@ -112,20 +112,20 @@ it("begins with a page that has README's two commands and pictures", () => {
   expect(images.filter((path) => !readme?.includes(`](${path})`))).toEqual([]);
 });
 
-it("makes the anchors that forges make", () => {
+it("anchors are those that code forges make", () => {
   expect(slugOf("May I send it again?")).toBe("may-i-send-it-again");
   expect(slugOf("`Countersign-Once` and 5.2 Größe")).toBe("countersign-once-and-52-größe");
   expect(pageOf("helm/countersign/README.md")).toBe("helm/countersign/index.md");
 });
 
-it("has a page with an anchor for each failure, where `type` leads to", () => {
+it("the site has an anchor for each failure, to which the answer's `type` leads", () => {
   const page = "docs/reference/errors.md";
   expect(findDocuments(".").pages.map(pageOf)).toContain(page);
   const anchors = [...readFileSync(page, "utf8").matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => slugOf(heading));
   expect(failureCodes.filter((code) => !anchors.includes(code))).toEqual([]);
 });
 
-it("tells of pages that were not rendered", () => {
+it("pages that were not rendered are reported", () => {
   const site = write({ "404.html": "", "index.html": '<h1 id="a">A</h1>', "docs/a.html": "<main></main>" });
   expect(findEmptyPages(site)).toEqual(["docs/a.html"]);
 });

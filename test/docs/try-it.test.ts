@@ -1,4 +1,4 @@
-/** Each page's "Try it", typed from its first command to its last: it prints what the page says, warns of nothing, and ends its jobs. */
+/** Each page's "Try it", typed from its first command to its last: it prints the page's outputs, causes no warning, and ends its jobs. */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { isInstalled, nameFor } from "../../testkit/run-program.ts";
@@ -7,7 +7,7 @@ import { follow, type TryIt } from "../../testkit/try-it.ts";
 const created = /\{"status":"ok","order":\{"order_id":"order_\d/;
 const heading = "Try it";
 
-/** What a page shows of the metrics of this name. */
+/** The lines about the metric of this name on a page. */
 function shownIn(page: string, name: string): readonly string[] {
   return readFileSync(page, "utf8").match(new RegExp(`^countersign_${name}.*$`, "gm")) ?? [];
 }
@@ -73,7 +73,7 @@ const pages: readonly TryIt[] = [
   },
 ];
 
-it("has each page with something to try", () => {
+it("every page with a section Try it is tested", () => {
   const withOne = readdirSync("docs", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`)

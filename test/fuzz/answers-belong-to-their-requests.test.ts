@@ -1,4 +1,4 @@
-/** Row 45: whatever a service does, no order gets another's answer or a part for the whole, and none is sent twice. */
+/** Row 45: whatever a service does, no order gets another order's answer or a part as if it were whole, and no order is sent twice. */
 import type { Socket } from "node:net";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -8,20 +8,20 @@ import { type RawRequest, startRawUpstream } from "../../testkit/raw-upstream.ts
 import { drawSeed } from "../../testkit/seeded-random.ts";
 import { hmacSite, stageProxy } from "../../testkit/stage.ts";
 
-/** What the service does with one order. */
+/** The service's behaviour for one order. */
 interface Plan {
   readonly interim: readonly string[];
   readonly status: number;
   readonly framing: "length" | "chunks" | "close";
-  /** Bytes of the body beyond its mark. */
+  /** Bytes of the body in addition to its mark. */
   readonly padding: number;
-  /** Where its bytes are cut into writes, in percent. */
+  /** Places at which the bytes are cut into separate writes, in percent. */
   readonly cuts: readonly number[];
   /** Turns of the event loop between two writes. */
   readonly turns: number;
-  /** What comes in the same write behind the answer. */
+  /** Bytes in the same write after the answer. */
   readonly behind: "nothing" | "a line end" | "a byte" | "the answer again";
-  /** How much of the answer comes. */
+  /** How much of the answer is sent. */
   readonly percent: number;
   readonly after: "stay" | "close" | "reset" | "the answer again" | "silence";
 }
@@ -48,7 +48,7 @@ const plan: fc.Arbitrary<Plan> = fc.oneof(
   { weight: 4, arbitrary: like({ after: fc.constant("the answer again") }) },
   { weight: 2, arbitrary: like({ behind: fc.constantFrom("a line end", "a byte", "the answer again") }) },
   { weight: 3, arbitrary: like({ percent: fc.nat(99), after: end }) },
-  // Without TLS an orderly end makes a whole of any part of it, so it is not cut by one.
+  // Without TLS an orderly end would make any part of such a body whole, so only a reset cuts it.
   { weight: 1, arbitrary: like({ framing: fc.constant("close"), percent: fc.nat(99), after: fc.constant("reset") }) },
   { weight: 1, arbitrary: like({ percent: fc.nat(50), after: fc.constant("silence") }) },
 );
@@ -57,11 +57,11 @@ const hasBody = ({ status }: Plan) => status !== 204 && status !== 304;
 const bodyOf = (mark: string, plan: Plan) =>
   hasBody(plan) ? `{"mark":"${mark}","x":"${"x".repeat(plan.padding)}"}` : "";
 
-/** What the model knows of an order that came on a connection where nothing odd had happened. */
+/** The expected outcome of an order on a connection without a former fault. */
 function knownOutcome(plan: Plan): "answered" | "unknown" | "either" {
   if (plan.percent < 100) return "unknown";
   if (plan.after !== "reset") return "answered";
-  // Only an orderly end makes such a body whole. Another is whole unless the reset overtakes it.
+  // Such a body is whole only after an orderly end. Any other body is whole unless the reset overtakes it.
   return plan.framing === "close" && hasBody(plan) ? "unknown" : "either";
 }
 
@@ -103,12 +103,12 @@ async function playOn(socket: Socket, bytes: string, plan: Plan): Promise<void> 
   socket.write(bytes, "latin1");
 }
 
-/** The service, with the plans of the orders that are under way. */
+/** The service, with the plans of the orders under way. */
 async function startService(planOf: (mark: string) => Plan) {
-  /** Where something odd has happened. */
+  /** Connections on which a fault has happened. */
   const odd = new WeakSet<Socket>();
   const read = new Map<string, Reading>();
-  /** A service may say too much, but not one answer in the middle of another. */
+  /** A service may send too much, but not one answer within another. */
   const playing = new WeakMap<Socket, Promise<void>>();
   const sockets = new Set<Socket>();
   const upstream = await startRawUpstream({
@@ -141,7 +141,7 @@ interface Reading {
   readonly onOdd: boolean;
 }
 
-/** @param finished the log's lines with this mark */
+/** @param finished the log's access lines with this mark */
 function judge(
   mark: string,
   plan: Plan,
@@ -153,7 +153,7 @@ function judge(
   const [{ outcome, by } = {}] = finished as readonly Partial<Finished>[];
   const isPassedOn = by === "service";
   const body = bodyOf(mark, plan);
-  // What only the close ends is whole for its caller where the end is no reset.
+  // A body that only the close ends is whole for its caller if the end is no reset.
   const isWhole = answer.isComplete || (isPassedOn && plan.framing === "close" && end === "fin");
   const found = {
     lines: finished.length,
@@ -175,7 +175,7 @@ function judge(
   expect({ plan, read, end, ...found }).toEqual({ plan, read, end, ...wanted });
 }
 
-it("gives each order the end of its own", async () => {
+it("each order ends as its own plan allows", async () => {
   const seed = drawSeed("services by chance");
   const plans = new Map<string, Plan>();
   const service = await startService((mark) => plans.get(mark) as Plan);

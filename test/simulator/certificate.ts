@@ -1,4 +1,4 @@
-/** A self-signed certificate for localhost and 127.0.0.1, for tests alone; its key is public by being here. */
+/** A self-signed certificate for localhost and 127.0.0.1, for tests only; its key is public in this repository. */
 export const certificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg9QLNnbFFgK2Q8Ukm

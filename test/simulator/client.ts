@@ -3,12 +3,12 @@ import { request as requestTls } from "node:https";
 import { connect } from "node:net";
 import { signatureOf } from "../promises/callbacks/sender.ts";
 
-/** What a plain client gets to see of an answer. */
+/** An answer as a plain client sees it. */
 export interface Received {
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** What ended it before it was complete: `read ECONNRESET` for an RST, `ECONNRESET` alone for a mere close. */
+  /** The error that ended the answer early: `read ECONNRESET` for an RST, `ECONNRESET` alone for a mere close. */
   readonly error: string | undefined;
 }
 
@@ -17,11 +17,11 @@ export interface Sending extends RequestOptions {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** Told at the first bytes of the answer's body. */
+  /** Called at the first bytes of the answer's body. */
   readonly onFirstBytes?: () => void;
 }
 
-/** Sends one request over a connection of its own and never rejects: an error is a result. */
+/** Sends one request on a new connection and never rejects: an error is a result. */
 export function send(url: string, { body = "", onFirstBytes, ...options }: Sending = {}): Promise<Received> {
   return new Promise((resolve) => {
     const start = url.startsWith("https:") ? requestTls : request;
@@ -47,7 +47,7 @@ export function sendJson(url: string, value: unknown, headers: Record<string, st
   return send(url, { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) });
 }
 
-/** Writes bytes to a bare connection and collects all that comes back until it ends, and the error that ended it. */
+/** Writes bytes to a bare connection, and collects everything that comes back until its end, and the error that ended it. */
 export function sendBytes(url: string, bytes: string) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -71,7 +71,7 @@ function nameOf({ syscall, code }: NodeJS.ErrnoException): string {
   return [syscall, code].filter(Boolean).join(" ");
 }
 
-/** The parameters, and their signature by spec 5.2. */
+/** The parameters with their signature by spec 5.2. */
 export function signed(parameters: Record<string, string>, secret: string) {
   return { ...parameters, signature: signatureOf(parameters, secret) };
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { send, sendJson } from "./client.ts";
 import { askForToken, obtainToken, orderWithToken, parentCredentials, stage, stageWithToken } from "./stage.ts";
 
-test("shows the counts, and counts itself nowhere", async () => {
+test("shows the counts, which do not include control requests", async () => {
   const simulator = await stage();
   await orderWithToken(simulator, await obtainToken(simulator));
   const answer = await send(simulator.controlUrl, { method: "GET" });
@@ -38,7 +38,7 @@ test("revokes tokens and changes their lifetime", async () => {
   expect(JSON.parse(answer.body)).toMatchObject({ expires_in: 9 });
 });
 
-test("stops and starts the authorization server, and either twice without harm", async () => {
+test("stops and starts the authorization server; a second stop or start changes nothing", async () => {
   const simulator = await stage();
   const ask = () => askForToken(simulator);
   for (const path of ["/login/stop", "/login/stop"]) {
@@ -100,7 +100,7 @@ test.each<[string, unknown, string]>([
   expect(simulator.faults.list()).toEqual([]);
 });
 
-test("answers 400 to what is not JSON, and 404 to what it does not know", async () => {
+test("answers 400 to a body that is not JSON, and 404 to an unknown path", async () => {
   const simulator = await stage();
   expect((await send(`${simulator.controlUrl}/faults`, { body: "{" })).status).toBe(400);
   const unknown = await send(`${simulator.controlUrl}/toString`);

@@ -25,7 +25,7 @@ test("issues numbered tokens to JSON and form requests", async () => {
   expect(JSON.stringify(simulator.seen.tokenRequests)).not.toContain("-secret");
 });
 
-test("tells the lifetime that is set when the token is issued", async () => {
+test("gives a token the lifetime that is set when it is issued", async () => {
   const simulator = await stage({ tokenLifetimeSeconds: 60 });
   const url = `${simulator.loginUrl}/oauth/token`;
   expect(JSON.parse((await sendJson(url, grant(parentCredentials))).body)).toMatchObject({ expires_in: 60 });

@@ -1,4 +1,4 @@
-/** The simulator misbehaves when it is asked to, and its page lists every fault, each in a form that is accepted. */
+/** The simulator misbehaves on request, and its page lists every fault, each in a form that is accepted. */
 import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { describe, expect, test } from "vitest";
@@ -46,7 +46,7 @@ describe("another answer", () => {
     ["application/json", '{"access_token":"a\\r\\nX: y","token_type":"Bearer","expires_in":NaN}'],
     ["application/json", `{"access_token":"${"x".repeat(5_000_000)}"}`],
     ["application/json", ""],
-  ])("200 with malformed at the authorization server: %s %.60s", async (type, body) => {
+  ])("can be a malformed 200 of the authorization server: %s %.60s", async (type, body) => {
     const simulator = await stage();
     simulator.faults.add({ host: "login", kind: "answer", status: 200, headers: { "content-type": type }, body });
     const answer = await askForToken(simulator);
@@ -55,7 +55,7 @@ describe("another answer", () => {
     expect(simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 0 });
   });
 
-  test("can carry the name of a token that was really issued", async () => {
+  test("can contain the name of a token that was really issued", async () => {
     const simulator = await stage();
     const body = '{"access_token":"{{token}}","token_type":"bearer","expires_in":"3600"}';
     simulator.faults.add({ host: "login", kind: "answer", status: 200, body, executes: true });
@@ -65,7 +65,7 @@ describe("another answer", () => {
 
   const named = { kind: "answer", body: "{{order_id}}", executes: true } as const;
 
-  test("can come although the order was created", async () => {
+  test("can be a 500 although the order was created", async () => {
     const { simulator, token } = await stageFault({ ...named, status: 500 });
     expect(await orderWithToken(simulator, token)).toMatchObject({ status: 500, body: "order_1" });
     expect(simulator.counts()).toMatchObject({ accepted: 1, replaced: 0, apiAnswers: { 500: 1 } });
@@ -149,7 +149,7 @@ describe("slowness", () => {
   });
 });
 
-test("revoking tokens strikes before the call is judged", async () => {
+test("the fault that revokes tokens takes effect before the call is verified", async () => {
   const { simulator, token } = await stageFault({ kind: "revoke_tokens" });
   expect((await orderWithToken(simulator, token)).status).toBe(401);
   expect((await orderWithToken(simulator, await obtainToken(simulator))).status).toBe(200);
@@ -192,7 +192,7 @@ describe("broken connections", () => {
     expect(simulator.counts()).toMatchObject({ accepted: 1, cut: 1, apiAnswers: { 200: 1 } });
   });
 
-  test("truncated answer: more is announced than comes, then an orderly end", async () => {
+  test("truncated answer: half of the announced body, then an orderly end", async () => {
     const { simulator, token } = await stageFault({ kind: "truncate" });
     const { text, error } = await sendBytes(simulator.apiUrl, orderInBytes(token)).ended;
     expect(error).toBeUndefined();
@@ -214,7 +214,7 @@ describe("broken connections", () => {
     expect(simulator.counts().tokensIssued).toBe(1);
   });
 
-  test("close after the answer without announcing it", async () => {
+  test("close after the answer, without `Connection: close`", async () => {
     const { simulator, token } = await stageFault({ kind: "close_after_answer" });
     const agent = new Agent({ keepAlive: true });
     const closed = new Promise((resolve) => agent.on("free", (socket) => socket.once("close", resolve)));
@@ -230,7 +230,7 @@ describe("broken connections", () => {
   });
 });
 
-describe("the plan", () => {
+describe("the plan of faults", () => {
   const unavailable = { kind: "answer", status: 503 } as const;
 
   test("plays faults in their order, each as often as asked", async () => {
@@ -246,7 +246,7 @@ describe("the plan", () => {
     expect(simulator.faults.list()).toEqual([]);
   });
 
-  test("goes on until cleared, and tells how often", async () => {
+  test("repeats a fault until it is cleared, and counts how often", async () => {
     const simulator = await stage();
     const fault = simulator.faults.add({ host: "login", times: "until_cleared", ...unavailable });
     const played = fault.whenPlayed(3);
@@ -257,7 +257,7 @@ describe("the plan", () => {
     expect((await askForToken(simulator)).status).toBe(200);
   });
 
-  test("meets only the site it is for, however that is named", async () => {
+  test("applies a fault only to its site, by the identifier that the fault names", async () => {
     const { simulator, token } = await stageFault({ ...unavailable, site: "S2", times: "until_cleared" });
     expect((await orderWithToken(simulator, token, "S1")).status).toBe(200);
     expect((await orderWithToken(simulator, token, "S2")).status).toBe(503);
@@ -268,7 +268,7 @@ describe("the plan", () => {
     expect((await orderWithToken(simulator, token, "K2")).status).toBe(503);
   });
 
-  test("meets only the client it is for", async () => {
+  test("applies a fault only to its client", async () => {
     const simulator = await stage();
     const parentToken = await obtainToken(simulator);
     const childToken = await obtainToken(simulator, childCredentials);
@@ -281,7 +281,7 @@ describe("the plan", () => {
     expect((await askForToken(simulator, childCredentials)).status).toBe(503);
   });
 
-  test("refuses what makes no sense", async () => {
+  test("refuses faults that make no sense", async () => {
     const { faults } = await stage();
     expect(() => faults.add({ host: "api", kind: "answer", status: 99 })).toThrow("status must be a whole number");
     expect(() => faults.add({ host: "api", kind: "answer", status: 200, headers: { a: "b\r\nc" } })).toThrow("headers");
@@ -293,7 +293,7 @@ describe("the plan", () => {
 const page = readFileSync("simulator/README.md", "utf8");
 const rows = [...page.matchAll(/^\| `(\{.+?\})` \|/gm)].map(([, fault = ""]) => JSON.parse(fault));
 
-test("has every kind", () => {
+test("the page has every kind of fault", () => {
   const [, kinds = ""] = /kind must be one of (.*)/.exec(String(refusalOf({ host: "api" }))) ?? [];
   expect([...new Set(rows.map(({ kind }) => kind))].sort()).toEqual(kinds.split(", ").sort());
 });

@@ -54,7 +54,7 @@ describe("JSON", () => {
 });
 
 describe("forms", () => {
-  test("reads escapes, plus signs and empty values", () => {
+  test("reads escapes, a plus as a space, and empty values", () => {
     const reading = readForm(Buffer.from("a=1+2&b=%C3%A9%2B&c=&d"));
     expect(reading.ok && Object.fromEntries(reading.parameters)).toEqual({ a: "1 2", b: "é+", c: "", d: "" });
   });

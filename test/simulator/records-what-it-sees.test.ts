@@ -36,7 +36,7 @@ test("keeps the exact bytes and headers of a request", async () => {
   expect(seen?.rawHeaders.slice(0, headers.length)).toEqual(headers);
 });
 
-test("wakes what waits for the n-th request, and not before", async () => {
+test("resolves a wait for the n-th request at that request, and not earlier", async () => {
   const { simulator, token } = await stageWithToken();
   let isAwake = false;
   const second = simulator.seen.whenApiRequests(2).then((requests) => {
@@ -51,7 +51,7 @@ test("wakes what waits for the n-th request, and not before", async () => {
   expect(await simulator.seen.whenTokenAnswers(1)).toMatchObject([{ answer: { status: 200 } }]);
 });
 
-test("counts a request whose client left before its end as incomplete", async () => {
+test("counts a request whose client left before the request was complete as incomplete", async () => {
   const { simulator, token } = await stageWithToken();
   const { socket, ended } = sendBytes(
     simulator.apiUrl,
@@ -83,7 +83,7 @@ test("forgets all but the last 10,000 requests, but counts them", () => {
   expect(log.list().at(-1)?.number).toBe(25_000);
 });
 
-test("says one line per request, without secrets", async () => {
+test("logs one line per request, without secrets", async () => {
   const lines: string[] = [];
   const { simulator, token } = await stageWithToken({ log: (line) => lines.push(line) });
   await orderWithToken(simulator, token, "S2");
@@ -113,7 +113,7 @@ test("does not leave the authorization server open when the API port is taken", 
   await expect(stage({ apiPort: Number(port) })).rejects.toMatchObject({ code: "EADDRINUSE" });
 });
 
-test("speaks TLS on both hosts, and resets beneath it", async () => {
+test("speaks TLS on both hosts, and can reset connections beneath TLS", async () => {
   const simulator = await stage({ tls: serverTls });
   expect([simulator.apiUrl, simulator.loginUrl].every((url) => url.startsWith("https://127.0.0.1:"))).toBe(true);
   const headers = { "content-type": "application/json" };
@@ -132,7 +132,7 @@ test("speaks TLS on both hosts, and resets beneath it", async () => {
   expect(simulator.counts()).toMatchObject({ accepted: 4, cut: 3, incomplete: 1 });
 });
 
-test("asks for a client certificate when told to", async () => {
+test("demands a client certificate if the options say so", async () => {
   const simulator = await stage({ tls: { ...serverTls, ca, requestCert: true } });
   const sending = {
     headers: { "content-type": "application/json" },

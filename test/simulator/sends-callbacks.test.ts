@@ -1,4 +1,4 @@
-/** The simulated service sends callbacks, genuine and forged; a listener for callbacks takes the one and refuses the other. */
+/** The simulated service sends callbacks, genuine and forged; a listener for callbacks accepts the genuine ones and refuses the forged ones. */
 import { describe, expect, test } from "vitest";
 import { freePort } from "../../testkit/free-port.ts";
 import type { CallbackStage } from "../promises/callbacks/stage.ts";
@@ -17,8 +17,8 @@ async function order({ simulator, callbackPort }: CallbackStage, given: object):
   return JSON.parse(body);
 }
 
-describe.each(["json", "form", "query"])("in the form %s", (form) => {
-  test("a genuine one is taken", async () => {
+describe.each(["json", "form", "query"])("callbacks in the form %s", (form) => {
+  test("a genuine callback is accepted", async () => {
     const stage = await stageCallbacks();
     const { method, answers } = await order(stage, { form, parameters: { event: "order_paid" } });
     expect(method).toBe(form === "query" ? "GET" : "POST");
@@ -33,7 +33,7 @@ describe.each(["json", "form", "query"])("in the form %s", (form) => {
     ["timestamp", 422, "callback_too_old"],
     ["nested", 422, "nested_value"],
     ["repeated", 400, "duplicate_parameter"],
-  ])("one with a forged %s is answered %i", async (forge, status, result) => {
+  ])("a callback with a forged %s is answered %i", async (forge, status, result) => {
     const stage = await stageCallbacks();
     const { answers } = await order(stage, { form, forge });
     expect(answers.map((answer) => answer.status)).toEqual([status]);
@@ -42,14 +42,14 @@ describe.each(["json", "form", "query"])("in the form %s", (form) => {
   });
 });
 
-test("the very same one may be sent several times", async () => {
+test("the same callback may be sent several times", async () => {
   const stage = await stageCallbacks();
   const { answers } = await order(stage, { site: "K2000000002", times: 3 });
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
   expect(stage.application.received).toHaveLength(1);
 });
 
-test("what cannot be sent is said", async () => {
+test("a callback that cannot be sent gets an error that says why", async () => {
   const { simulator } = await stageCallbacks();
   const url = `${simulator.controlUrl}/callback`;
   const errorOf = async (given: object) => JSON.parse((await sendJson(url, given)).body).error;
@@ -60,7 +60,7 @@ test("what cannot be sent is said", async () => {
   expect(await errorOf({ url: "http://127.0.0.1:1/", other: 1 })).toBe("a callback has no other");
 });
 
-test("an application that is not there is no defect", async () => {
+test("an application that cannot be reached is no defect of the simulator", async () => {
   const { simulator } = await stageCallbacks();
   const { body } = await sendJson(`${simulator.controlUrl}/callback`, { url: `http://127.0.0.1:${await freePort()}/` });
   expect(JSON.parse(body).answers[0].error).toMatch(/ECONNREFUSED/);

@@ -9,7 +9,7 @@ export const nowSeconds = 1_800_000_000;
 export const parentCredentials = { clientId: "parent-client", clientSecret: "parent-secret", audience: "aud-1" };
 export const childCredentials = { clientId: "child-client", clientSecret: "child-secret", audience: "aud-1" };
 
-/** A parent with two children, one of them with credentials of its own; and two sites that sign. */
+/** A parent with two children, one of them with its own credentials; and two sites that sign. */
 export const sites: readonly SimulatedSite[] = [
   { identifier: "S1", credentials: [parentCredentials], keys: [{ identifier: "K1", secret: "secret-k1" }] },
   { identifier: "S2", parent: "S1", keys: [{ identifier: "K2", secret: "secret-k2" }] },
@@ -24,7 +24,7 @@ export const sites: readonly SimulatedSite[] = [
   { identifier: "S5", version: "2.0", keys: [{ identifier: "K5", secret: "secret-k5" }] },
 ];
 
-/** A simulator whose clock stands still unless the test moves it, stopped when the test is over. */
+/** A simulator whose clock stands still unless the test moves it; stopped at the end of the test. */
 export async function stage(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
   const simulator = await startSimulator({ sites, nowMs: () => nowSeconds * 1000, ...options });
   onTestFinished(() => simulator.stop());
@@ -56,12 +56,12 @@ export async function obtainToken(simulator: Simulator, credentials = parentCred
   return (JSON.parse(body) as { access_token: string }).access_token;
 }
 
-/** create_order with a bearer token. */
+/** Sends create_order with a bearer token. */
 export function orderWithToken(simulator: Simulator, token: string, siteIdentifier = "S1"): Promise<Received> {
   return sendJson(`${simulator.apiUrl}/create_order`, order(siteIdentifier), { authorization: `Bearer ${token}` });
 }
 
-/** create_order for site S1, as bytes on the wire. */
+/** create_order for site S1, as bytes on the connection. */
 export function orderInBytes(token: string): string {
   const body = JSON.stringify(order("S1"));
   const head = [
@@ -78,13 +78,13 @@ export function askForToken(simulator: Simulator, credentials = parentCredential
   return sendJson(`${simulator.loginUrl}/oauth/token`, grant(credentials));
 }
 
-/** A simulator, and a good token. */
+/** A simulator, and a valid token. */
 export async function stageWithToken(options: Partial<SimulatorOptions> = {}) {
   const simulator = await stage(options);
   return { simulator, token: await obtainToken(simulator) };
 }
 
-/** A simulator that misbehaves at its API, and a good token. */
+/** A simulator that misbehaves at its API, and a valid token. */
 export async function stageFault(fault: FaultAction & Partial<FaultScope>) {
   const staged = await stageWithToken();
   staged.simulator.faults.add({ ...fault, host: "api" });

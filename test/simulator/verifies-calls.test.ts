@@ -7,7 +7,7 @@ import { nowSeconds, obtainToken, order, parentCredentials, stage, stageWithToke
 
 const json = { "content-type": "application/json" };
 
-/** A correctly signed order of site S4, its parameters changed before signing. */
+/** A correctly signed order of site S4; `more` changes its parameters before signing. */
 function good(more: Record<string, string> = {}) {
   return signed(order("S4", more), "secret-k40");
 }
@@ -100,7 +100,7 @@ describe("with HMAC", () => {
     expect(JSON.parse(body)).toMatchObject({ error: "signature_mismatch", detail: expect.stringContaining(detail) });
   });
 
-  test("accepts spaces and other exempt names when told to", async () => {
+  test("accepts spaces and other exempt names if the site's options say so", async () => {
     const simulator = await stage({ characters: "any", exempt: ["order_currency"] });
     const { order_currency: _, ...rest } = order("S4", { address: "1 Main Street" });
     const parameters = { ...signed(rest, "secret-k40"), order_currency: "USD" };
@@ -162,7 +162,7 @@ describe("with OAuth", () => {
     expect(status).toBe(401);
   });
 
-  test("refuses a token from the second of its expiry on", async () => {
+  test("refuses a token from the second of its expiry onwards", async () => {
     let nowMs = nowSeconds * 1000;
     const simulator = await stage({ tokenLifetimeSeconds: 300, nowMs: () => nowMs });
     const token = `Bearer ${await obtainToken(simulator)}`;
@@ -190,7 +190,7 @@ describe("with OAuth", () => {
     expect(await sendOrder(simulator, `Bearer ${token}`)).toEqual([401, code]);
   });
 
-  test("names tokens by environment, so that another environment's is unknown", async () => {
+  test("names tokens by environment, so that a token of another environment is unknown", async () => {
     const sandbox = await stage({ tokenPrefix: "sandbox_" });
     const production = await stage({ environment: "production", tokenPrefix: "production_" });
     const token = await obtainToken(sandbox);
@@ -218,7 +218,7 @@ describe("with OAuth", () => {
   });
 });
 
-describe("at the door", () => {
+describe("before any verification", () => {
   const body = JSON.stringify(good());
   test.each<[number, string, string, Sending]>([
     [200, "a charset", "/create_order", { headers: { "content-type": 'application/json; charset="UTF-8"' } }],
@@ -256,7 +256,7 @@ describe("at the door", () => {
     expect(simulator.counts()).toMatchObject({ apiRequests: 0, incomplete: 1 });
   });
 
-  test("counts what is not HTTP as malformed", async () => {
+  test("counts bytes that are not HTTP as malformed", async () => {
     const simulator = await stage();
     const { text } = await sendBytes(simulator.apiUrl, "hello there\r\n\r\n").ended;
     expect(text).toMatch(/^HTTP\/1\.1 400 /);
@@ -280,7 +280,7 @@ test("the published example has the published string to sign and signature", () 
   expect(signatureOf(text, "abc123")).toBe(signature);
 });
 
-test("the published example is accepted over a socket, and not a second too late", async () => {
+test("the published example is accepted over a socket, but not a second too late", async () => {
   let nowMs = 1_582_149_833_000;
   const simulator = await stage({
     sites: [{ identifier: "MySiteID", keys: [{ identifier: "K1", secret: "abc123" }] }],
