@@ -1,4 +1,4 @@
-/** HAProxy and nginx as the balancer of the service, while they reload, lose a server and close idle connections. */
+/** HAProxy and nginx as the service's load balancer, while they reload, lose a server and close idle connections. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -18,10 +18,10 @@ const site = "S1000000003";
 const perSecond = 400;
 const changes = 24;
 const changeEveryMs = 250;
-/** Callers that send at once, so that as many connections then wait equally long. */
+/** Callers that send at the same time, so that as many connections are then idle equally long. */
 const [callers, rounds] = [150, changes];
 const idleMs = 400;
-/** Orders that Countersign may lose beyond what nginx loses: two at each change, or in each round. A busy machine decides by chance. */
+/** Orders that Countersign may lose beyond nginx's losses: two at each change, or in each round. On a busy machine it is chance. */
 const mostMore = 2 * changes;
 
 interface Balancer {
@@ -30,10 +30,10 @@ interface Balancer {
   readonly program: Program;
 }
 
-/** Starts a balancer before services on these ports. */
+/** Starts a balancer in front of services on these ports. */
 type Start = (services: readonly number[]) => Promise<Balancer>;
 
-/** Sends orders, and does something to the balancer meanwhile. */
+/** Sends orders, and changes the balancer meanwhile. */
 type Meanwhile = (balancer: Balancer, orders: FollowedOrders) => Promise<void>;
 
 async function startBalancer(
@@ -45,7 +45,7 @@ async function startBalancer(
   onTestFinished(() => writer.remove());
   const [port, folder] = [await freePort(), writer.path];
   const program = startProgram(command, [...options, writer.write("balancer.conf", configure(port, folder))]);
-  // Killed, it would leave its workers behind.
+  // After SIGKILL the balancer would leave its workers behind.
   onTestFinished(async () => {
     program.child.kill("SIGTERM");
     await program.ended;
@@ -109,7 +109,7 @@ async function tellHaproxy({ folder }: Balancer, command: string): Promise<void>
   expect((await socket.toArray()).join("").trim()).toBe("");
 }
 
-/** Makes a change again and again while orders come at a steady rate. */
+/** Repeats a change while orders come at a steady rate. */
 const underLoad =
   (change: (balancer: Balancer, count: number) => unknown): Meanwhile =>
   (balancer, orders) =>
@@ -123,12 +123,12 @@ const underLoad =
 
 const reload = (signal: NodeJS.Signals) => underLoad(({ program }) => program.child.kill(signal));
 
-/** One server is taken out, and at the next change put back. */
+/** Takes one server out, and puts it back at the next change. */
 const takeOut = underLoad((balancer, count) =>
   tellHaproxy(balancer, `set server services/s${(count >> 1) % 2} state ${count % 2 === 0 ? "maint" : "ready"}`),
 );
 
-/** All callers at once, then a pause that ends close to the moment at which the balancer closes idle connections. */
+/** All callers send at once; then a pause ends close to the moment at which the balancer closes idle connections. */
 const race: Meanwhile = async (_, orders) => {
   const random = seededRandom(drawSeed("pauses", 1));
   for (let round = 0; round < rounds; round += 1) {
@@ -138,8 +138,8 @@ const race: Meanwhile = async (_, orders) => {
 };
 
 /**
- * Sends orders by Countersign, or by nginx in its place, through a balancer to two services.
- * @returns how many were not answered
+ * Sends orders through Countersign, or through nginx instead, and a balancer to two services.
+ * @returns how many orders were not answered
  */
 async function loseOrders(
   by: "Countersign" | "nginx",
@@ -165,7 +165,7 @@ async function loseOrders(
   return lost;
 }
 
-/** A balancer may close an idle connection at the moment at which an order is written into it (RFC 9112 section 9.5). */
+/** A balancer may close an idle connection at the moment at which an order is written to it (RFC 9112 section 9.5). */
 async function expectAsFewAsNginx(what: string, start: Start, meanwhile: Meanwhile): Promise<void> {
   const lost = await loseOrders("Countersign", what, start, meanwhile);
   expect(lost).toBeLessThanOrEqual((await loseOrders("nginx", what, start, meanwhile)) + mostMore);

@@ -1,4 +1,4 @@
-/** The OpenTelemetry Collector: what it writes down of spans, and that orders do not notice what becomes of it. */
+/** The OpenTelemetry Collector: the spans that it writes down, and that its failures do not affect orders. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -16,7 +16,7 @@ const bearer = "a-bearer-token-of-the-collector";
 const callersTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
 const callersSpan = "00f067aa0ba902b7";
 
-/** OpenTelemetry's conventions for HTTP spans: types of attributes, and those without which a span of this kind is not whole. */
+/** OpenTelemetry's conventions for HTTP spans: types of attributes, and the required attributes of each kind of span. */
 const types: Readonly<Record<string, "string" | "number">> = {
   "http.request.method": "string",
   "http.request.body.size": "number",
@@ -46,7 +46,7 @@ const required = {
   internal: [],
 } as const;
 
-/** More than the 2,048 that may wait, at two spans an order. */
+/** At two spans an order, more than the 2,048 spans that may wait. */
 const orders = 1_500;
 const mostWaiting = 2_048;
 
@@ -65,7 +65,7 @@ tryWith("OpenTelemetry Collector", versionOf(/version ([\d.]+)/, program, "--ver
     await call(pod.url, "{", { headers: signed });
     simulator.revokeAllTokens();
     expect((await pod.order()).headers["countersign-attempts"]).toBe("2");
-    // Of orders: two, two, two, and one of the refused; server, attempts, wait and token of the last; the first token's.
+    // Spans of orders: two, two, two, and one for the refused; server, attempts, wait and token of the last; and the first token's.
     await expect.poll(() => countSpans(pod, "exported")).toBe(7 + 5 + 1);
     await end(pod);
     const spans = collector.spans();
@@ -121,7 +121,7 @@ tryWith("OpenTelemetry Collector", versionOf(/version ([\d.]+)/, program, "--ver
       expect(within.medianMs).toBeLessThan(3 * without.medianMs + 20);
       expect(within.slowestMs).toBeLessThan(without.slowestMs + 3_000);
       const sent = () => 2 * pod.simulator.seen.apiRequests.length + pod.simulator.seen.tokenRequests.length;
-      // Counted after each attempt to export; the pause between two is 30 s at most.
+      // Spans are counted after each attempt to export them; the pause between attempts is 30 s at most.
       await expect.poll(() => countSpans(pod, "dropped"), { timeout: 60_000 }).toBe(sent() - mostWaiting);
       expect(pod.lines("spans_delayed").map((line) => line.cause)).toContain(cause);
       expect(residentMiB(pod) - residentMiB(untraced)).toBeLessThan(64);
@@ -131,7 +131,7 @@ tryWith("OpenTelemetry Collector", versionOf(/version ([\d.]+)/, program, "--ver
       await expect.poll(() => collector.ids().size).toBe(mostWaiting);
       await collector.fail(state);
       for (let n = 0; n < 5; n += 1) expect((await pod.order(signed)).status).toBe(200);
-      // The bound of 2 s, and twice as much for a busy machine.
+      // The limit is 2 s; a busy machine gets three times as much.
       expect(await end(pod)).toBeLessThan(6_000);
       const lost = pod.lines("spans_lost").reduce((sum, line) => sum + line.count, 0);
       expect(collector.ids().size + lost).toBe(sent());
@@ -152,13 +152,13 @@ function expectConventions({ name, kind, attributes, isError, startMs, endMs }: 
   }
   const status = Number(attributes["http.response.status_code"] ?? 0);
   expect([name, isError]).toEqual([name, "error.type" in attributes]);
-  // Of a client's span, 4xx is an error too.
+  // In a client's span a 4xx is an error too.
   if (kind !== "internal") expect(isError).toBe(status === 0 || status >= (kind === "client" ? 400 : 500));
   if (kind === "client") expect(new URL(String(attributes["url.full"])).search).toBe("");
   expect(endMs).toBeGreaterThanOrEqual(startMs);
 }
 
-/** Kind, name, status and error, and the span that it is below. */
+/** Kind, name, status and error, and the parent span. */
 function describeTree(
   { kind, name, attributes, traceId, parentSpanId }: CollectedSpan,
   spans: readonly CollectedSpan[],
@@ -179,7 +179,7 @@ async function countSpans(pod: Pod, result: "exported" | "dropped" | "rejected")
   return (await pod.metrics()).sum("countersign_trace_spans_total", { result });
 }
 
-/** @returns how long it took to end, in milliseconds */
+/** @returns the time until it ended, in milliseconds */
 async function end({ program: { child, ended } }: Pod): Promise<number> {
   const askedMs = performance.now();
   child.kill("SIGTERM");
@@ -187,7 +187,7 @@ async function end({ program: { child, ended } }: Pod): Promise<number> {
   return performance.now() - askedMs;
 }
 
-/** So many orders, eight at a time; each must be answered. */
+/** Sends this many orders, eight at a time; each must be answered. */
 async function measureOrders(pod: Pod, count: number) {
   const durations: number[] = [];
   const turns = Array.from({ length: 8 }, async () => {
@@ -207,7 +207,7 @@ function residentMiB({ program: { child } }: Pod): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1_024;
 }
 
-/** A Collector that writes spans to a file, and wants the token. */
+/** A Collector that writes spans to a file, and demands the token. */
 async function prepareCollector() {
   const folder = new ConfigFolder();
   const port = await freePort();
@@ -223,7 +223,7 @@ async function prepareCollector() {
       receivers: {
         otlp: { protocols: { http: { endpoint: `127.0.0.1:${port}`, auth: { authenticator: "bearertokenauth" } } } },
       },
-      // No process is so small.
+      // A limit below the size of any process.
       processors: { memory_limiter: { check_interval: "100ms", limit_mib: 1 } },
       exporters: { file: { path: written, append: true, flush_interval: "100ms" } },
       service: {
@@ -250,7 +250,7 @@ async function prepareCollector() {
     text,
     spans,
     resources: () => requests().map(({ resource }) => resource),
-    /** Spans that were written down, each once. */
+    /** Ids of the written spans, without repetitions. */
     ids: () => new Set(spans().map(({ spanId }) => spanId)),
     start,
     async fail(state: string) {

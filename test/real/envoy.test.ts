@@ -1,4 +1,4 @@
-/** Envoy before the service, whose 5xx its own are then, and before Countersign, where its retries could send an order again. */
+/** Envoy in front of the service, where it sends its own 5xx, and in front of Countersign, where its retries could repeat an order. */
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { join } from "node:path";
@@ -19,10 +19,10 @@ const envoy = join(tools, "envoy-1.40.0/bin/envoy");
 const site = "S1000000003";
 const sites = [{ identifier: site, keys: [{ identifier: "K2000000001", secret: canaries.key }] }];
 const callers = 8;
-/** Of their orders, when Envoy ends. */
+/** Orders under way when Envoy ends. */
 const underWay = 3;
 
-/** What Envoy meets on the way to the service, how it answers and calls it, and whether the service got the order. */
+/** A fault between Envoy and the service, Envoy's status and response flag for it, and whether the service received the order. */
 const failures: readonly (readonly [operation: string, status: number, flag: string, sent: 0 | 1, fault?: Fault])[] = [
   ["without_hosts", 503, "UH", 0],
   ["overflowing", 503, "UO", 0],
@@ -75,7 +75,7 @@ tryWith("Envoy", versionOf(/version: \w+\/([\d.]+)/, envoy, "--version"), () => 
       counts[outcome] = (counts[outcome] ?? 0) + 1;
       const sent = sentOf(simulator, reference);
       if (outcome !== "unknown") expect([reference, sent]).toEqual([reference, outcome === "answered" ? 1 : 0]);
-      // What was written to connections that Envoy had not accepted yet when it closed its listener is lost.
+      // An order is lost if it was written to a connection that Envoy had not accepted yet when it closed its listener.
       else expect(sent).toBeLessThanOrEqual(end === "drain" ? 0 : 1);
     }
     const { answered, unknown = 0, not_sent: notSent, ...others } = counts;
@@ -136,24 +136,24 @@ tryWith("Envoy", versionOf(/version: \w+\/([\d.]+)/, envoy, "--version"), () => 
     }
     expect(await answer).toMatchObject({ ":status": status });
     expect(sentOf(simulator, "order-0")).toBe(sent);
-    // The dead one still gets its turns: connecting fails, and the other one is tried.
+    // The dead one still gets its turns: the connection fails, and Envoy tries the other one.
     for (const turn of [1, 2, 3]) expect(await send(`order-${turn}`)).toMatchObject({ ":status": 200 });
   });
 });
 
-/** Of the access log below. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
+/** Lines of Envoy's access log, whose format is set below. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into any log line
 function readLines(text: string): any[] {
   const lines = text.split("\n").filter(Boolean);
   return lines.map((line) => JSON.parse(line));
 }
 
-/** How often the order came to the service. */
+/** How many times the service received the order. */
 function sentOf({ seen }: Simulator, reference: string): number {
   return seen.apiRequests.filter(({ body }) => body.includes(`"${reference}"`)).length;
 }
 
-/** What callers are told of their orders, by reference; each stops at its first that was not sent. */
+/** The answers that callers got for their orders, by reference; each caller stops at its first order that was not sent. */
 async function orderUntilNotSent(url: string): Promise<ReadonlyMap<string, Told>> {
   const pool = new Pool(url);
   onTestFinished(() => pool.destroy());
@@ -183,7 +183,7 @@ function openSession(url: string) {
   };
 }
 
-/** Countersign, Envoy, the service. */
+/** Countersign, then Envoy, then the service. */
 async function stageGateway() {
   const simulator = await startService();
   const gateway = await startEnvoy({
@@ -195,7 +195,7 @@ async function stageGateway() {
   return { simulator, gateway, countersign: await startCountersign(simulator, `${gateway.url}/json-api`) };
 }
 
-/** Envoy, two of Countersign, the service. */
+/** Envoy, then two processes of Countersign, then the service. */
 async function stageSidecar(retryOn = "") {
   const simulator = await startService();
   const countersigns = [await startCountersign(simulator), await startCountersign(simulator)];

@@ -6,8 +6,8 @@ import type { Program } from "../../testkit/run-program.ts";
 import { sendOrder } from "../../testkit/send-order.ts";
 
 /**
- * What became of all orders. `existing`: of those whose callers were told `unknown`. `other`: another answer than 200, or none.
- * `twice`: seen by the services more than once.
+ * Counts of all orders by their end. `existing`: the service saw it, though its caller was told `unknown`. `other`: another answer than 200,
+ * or none. `twice`: the services saw it more than once.
  */
 export type Figures = Readonly<
   Record<"orders" | "answered" | "unknown" | "existing" | "not_sent" | "other" | "twice", number>
@@ -15,13 +15,13 @@ export type Figures = Readonly<
 
 export type Served = Program & { readonly adminUrl: string };
 
-/** Orders that are followed on all sides: what the caller was told, what Countersign logged, what the services saw. */
+/** Orders that are followed on all sides: the caller's answer, Countersign's log line, the services' requests. */
 export class FollowedOrders {
   readonly #ledger = new Ledger();
   readonly #pool: Pool;
   readonly #site: string;
 
-  /** @param url of Countersign, or of another proxy in its place */
+  /** @param url of Countersign, or of another proxy instead */
   constructor(url: string, site: string) {
     this.#pool = new Pool(url);
     this.#site = site;
@@ -38,7 +38,7 @@ export class FollowedOrders {
     this.#ledger.tell(number, told, "", performance.now());
   }
 
-  /** Orders at a steady rate, whatever becomes of them, until what happens meanwhile is over. */
+  /** Sends orders at a steady rate, whatever their results, until `meanwhile` has finished. */
   async during(perSecond: number, meanwhile: () => Promise<void>): Promise<void> {
     const sent: Promise<void>[] = [];
     const timer = setInterval(() => sent.push(this.send()), 1_000 / perSecond);
@@ -46,7 +46,7 @@ export class FollowedOrders {
     await Promise.all(sent);
   }
 
-  /** @param bodies that the services have received, in their order */
+  /** @param bodies the bodies that the services received, in order of arrival */
   figures(bodies: readonly string[], served?: Served): Figures {
     const numbers = bodies.map((body) => Number(/"order-(\d+)"/.exec(body)?.[1]));
     for (const number of numbers) this.#ledger.see(number, "accepted");
@@ -66,7 +66,7 @@ export class FollowedOrders {
     };
   }
 
-  /** Caller, log, metrics and services agree on every order: what was `not_sent` reached no service, and none came twice. */
+  /** Checks that caller, log, metrics and services agree on every order: no `not_sent` order reached a service, and none came twice. */
   async expectAgreement(bodies: readonly string[], served: Served): Promise<Figures> {
     await expect.poll(() => served.events("request_finished").length).toBe(this.sent);
     const figures = this.figures(bodies, served);

@@ -15,12 +15,12 @@ import { startServe } from "../../testkit/run-program.ts";
 import { labelOf, sendOrder, type Told } from "../../testkit/send-order.ts";
 import type { Keycloak } from "./keycloak.ts";
 
-/** A secret that every encoding of a form changes. */
+/** A secret that is changed by every encoding of a form. */
 export const secret = "canary 100% of+a/secret:&";
 
 export const site = "S1000000001";
 
-/** The service: it takes what Keycloak's keys verify, and a bound token only from whom it is bound to (RFC 8705). */
+/** The service: accepts tokens that Keycloak's keys verify, and a bound token only from the holder of its certificate (RFC 8705). */
 export async function startOrderService(keycloak: Keycloak) {
   const keys = createRemoteJWKSet(keycloak.keysUrl, { cooldownDuration: 0, cacheMaxAge: Infinity });
   const executed: string[] = [];
@@ -52,18 +52,18 @@ function verifyBinding({ cnf }: JWTPayload, certificate: X509Certificate | undef
   if (certificate === undefined || bound !== thumbprintOf(certificate)) throw new Error("another certificate's");
 }
 
-/** How a client is told to prove itself: by a recipe of our page, with what differs. */
+/** A client's way to prove itself: a recipe of docs/authorization-servers.md, with changes. */
 export interface Way {
   readonly clientId: string;
   readonly recipe: string;
   readonly token?: object;
-  /** What the recipe's key.pem holds. */
+  /** The content of the recipe's key.pem. */
   readonly key?: string;
-  /** What the platform has put into keycloak/token. */
+  /** The platform's token in the file keycloak/token. */
   readonly assertion?: string;
 }
 
-/** The recipe's environment, with addresses and files of the test in place of the page's. */
+/** The recipe's environment, with the test's addresses and files instead of the page's. */
 export function environmentOf(way: Way, keycloak: Keycloak, baseUrl: string, folder: ConfigWriter) {
   const { clientId, recipe, token, key = clientKey, assertion = "" } = way;
   const yaml = recipeOf(recipe)
@@ -87,7 +87,7 @@ export function environmentOf(way: Way, keycloak: Keycloak, baseUrl: string, fol
   };
 }
 
-/** The built command, serving; ends with the test. */
+/** The built command, serving by this environment; ends with the test. */
 export async function serve(environment: ReturnType<typeof environmentOf>, folder: ConfigWriter, more = {}) {
   const port = await freePort();
   const config = sandboxConfig([`127.0.0.1:${port}`], environment, more);
@@ -95,7 +95,7 @@ export async function serve(environment: ReturnType<typeof environmentOf>, folde
   return { ...(await startServe(file)), file, url: `http://127.0.0.1:${port}` };
 }
 
-/** A steady stream of orders to these replicas, and what their callers are told. */
+/** A steady stream of orders to these replicas, and the results that their callers got. */
 export function startOrders(urls: readonly string[], perSecond: number) {
   const told = new Map<string, Told>();
   const load = new Load({
@@ -112,9 +112,9 @@ export function startOrders(urls: readonly string[], perSecond: number) {
     [...told].filter(([, each]) => labelOf(each) === wanted).map(([reference]) => reference);
   return {
     stop: () => load.stop(),
-    /** Orders so far of which the caller was told this; undefined for those that were created. */
+    /** How many orders so far had this result; undefined means created. */
     count: (label?: string) => references(label).length,
-    /** Each order was created once, or the caller was told this and it was not created at all. */
+    /** Checks that each order was created once, or had this result and was not created. */
     expectEachAsTold(executed: readonly string[], label?: string) {
       expect(executed.toSorted()).toEqual(references(undefined).toSorted());
       const labels = new Set([...told.values()].map(labelOf));

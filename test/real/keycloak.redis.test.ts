@@ -1,4 +1,4 @@
-/** Keycloak as the authorization server, by the recipes of docs/authorization-servers.md as they are written. */
+/** Keycloak as the authorization server, with the unchanged recipes of docs/authorization-servers.md. */
 import { generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { createServer } from "node:http";
 import { SignJWT } from "jose";
@@ -27,11 +27,11 @@ const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const ed25519 = generateKeyPairSync("ed25519");
 
 const platform = generateKeyPairSync("rsa", { modulusLength: 2_048 });
-/** A cluster's, which need not be an address. */
+/** The issuer of a cluster's tokens, which need not be an address. */
 const platformIssuer = "https://kubernetes.default.svc.cluster.local";
 const account = "system:serviceaccount:payments:countersign";
 
-/** A token of a service account, projected for Keycloak so many seconds ago, for an hour. */
+/** A token of a service account for Keycloak, projected this many seconds ago, valid for an hour. */
 function projectToken(ageSeconds = 0): Promise<string> {
   const iat = Math.floor(Date.now() / 1_000) - ageSeconds;
   return new SignJWT({ iss: platformIssuer, sub: account, aud: [keycloak.issuer], iat, exp: iat + 3_600 })
@@ -39,7 +39,7 @@ function projectToken(ageSeconds = 0): Promise<string> {
     .sign(platform.privateKey);
 }
 
-/** What verifies them. */
+/** Serves the keys that verify these tokens. */
 const platformKeys = createServer((_, response) => {
   const keys = [{ ...platform.publicKey.export({ format: "jwk" }), kid: "platform", use: "sig", alg: "RS256" }];
   response.setHeader("content-type", "application/json").end(JSON.stringify({ keys }));
@@ -47,7 +47,7 @@ const platformKeys = createServer((_, response) => {
 
 interface TriedWay extends Way {
   readonly by: string;
-  /** What Keycloak has of the client. */
+  /** The client's fields in Keycloak. */
   readonly client: object;
 }
 
@@ -85,10 +85,10 @@ const other = "canary 50% of-another/secret";
 interface Trouble {
   readonly clientId: string;
   readonly what: string;
-  /** What callers are told once the last token has expired. */
+  /** The result that callers get once the last token has expired. */
   readonly told: string;
   begin(clientId: string): Promise<void>;
-  /** Ends it; a secret that is mounted is taken up by itself. */
+  /** Ends the trouble; Countersign notices a mounted secret by itself. */
   end(clientId: string, mount: (secret: string) => void): Promise<void>;
 }
 
@@ -118,11 +118,11 @@ const troubles: readonly Trouble[] = [
 
 const clients: readonly Client[] = [
   ...ways.map(({ clientId, client }) => ({ clientId, ...client })),
-  // Short enough to wait for their end; a tenth is more than the second to which Keycloak rounds.
+  // Short enough to wait for their expiry; a tenth of them is more than the second to which Keycloak rounds.
   ...troubles.map(({ clientId }) => ({ clientId, secret, attributes: { "access.token.lifespan": "12" } })),
   { clientId: "rolled", secret },
   {
-    // Keycloak finds it by issuer and subject, and its own name plays no part.
+    // Keycloak finds the client by issuer and subject; the client's own id is not used.
     clientId: "pod",
     clientAuthenticatorType: "federated-jwt",
     attributes: {
@@ -173,7 +173,7 @@ tryWith("Keycloak", keycloakVersion(), () => {
     await expect.poll(() => orders.count()).toBeGreaterThan(20);
     const [{ azp, scope } = {}] = service.tokens;
     expect({ azp, scope }).toEqual({ azp: "pod", scope: "orders" });
-    // Its OpenID Connect provider takes none that is older than 5 minutes, though it may be used again.
+    // Keycloak's OpenID Connect provider refuses a token older than 5 minutes, but accepts a younger one several times.
     folder.write("keycloak/token", await projectToken(310));
     await expect.poll(() => orders.count("credentials_refused not_sent"), { timeout: 30_000 }).toBeGreaterThan(20);
     const created = orders.count();
@@ -197,7 +197,7 @@ tryWith("Keycloak", keycloakVersion(), () => {
       const created = orders.count();
       await end(clientId, (text) => folder.write("client-secret", text));
       const endedMs = performance.now();
-      // After a long outage the authorization server is asked within 30 s.
+      // After a long outage a token is requested within 30 s.
       await expect.poll(() => orders.count(), { timeout: 45_000 }).toBeGreaterThan(created);
       const healedMs = performance.now() - endedMs;
       await expect.poll(() => orders.count()).toBeGreaterThan(created + 20);
@@ -261,7 +261,7 @@ tryWith("Keycloak with four replicas", keycloakVersion(), () => {
     const more = { tokens: { cache: "redis" }, redis: { url, encryptionKeys: [folder.newKey("token-key")] } };
     const environment = environmentOf({ clientId, recipe: "Keycloak" }, keycloak, service.url, folder);
     const start = () => serve(environment, folder, more);
-    // While a connection takes longer than 0.4 s nobody holds the lock; the first one to a new Keycloak takes as long.
+    // While its connection takes longer than 0.4 s, no replica holds the lock; the first connection to a new Keycloak takes as long.
     const first = await start();
     await first.line((line) => line.includes('"event":"token_requested"'));
     const replicas = [first, ...(await Promise.all([start(), start(), start()]))];
@@ -276,7 +276,7 @@ tryWith("Keycloak with four replicas", keycloakVersion(), () => {
     const issued = all.map((each) => each.sum("countersign_token_requests_total", { result: "issued" }));
     const figures = `${orders.count()} orders, tokens by replica ${issued}, renewed after ${ages.slice(1)} s`;
     process.stdout.write(`${figures}\n`);
-    // Not four at once; 0.8 lives count from the first request, which Keycloak may take seconds to answer.
+    // The four tokens do not come at once; 0.8 of a lifetime counts from the first request, which Keycloak may take seconds to answer.
     expect(Math.min(...ages), figures).toBeGreaterThan(lifespanSeconds / 2);
     const sum = issued.reduce((total, each) => total + each, 0);
     expect([sum, await keycloak.issued(clientId)], figures).toEqual([4, 4]);

@@ -10,16 +10,16 @@ import { tools } from "./try-with.ts";
 const distribution = `${tools}/keycloak-26.4.0`;
 const realm = "payments";
 const bootstrap = { KC_BOOTSTRAP_ADMIN_CLIENT_ID: "admin", KC_BOOTSTRAP_ADMIN_CLIENT_SECRET: "canary-admin-secret" };
-/** Its own exit code where it has to be started again, since it has built itself anew. */
+/** Keycloak's exit code after it has rebuilt itself: it must be started again. */
 const rebuilt = "exit code 10";
 
-/** A client as the realm's file has it. */
+/** A client, as in the realm's file. */
 export interface Client {
   readonly clientId: string;
   readonly [key: string]: unknown;
 }
 
-/** Who issues the tokens of a platform, such as a cluster. */
+/** The issuer of a platform's tokens, such as a cluster. */
 export interface Platform {
   readonly issuer: string;
   readonly keysUrl: string;
@@ -32,7 +32,7 @@ export class Keycloak {
   readonly #ports: { readonly http: number; readonly https: number };
   #server: Child | undefined;
 
-  /** @param platform whose tokens prove clients of `federated-jwt`: its issuer, and where its keys are */
+  /** @param platform whose tokens prove clients of `federated-jwt`: its issuer, and the address of its keys */
   static async start(clients: readonly Client[], platform?: Platform): Promise<Keycloak> {
     const keycloak = new Keycloak({ http: await freePort(), https: await freePort() }, clients, platform);
     await keycloak.start();
@@ -53,12 +53,12 @@ export class Keycloak {
     }
   }
 
-  /** What stands as `https://keycloak.example` on our page. */
+  /** The address that replaces the page's `https://keycloak.example`. */
   get origin(): string {
     return `https://localhost:${this.#ports.https}`;
   }
 
-  /** `iss` of its tokens. */
+  /** `iss` of Keycloak's tokens. */
   get issuer(): string {
     return `${this.origin}/realms/${realm}`;
   }
@@ -67,7 +67,7 @@ export class Keycloak {
     return new URL(`http://127.0.0.1:${this.#ports.http}/realms/${realm}/protocol/openid-connect/certs`);
   }
 
-  /** Resolves when it listens; again after a stop, with all that it had. */
+  /** Resolves when Keycloak listens; after a stop, starts it again with its former state. */
   async start(): Promise<void> {
     if ((await this.#run(false)) === rebuilt) await this.#run(true);
     if (this.#server === undefined) throw new Error("Keycloak did not start");
@@ -83,8 +83,8 @@ export class Keycloak {
     this.#folder.remove();
   }
 
-  /** Its admin REST API, below the realm. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  /** Calls Keycloak's admin REST API, below the realm. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into any answer
   async admin(method: string, path: string, body?: object): Promise<any> {
     const url = `http://127.0.0.1:${this.#ports.http}`;
     const form = new URLSearchParams({
@@ -110,12 +110,12 @@ export class Keycloak {
     await this.admin("PUT", `/clients/${client.id}`, { ...client, ...fields });
   }
 
-  /** How many tokens it has given a client, by its own events. */
+  /** How many tokens a client has got, by Keycloak's own events. */
   async issued(clientId: string): Promise<number> {
     return (await this.admin("GET", `/events?type=CLIENT_LOGIN&client=${clientId}&max=1000`)).length;
   }
 
-  /** Signs with a new key from now on. The old ones still verify, until the function that comes back has removed them. */
+  /** Signs with a new key from now on. The old keys still verify until the returned function has removed them. */
   async rollKeys(): Promise<() => Promise<void>> {
     const providers = "org.keycloak.keys.KeyProvider";
     const old: { id: string; providerId: string }[] = await this.admin("GET", `/components?type=${providers}`);
@@ -129,7 +129,7 @@ export class Keycloak {
     };
   }
 
-  /** The end of its first process where that ends, undefined once it listens. */
+  /** Starts a process. Returns how it ended if it ends, undefined once it listens. */
   async #run(isBuilt: boolean): Promise<string | undefined> {
     const home = this.#folder.path;
     const inJava = [
@@ -167,7 +167,7 @@ export class Keycloak {
   }
 }
 
-/** Undefined where it has not been fetched. */
+/** Undefined if Keycloak has not been fetched. */
 export function keycloakVersion(): string | undefined {
   return versionOf(/^Keycloak (\S+)$/m, `${distribution}/bin/kc.sh`, "--version");
 }
@@ -186,7 +186,7 @@ function describeRealm(clients: readonly Client[], platform: Platform | undefine
   };
 }
 
-/** *Supports client assertions* and *Allow client assertion reuse* of an identity provider of the kind OpenID Connect. */
+/** An identity provider of kind OpenID Connect, with *Supports client assertions* and *Allow client assertion reuse*. */
 function describeProvider({ issuer, keysUrl }: Platform): object {
   const unused = { clientId: "unused", clientSecret: "unused", authorizationUrl: issuer, tokenUrl: issuer };
   const keys = { validateSignature: "true", useJwksUrl: "true", jwksUrl: keysUrl };

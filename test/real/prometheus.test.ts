@@ -1,4 +1,4 @@
-/** Prometheus and Alertmanager: each alert comes and goes by what is scraped, and one outage is told once. */
+/** Prometheus and Alertmanager: each alert fires and resolves by scraped metrics, and one outage is reported once. */
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -12,9 +12,9 @@ import { groups } from "../platform/prometheus/rules.ts";
 import { startPrometheus, untilReady } from "../platform/prometheus/running-prometheus.ts";
 import { tryWith } from "./try-with.ts";
 
-/** So many seconds of the rules and of the cases pass in one of the clock: eight hours in two minutes. */
+/** Seconds of the rules and of the cases per second of the clock: eight hours pass in two minutes. */
 const haste = 240;
-/** Between scrapes, and between evaluations. */
+/** Interval of scrapes and of rule evaluations. */
 const step = "30s";
 const seconds = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
@@ -26,7 +26,7 @@ const secondsOf = (text: string) =>
 const hasten = (text: string) =>
   text.replaceAll(/(?:\d+[smhd])+/g, (duration) => `${(secondsOf(duration) * 1_000) / haste}ms`);
 
-/** The shipped rules with every range, offset and `for` divided; the time is the play's. */
+/** The shipped rules with every range, offset and `for` divided by `haste`; `time()` is that of the play. */
 const hastenedRules = {
   groups: groups.map(({ name, rules }) => ({
     name,
@@ -39,14 +39,14 @@ const hastenedRules = {
 };
 
 interface Case {
-  /** The namespace of its series: the rules keep all apart by it. */
+  /** The namespace of the case's series: the rules keep cases apart by it. */
   readonly namespace: string;
   readonly endSeconds: number;
   /** Lines of the exposition at this second of the play. */
   at(second: number): string[];
 }
 
-/** What these show when all is well again. */
+/** The values of these metrics when all is well again. */
 const healthy: Readonly<Record<string, number>> = {
   up: 1,
   countersign_build_info: 1,
@@ -60,11 +60,11 @@ const healthy: Readonly<Record<string, number>> = {
   countersign_token_expiry_timestamp_seconds: 1e6,
 };
 
-/** What counts successes goes on then, ten a minute; other counters stand still. */
+/** Counters of successes then grow by ten a minute; other counters do not change. */
 const isGood = (series: string) =>
   /result="(recorded|delivered|opened|exported)"|by="service".*status_class="2|status="2.*by="service"/.test(series);
 
-/** The first case of an alert whose name holds these words. */
+/** The first promtool case of an alert whose name contains these words. */
 function caseOf(alert: string, words: string, namespace: string): Case {
   const found = promtoolCases(alert, "").tests.find(({ name }) => name.includes(words));
   if (found === undefined) throw new Error(`${alert} has no case with ${words}`);
@@ -90,7 +90,7 @@ function caseOf(alert: string, words: string, namespace: string): Case {
   };
 }
 
-/** promtool's notation, written out: `1+2x2` is 1 3 5, `_x2` is nothing twice, and `stale` nothing once. */
+/** Expands promtool's notation: `1+2x2` is 1 3 5, `_x2` is nothing twice, and `stale` nothing once. */
 function valuesOf(text: string): (number | undefined)[] {
   return text.split(" ").flatMap((term) => {
     const [, first = "", step = "0", times = "0"] = /^(_|stale|-?[\d.]+)([+-][\d.]+)?(?:x(\d+))?$/.exec(term) ?? [];
@@ -107,7 +107,7 @@ interface Told {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** Prometheus scrapes what happens in all these cases at once, and Alertmanager tells a receiver of the test. */
+/** Prometheus scrapes the metrics of all these cases at once, and Alertmanager notifies a receiver of the test. */
 async function play(cases: readonly Case[]) {
   const told: Told[] = [];
   const receiver = createServer(async (request, response) => {
@@ -149,7 +149,7 @@ async function play(cases: readonly Case[]) {
   return { told, second, active };
 }
 
-/** Tells of each alert by itself, at once, and when it is over. */
+/** An Alertmanager that reports each alert separately, at once, and again when it is over. */
 async function startAlertmanager(receiverPort: number): Promise<string> {
   const folder = emptyFolder();
   const file = join(folder, "alertmanager.json");
@@ -173,7 +173,7 @@ const [prometheus, alertmanager] = ["prometheus", "prometheus-alertmanager"].map
   versionOf(/version ([\d.]+)/, program, "--version"),
 );
 
-/** Of an alert the case in which another speaks for it; that other. */
+/** A case of an alert that another alert reports instead; and that other alert. */
 const outages = [
   ["CountersignServiceFails", "every order is answered 401", "CountersignUnauthorized"],
   ["CountersignServiceFailsOften", "an outage that a page has told of is over", "CountersignServiceFails"],

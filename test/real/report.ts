@@ -5,7 +5,7 @@ import { notTried } from "./try-with.ts";
 const page = "docs/compatibility.md";
 const table = /(<!-- tried with: written by npm run test:real -->\n)[\s\S]*(\n<!-- end -->)/;
 
-/** Vitest's reporter that writes what held into docs/compatibility.md: a row for each `tryWith`, one for all clients. */
+/** Vitest's reporter that writes the results into docs/compatibility.md: a row for each `tryWith`, one for all clients. */
 export default class Report {
   readonly #beganAtMs = Date.now();
 

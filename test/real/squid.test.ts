@@ -1,4 +1,4 @@
-/** docs/egress.md: Squid with Basic authentication, before a service over TLS whose name only Squid knows. */
+/** docs/egress.md: Squid with Basic authentication, in front of a service over TLS whose name only Squid can resolve. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,11 +27,11 @@ const signed = { "Countersign-Site": hmacSite, "Countersign-Reference": "A-1042"
 interface StageOptions {
   /** `user:password` that Countersign sends. */
   readonly password?: string;
-  /** Of the ports of the authorization server and of the service, those that Squid lets through. */
+  /** Chooses, from the ports of the authorization server and of the service, those to which Squid allows tunnels. */
   readonly allows?: (ports: readonly string[]) => readonly string[];
 }
 
-/** Squid, not started yet, between the built command and the service. */
+/** Squid, not yet started, between the built command and the service. */
 async function stage({ password = user, allows = (ports) => ports }: StageOptions = {}) {
   const folder = new ConfigWriter("squid");
   onTestFinished(() => folder.remove());
@@ -40,7 +40,7 @@ async function stage({ password = user, allows = (ports) => ports }: StageOption
   const ports = [simulator.loginUrl, simulator.apiUrl].map((url) => new URL(url).port);
   const port = await freePort();
   const hash = execFileSync("openssl", ["passwd", "-apr1", "-stdin"], { input: user.split(":")[1] });
-  // Started by root it becomes another user, who must read and write here.
+  // If root starts Squid, it changes to another user, who must read and write here.
   chmodSync(folder.path, 0o711);
   folder.write("passwords", `${user.split(":")[0]}:${hash}`, 0o644);
   folder.write("hosts", `127.0.0.1 ${serviceName}\n`, 0o644);
@@ -123,7 +123,7 @@ tryWith("Squid", versionOf(/Version (\d+\.\d+)/, squid, "-v"), () => {
     expect(simulator.counts()).toMatchObject({ accepted: 4, tokensIssued: 1, apiRequests: 4, tokenRequests: 1 });
     served.child.kill("SIGTERM");
     expect(await served.ended).toBe(0);
-    // A tunnel is logged when it ends.
+    // Squid logs a tunnel when it ends.
     await expect.poll(() => log().split("\n").length - 1).toBe(2);
     const basic = Buffer.from(user).toString("base64");
     const lines = ports.map((port) => {

@@ -1,4 +1,4 @@
-/** Debian's Redis fails in each way that it is run, beneath orders and callbacks at three replicas at once. */
+/** Debian's Redis fails in each of its forms of operation, under orders and callbacks at three replicas at once. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { withoutCluster } from "../../testkit/acl.ts";
@@ -11,13 +11,13 @@ import { accepts, freshCallback, sendJson, startApplication } from "../promises/
 import { tryWith } from "./try-with.ts";
 
 const replicas = 3;
-/** Between the starts of an order with a key, one without, and a callback. */
+/** Pause between the starts of rounds: an order with a key, one without, and a callback. */
 const everyMs = 40;
-/** What a master that fails may not have told its replica (docs/once.md). */
+/** Age of writes that a failing master may not have replicated yet (docs/once.md). */
 const unreplicatedMs = 1_000;
 const patience = { timeout: 40_000 };
 
-/** Three processes of the built command over this Redis, before one application. Tokens live ten seconds. */
+/** Three processes of the built command with this Redis, in front of one application. Tokens are valid for ten seconds. */
 async function stage(redis: RealRedis | string) {
   const application = await startApplication();
   const callbacks: Seen[] = [];
@@ -30,14 +30,14 @@ async function stage(redis: RealRedis | string) {
   return { fleet, callbacks, ports: pods.map(({ port }) => port) };
 }
 
-/** What was sent, and when. */
+/** A received order or callback, and when it came. */
 type Seen = readonly [name: string | undefined, atMs: number];
 
-/** Each order with a key and each callback is sent twice at two replicas at once, and by each again until it is through. */
+/** Sends each order with a key and each callback to two replicas at once, and repeats each until it has a final answer. */
 function startTraffic({ fleet, callbacks, ports }: Awaited<ReturnType<typeof stage>>) {
   const told = new Map<string, number>();
   const jobs: Promise<unknown>[] = [];
-  /** Orders that Countersign told to look for: their keys were taken, and nobody knows whether they were sent. */
+  /** Orders whose callers must look for them: their keys were used, and it is unknown whether the orders were sent. */
   const unknown = new Set<string | undefined>();
   let sent = 0;
   let goesOn = true;
@@ -74,12 +74,12 @@ function startTraffic({ fleet, callbacks, ports }: Awaited<ReturnType<typeof sta
   };
   const looped = loop();
   return {
-    /** Resolves when so many more have begun. */
+    /** Resolves when this many more rounds have begun. */
     async more(count: number) {
       const wanted = sent + count;
       await expect.poll(() => sent, patience).toBeGreaterThanOrEqual(wanted);
     },
-    /** Ends it. Nothing was lost, and nothing came twice but what a master that failed then had just taken. */
+    /** Ends the traffic. Checks that nothing was lost, and that only writes just before the failure of a master came twice. */
     async expectOnce(what: string, failedAtMs: readonly number[]) {
       goesOn = false;
       await looped;
@@ -119,7 +119,7 @@ function startTraffic({ fleet, callbacks, ports }: Awaited<ReturnType<typeof sta
   };
 }
 
-/** When each was seen; orders without a key have no name. */
+/** The times at which each was received; orders without a key have no name. */
 function timesOf(seen: readonly Seen[]): ReadonlyMap<string, readonly number[]> {
   const times = new Map<string, number[]>();
   for (const [name, atMs] of seen) if (name !== undefined) times.set(name, [...(times.get(name) ?? []), atMs]);
@@ -134,7 +134,7 @@ const master = /role:master/;
 const follower = /role:slave[\s\S]*master_link_status:up/;
 const addresses = (nodes: readonly RealRedis[]) => nodes.map(({ port }) => `"127.0.0.1:${port}"`).join(", ");
 
-/** Begins to move the first slots; what it returns ends the move. */
+/** Begins to move the first slots; the returned function completes the move. */
 async function beginMoving(from: RealRedis, to: RealRedis, others: readonly RealRedis[]) {
   const slots = Array.from({ length: 500 }, (_, slot) => slot);
   const [source, target] = [await from.command("CLUSTER", "MYID"), await to.command("CLUSTER", "MYID")].map(String);
@@ -150,12 +150,12 @@ async function beginMoving(from: RealRedis, to: RealRedis, others: readonly Real
   };
 }
 
-/** A master and the replica that takes its place. */
+/** A master and the replica that replaces it. */
 type Pair = readonly [master: RealRedis, standIn: RealRedis];
 
 /**
- * A master hangs, is replaced and comes back; then one is killed and replaced.
- * @returns when they failed
+ * A master hangs, is replaced and comes back; then another master is killed and replaced.
+ * @returns when the masters failed
  */
 async function hangAndKill(
   traffic: ReturnType<typeof startTraffic>,

@@ -1,15 +1,15 @@
 import { describe } from "vitest";
 
 /**
- * Tests with a program that others wrote: a row of docs/compatibility.md, where their names tell what held. They are left
- * out where it has no version, because it cannot be had on this machine.
+ * Tests with a program of another project: a row of docs/compatibility.md, in which the tests' names are the results. The tests are
+ * left out if the program has no version, because this machine does not have it.
  */
 export function tryWith(program: string, version: string | undefined, tests: () => void): void {
   describe.skipIf(version === undefined)(`${program} ${version ?? notTried}`, tests);
 }
 
-/** What stands in place of a version. */
+/** The text in place of a missing version. */
 export const notTried = "NOT TRIED";
 
-/** What `npm run test:real` has fetched. */
+/** The folder into which `npm run test:real` fetches programs. */
 export const tools = ".tools/real";
