@@ -34,7 +34,7 @@ export interface StageOptions {
   readonly authUrl?: string;
   /** One credential set at the OAuth site instead of two. */
   readonly oneSet?: boolean;
-  /** Also the site with both methods; a token for its set is fetched at the start too, so tests count tokens from then on. */
+  /** Also the site with both methods; a token for its set is requested at the start too, so tests count later tokens only. */
   readonly withBoth?: boolean;
 }
 

@@ -1,4 +1,4 @@
-"""Runs a command on a terminal of its own: rows, columns, command. Bytes pass both ways; the end of the input hangs up."""
+"""Runs a command on a new terminal; arguments: rows, columns, command. Bytes pass both ways; the end of the input hangs up."""
 import fcntl, os, pty, select, struct, sys, termios
 
 rows, columns, *command = sys.argv[1:]
@@ -20,8 +20,8 @@ while True:
             if not typed:
                 break
             os.write(terminal, typed)
-    except OSError:  # So says Linux that the command has ended.
+    except OSError:  # Linux reports so that the command has ended.
         break
 os.close(terminal)
 code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-sys.exit(code if code >= 0 else 128 - code)  # As a shell tells of a signal.
+sys.exit(code if code >= 0 else 128 - code)  # As a shell reports a signal.

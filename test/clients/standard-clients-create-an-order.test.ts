@@ -68,7 +68,7 @@ it.runIf(hasCurl).each<[string, (at: Addresses) => string[]]>([
   ["by the proxy's URL", ({ service, withToken }) => ["-x", withToken, service]],
   ["by --proxy-user", ({ service, proxy }) => ["-x", proxy, "--proxy-user", `:${token}`, service]],
   [
-    "once it is asked to",
+    "after the proxy asks for it",
     ({ service, proxy }) => ["-x", proxy, "--proxy-anyauth", "--proxy-user", `app:${token}`, service],
   ],
   ["by a header, at the base URL", ({ proxy }) => ["-H", `Proxy-Authorization: Bearer ${token}`, proxy]],

@@ -85,11 +85,11 @@ describe("two good runs", () => {
     ["how long things took", '"durationMs":7.682,"awayMs":1512', '"durationMs":12,"awayMs":3177.501'],
     ["how long a check took", "active (hash) (19 ms)", "active (hash)"],
     [
-      "what is left of a pause",
+      "the rest of a pause",
       "no request for another 9 s; Next try in 10 s",
       "no request for another 8 s; Next try in 9 s",
     ],
-    ["what is left of a lifetime", "valid for another 23 h", "valid for another 24 h"],
+    ["the remaining lifetime of a token", "valid for another 23 h", "valid for another 24 h"],
   ])("may differ in %s", (_, one, other) => {
     expect(normalise(one)).toBe(normalise(other));
   });
@@ -100,7 +100,7 @@ describe("two good runs", () => {
     ["a metric's value", 'countersign_redis_up{node="cache"} 1', 'countersign_redis_up{node="cache"} 0'],
     ["a number of rounds", '"attempts":1', '"attempts":2'],
     ["a setting in ms", "(limit 100 ms each)", "(limit 200 ms each)"],
-    ["a time that is none", '"time":"2026-11-21T13:50:05.588Z"', '"time":"yesterday"'],
+    ["an invalid time", '"time":"2026-11-21T13:50:05.588Z"', '"time":"yesterday"'],
   ])("never differ in %s", (_, one, other) => {
     expect(normalise(one)).not.toBe(normalise(other));
   });

@@ -31,10 +31,10 @@ describe("framing", () => {
   const plain = responseOf(200, []);
   const sized = responseOf(200, ["content-LENGTH", "2"]);
   it.each([
-    ["a length that it has", sized, "POST", true, "length"],
+    ["the length of the service's answer", sized, "POST", true, "length"],
     ["a length towards HTTP/1.0", sized, "POST", false, "length"],
-    ["chunks where it has no length", plain, "POST", true, "chunks"],
-    ["the close where the caller knows no chunks", plain, "POST", false, "close"],
+    ["chunks if the answer has no length", plain, "POST", true, "chunks"],
+    ["the close if the caller does not understand chunks", plain, "POST", false, "close"],
     ["no body of a 204", responseOf(204, []), "POST", true, "no body"],
     ["no body of a 304", responseOf(304, ["Content-Length", "2"]), "POST", true, "no body"],
     ["no body towards HEAD", sized, "HEAD", true, "no body"],

@@ -40,7 +40,7 @@ function saidAgainst(lines: readonly HeaderLine[], callers = known): string {
 describe("a caller is admitted", () => {
   it.each([
     ["with the token", `Bearer ${token}`],
-    ["with the one that it replaces", `Bearer ${older}`],
+    ["with the older token", `Bearer ${older}`],
     ["whatever the scheme's case", `bEaReR ${token}`],
     ["with several spaces (RFC 9110 section 11.4)", `Bearer   ${token}`],
     ["with the token as the password", basic(`app:${token}`)],
@@ -67,7 +67,7 @@ describe("a caller is refused", () => {
     ["another last byte of the same length", `${older.slice(0, -1)}1`],
     ["another case", older.toUpperCase()],
     ["both tokens in a row", `${older}${token}`],
-    ["a NUL behind it", `${older}\0`],
+    ["a NUL at its end", `${older}\0`],
     ["nothing", ""],
   ])("whose token has %s, also as a password", (_, wrong) => {
     const isWritten = /^[\x21-\x7e]+$/.test(wrong);
@@ -81,13 +81,13 @@ describe("a caller is refused", () => {
     ["no scheme", token],
     ["a scheme alone", "Bearer"],
     ["a scheme of another kind", `Digest username="app", response="${older}"`],
-    ["a scheme that begins like one", `BearerX ${token}`],
-    ["a tab for a space", `Bearer\t${token}`],
-    ["something behind it", `Bearer ${older} more`],
+    ["a scheme that begins like Bearer", `BearerX ${token}`],
+    ["a tab instead of a space", `Bearer\t${token}`],
+    ["more text after the token", `Bearer ${older} more`],
     ["two credentials in one line", `Bearer ${older}, Bearer ${older}`],
-    ["base64 that is none", `Basic ${older}`],
+    ["a text that is not base64", `Basic ${older}`],
     ["base64 that ends early", `Basic ${Buffer.from(`app:${older}`).toString("base64").slice(0, 8)}!`],
-    ["no colon in it", basic(token)],
+    ["base64 without a colon in it", basic(token)],
   ])("that sends %s", (_, value) => {
     expect(saidAgainst([["Proxy-Authorization", value]])).toMatch(
       /^Proxy-Authorization holds no token that can be read/,

@@ -69,8 +69,8 @@ describe("the string to sign", () => {
     ["capitals before small letters", "a=1 B=2 b=3 A=4", "A4B2a1b3"],
     ["- and . before digits, digits before letters, _ between", "a_= aa= aA= a0= a.= a-=", "a-a.a0aAa_aa"],
     ["digits as text", "10=a 9=b 1=c", "1c10a9b"],
-    ["a name before those it begins", "ab=1 a=2 abc=3", "a2ab1abc3"],
-    ["names that JavaScript knows", "constructor=2 __proto__=1", "__proto__1constructor2"],
+    ["a name before longer names that begin with it", "ab=1 a=2 abc=3", "a2ab1abc3"],
+    ["names that JavaScript's objects have", "constructor=2 __proto__=1", "__proto__1constructor2"],
     ["characters beyond ASCII by their bytes", "é=3 z=1 ~=2", "z1~2é3"],
   ])("%s", (_, parameters, text) => {
     expect(stringToSign(spaced(parameters), none)).toBe(text);

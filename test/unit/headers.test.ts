@@ -73,7 +73,7 @@ describe("the header lines sent upstream", () => {
 });
 
 describe("the header lines sent downstream", () => {
-  it("include all others as the service wrote them, with casing, order and repetitions", () => {
+  it("include each end-to-end line as the service wrote it, with casing, order and repetitions", () => {
     const headers = lines(
       ...["X-Odd-CASING: 1", "Set-Cookie: a=1", "set-cookie: b=2", "Date: whenever", "WWW-Authenticate: Bearer"],
       ...["Retry-After: 5", "Location: https://elsewhere/", "Content-Length: 5", "Content-Encoding: gzip"],

@@ -46,7 +46,7 @@ describe("a damaged value is ignored", () => {
     ["JSON", '{"kind":"throttled"}'],
     ["too long", `throttled 429 2 ${"6".repeat(16)}`],
     ["a pause of a kind that is unknown", "forever 429 2 6000"],
-    ["amounts that are no numbers", "throttled 429 2 soon"],
+    ["amounts that are not numbers", "throttled 429 2 soon"],
     ["negative amounts", "throttled 429 -2 6000"],
     ["a status that no HTTP answer has", "throttled 7 2 6000"],
     ["more behind it", "throttled 429 2 6000 7"],

@@ -24,12 +24,12 @@ it("the event loop's lag is small in an idle loop, and the length of a stall", a
   expect(await read(registry, "max")).toBeGreaterThan(0.2);
 });
 
-it("a scrape before the next sample shows the length of the stall too", async () => {
+it("scrapes without a new sample keep the former values", async () => {
   const registry = new Registry();
   registerProcessMetrics(registry);
   const names = ["min", "max", "mean", "stddev", "p50", "p90", "p99"];
   const readAll = () => Promise.all(names.map((name) => read(registry, name)));
-  // Each scrape resets the values, so a scrape has none if no sample followed the former scrape.
+  // Each scrape resets the measurement, so an early scrape has no sample yet.
   await expect.poll(async () => (await readAll())[0], { interval: 500 }).toBeGreaterThan(0);
   for (let scrape = 0; scrape < 20; scrape += 1) {
     for (const seconds of await readAll()) {

@@ -18,7 +18,7 @@ it.each([
   [1_000, 1_000],
   [99_999, 99_999],
 ])(
-  "after a rest a burst passes, as large as what one second brings, and at least one request %d a second: %d",
+  "after a pause a burst passes, as large as one second's requests, at least one: rate %d, burst %d",
   async (rate, burst) => {
     const clock = new FakeClock();
     const limit = new RateLimit(rate, clock);

@@ -138,7 +138,7 @@ describe("the trace-id of traceparent", () => {
   });
 });
 
-describe("Idempotency-Key, if the environment uses it", () => {
+describe("Idempotency-Key", () => {
   const read = (...lines: string[]) => readRequestOptions(lines, 20_000, "Idempotency-Key");
 
   it.each([

@@ -86,7 +86,7 @@ const stricter: readonly (readonly [why: string, pattern: RegExp])[] = [
   ["a line feed or a carriage return alone, before a request", /^(?:\r\n)*(?:\n|\r[^\n])/],
   ["a request line without a version, which Node reads as HTTP/0.9", /^(?!.* HTTP\/\d\.\d\r\n)|^[A-Z]+ +HTTP\/1/],
   ["a tab or a form feed in a target", /^[^\r\n]*[\t\f]/],
-  ["a tunnel to what is no authority", /^CONNECT/],
+  ["a tunnel to a target that is no authority", /^CONNECT/],
   ["an extension of a chunk without a name, or with a value that is none", /\r\n[\da-f]+;/i],
   ["a coding that does not end with chunked beside an upgrade, which Node reads as no body", /^Upgrade:/im],
   ["a size of a chunk beyond all bounds", /\r\n[\da-f]{14,}/i],

@@ -82,7 +82,7 @@ it("a text that cannot become a status line is refused at its first wrong byte",
 
 it("every cut of a whole response is a cut response", () => {
   for (const [title, bytes, { idleMs }] of accepted) {
-    // The end of the other responses is not the end of their bytes.
+    // The others have further bytes after the response.
     if (bytes.length > 1_500 || idleMs === 0) continue;
     for (let length = 0; length < bytes.length; length++) {
       expect([title, length, readIn(bytes.slice(0, length), [])]).toEqual([title, length, "cut"]);

@@ -31,14 +31,20 @@ it.each<Row>([
   ["created twice", created, ["accepted", "accepted"], [ok], "it was sent again, though the service had accepted it"],
   ["200 for a refusal", created, ["replaced"], [ok], "it was answered 200, but the service has replaced it"],
   ["cured by a retry", retried, ["unauthorized", "accepted"], [ok], undefined],
-  ["said to be retried", retried, ["accepted"], [ok], "it was answered after 2 attempts, but seen 1 times"],
+  [
+    "reported as retried, but sent once",
+    retried,
+    ["accepted"],
+    [ok],
+    "it was answered after 2 attempts, but seen 1 times",
+  ],
   ["retried in silence", created, ["unauthorized", "accepted"], [ok], "it was sent 2 times, and its caller was told 1"],
   ["sent three times", retried, ["unauthorized", "unauthorized", "accepted"], [ok], "it was sent 3 times"],
   ["a 401 passed on", passedOn, ["unauthorized"], logged401, undefined],
   ["a 401 from nowhere", passedOn, ["accepted"], logged401, "it was answered 401, but the service has accepted it"],
   ["503 of the service", unavailable, ["replaced"], [{ status: 503, outcome: "unknown" }], undefined],
   [
-    "503 of the service, said to decide",
+    "503 of the service, reported as answered",
     { ...unavailable, outcome: "answered" },
     ["replaced"],
     [{ status: 503, outcome: "answered" }],
@@ -48,7 +54,7 @@ it.each<Row>([
   ["unknown, not arrived", failed("unknown"), [], [lost], undefined],
   ["unknown after a 401", failed("unknown", 2), ["unauthorized", "accepted"], [lost], undefined],
   ["not sent", failed("not_sent"), [], [unsent], undefined],
-  ["not sent, yet there", failed("not_sent"), ["accepted"], [unsent], sentAfterAll],
+  ["not sent, but accepted by the service", failed("not_sent"), ["accepted"], [unsent], sentAfterAll],
   ["cut", { kind: "cut" }, ["accepted"], [{ status: 200, outcome: "unknown" }], undefined],
   ["cut, logged as whole", { kind: "cut" }, ["accepted"], [ok], "its caller was told unknown, the log says answered"],
   ["left before anything came", { kind: "left" }, [], [], undefined],
@@ -56,10 +62,22 @@ it.each<Row>([
   ["left, sent all the same", { kind: "left" }, ["accepted"], [{ ...unsent, status: 499 }], sentAfterAll],
   ["not logged", created, ["accepted"], [], "it was not logged"],
   ["logged twice", created, ["accepted"], [ok, ok], "it was logged 2 times"],
-  ["logged otherwise", created, ["accepted"], [{ ...ok, status: 502 }], "its caller got status 200, the log says 502"],
+  [
+    "logged with another status",
+    created,
+    ["accepted"],
+    [{ ...ok, status: 502 }],
+    "its caller got status 200, the log says 502",
+  ],
   ["no answer, never arrived", { kind: "broken", why: "ECONNREFUSED" }, [], [], undefined],
-  ["no answer, yet there", { kind: "broken", why: "ECONNRESET" }, ["accepted"], [], "it was not logged"],
-  ["left, yet there, not logged", { kind: "left" }, ["accepted"], [], "it was not logged"],
+  [
+    "no answer, but accepted by the service",
+    { kind: "broken", why: "ECONNRESET" },
+    ["accepted"],
+    [],
+    "it was not logged",
+  ],
+  ["left, accepted by the service, but not logged", { kind: "left" }, ["accepted"], [], "it was not logged"],
 ])("an order: %s", (_, told, seen, logged, fault) => {
   expect(judgeOrder({ told, seen, logged, isOrphan: false })).toBe(fault);
 });
@@ -160,7 +178,7 @@ it("a fault explains failures of orders that were under way during it, however m
   expect(account.unexplained).toBe(1);
 });
 
-it("a revocation of tokens explains 401s that are passed on after more than three forced refreshes, for 10 s", () => {
+it("only a revocation of tokens explains 401s that are passed on after more than three forced refreshes, for 10 s", () => {
   const account = new Account();
   const passOn = (laterMs = 0): number => {
     const [label, replica, site] = ["service 401", "a", "S1"];
@@ -244,15 +262,15 @@ const ended = (end: string, tookMs: number) => ({ endings: [{ replica: "b", end,
 
 it.each<[what: string, more: Partial<Findings>, promise: string]>([
   ["a failure without a cause", { unexplained: 1 }, "failures that no fault explains"],
-  ["an order more than was sent", { accepted: 986 }, "orders that the service has created"],
+  ["one order more than was sent", { accepted: 986 }, "orders that the service has created"],
   ["an order without any answer", { sent: 1_001 }, "orders that the service has created"],
   ["an order that the sides do not agree on", { disagreeing: 1 }, "orders on which all sides agree"],
   ["a heap that grew by 5 MiB and a byte", { growths: [growth, { ...growth, heapBytes: 5_242_881 }] }, heap],
   ["a heap that was not measured", { growths: [] }, heap],
-  ["a descriptor more", { descriptorsAfter: 26 }, "open descriptors at rest"],
+  ["one descriptor more", { descriptorsAfter: 26 }, "open descriptors at rest"],
   ["/livez red once", { liveness: { asked: 100, failed: 1, slowestMs: 1 } }, "/livez green"],
   ["/livez late", { liveness: { asked: 100, failed: 0, slowestMs: 1_001 } }, "/livez green"],
-  ["/livez never asked for", { liveness: { asked: 0, failed: 0, slowestMs: 0 } }, "/livez green"],
+  ["/livez never requested", { liveness: { asked: 0, failed: 0, slowestMs: 0 } }, "/livez green"],
   ["a token too many", { tokensIssued: 7 }, "tokens issued"],
   ["a replica that did not recover", { rounds: [{ ...round, recoveryMs: Number.POSITIVE_INFINITY }] }, recovery],
   ["a fault without effect", { rounds: [{ ...round, failures: new Map() }] }, "faults that callers must feel"],

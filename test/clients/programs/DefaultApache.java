@@ -3,7 +3,7 @@ import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.client.RestClient;
 
-/** RestClient left as it is, where Apache HttpClient 5 is on the class path: Spring takes that, and it repeats after a 503. */
+/** RestClient with its defaults, and Apache HttpClient 5 on the class path: Spring uses that client, which repeats after a 503. */
 class DefaultApache {
     public static void main(String[] arguments) {
         String baseUrl = System.getenv("BASE_URL");

@@ -3,7 +3,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 
-/** The example with HttpClient left as it is: it asks for an upgrade to HTTP/2 with every call. */
+/** The example with HttpClient's defaults: it requests an upgrade to HTTP/2 with every call. */
 class DefaultClient {
     public static void main(String[] arguments) throws Exception {
         String baseUrl = System.getenv("BASE_URL");

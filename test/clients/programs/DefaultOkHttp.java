@@ -4,7 +4,7 @@ import okhttp3.Request;
 import okhttp3.RequestBody;
 import okhttp3.Response;
 
-/** OkHttp left as it is: it sends a POST again after some failures and answers. */
+/** OkHttp with its defaults: it sends a POST again after some failures and answers. */
 class DefaultOkHttp {
     public static void main(String[] arguments) throws Exception {
         String baseUrl = System.getenv("BASE_URL");

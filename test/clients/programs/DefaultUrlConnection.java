@@ -2,7 +2,7 @@ import java.io.InputStream;
 import java.net.HttpURLConnection;
 import java.net.URL;
 
-/** HttpURLConnection left as it is: it sends a POST again when a connection closes without an answer. */
+/** HttpURLConnection with its defaults: it sends a POST again when a connection closes without an answer. */
 class DefaultUrlConnection {
     public static void main(String[] arguments) throws Exception {
         String baseUrl = System.getenv("BASE_URL");

@@ -17,7 +17,7 @@ class Order {
         else post(url, body, arguments.length > 3 ? Integer.parseInt(arguments[3]) : 0);
     }
 
-    /** Left at its defaults it sends Upgrade: h2c with the first plain request. */
+    /** With its defaults, HttpClient sends Upgrade: h2c with the first plain request. */
     static void post(String url, String body, int proxyPort) throws Exception {
         HttpClient.Builder builder = HttpClient.newBuilder();
         if (proxyPort != 0) builder.proxy(ProxySelector.of(new InetSocketAddress("127.0.0.1", proxyPort)));

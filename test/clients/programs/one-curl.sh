@@ -1,5 +1,5 @@
 #!/bin/sh
-# All orders by one curl: it keeps its connection.
+# Sends all orders by one curl, which keeps its connection.
 set --
 for number in $(seq "${COUNT:-1}"); do
   [ $# -eq 0 ] || set -- "$@" --next

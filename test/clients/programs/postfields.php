@@ -1,5 +1,5 @@
 <?php
-// The body as CURLOPT_POSTFIELDS, as most programs give it.
+// The body as CURLOPT_POSTFIELDS, as most programs set it.
 $curl = curl_init(getenv('BASE_URL') . '/create_order');
 for ($number = 1; $number <= (int) (getenv('COUNT') ?: 1); $number++) {
     $outcome = '';

@@ -35,7 +35,7 @@ describe("a form", () => {
     ["a cut sequence", "a=%e2%82"],
     ["a raw space", "a=x y"],
     ["a raw quote", 'a="x"'],
-    ["a semicolon, which some take for a separator", "a=1;b=2"],
+    ["a semicolon, which some parsers take for a separator", "a=1;b=2"],
     ["a line break", "a=1\r\n"],
     ["a raw letter beyond ASCII", "a=é"],
     ["a NUL", "a=\0"],

@@ -137,12 +137,12 @@ describe("a callback", () => {
 });
 
 describe("a store that fails", () => {
-  it("lets no callback pass when strict, and has each sent again later", async () => {
+  it("lets no callback pass when strict, and has each callback sent again later", async () => {
     const { callback, claim } = stage();
     expect(await codeOf(claim(callback(), {}, strict, broken))).toBe("replay_store_unavailable");
   });
 
-  it("lets each callback pass with best_effort, and says that it was not guarded", async () => {
+  it("lets each callback pass with best_effort, and says that the callback was not guarded", async () => {
     const { callback, deliver } = stage();
     expect((await deliver(callback(), bestEffort, broken)).isGuarded).toBe(false);
   });

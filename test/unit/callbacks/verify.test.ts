@@ -122,7 +122,7 @@ describe("a callback is refused", () => {
     ["of a key that is not configured", "site_unknown", genuine({ site_identifier: "K1000000666" })],
     ["with a signature in capitals", "signature_wrong", upperCase(genuine())],
     ["with a signature that is cut", "signature_wrong", { ...genuine(), signature: "0".repeat(63) }],
-    ["with a signature of other text", "signature_wrong", { ...genuine(), signature: "é".repeat(32) }],
+    ["with the signature of another text", "signature_wrong", { ...genuine(), signature: "é".repeat(32) }],
     ["whose timestamp is no number", "timestamp_invalid", genuine({ timestamp: "now" })],
     ["whose timestamp is negative", "timestamp_invalid", genuine({ timestamp: `-${now}` })],
   ])("%s: %s", (_, reason, parameters) => {

@@ -108,7 +108,7 @@ describe("a setting that is left out", () => {
     });
   });
 
-  test("is one of several settings, each of which may be left out alone", async () => {
+  test("may be a single one of its section", async () => {
     const config = await load(`${sound}timeouts: { token: 1500ms }\nlimits: { connections: 7 }\ndrain: {}\n`);
     expect(config.timeouts).toEqual({ requestMs: 20_000, connectMs: 2_000, tokenMs: 1_500 });
     expect(config.limits).toEqual({ inFlightPerEnvironment: 256, connections: 7, bodyBytes: 262_144 });

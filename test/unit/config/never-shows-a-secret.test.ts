@@ -73,7 +73,7 @@ describe("a refusal shows no secret, wherever it was written by mistake", () => 
     ["as an encryption key", redisWith('url: "redis://cache", encryptionKeys: [canary]')],
     ["in broken YAML", edited([key, 'secret: "canary'])],
     ["behind the end of a value", edited([key, "secret: 'x' canary"])],
-    ["as what is left over", `${sound}]\ncanary\n`],
+    ["after the end of the document", `${sound}]\ncanary\n`],
     ["as a block scalar's header", `${sound}log: |canary\n`],
   ])("%s", async (_, yaml) => {
     const problems = await new ConfigFolder().problemsOf(yaml);

@@ -36,7 +36,7 @@ describe("a client at two sites", () => {
     ["another audience", { audience: "https://other.example" }],
     ["another scope", { token: { scope: "orders" } }],
     ["another way to prove itself", { token: { clientAuth: "basic" } }],
-  ])("is not the same client with %s: then the second site's has its own label", async (_, change) => {
+  ])("is not the same client with %s: the second site's set then has its own label", async (_, change) => {
     const { labels } = await load(azure(change));
     expect(labels).toEqual([[`${first}/blue`], [`${second}/azure`], [`${second}/azure`]]);
   });

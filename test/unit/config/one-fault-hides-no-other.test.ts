@@ -296,7 +296,7 @@ test.each<[what: string, yaml: string, paths: string[]]>([
     ["sandbox.baseUrl", "sandbox.authUrl", "production.baseUrl", "production.authUrl"],
   ],
   [
-    "a default site that may be among children that are no mapping",
+    "a default site that may be among children, if these are not a mapping",
     inSite1("children: [S2]").replace("defaultSite: S1000000001", "defaultSite: S2"),
     [`${site1}.children`],
   ],
@@ -306,24 +306,24 @@ test.each<[what: string, yaml: string, paths: string[]]>([
     ["sandbox.allowPlaintext"],
   ],
   [
-    "OAuth and a version where the method is misspelt",
+    "OAuth and a version, if the method is misspelt",
     inSite1('version: "2.0"\n        auth: [hmca]'),
     [`${site1}.auth[0]`],
   ],
   [
-    "a key's version where the site's is a number",
+    "a key's version, if the site's is a number",
     inSite3("version: 2.0").replace("K2000000001,", 'K2000000001, version: "2.0",'),
     [`${site3}.version`],
   ],
   [
-    "a child key's version where the parent's is a number",
+    "a child key's version, if the parent's is a number",
     inSite3(
       'version: 2.0\n        children: { S5: { keys: [ { identifier: K9, version: "2.0", secret: { file: k2 } } ] } }',
     ),
     [`${site3}.version`],
   ],
   [
-    "callbacks where the only key is in a file that cannot be read",
+    "callbacks, if the only key is in a file that cannot be read",
     atTheEnd(`callbacks: [ { ${listening}, application: { url: "http://127.0.0.1:8080/callbacks" } } ]`).replace(
       "DIR/k1",
       "none",
@@ -331,42 +331,42 @@ test.each<[what: string, yaml: string, paths: string[]]>([
     [`${site3}.keys[0].secret`],
   ],
   [
-    "a child without credentials where its parent's are misspelt",
+    "a child without credentials, if its parent's are misspelt",
     inSite1("children: { S5: {} }").replace("credentials:", "credential:"),
     [`${site1}.credential`],
   ],
   [
-    "a Redis user without a password where it is misspelt",
+    "a Redis user without a password, if that key is misspelt",
     redisWith(`url: rediss://a, username: u, pasword: {}, ${twoWrongKeys}`),
     ["redis.pasword"],
   ],
   [
-    "an encryption key twice where it is none",
+    "a repeated encryption key, if it is not a key at all",
     redisWith(`url: rediss://a, ${twoWrongKeys}`),
     ["redis.encryptionKeys[0]", "redis.encryptionKeys[1]"],
   ],
   [
-    "a listener's environment where there is none at all",
+    "a listener's environment, if no environment is configured",
     sound.replace(/environments:[\s\S]*/, "environments: {}\n"),
     ["environments"],
   ],
   [
-    "a default site where there is none at all",
+    "a default site, if no site is configured",
     sound.replace(/ {4}sites:[\s\S]*/, "    sites: {}\n"),
     ["sandbox.sites"],
   ],
   [
-    "lock nodes of a Redis that is nowhere",
+    "lock nodes of a Redis without an address",
     redisWith("lockNodes: [redis://b, redis://c], encryptionKeys: [ { file: k2 } ]"),
     ["redis", "redis.encryptionKeys[0]"],
   ],
   [
-    "lock nodes of a Redis that is nowhere, but for a server named twice",
+    "lock nodes of a Redis without an address, except for a server named twice",
     redisWith("lockNodes: [redis://b, redis://b], encryptionKeys: [ { file: k2 } ]"),
     ["redis", "redis.lockNodes[1]", "redis.encryptionKeys[0]"],
   ],
   [
-    "a listener without callers where those are faulty",
+    "a listener without callers, if its callers are faulty",
     withListener('bind: ":7411", environment: sandbox, callers: everyone'),
     ["listeners[0].callers"],
   ],
@@ -384,12 +384,12 @@ test.each<[what: string, yaml: string, paths: string[]]>([
     [`${site3}.keys[0].identifier`],
   ],
   [
-    "a place of Redis that is not whole, of two",
+    "two addresses of Redis, if one of them is incomplete",
     redisWith('cluster: {}, sentinel: { nodes: ["a:1"] }').replace("DIR/k1", "DIR/nothing"),
     ["redis.cluster.nodes", "redis.sentinel.name"],
   ],
   [
-    "the same with both of them whole",
+    "two addresses of Redis, if both are complete",
     redisWith('cluster: { nodes: ["a:1"] }, sentinel: { name: m, nodes: ["a:1"] }').replace("DIR/k1", "DIR/nothing"),
     [`${site3}.keys[0].secret`, "redis", "redis.encryptionKeys"],
   ],

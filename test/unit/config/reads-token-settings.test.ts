@@ -51,8 +51,18 @@ describe("the audience", () => {
   test.each([
     ["may be left out with an endpoint", token(), `name: a, clientId: a, ${secret}`, undefined],
     ["is that of the settings", token(", audience: all"), `name: a, clientId: a, ${secret}`, "all"],
-    ["of a set goes before it", token(", audience: all"), `name: a, clientId: a, ${secret}, audience: own`, "own"],
-    ["of a folder goes before it", token(", audience: all"), "name: a, dir: DIR/blue", "https://api.sandbox.example"],
+    [
+      "of a set has priority over the settings'",
+      token(", audience: all"),
+      `name: a, clientId: a, ${secret}, audience: own`,
+      "own",
+    ],
+    [
+      "of a folder has priority over the settings'",
+      token(", audience: all"),
+      "name: a, dir: DIR/blue",
+      "https://api.sandbox.example",
+    ],
     ["need not be in a folder", token(), "name: a, dir: DIR/bare", undefined],
   ])("%s", async (_, environment, set, audience) => {
     const { sets } = await load(environment, set);

@@ -62,14 +62,14 @@ const route = (prefix: string, upstreamPrefix: string) =>
   `{ prefix: "${prefix}", methods: [GET], upstreamPrefix: "${upstreamPrefix}" }`;
 
 test.each([
-  ["nested in another's", [route("/files/", "/v2/"), route("/live/", "/V2/live/")], [1]],
+  ["nested in those of another route", [route("/files/", "/v2/"), route("/live/", "/V2/live/")], [1]],
   ["the same", [route("/files/", "/v2/"), route("/live/", "/v2/")], [1]],
   ["below a longer prefix that leads elsewhere", [route("/files/", "/v2/"), route("/files/live/", "/v2/other/")], [1]],
-  ["around another's", [route("/live/", "/v2/live/"), route("/files/", "/V2/")], [1]],
+  ["around those of another route", [route("/live/", "/v2/live/"), route("/files/", "/V2/")], [1]],
   ["nested as the prefixes are", [route("/files/", "/v2/"), route("/files/live/", "/v2/live/")], []],
-  ["beside each other", [route("/files/", "/v2/"), route("/live/", "/v3/")], []],
+  ["separate from each other", [route("/files/", "/v2/"), route("/live/", "/v3/")], []],
 ])(
-  "paths at the service that are %s: refused where a right to one prefix reaches the other's",
+  "paths at the service that are %s: refused if a right to one prefix reaches the other's paths",
   async (_, routes, refused) => {
     const problems = await new ConfigFolder().problemsOf(inSandbox(`passThrough: [ ${routes.join(", ")} ]`));
     expect(problems.map(({ path }) => path)).toEqual(refused.map((at) => `environments.sandbox.passThrough[${at}]`));

@@ -74,15 +74,15 @@ describe("sites in a folder", () => {
   });
 
   it.each([
-    ["YAML that is none", `${one}.yaml`, "keys: [", /not valid YAML/],
+    ["text that is not YAML", `${one}.yaml`, "keys: [", /not valid YAML/],
     ["an unknown key", `${one}.yaml`, "kees: []", /there is no key kees here/],
     ["a secret that is missing", `${one}.yaml`, keyOf(9), /cannot be read \(ENOENT\)/],
     ["nothing", `${one}.yaml`, "", /must be a mapping|is missing/],
     ["another ending", `${one}.yml`, keyOf(1), /the file's name is no site's/],
-    ["no site's name", "shop.yaml", keyOf(1), /the file's name is no site's/],
+    ["a name that is no site's", "shop.yaml", keyOf(1), /the file's name is no site's/],
     ["bytes that are no text", `${one}.yaml`, Buffer.from([0xff]), /not UTF-8/],
-    ["the key of another", `${three}.yaml`, keyOf(2), /the same key identifier is at .*\.sites\.S1000000002/],
-    ["the child of another", `${three}.yaml`, adopting, /the same site is at/],
+    ["the key of another site", `${three}.yaml`, keyOf(2), /the same key identifier is at .*\.sites\.S1000000002/],
+    ["the child of another site", `${three}.yaml`, adopting, /the same site is at/],
   ])("are served without a site whose file has %s", async (_, name, content, why) => {
     const { load } = stage({ [`${two}.yaml`]: keyOf(2), [name]: content });
     const result = await load();

@@ -30,9 +30,13 @@ export const framings: readonly Row[] = [
   sound("chunks", chunked(`3\r\nabc\r\n0\r\n\r\n${next}`), seen("abc"), nextSeen),
   sound("mixed casing", post("tRANSFER-eNCODING: cHuNkEd\r\n", "0\r\n\r\n"), seen("")),
   sound("blanks around chunked", post("Transfer-Encoding:  chunked \r\n", "0\r\n\r\n"), seen("")),
-  sound("a coding below, for others to refuse", post("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n"), seen("")),
   sound(
-    "a coding below on a line of its own",
+    "a coding below, which a later check refuses",
+    post("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n"),
+    seen(""),
+  ),
+  sound(
+    "a coding below on a separate line",
     post("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
     seen(""),
   ),
@@ -56,7 +60,7 @@ export const framings: readonly Row[] = [
     "TRANSFER_ENCODING",
   ),
   refused(
-    "another coding behind, on its own line",
+    "another coding after it, on a separate line",
     post("Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n", "0\r\n\r\n"),
     "TRANSFER_ENCODING",
   ),

@@ -3,8 +3,8 @@ import { header, line, next, nextSeen, post, type Row, refused, seen, sound } fr
 export const requestLines: readonly Row[] = [
   sound("the shortest", "GET / HTTP/1.1\r\n\r\n", "GET / 1.1: "),
   sound("HTTP/1.0", line("POST / HTTP/1.0"), "POST / 1.0: "),
-  sound("HTTP/2.0, for others to refuse", line("POST / HTTP/2.0"), "POST / 2.0: "),
-  sound("HTTP/0.9, for others to refuse", line("POST / HTTP/0.9"), "POST / 0.9: "),
+  sound("HTTP/2.0, which a later check refuses", line("POST / HTTP/2.0"), "POST / 2.0: "),
+  sound("HTTP/0.9, which a later check refuses", line("POST / HTTP/0.9"), "POST / 0.9: "),
   ...["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "M-SEARCH"].map((method) =>
     sound(method, line(`${method} /x HTTP/1.1`), `${method} /x 1.1: `),
   ),
@@ -26,7 +26,7 @@ export const requestLines: readonly Row[] = [
   sound("asterisk-form", line("OPTIONS * HTTP/1.1"), "OPTIONS * 1.1: "),
   sound("authority-form of CONNECT", line("CONNECT a.b:443 HTTP/1.1"), "CONNECT a.b:443 1.1: "),
   sound(
-    "CONNECT with a length, which is none",
+    "CONNECT with a length, which does not count",
     `${"CONNECT a:1 HTTP/1.1\r\nContent-Length: 9\r\n\r\n"}${next}`,
     "CONNECT a:1 1.1: ",
     nextSeen,
@@ -94,7 +94,7 @@ export const requestLines: readonly Row[] = [
   refused("a letter behind the version", line("POST / HTTP/1.1x"), "VERSION"),
   refused("a blank behind the version", line("POST / HTTP/1.1 "), "URL"),
   refused("a tab behind the version", line("POST / HTTP/1.1\t"), "VERSION"),
-  refused("another version behind it", line("POST / HTTP/1.1 HTTP/1.1"), "URL"),
+  refused("another version after the version", line("POST / HTTP/1.1 HTTP/1.1"), "URL"),
   refused("a line feed behind the version", "POST / HTTP/1.1\nHost: a\r\n\r\n", "HPE_CR_EXPECTED"),
   refused("a carriage return behind the version", "POST / HTTP/1.1\rHost: a\r\n\r\n", "HPE_CR_EXPECTED"),
   refused("two carriage returns behind the version", "POST / HTTP/1.1\r\r\nHost: a\r\n\r\n", "HPE_CR_EXPECTED"),

@@ -54,18 +54,30 @@ it.each<[string, Evidence, ReturnType<ForcedRefreshLimiter["suppression"]>]>([
   ["after three doubtful refreshes", { site: { useless: 3, ageMs: 0 } }, undefined],
   ["within the window", { site: { useless: 4, ageMs: 9_999 } }, "paused"],
   ["after the window", { site: { useless: 4, ageMs: 10_000 } }, undefined],
-  ["though the last retry was accepted", { site: { useless: 0, ageMs: 0 } }, undefined],
-  ["soon after a useless one of another site", { anySite: { useless: 1, ageMs: 19_999 } }, "limited"],
-  ["where the site accepted a token before", { accepted: 1, anySite: { useless: 3, ageMs: 0 } }, undefined],
-  ["the same, after more of them", { accepted: 1, anySite: { useless: 4, ageMs: 0 } }, "limited"],
-  ["later than that", { anySite: { useless: 1, ageMs: 20_000 } }, undefined],
-  ["soon after one of another site that helped", { anySite: { useless: 0, ageMs: 0 } }, undefined],
-  ["the same, for a token that it has accepted", { accepted: 2, anySite: { useless: 4, ageMs: 0 } }, undefined],
+  ["after a retry that was accepted", { site: { useless: 0, ageMs: 0 } }, undefined],
+  ["soon after a useless refresh of another site", { anySite: { useless: 1, ageMs: 19_999 } }, "limited"],
+  ["for a site that accepted an earlier token", { accepted: 1, anySite: { useless: 3, ageMs: 0 } }, undefined],
+  [
+    "for such a site, after one more useless refresh elsewhere",
+    { accepted: 1, anySite: { useless: 4, ageMs: 0 } },
+    "limited",
+  ],
+  ["20 s after a useless refresh of another site", { anySite: { useless: 1, ageMs: 20_000 } }, undefined],
+  ["soon after a successful refresh of another site", { anySite: { useless: 0, ageMs: 0 } }, undefined],
+  [
+    "for a token that the site has accepted, after useless refreshes elsewhere",
+    { accepted: 2, anySite: { useless: 4, ageMs: 0 } },
+    undefined,
+  ],
   ["one 401 within a long window", proven, "paused"],
-  ["two in a row", { ...proven, run: 2 }, "paused"],
-  ["three in a row: revoked", { ...proven, run: 3 }, undefined],
-  ["three, less than 10 s after the last", { ...proven, run: 3, site: { useless: 10, ageMs: 9_999 } }, "paused"],
-  ["three for a token that was never accepted", { ...proven, accepted: 1, run: 3 }, "paused"],
+  ["two 401s in a row", { ...proven, run: 2 }, "paused"],
+  ["three 401s in a row: revoked", { ...proven, run: 3 }, undefined],
+  [
+    "three 401s, less than 10 s after the last refresh",
+    { ...proven, run: 3, site: { useless: 10, ageMs: 9_999 } },
+    "paused",
+  ],
+  ["three 401s for a token that was never accepted", { ...proven, accepted: 1, run: 3 }, "paused"],
 ])("whether a 401 may use a new token: %s", (_, evidence, suppression) => {
   expect(stage(evidence).limiter.suppression("S1", token(2))).toBe(suppression);
 });
@@ -73,7 +85,7 @@ it.each<[string, Evidence, ReturnType<ForcedRefreshLimiter["suppression"]>]>([
 it.each<[string, Evidence, inVain: number, cured: number]>([
   ["a revoked token", { accepted: 2, run: 3 }, 4, 0],
   ["one 401, which may have been chance", { accepted: 2, run: 1 }, 4, 1],
-  ["the fourth of these", { accepted: 2, run: 2, site: { useless: 3, ageMs: 0 } }, 4, 4],
+  ["the fourth such refresh", { accepted: 2, run: 2, site: { useless: 3, ageMs: 0 } }, 4, 4],
   ["after a window", { accepted: 2, run: 3, site: { useless: 7, ageMs: 80_000 } }, 8, 0],
   ["within a window", { accepted: 2, run: 3, site: { useless: 7, ageMs: 79_999 } }, 8, 7],
 ])("useless refreshes in a row: %s", (_, evidence, inVain, cured) => {

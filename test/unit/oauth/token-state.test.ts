@@ -136,12 +136,12 @@ describe("the former secret's token", () => {
   const given = token("given", 10_000, "S1/green");
   const from = { refusedToken: given, lastUsedMs: 77, origin };
   it.each<[string, before: Partial<TokenState>, from: Partial<TokenState>, isTaken: boolean]>([
-    ["none there is", {}, {}, false],
-    ["that of the set before is", {}, { token: given }, true],
-    ["that of a set before that set is", {}, { formerToken: given }, true],
-    ["none beside a token is", { token: token("own", 9_000) }, { token: given }, false],
-    ["none beside a newer former one is", { formerToken: token("newer", 0) }, { token: given }, false],
-    ["that in place of an older former one is", { formerToken: token("older", 20_000) }, { token: given }, true],
+    ["no token is", {}, {}, false],
+    ["the token of the former set is", {}, { token: given }, true],
+    ["the token of the set before the former one is", {}, { formerToken: given }, true],
+    ["no token in addition to a present one is", { token: token("own", 9_000) }, { token: given }, false],
+    ["no token in addition to a newer former one is", { formerToken: token("newer", 0) }, { token: given }, false],
+    ["the token is, in place of an older former one,", { formerToken: token("older", 20_000) }, { token: given }, true],
   ])("%s taken over at a reload", (_, state, former, isTaken) => {
     const before = stateWith({ ...state, wakeNotBeforeMs: undefined });
     const taken = {
@@ -197,12 +197,12 @@ describe("the newest token wins:", () => {
 describe("a token is refused by the service", () => {
   const present = token("present", 10);
   it.each<[name: string, state: Partial<TokenState>, expected: boolean]>([
-    ["when it is the newest that got a 401", { token: present, refusedToken: present }, true],
-    ["when a newer one got a 401", { token: present, refusedToken: token("b", 9) }, true],
+    ["if it is the newest that got a 401", { token: present, refusedToken: present }, true],
+    ["if a newer one got a 401", { token: present, refusedToken: token("b", 9) }, true],
     ["though it is the former secret's", { formerToken: present, refusedToken: present }, true],
-    ["not when an older one got a 401", { token: present, refusedToken: token("b", 11) }, false],
-    ["not when none did", { token: present }, false],
-    ["not when there is none", { refusedToken: present }, false],
+    ["not if an older one got a 401", { token: present, refusedToken: token("b", 11) }, false],
+    ["not if no token got a 401", { token: present }, false],
+    ["not if there is no token", { refusedToken: present }, false],
   ])("%s", (_, state, expected) => {
     expect(isRefusedByService(stateWith(state))).toBe(expected);
   });
@@ -219,13 +219,17 @@ describe("after a refresh", () => {
     return { token: newer, origin: { issuedHere, reason: "due" }, wakeNotBeforeMs: 0 } as const;
   };
   it.each<[name: string, result: RefreshResult, change: Partial<TokenState>]>([
-    ["that brought a token, it is in use", brought(newer), inUse(true)],
-    ["that found a token, it is in use", brought(newer, false), inUse(false)],
-    ["that brought an older token, the next comes in a second", brought(older), { wakeNotBeforeMs: nowMs + 1_000 }],
-    ["that was paused, the next waits for the end", paused, { wakeNotBeforeMs: nowMs + 10_000 }],
-    ["that was suppressed, the next comes in a second", suppressed, { wakeNotBeforeMs: nowMs + 1_000 }],
+    ["that brought a token, this token is in use", brought(newer), inUse(true)],
+    ["that found a token, this token is in use", brought(newer, false), inUse(false)],
     [
-      "that is another process's, it has 1 to 3 s",
+      "that brought an older token, the next refresh comes in a second",
+      brought(older),
+      { wakeNotBeforeMs: nowMs + 1_000 },
+    ],
+    ["that was paused, the next refresh waits for the end of the pause", paused, { wakeNotBeforeMs: nowMs + 10_000 }],
+    ["that was suppressed, the next refresh comes in a second", suppressed, { wakeNotBeforeMs: nowMs + 1_000 }],
+    [
+      "that is left to another process, this process has 1 to 3 s",
       { kind: "left_to_another" },
       { leftToAnotherUntilMs: left, wakeNotBeforeMs: left },
     ],
@@ -243,20 +247,17 @@ describe("the timer", () => {
   it.each<[string, notBeforeMs: number | undefined, withToken: number | undefined, without: number | undefined]>([
     ["the end of a pause", dueMs - 5, dueMs, dueMs - 5],
     ["the end of a pause in the due zone", dueMs + 5, dueMs + 5, dueMs + 5],
-    ["the end of a pause beyond the token's", endMs + 5, endMs, endMs + 5],
+    ["the end of a pause beyond the token's expiry", endMs + 5, endMs, endMs + 5],
     ["ever", never, endMs, undefined],
     ["the end of its refresh", undefined, undefined, undefined],
     ["now", 0, dueMs, 0],
-  ])(
-    "wakes, where there is no refresh before %s, at %s: %s with a token, else %s",
-    (_, wakeNotBeforeMs, ...expected) => {
-      const [withToken, without] = expected;
-      const wakes = (change: Partial<TokenState>) => nextWakeAt(stateWith({ ...change, wakeNotBeforeMs }), thresholds);
-      expect(wakes({ token: tokens.new })).toBe(withToken);
-      expect(wakes({ formerToken: tokens.new })).toBe(withToken);
-      expect(wakes({})).toBe(without);
-    },
-  );
+  ])("wakes, if no refresh may come before %s, at %s: %s with a token, else %s", (_, wakeNotBeforeMs, ...expected) => {
+    const [withToken, without] = expected;
+    const wakes = (change: Partial<TokenState>) => nextWakeAt(stateWith({ ...change, wakeNotBeforeMs }), thresholds);
+    expect(wakes({ token: tokens.new })).toBe(withToken);
+    expect(wakes({ formerToken: tokens.new })).toBe(withToken);
+    expect(wakes({})).toBe(without);
+  });
 
   it.each<{ name: Named; used: string; expected: string }>([
     { name: "none", used: "never", expected: "refresh" },

@@ -1,4 +1,4 @@
-// Orders with an Idempotency-Key header: Go takes that for the leave to send them again.
+// Orders with an Idempotency-Key header: Go takes the header as permission to send them again.
 package main
 
 import (
