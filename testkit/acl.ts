@@ -10,7 +10,7 @@ export const aclRules = [
   ...["get", "set", "del", "pttl", "time", "eval", "info", "hello", "ping"].map((name) => `+${name}`),
 ];
 
-/** In a Cluster the client asks which node has which slots and whether the Cluster is well, and reads from the new owner of a slot that moves. */
+/** In a Cluster the client asks which node has which slots and whether the Cluster is well, and sends commands to the new owner of a slot that moves. */
 export const clusterRules = ["+cluster|slots", "+cluster|info", "+asking"];
 
 export const aclUser = { username: "countersign", password: "canary-redis-password" } as const;

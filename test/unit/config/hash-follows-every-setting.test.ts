@@ -203,7 +203,7 @@ test("the hash does not depend on how a setting is written", async () => {
   expect(await hashOf(folder, withRedis('url: "redis://A:6379/0"', "token-key"))).toBe(redisHash);
 });
 
-test("is 12 hex digits, and where a secret lies plays no part", async () => {
+test("the hash has 12 hex digits, and does not depend on the place of a secret", async () => {
   const folder = folderOfVariants();
   folder.write("elsewhere", `${canaries.key}\n`);
   const hash = await hashOf(folder, sound);
