@@ -3,13 +3,14 @@ export type Path = readonly (string | number)[];
 
 /** Every warning that a configuration can get: its stable code, by which `acknowledge` silences it, and its subject. */
 export const warnings = {
-  hmac_for_existing_clients: "a site signs with HMAC, which new clients must not from 2026-08-01 on (spec 5.1)",
+  hmac_for_existing_clients: "a site signs with HMAC, which new clients must not use from 2026-08-01 (spec 5.1)",
   secret_short: "a secret has fewer than 16 bytes",
   secret_not_plain: "a secret has blanks or quotes around it, begins with a byte order mark, or is a text in Base64",
   secret_readable_by_all: "everyone on the machine may read a secret's file",
   mounted_by_subpath: "a file is mounted by subPath, so a changed Secret or ConfigMap never reaches it",
   callers_in_plain_text: "callers' tokens and orders go over the network in plain text",
-  callbacks_forgotten: "a restart refuses callbacks, since `replay` is strict and tokens.cache is memory",
+  callbacks_forgotten:
+    "after a restart, callbacks signed before it are refused: `replay` is strict and tokens.cache is memory",
   callbacks_without_keys: "sites have no keys, so that every callback for them is refused",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",
   default_site_absent: "requests that name no site fail, since no file of the folder has the default site",
@@ -21,16 +22,16 @@ export const warningCodes = Object.keys(warnings) as readonly WarningCode[] as r
 
 /** Something wrong with the configuration, or worth a warning. It never holds a secret. */
 export interface Problem {
-  /** As in `environments.sandbox.sites.S1.credentials[0].audience`; empty for the file itself. */
+  /** Such as `environments.sandbox.sites.S1.credentials[0].audience`; empty for the file itself. */
   readonly path: string;
-  /** The site's own file that it is in; absent in the configuration file. */
+  /** The site's own file that has the problem; absent: the configuration file. */
   readonly file?: string | undefined;
-  /** From 1, in the YAML file. */
+  /** In the YAML file, counted from 1. */
   readonly line: number;
   readonly column: number;
   /** What is wrong, as a clause. */
   readonly message: string;
-  /** The value in the file, where it can be shown. */
+  /** The value in the file, if it may be shown. */
   readonly found: string | undefined;
   /** What to do about it. */
   readonly fix: string;
@@ -38,10 +39,10 @@ export interface Problem {
   readonly code?: WarningCode;
 }
 
-/** A path in the file, and what is written there as far as it can be shown. */
+/** A place in the file, and the value there if it may be shown. */
 export type Location = Pick<Problem, "line" | "column" | "found">;
 
-/** Collects the problems and the warnings of one file, so that all of a phase are reported together. */
+/** Collects the problems and the warnings of one file, so that all those of one phase are reported together. */
 export class Diagnostics {
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
@@ -49,15 +50,15 @@ export class Diagnostics {
   readonly #file: string | undefined;
 
   /**
-   * @param locate finds a path in the file, or the nearest thing around it that exists
-   * @param file a site's own
+   * @param locate finds the place of a path in the file, or of its nearest parent that exists
+   * @param file the site's own file; absent for the configuration file
    */
   constructor(locate: (path: Path) => Location, file?: string) {
     this.#locate = locate;
     this.#file = file;
   }
 
-  /** @param found shown in place of what stands in the file; `hidden` where a secret may stand */
+  /** @param found shown instead of the value in the file; `hidden` if that may be a secret */
   report(path: Path, message: string, fix: string, found?: string | "hidden"): undefined {
     const { line, column, found: written } = this.#locate(path);
     const shown = found === "hidden" ? undefined : (found ?? written);
@@ -72,8 +73,8 @@ export class Diagnostics {
 }
 
 /**
- * The line is found only when asked for: that takes long in a large file, and a start logs the path alone. It is a class since
- * V8 keeps 2 KB for each object literal with getters.
+ * Finds its line only when `line` is read: the search takes long in a large file, and a start logs the path alone. This is a
+ * class because V8 keeps 2 KB for each object literal with getters.
  */
 class Warning implements Problem {
   declare readonly path: string;
@@ -110,14 +111,14 @@ export function formatPath(path: Path): string {
   return parts.join("");
 }
 
-/** Sorted by their places: the configuration file comes first. */
+/** Sorted by place; the configuration file comes first. */
 export function inFileOrder(problems: readonly Problem[]): Problem[] {
   return problems.toSorted(
     (a, b) => (a.file ?? "").localeCompare(b.file ?? "") || a.line - b.line || a.column - b.column,
   );
 }
 
-/** Problems for a terminal: a line with place and message, then what was found and how to fix it. */
+/** Problems for a terminal: a line with place and message, then the value found and the fix. */
 export function formatProblems(file: string, problems: readonly Problem[]): string {
   const texts = inFileOrder(problems).map((problem) => {
     const { line, column, found, fix, code } = problem;

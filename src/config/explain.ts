@@ -10,7 +10,7 @@ const mostNamed = 5;
 
 /**
  * Where each listener leads and who may call it, one line each.
- * @param bound where they listen, in the configuration's order, with the port that the system gave for port 0
+ * @param bound the addresses in use, in the configuration's order, with the port that the system chose for port 0
  */
 export function routes(
   { listeners, callbacks, environments }: Config,
@@ -34,7 +34,7 @@ export function routes(
 }
 
 function describeWay({ proxy, direct }: Egress): string {
-  const except = direct.size === 0 ? "" : `, but for ${[...direct].join(" and ")}`;
+  const except = direct.size === 0 ? "" : `, except for ${[...direct].join(" and ")}`;
   return `; through the proxy ${placeOf(proxy)}${except}`;
 }
 
@@ -54,7 +54,7 @@ function describeCallers(callers: Callers | undefined): string {
 
 const explained = new WeakMap<RawConfig, object>();
 
-/** The configuration in effect as it would be written, with every default: read again, it means the same. It holds no secret. */
+/** The configuration in effect, with every default and no secret. As a file it would have the same meaning. */
 export function explain({ written }: Config): object {
   if (written === undefined) return {};
   const shown = explained.get(written) ?? z.encode(configSchema, written);

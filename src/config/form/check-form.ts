@@ -6,8 +6,8 @@ import { nodesAt, type SchemaNode } from "./schema.ts";
 import { outOfRange } from "./values.ts";
 
 /**
- * Reports every problem of form; returns the file's content, typed and with defaults, where there is none.
- * @param base where in the configuration a file stands that holds a part of it
+ * Reports every problem of form; returns the file's content, typed and with defaults, if there is none.
+ * @param base the path of the part of the configuration that the file holds
  */
 export function checkForm<Schema extends z.ZodType>(
   value: unknown,
@@ -15,7 +15,7 @@ export function checkForm<Schema extends z.ZodType>(
   diagnostics: Diagnostics,
   base: Path = [],
 ): z.output<Schema> | undefined {
-  // Hardly a file has a `$` at all.
+  // Most files have no `$`.
   const placeholders = JSON.stringify(value)?.includes("$") ? findPlaceholders(value, base) : [];
   const parsed = schema.safeParse(value, { reportInput: true });
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, base);
@@ -34,8 +34,8 @@ const placeholder = /\$(?:\{\s*([A-Za-z_][A-Za-z0-9_.]*)|\(\s*([A-Za-z_][A-Za-z0
 const dollarName = /^\$\{?\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}?$/;
 
 /**
- * Finds keys and values that were meant to be replaced. Nothing is expanded: the text would be used as it stands.
- * Only the variable's name is shown, since a default behind it may be a secret.
+ * Finds keys and values that were meant to be replaced. Nothing is expanded: the text would be used as written.
+ * Only the variable's name is shown, since a default after the name may be a secret.
  */
 function findPlaceholders(value: unknown, path: Path = []): FormProblem[] {
   if (typeof value === "string") return describePlaceholder(value, path);
@@ -63,7 +63,7 @@ function describePlaceholder(text: string, path: Path): FormProblem[] {
   return [{ path, message: "nothing is expanded in this file", fix, found }];
 }
 
-/** Tells whether a fault is about a placeholder's value, or about the mapping that holds it. */
+/** Makes a test: whether a fault is about a placeholder's value, or about the mapping that holds it. */
 function createIsAbout(placeholders: readonly FormProblem[]): (fault: FormProblem) => boolean {
   const own = new Set(placeholders.map(({ path }) => formatPath(path)));
   const holders = new Set(placeholders.map(({ path }) => formatPath(path.slice(0, -1))));
@@ -77,27 +77,27 @@ type IssueOf<Code extends Issue["code"]> = Extract<Issue, { code: Code }>;
 interface Words {
   readonly message: string;
   readonly fix: string;
-  /** In place of what stands in the file; `hidden` where a secret may stand. */
+  /** Shown instead of the value in the file; `hidden` if that may be a secret. */
   readonly found?: string;
 }
 
 /** A problem of form, before its place in the file is looked up. */
 interface FormProblem extends Words {
   readonly path: Path;
-  /** The path that was probably meant, where a key is misspelt. */
+  /** The path that was probably meant, if a key is misspelt. */
   readonly meant?: Path;
 }
 
 /**
- * Whether secrets may have been written there: where the schema wants to be told where one is, or several are, and in the
- * further fields of token requests. What stands there is never shown.
+ * Whether the value at a path may be a secret, which is never shown: if the schema allows the source of a secret there, or a
+ * list or a mapping of sources; and in the further fields of token requests.
  */
 function isSecretAt(path: Path): boolean {
   const withItems: readonly Path[] = [path, [...path, 0], [...path, ""]];
   return path.at(-1) === "extra" || withItems.some((at) => nodesAt(at).some(isSource));
 }
 
-/** Only a secret is named by an environment variable. */
+/** Whether a node is the source of a secret: only such nodes have a key `env`. */
 function isSource({ properties = {} }: SchemaNode): boolean {
   return properties["env"] !== undefined;
 }
@@ -112,7 +112,7 @@ function lastKey(path: Path): string {
 /** Describes the schema's issues in words for people. */
 function describeIssues(issues: readonly Issue[], base: Path): FormProblem[] {
   const faults = issues.flatMap((issue) => describeIssue(issue, base));
-  // A misspelt key is one problem, not one too many and one too few.
+  // A misspelt key is one problem, not an unknown key and a missing one.
   const meant = new Set(faults.map((fault) => fault.meant && formatPath(fault.meant)));
   return faults.filter(({ path }) => !meant.has(formatPath(path)));
 }
@@ -139,7 +139,7 @@ function wordsOf(issue: Issue, path: Path): Words {
       return describeType(issue, path);
     case "invalid_key": {
       const fix = issue.issues[0]?.message ?? seeSchema;
-      return { message: "nothing can be called so here", fix, found: JSON.stringify(path.at(-1)) };
+      return { message: "this name is not allowed here", fix, found: JSON.stringify(path.at(-1)) };
     }
     case "invalid_value":
       return { message: "this value is not known", fix: fixValue(issue) };
@@ -163,7 +163,7 @@ function fixValue({ input, values }: IssueOf<"invalid_value">): string {
     : `did you mean ${nearest}? It can be ${names.join(", ")}`;
 }
 
-/** Its value is never shown: `clientsecret` may hold what `clientSecret` should not. */
+/** The key's value is never shown: a misspelt `clientsecret` may hold the secret itself. */
 function describeUnknownKey(key: string, holder: Path, given: readonly string[]): FormProblem {
   const path = [...holder, key];
   const alternatives = nodesAt(holder).map(({ properties = {} }) => Object.keys(properties));
@@ -176,11 +176,11 @@ function describeUnknownKey(key: string, holder: Path, given: readonly string[])
   const free = known.filter((name) => !given.includes(name));
   const nearest = nearestName(key, free);
   const fault = { path, message: `there is no key ${key} here`, found: "hidden" };
-  if (nearest === undefined) return { ...fault, fix: `remove it; what can stand here: ${known.join(", ")}` };
+  if (nearest === undefined) return { ...fault, fix: `remove it; possible keys: ${known.join(", ")}` };
   return { ...fault, fix: `did you mean ${nearest}?`, meant: [...holder, nearest] };
 }
 
-/** Also of a secret that only other settings ask for. */
+/** Also used for a secret that only another setting demands. */
 export function missingSecret(key: string): Words {
   return {
     message: `${key} is missing`,
@@ -197,7 +197,7 @@ function describeSecret({ errors, input }: IssueOf<"invalid_union">, path: Path)
   return { message, fix: "put it into a file and write { file: /path }, or second best { env: NAME }" };
 }
 
-/** Of several alternatives, explains the nearest one; where none is near, the schema's own words say what can be. */
+/** Explains the nearest of several alternatives; if none is near, the schema's own message lists what is allowed. */
 function describeNearest({ errors, input, message: ways }: IssueOf<"invalid_union">, path: Path): FormProblem[] {
   const [nearest = []] = errors.toSorted((a, b) => distanceOf(a) - distanceOf(b));
   const isOther = nearest.some(({ path, code }) => path.length === 0 && code !== "unrecognized_keys");
@@ -207,8 +207,8 @@ function describeNearest({ errors, input, message: ways }: IssueOf<"invalid_unio
 }
 
 /**
- * How far a value is from an alternative. A wrong kind counts most, a key too many more than a missing one. Problems further
- * down do not count: a value that has them has the form of this alternative.
+ * How far a value is from an alternative. A wrong kind counts most, and an unknown key more than a missing one. Problems
+ * further down do not count: a value that has them has the form of this alternative.
  */
 function distanceOf(issues: readonly Issue[]): number {
   const distances = issues.map((issue) => {
@@ -220,7 +220,7 @@ function distanceOf(issues: readonly Issue[]): number {
   return distances.reduce((sum, distance) => sum + distance, 0);
 }
 
-/** What to call the kinds of values, for a person who writes YAML. */
+/** Names for the kinds of values, for a person who writes YAML. */
 const kinds: Readonly<Record<string, string>> = {
   object: "a mapping",
   record: "a mapping",
@@ -256,7 +256,7 @@ function describeType({ expected, input, message }: IssueOf<"invalid_type">, pat
   return { message: `this must be ${kind}`, fix: `write ${kind}${like}`, ...found };
 }
 
-/** An example from the schema, or one made of the required parts; undefined where a required part has none. */
+/** An example from the schema, or one made of the required parts; undefined if a required part has none. */
 function exampleOf({ examples = [], properties = {}, required = [] }: SchemaNode): unknown {
   const [example] = examples;
   if (example !== undefined || required.length === 0) return example;

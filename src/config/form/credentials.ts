@@ -12,27 +12,27 @@ import {
 } from "./fields.ts";
 import { tokenUrlForm } from "./values.ts";
 
-const assertion = mapping("What an assertion says beside the client id (RFC 7523); for clientAuth private_key_jwt.", {
+const assertion = mapping("Contents of an assertion beside the client id (RFC 7523); for clientAuth private_key_jwt.", {
   audience: optional(printable).describe("`aud` of the assertion. Default: the token endpoint's address."),
   keyId: optional(printable).describe(
-    "`kid`: what the server calls the key. Default: the one in the key's JWK, if any.",
+    "`kid`: the server's name for the key. Default: the `kid` in the key's JWK, if any.",
   ),
   algorithm: optional(
     z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]),
-  ).describe("JWS algorithm. Default: RS256, ES256, ES384, ES512 or EdDSA, as the key is."),
+  ).describe("JWS algorithm. Default: RS256, ES256, ES384, ES512 or EdDSA, by the kind of key."),
   certFile: optional(text).describe(
-    "PEM file of the key's certificate, where the server knows keys by `x5t` and `x5t#S256` (Entra ID).",
+    "PEM file of the key's certificate, if the server identifies keys by `x5t` and `x5t#S256` (Entra ID).",
   ),
 });
 
-const fileAssertion = mapping("A JWT of the platform's that is sent as the assertion, as it stands.", {
-  file: text.describe("Path of its file, relative to the configuration file; read for each token request."),
+const fileAssertion = mapping("A JWT of the platform that is sent unchanged as the assertion.", {
+  file: text.describe("Path of the JWT's file, relative to the configuration file; read for each token request."),
 });
 
-/** How tokens are asked for; of an environment, and key by key of one credential set. */
+/** How tokens are requested, for an environment; one credential set can replace single keys. */
 export const tokenSettings = mapping(
-  "How tokens are asked for, where that is not the service's own way (spec 4.2): see docs/authorization-servers.md. " +
-    "A credential set's own `token` replaces these key by key.",
+  "How tokens are requested, if not in the service's own way (spec 4.2): see docs/authorization-servers.md. " +
+    "A credential set's own `token` replaces single keys of this one.",
   {
     url: optional(codec(tokenUrlForm, "https://login.example/oauth2/token")).describe(
       "Address of the token endpoint, instead of authUrl. Never the baseUrl's origin.",
@@ -48,23 +48,23 @@ export const tokenSettings = mapping(
     ),
     body: optional(z.enum(["form", "json"])).describe("How the request's fields are written. Default: form."),
     audience: optional(printable).describe(
-      "Value to send as audience, for sets that have none of their own. With `url` it may be left out.",
+      "Value to send as audience, for credential sets without their own `audience`. With `url` it may be left out.",
     ),
     scope: optional(
       matching(
         /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/,
         "write scopes with one space between them (RFC 6749 section 3.3)",
       ),
-    ).describe("Scopes to ask for, with a space between them (RFC 6749 section 3.3)."),
-    resource: optional(printable).describe("Resource to ask for (RFC 8707)."),
+    ).describe("Scopes to request, with a space between them (RFC 6749 section 3.3)."),
+    resource: optional(printable).describe("Resource to request (RFC 8707)."),
     extra: optional(
       z.record(
         matching(/^[A-Za-z0-9._:-]{1,64}$/, "write the name of a field, of A-Z a-z 0-9 . _ : -"),
         matching(/^[\x20-\x7e]+$/, "write one line of printable text"),
       ),
-    ).describe("Further fields of the token request, by their names. No secret stands here: it would be shown."),
+    ).describe("Further fields of the token request, by their names. Put no secret here: /status shows it."),
     lifetime: optional(durationWithin(60_000, 604_800_000, "1h")).describe(
-      "How long a token lives whose response has no `expires_in` (RFC 6749 section 5.1); 60s to 168h. Default: 300s.",
+      "How long a token is valid if its response has no `expires_in` (RFC 6749 section 5.1); 60s to 168h. Default: 300s.",
     ),
     assertion: assertion.optional(),
   },
@@ -98,6 +98,6 @@ export const credentialSet = z
       token: tokenSettings.optional(),
     }),
   ])
-  .describe("One OAuth credential set (spec 2.3): `name` and `dir`, or everything written here but the secret.");
+  .describe("One OAuth credential set (spec 2.3): `name` and `dir`, or each value in a key of its own.");
 
 export type RawCredentialSet = z.output<typeof credentialSet>;

@@ -14,7 +14,7 @@ export interface NoProxyRule {
 
 const networkForm = /^([0-9a-f:.]+)\/(\d{1,3})$/;
 const hostForm = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/;
-/** The last label is not all digits: that would be an address. The root's dot may follow it (RFC 1034 section 3.1). */
+/** A name's last label is not all digits, as in an address. The root's dot may follow it (RFC 1034 section 3.1). */
 const nameForm = /^(\*?\.)?((?:[a-z0-9_-]+\.)*[a-z0-9_-]*[a-z_-][a-z0-9_-]*)\.?$/;
 
 function readMatch(text: string): NoProxyRule["matches"] | undefined {
@@ -50,13 +50,13 @@ function familyOf(version: number): "ipv4" | "ipv6" {
   return version === 4 ? "ipv4" : "ipv6";
 }
 
-/** Whether a host is reached without the proxy. Loopback always is: a proxy would mean its own. */
+/** Whether a host is reached without the proxy. Loopback always is: for a proxy, loopback is the proxy's machine. */
 export function isDirect(address: Address, rules: readonly NoProxyRule[]): boolean {
   const plain = withoutBrackets(address.host);
   return isLoopback(address) || rules.some(({ matches }) => matches(plain, address.port));
 }
 
-/** What a variable such as HTTPS_PROXY says. */
+/** The content of a variable such as HTTPS_PROXY. */
 export interface ProxyVariable {
   readonly proxy: Address;
   /** `user:password`. */
@@ -86,14 +86,15 @@ function readUserInfo(text: string): string | undefined {
   }
 }
 
-/** RFC 7617 section 2: the user has no colon, and neither has a control character. */
+/** RFC 7617 section 2: the user has no colon; user and password have no control characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
 export const credentialsForm = /^[^:\x00-\x1f\x7f]+:[^\x00-\x1f\x7f]*$/;
 
-/** The address of a proxy, and nothing more. */
+/** The address of a proxy, without user, password or path. */
 export const proxyUrlForm: TextForm<Address> = {
   read(text) {
-    if (text.includes("@")) return { message: "user and password stand in a file", fix: "write auth: { file: /path }" };
+    if (text.includes("@"))
+      return { message: "user and password belong in a file", fix: "write auth: { file: /path }" };
     const read = urlForm.read(text);
     if ("value" in read && read.value.path === "") return read;
     return { fix: "write http://host:port or https://host:port; other kinds of proxies, such as SOCKS, are not used" };
@@ -119,7 +120,7 @@ const proxied = mapping("A forward proxy: each connection goes through a tunnel 
   ),
   auth: optional(secretSource).describe("Where `user:password` for the proxy is, in one line. Sent as HTTP Basic."),
   noProxy: withDefault(listOf(codec(noProxyForm, ".cluster.local")), []).describe(
-    "What is reached without the proxy: `host` (with its subdomains), `.host` (its subdomains), an address, `10.0.0.0/8`, each with `:port` if wanted but for the last, or `*`. Loopback always is.",
+    "Hosts that are reached without the proxy: `host` (with its subdomains), `.host` (its subdomains), an address, `10.0.0.0/8` or `*`; the first three may have `:port`. Loopback never uses the proxy.",
   ),
   tls: tlsFiles.prefault({}).describe("TLS towards a proxy with https://."),
 });
@@ -127,7 +128,7 @@ const proxied = mapping("A forward proxy: each connection goes through a tunnel 
 export const egress = z
   .union([z.literal("environment"), proxied], { error: "write environment or { proxy: http://host:port }" })
   .describe(
-    "The way out, to the service and the authorization server (docs/egress.md): a `proxy`, or `environment` for what HTTPS_PROXY and NO_PROXY of the process say. Default: directly, whatever these variables say.",
+    "The way out, to the service and the authorization server (docs/egress.md): a `proxy`, or `environment`: the process's HTTPS_PROXY and NO_PROXY. Default: no proxy, whatever these variables say.",
   );
 
 export type RawEgress = z.output<typeof egress>;

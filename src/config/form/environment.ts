@@ -27,24 +27,24 @@ const prefix = matching(/^\/(?:[^/?#\s]+\/)+$/, "write a path with a slash at bo
 /** CONNECT and TRACE never pass (RFC 9110 sections 9.3.6 and 9.3.8). */
 const method = z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-const passThroughRoute = mapping("Paths whose requests pass with their bodies untouched, behind a token.", {
-  prefix: prefix.describe("How their paths begin, with a slash at both ends; of several routes the longest counts."),
+const passThroughRoute = mapping("Paths whose requests pass with a token and an unchanged body.", {
+  prefix: prefix.describe("Start of their paths, with a slash at both ends; the longest matching prefix applies."),
   upstreamPrefix: optional(prefix).describe(
-    "How their paths begin at the baseUrl's host. Default: the baseUrl's path and the prefix.",
+    "Start of their paths at the baseUrl's host. Default: the baseUrl's path and the prefix.",
   ),
-  methods: listOf(method, 1).describe("Methods that pass; others get 405. HEAD has to be named too."),
+  methods: listOf(method, 1).describe("Methods that pass; others get 405. GET does not include HEAD."),
   site: optional(siteIdentifier).describe(
-    "Site of requests that name none in Countersign-Site. Default: as for operations. It uses OAuth.",
+    "Site of requests that name none in Countersign-Site. Default: as for operations. The site must use OAuth.",
   ),
-  upgrade: optional(z.enum(["websocket"])).describe("Lets a GET switch to WebSocket (RFC 6455). Default: none may."),
+  upgrade: optional(z.enum(["websocket"])).describe("Lets a GET switch to WebSocket (RFC 6455). Default: no GET may."),
   idleTimeout: duration("60s", 100, 3_600_000).describe(
-    "How long a body, or a WebSocket, may stand still; 100ms to 1h. timeouts.request bounds the wait for the answer's head.",
+    "How long a body, or a WebSocket, may transfer nothing; 100ms to 1h. timeouts.request bounds the wait for the answer's head.",
   ),
 });
 
 const siteFolder = mapping("Sites in files of their own (docs/sites.md).", {
   folder: text.describe(
-    "A folder, relative to the configuration file. `S….yaml` in it holds what would stand under that name here.",
+    "A folder, relative to the configuration file. Its file `S….yaml` holds the settings of the site `S…`.",
   ),
 });
 
@@ -56,7 +56,7 @@ export const environmentSchema = mapping(
     ),
     authUrl: optional(url("https://login.example")).describe(
       "Address of the authorization server; tokens come from `{authUrl}/oauth/token` (spec 4.2). Never the baseUrl's origin. " +
-        "Needed where a site has credentials, unless `token.url` says where tokens come from.",
+        "Needed if a site has credentials, unless `token.url` says where tokens come from.",
     ),
     token: tokenSettings.optional(),
     operations: listOf(operation, 1)
@@ -66,24 +66,24 @@ export const environmentSchema = mapping(
       "Other paths of the service behind the same tokens: files, streams, WebSocket. OAuth only.",
     ),
     defaultSite: optional(siteIdentifier).describe(
-      "Site of requests that name none. Default: the only site, where there is only one.",
+      "Site of requests that name no site. Default: the only site, if there is only one.",
     ),
     sites: z
       .union([z.record(siteIdentifier, siteInEffect), siteFolder])
-      .describe("Sites by Site Identifier (S…, spec 5.3), or `folder`: where each has a file of its own."),
+      .describe("Sites by Site Identifier (S…, spec 5.3), or `folder`: each site has a file of its own."),
     allowPlaintext: flag(false).describe("Allow http:// for baseUrl and authUrl; for tests and the simulator."),
     tls: tlsFiles.prefault({}).describe("TLS towards the service and the authorization server."),
     keepAlive: mapping("How long connections to the service and the authorization server are kept.", {
       requests: optional(z.int().min(1).max(1_000_000)).describe(
-        "Requests that one connection carries at most, to 1,000,000. With 1 no answer can meet another request. Default: no limit.",
+        "Most requests on one connection, up to 1,000,000. With 1, no answer can reach another request. Default: no limit.",
       ),
     }).prefault({}),
     egress: egress.optional(),
     undecided: optional(listOf(z.int().min(500).max(599))).describe(
-      "Statuses that do not tell what the service has done. Such answers pass, with `Countersign-Outcome: unknown`. Default: all 5xx; `[]` where each answer decides.",
+      "Statuses that do not show whether the service has acted. Such answers pass, with `Countersign-Outcome: unknown`. Default: all 5xx; `[]`: every answer is final.",
     ),
     forwardHeaders: withDefault(listOf(headerName.toLowerCase()), []).describe(
-      "Further request headers to let through. Credentials, framing and hop-by-hop headers never are.",
+      "Further request headers to forward; never those for credentials, framing or one hop.",
     ),
     via: flag(true).describe("Whether requests upstream carry `Via` (RFC 9110 section 7.6.3)."),
   },
@@ -92,12 +92,12 @@ export const environmentSchema = mapping(
 export type RawPassThroughRoute = z.output<typeof passThroughRoute>;
 export type RawEnvironment = z.output<typeof environmentSchema>;
 
-/** Where sites have files of their own; undefined where they are named. */
+/** The folder with the files of the sites; undefined if the sites are in the configuration itself. */
 export function folderOf({ folder }: RawEnvironment["sites"]): string | undefined {
   return typeof folder === "string" ? folder : undefined;
 }
 
-/** The sites that are named; none where they have files of their own. */
+/** The sites in the configuration itself; none if they have files of their own. */
 export function namedSites(sites: RawEnvironment["sites"]): Readonly<Record<string, RawParent>> {
   return folderOf(sites) === undefined ? (sites as Record<string, RawParent>) : {};
 }

@@ -3,7 +3,7 @@ import { durationPattern, formatDuration, parseDurationMs } from "../../model/cl
 import { allowedName } from "../../signing/signature.ts";
 import { bindForm, outOfRange, type Read, type TextForm, urlForm } from "./values.ts";
 
-// zod would write code of its own at each start, which takes 7 ms of it and is no faster for thousands of sites.
+// zod would generate code at each start, which takes 7 ms and is no faster for thousands of sites.
 z.config({ jitless: true });
 
 /** A string that is not empty. */
@@ -14,10 +14,10 @@ export function mapping<Shape extends z.ZodRawShape>(description: string, shape:
   return z.strictObject(shape).describe(description);
 }
 
-/** What may be left out. */
+/** A key that may be left out. */
 export const optional = z.optional;
 
-/** What has a value of its own where it is left out. */
+/** A key with a default value. */
 export const withDefault = z._default;
 
 /** A mapping that may be left out: then each key has its default. */
@@ -31,7 +31,7 @@ export function matching(form: RegExp, fix: string) {
   return z.string().regex(form, { error: fix });
 }
 
-/** A value of a more precise type than its text. */
+/** A value that is written as a text and read into a more precise type. */
 export function codec<Value>({ read, write, pattern }: TextForm<Value>, example: string) {
   const written = z.string().meta({ pattern: pattern.source, examples: [example] });
   return z.codec(written, z.custom<Value>(), {
@@ -49,7 +49,7 @@ export function codec<Value>({ read, write, pattern }: TextForm<Value>, example:
 /** An address where this process listens. */
 export function bind(example: string) {
   return codec(bindForm, example).describe(
-    "`address:port`, `:port` for every address, or `unix:/path`. Port 0 takes a free one.",
+    "`address:port`, `:port` for every address, or `unix:/path`. Port 0 chooses a free port.",
   );
 }
 
@@ -86,7 +86,7 @@ const dayForm: TextForm<number> = {
   pattern: dayPattern,
 };
 
-/** A day in UTC; the moment at which it is over once read. */
+/** A day in UTC; once read, the moment at which the day ends. */
 export const day = codec(dayForm, "2026-12-31");
 
 /** The day (UTC) that ends at this moment. */
@@ -118,21 +118,21 @@ export const headerName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "write the n
 /** A name as the proxy accepts it in bodies. */
 export const parameterName = matching(allowedName, "write the name of a parameter, like order_amount");
 
-/** Spec 5.3 gives the prefix; the rest is what can stand in a label. */
+/** The prefix is from spec 5.3; the other characters are allowed in labels. */
 export const siteIdentifier = matching(/^S[A-Za-z0-9_-]{1,63}$/, "write S and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
 export const keyIdentifier = matching(/^K[A-Za-z0-9_-]{1,63}$/, "write K and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
 
 export const inFile = z.strictObject({
-  file: text.describe("Path of a file, relative to the configuration file; one newline at its end is dropped."),
+  file: text.describe("Path of a file, relative to the configuration file; one newline at the file's end is dropped."),
 });
-const inVariable = z.strictObject({ env: text.describe("Name of an environment variable; second best.") });
+const inVariable = z.strictObject({ env: text.describe("Name of an environment variable; prefer `file`.") });
 
 /** Where a secret is: never the secret itself. */
 export const secretSource = z
   .union([inFile, inVariable])
-  .describe("Where a secret is: `{ file: … }`, or second best `{ env: … }`.");
+  .describe("Where a secret is: `{ file: … }` (preferred) or `{ env: … }`.");
 
-/** PEM files towards a server; all may be left out. */
+/** PEM files for TLS with a server; all may be left out. */
 export const tlsFiles = z.strictObject({
   caFile: text.optional().describe("PEM file with the authorities to trust. Default: the public ones."),
   certFile: text.optional().describe("PEM file of the client certificate (mTLS); needs keyFile."),

@@ -20,11 +20,13 @@ import {
 } from "./fields.ts";
 import { certificateNameForm } from "./values.ts";
 
-/** TLS with callers; the authorities vouch for names, and say nothing of rights. */
+/** TLS with callers. The authorities prove names; they give no rights. */
 const callersMtls = mapping("The files for TLS with callers.", {
-  caFile: text.describe("PEM file of the authorities that callers' certificates must come from; no others count."),
+  caFile: text.describe(
+    "PEM file of the authorities that callers' certificates must come from; no others are trusted.",
+  ),
   certFile: text.describe("PEM file of the listener's own certificate."),
-  keyFile: text.describe("PEM file of its key, without a passphrase."),
+  keyFile: text.describe("PEM file of that certificate's key, without a passphrase."),
 });
 
 const certificateName = codec(certificateNameForm, "spiffe://prod.example/ns/pay/sa/payments");
@@ -35,35 +37,35 @@ const operation = matching(
   "write an operation, like create_order, or the prefix of a route, like /files/; leave operations out to allow all of the environment",
 );
 
-const caller = mapping("A caller: what proves it, and what it may do.", {
+const caller = mapping("A caller: its token or certificate, and its rights.", {
   token: optional(z.union([...secretSource.options, listOf(secretSource, 1)])).describe(
-    "Where its token is, at least 16 bytes; a list while one replaces another. It comes in Proxy-Authorization (`Bearer`, or `Basic` with it as the password).",
+    "Where the caller's token is, at least 16 bytes; a list during a change. The caller sends it in Proxy-Authorization (`Bearer`, or as the password of `Basic`).",
   ),
   certificate: optional(z.union([certificateName, listOf(certificateName, 1)])).describe(
-    "A name of its certificate, exactly: a URI such as a SPIFFE ID, or a DNS name, as a subject alternative name; a list while one replaces another. The listener needs `mtls`.",
+    "A subject alternative name of the caller's certificate, in full: a URI such as a SPIFFE ID, or a DNS name; a list during a change. The listener needs `mtls`.",
   ),
   sites: optional(listOf(siteIdentifier, 1)).describe(
-    "Sites that it may use, children by their own identifiers. Default: all of the environment.",
+    "Sites that the caller may use, child sites by their own identifiers. Default: all of the environment.",
   ),
   operations: optional(listOf(operation, 1)).describe(
-    "Operations that it may call, and prefixes of pass-through routes, of those of the environment. Default: all of these.",
+    "Operations, and prefixes of pass-through routes, of the environment that the caller may use. Default: all.",
   ),
   requestsPerSecond: optional(z.number().min(0.01).max(100_000)).describe(
-    "Requests a second that it may make at each replica, in bursts of as many, at least one; more get 429. Default: no limit of its own.",
+    "The caller's requests a second at each replica; a burst may have as many, at least one. More get 429. Default: no limit.",
   ),
 });
 
 const callers = z
   .union(
     [
-      z.literal("anyone").describe("Everyone who can reach the listener; for a network policy that decides instead."),
-      z.record(plainName, caller).describe("Callers by name, each with what proves it and what it may do."),
+      z.literal("anyone").describe("Everyone who can reach the listener; a network policy should limit that."),
+      z.record(plainName, caller).describe("Callers by name, each with its token or certificate and its rights."),
     ],
     {
       error: "write anyone, or each caller's name and what proves it: { NAME: { token: { file: /path } } }",
     },
   )
-  .describe("Who may call: callers by name, or the word `anyone`. Required beyond loopback or a Unix socket.");
+  .describe("Who may call: callers by name, or the word `anyone`. Required except on loopback or a Unix socket.");
 
 const host = matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port");
 export const hosts = listOf(host.toLowerCase()).default([]);
@@ -73,14 +75,12 @@ export const listener = mapping("A place where applications call.", {
   environment: plainName.describe("The environment that everything on this listener belongs to."),
   hosts: hosts.describe("Host names accepted beside loopback names, the bind address and the baseUrl's host."),
   callers: callers.optional(),
-  mtls: callersMtls
-    .describe("TLS with callers that have names, each of which proves itself with a `certificate`.")
-    .optional(),
+  mtls: callersMtls.describe("TLS with named callers, each of which proves itself with a `certificate`.").optional(),
 });
 
 const application = mapping("The application that genuine callbacks are handed to.", {
   url: url("http://127.0.0.1:8080/callbacks").describe(
-    "Its own URL for callbacks; the query of a callback is added. Other than on loopback it is https.",
+    "The application's URL for callbacks; the query of a callback is added. It must be https, except on loopback.",
   ),
   timeout: duration("10s", 100, 60_000).describe(
     "From the complete callback to the end of the application's answer, within timeouts.request; 100ms to 60s.",
@@ -96,16 +96,16 @@ export const callbackListener = mapping("A place where the service calls.", {
   environment: plainName.describe("The environment whose sites are called back; their keys verify (spec 5.3, 6)."),
   application,
   exempt: withDefault(listOf(parameterName), [...defaultExempt]).describe(
-    "Names that the service does not sign (spec 5.2 step 1): anyone can change them. signature is never signed.",
+    "Parameters that the service does not sign (spec 5.2 step 1): anyone can change them. `signature` is never signed.",
   ),
   remember: duration("168h", 3_600_000, 2_592_000_000).describe(
-    "How old a callback's timestamp may be, and how long a delivered one is remembered; 1h to 720h.",
+    "How old a callback's timestamp may be, and how long a delivered callback is remembered; 1h to 720h.",
   ),
   replay: withDefault(z.enum(["strict", "best_effort"]), "strict").describe(
-    "What happens to a callback that may have been delivered before. strict: 503, so that the service repeats. best_effort: it passes, and is counted.",
+    "What happens to a callback that may have been delivered before. strict: 503, so that the service repeats it. best_effort: it passes, and is counted.",
   ),
   mtls: callersMtls
-    .describe("TLS with whatever calls here, such as an ingress, which proves itself with a certificate.")
+    .describe("TLS with a client, such as an ingress, that must prove itself with a certificate.")
     .optional(),
 });
 

@@ -47,30 +47,32 @@ const redis = mapping("Where replicas share tokens; for `tokens.cache: redis`.",
   sentinel: sentinel.optional(),
   cluster: cluster.optional(),
   username: optional(z.union([text, inFile])).describe(
-    "ACL user, of every node, or `{ file: … }` where its name is; needs password. The file may be password's: its name is then the first line, the password the second. Default: Redis's own default user.",
+    "ACL user of every node, or `{ file: … }` with the user's name; needs password. If password has the same file, its first line is the user name, the second the password. Default: Redis's default user.",
   ),
-  password: optional(secretSource).describe("Where its password is."),
+  password: optional(secretSource).describe("Where the user's password is."),
   tls: tlsFiles
     .describe("TLS towards Redis: `tls: {}` turns it on for sentinel and cluster; with url write rediss://.")
     .optional(),
   lockNodes: listOf(codec(redisNodeForm, "rediss://lock-2:6379"))
     .prefault([])
-    .describe("More independent masters, as url; with it an odd number of at least 3 in all: then a majority locks."),
+    .describe(
+      "More independent masters, written like url. With url there must be an odd number, at least 3: a majority locks.",
+    ),
   encryptionKeys: withDefault(listOf(secretSource), []).describe(
     "Keys of 64 hex digits (`countersign keygen`); the first encrypts (AES-256-GCM), all decrypt.",
   ),
 });
 
-const once = mapping("What `Countersign-Once` promises; needs `tokens.cache: redis` (docs/once.md).", {
+const once = mapping("Settings of `Countersign-Once`; needs `tokens.cache: redis` (docs/once.md).", {
   ttl: duration("24h", 900_000, 2_592_000_000).describe(
-    "How long a key is remembered, and the answer with it; a repetition after that is sent. 15m to 720h.",
+    "How long a key and its answer are remembered; later a repetition is sent again. 15m to 720h.",
   ),
   header: withDefault(z.enum(["Countersign-Once", "Idempotency-Key"]), "Countersign-Once").describe(
     "`Idempotency-Key`: keys come in that header too, in double quotes (draft-ietf-httpapi-idempotency-key-header).",
   ),
 });
 
-const timeouts = section("How long things may take: a whole number with ms, s, m or h.", {
+const timeouts = section("Time limits: a whole number with ms, s, m or h.", {
   request: duration("20s", 100, 600_000).describe(
     "From a request's head to the end of its answer, retry and waiting included; 100ms to 10m.",
   ),
@@ -78,14 +80,14 @@ const timeouts = section("How long things may take: a whole number with ms, s, m
     "To connect to the service or the authorization server, a proxy's tunnel and TLS included; 10ms to 60s.",
   ),
   token: duration("5s", 10, 60_000).describe(
-    "The longest that a request waits for a token, and that one token request takes; 10ms to 60s.",
+    "Longest wait of a request for a token, and longest token request; 10ms to 60s.",
   ),
 });
 
-const limits = section("How much there may be.", {
+const limits = section("Limits of requests, connections and memory.", {
   inFlightPerEnvironment: count(256, 1, 100_000).describe("Requests served at once; more get 503 overloaded."),
   connections: count(1_024, 1, 100_000).describe(
-    "Connections per listener; more get 503 overloaded, unless one whose caller keeps quiet for a second gives way. Lowered, with a warning, where the process may open too few descriptors (ulimit -n).",
+    "Connections per listener; more get 503 overloaded, unless a connection that has been quiet for a second gives way. Lowered, with a warning, if the process may open too few descriptors (ulimit -n).",
   ),
   bodyBytes: count(262_144, 1_024, 16_777_216).describe("Longest request body, in bytes."),
   bufferedBytes: optional(z.int().min(1_048_576).max(1_099_511_627_776)).describe(
@@ -95,45 +97,45 @@ const limits = section("How much there may be.", {
 
 const log = section("The log, on standard output.", {
   level: withDefault(z.enum(["trace", "debug", "info", "warn", "error", "fatal"]), "info").describe(
-    "Least severe level written; the line that says where each listener leads always is.",
+    "Least severe level written; the line with the destination of each listener always is.",
   ),
   upstreamHeaders: withDefault(listOf(headerName.toLowerCase()), ["x-request-id"]).describe(
     "Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4).",
   ),
 });
 
-const metrics = section("What /metrics names.", {
+const metrics = section("Labels of /metrics.", {
   sites: optional(z.enum(["named", "none"])).describe(
     "`none`: the labels site and credential are `all`, and there are no gauges of single credential sets; 10,000 sites have as " +
-      "many series as one. Default: named, or none where an environment's sites are in a folder.",
+      "many series as one site. Default: named; none if an environment's sites are in a folder.",
   ),
 });
 
-const otlp = mapping("The collector, which takes OTLP over HTTP in JSON.", {
-  endpoint: url("https://collector:4318/v1/traces").describe("Its whole address, `/v1/traces` included."),
+const otlp = mapping("The collector, which must accept OTLP over HTTP in JSON.", {
+  endpoint: url("https://collector:4318/v1/traces").describe("The collector's whole address, `/v1/traces` included."),
   headers: withDefault(z.record(headerName, secretSource), {}).describe(
     "Headers of each export, such as an API key or a tenant.",
   ),
   tls: tlsFiles.prefault({}).describe("TLS towards the collector."),
 });
 
-const tracing = mapping("Spans by OpenTelemetry, off without this section (docs/tracing.md).", {
+const tracing = mapping("OpenTelemetry spans; without this section there are none (docs/tracing.md).", {
   otlp,
   sampleRatio: withDefault(z.number().min(0).max(1), 1).describe(
-    "Of the traces that begin here, how many are recorded. A caller's own trace is recorded where it says so.",
+    "Recorded share of the traces that begin here. A caller's own trace is recorded if its `traceparent` says so.",
   ),
   serviceName: withDefault(printable, "countersign").describe("`service.name` of the spans."),
   resource: withDefault(z.record(printable, z.string()), {}).describe(
     "Further attributes of all spans, like `deployment.environment.name`.",
   ),
   propagate: withDefault(z.enum(["callers", "always", "never"]), "callers").describe(
-    "Whether the service gets `traceparent`, with the span of the attempt. callers: where the caller sent one, as without tracing. always: with every request. never: with none, nor `tracestate`.",
+    "Whether the service gets `traceparent`, with the span of the attempt. callers: if the caller sent one, as without tracing. always: with every request. never: neither that nor `tracestate`.",
   ),
 });
 
-const reload = section("How changes of the configuration and its secrets are taken up.", {
+const reload = section("How changes of the configuration and its secrets are loaded.", {
   unreadyAfterRefusal: optional(durationWithin(1_000, 3_600_000, "60s")).describe(
-    "How long the newest configuration may stay refused before /readyz says no; 1s to 1h. Default: /readyz does not tell.",
+    "How long the newest configuration may stay refused before /readyz fails; 1s to 1h. Default: no limit.",
   ),
 });
 
@@ -150,7 +152,7 @@ export const configSchema = mapping("Configuration of Countersign.", {
   admin: mapping("/livez, /readyz and /metrics, for kubelet and Prometheus; nothing else.", {
     bind: bind(":7412"),
     hosts: hosts.describe(
-      "Host names under which /metrics is shown, beside IP addresses, localhost and the machine's own; probes may use any.",
+      "Host names for /metrics, beside IP addresses, localhost and the machine's own name; probes may use any name.",
     ),
   }),
   status: mapping("The status page on /, and the same as JSON on /status; loopback only.", {
@@ -172,23 +174,23 @@ export const configSchema = mapping("Configuration of Countersign.", {
   drain,
   docs: mapping("Where this documentation is.", {
     baseUrl: url("https://docs.example/countersign").describe(
-      "Where its site is, as `npm run docs` makes it. The `type` of a failure leads into docs/reference/errors.html there.",
+      "Address of the web site that `npm run docs` makes. The `type` of a failure links to its docs/reference/errors.html.",
     ),
   }).optional(),
   acknowledge: withDefault(listOf(z.enum(warningCodes)), []).describe(
-    "Codes of warnings that are known: `check` lists them in one line, and the log leaves them out. They are: " +
+    "Codes of warnings that you accept: `check` lists these in one line, and the log leaves them out. The codes: " +
       `${warningCodes.map((code) => `\`${code}\``).join(", ")}.`,
   ),
 });
 
-/** The file's content after the schema: typed, defaults filled in, nothing looked up yet. */
+/** The file's content as read by the schema: typed, with defaults; no other file is read yet. */
 export type RawConfig = z.output<typeof configSchema>;
 export type RawRedis = z.output<typeof redis>;
 export type RawTracing = z.output<typeof tracing>;
 
 let schemaKnown: SchemaNode | undefined;
 
-/** The configuration's JSON Schema (2020-12), made once from the very schema that reads it: that takes 5 ms. */
+/** The configuration's JSON Schema (2020-12), made once, in 5 ms, from the schema that reads the configuration. */
 export function jsonSchema(): SchemaNode {
   schemaKnown ??= {
     ...(z.toJSONSchema(configSchema, { io: "input", target: "draft-2020-12" }) as SchemaNode),
@@ -197,7 +199,7 @@ export function jsonSchema(): SchemaNode {
   return schemaKnown;
 }
 
-/** A node of the JSON Schema, as far as it helps a person. */
+/** A node of the JSON Schema: the keys that are used here. */
 export interface SchemaNode {
   readonly title?: string;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
@@ -210,7 +212,7 @@ export interface SchemaNode {
   readonly examples?: readonly unknown[];
 }
 
-/** What may stand at a path: one node, or several alternatives; none where nothing may. */
+/** The schema at a path: one node, or several alternatives; none if nothing is allowed there. */
 export function nodesAt(path: Path): readonly SchemaNode[] {
   return path.reduce<readonly SchemaNode[]>(
     (nodes, part) => nodes.flatMap((node) => within(node, part)).flatMap(alternatives),

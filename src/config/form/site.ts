@@ -28,12 +28,12 @@ const signingKey = mapping("One HMAC key pair.", {
   version: optional(version).describe(
     "API version of the key; must be the site's (spec 5.2 rule 6). Default: the site's.",
   ),
-  default: flag(false).describe("Whether it is the site's default key pair (spec 5.3); a sole key is it anyway."),
+  default: flag(false).describe("Whether this is the site's default key pair (spec 5.3); a sole key always is."),
 });
 
 const verifier = mapping("A key that verifies callbacks for a time.", {
   key: keyIdentifier.describe("One of the site's keys, K…, other than its default key."),
-  until: day.describe("The last day on which it does, in UTC."),
+  until: day.describe("The last day on which the key verifies callbacks, in UTC."),
 });
 
 const site = {
@@ -41,11 +41,11 @@ const site = {
     "API version of the site's calls, in quotes (spec 9). Default: \"3.0\"; a child has its parent's.",
   ),
   auth: optional(listOf(z.enum(["oauth", "hmac"]), 1)).describe(
-    "Methods it may use, the first is the default (spec 5.1). Default: oauth if it has credentials, else hmac. " +
+    "Methods that the site may use; the first is its default (spec 5.1). Default: oauth if it has credentials, else hmac. " +
       "Keys of an oauth-only site are for callbacks.",
   ),
   bridge: optional(z.literal("hmac")).describe(
-    "Signs requests while no token can be had, in place of refusing them; needs `auth: [oauth, hmac]` (docs/tokens.md). Default: they are refused.",
+    "Signs requests when no token is available, instead of refusing them; needs `auth: [oauth, hmac]` (docs/tokens.md). Default: such requests are refused.",
   ),
   identifyBy: optional(z.enum(["site", "key"])).describe(
     "What HMAC sends as site_identifier (spec 5.3): the site, or its default key. Default: site.",
@@ -54,10 +54,10 @@ const site = {
     "What happens to values that break spec 5.2 rule 3, with HMAC. Default: reject.",
   ),
   exempt: optional(listOf(parameterName)).describe(
-    "Names that are not signed (spec 5.2 step 1); signature never is. Default: format, signature, call.",
+    "Parameters that are not signed (spec 5.2 step 1); `signature` never is. Default: format, signature, call.",
   ),
   checkCallerSignature: optional(z.enum(["off", "report"])).describe(
-    "Whether the signature that a caller makes itself is checked with the site's keys before it is dropped, and counted (docs/moving-from-hmac.md). Default: off.",
+    "`report`: a caller's own signature is checked with the site's keys before it is dropped, and the result is counted (docs/moving-from-hmac.md). Default: off.",
   ),
   decimals: optional(listOf(parameterName)).describe(
     "Parameters with two decimal digits beside `*_amount` (spec 5.2 rule 2). Default: none.",
@@ -66,7 +66,7 @@ const site = {
     "OAuth credential sets, at most two; the second takes over when the first is refused (spec 5.4).",
   ),
   alsoVerifyWith: optional(listOf(verifier, 1)).describe(
-    "Keys that verify callbacks naming the site, beside its default key, while the portal changes that one. Default: none.",
+    "Keys that verify callbacks naming the site, beside its default key, while that key is changed at the portal. Default: none.",
   ),
   keys: optional(listOf(signingKey, 1)).describe("HMAC key pairs; of several exactly one is the default (spec 5.3)."),
 };
@@ -83,7 +83,7 @@ const parentSite = mapping("A site: its identity, its credentials, its rules.", 
   ),
 });
 
-/** What a site's calls follow where nothing else is written; a child follows its parent. */
+/** Default rules of a site. A child site has its parent's rules as defaults. */
 const usualRules: Rules = {
   version: "3.0",
   identifyBy: "site",
@@ -92,7 +92,7 @@ const usualRules: Rules = {
   decimals: [],
 };
 
-/** Says what a site leaves out: rules, the method that it has the means for, and what is true of its keys. */
+/** Adds settings that a site leaves out: rules, the method that it has credentials or keys for, and settings of its keys. */
 function fillIn<Site extends RawChild>(
   site: Site,
   { version, identifyBy, characters, exempt, decimals }: Rules,
@@ -121,7 +121,7 @@ export const siteInEffect = z.codec(parentSite, z.custom<RawParent>(), {
 type RawChild = z.output<typeof childSite>;
 type RuleName = "version" | "identifyBy" | "characters" | "exempt" | "decimals";
 type Rules = { readonly [Name in RuleName]-?: NonNullable<RawChild[Name]> };
-/** A site, or a child, with what it does not say itself. */
+/** A site, or a child site, with its default rules. */
 export type RawSite = Omit<RawChild, RuleName> & Rules;
 export type RawParent = RawSite & { readonly children: Record<string, RawSite> };
 export type RawKey = z.output<typeof signingKey>;

@@ -3,10 +3,10 @@ import { type Address, withoutBrackets } from "../../model/environment.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { describeRedisNode, type HostPort, type RedisNode } from "../../model/redis-access.ts";
 
-/** A value read from its text, or why it cannot be. */
+/** A value read from its text, or the fault and its fix. */
 export type Read<Value> = { readonly value: Value } | { readonly fix: string; readonly message?: string };
 
-/** What to say of a figure beyond its bounds, and what to do. */
+/** Message and fix for a number beyond its bounds. */
 export function outOfRange(what: string, given: unknown, isLess: boolean, least: unknown, most: unknown) {
   const [side, limit, bound] = isLess ? ["less", least, "least"] : ["more", most, "most"];
   const message = `${given} is ${side} than ${limit}, the ${bound} that is allowed`;
@@ -16,13 +16,13 @@ export function outOfRange(what: string, given: unknown, isLess: boolean, least:
 /** How a value that is written as one text is read and written. */
 export interface TextForm<Value> {
   readonly read: (text: string) => Read<Value>;
-  /** The same text for the same value, however it was written. */
+  /** Equal values have the same text, however they were written. */
   readonly write: (value: Value) => string;
   /** For editors; `read` decides. */
   readonly pattern: RegExp;
 }
 
-/** `127.0.0.1:7411`, `:7412` (every address), `[::1]:7411` or `unix:/run/app.sock`. Port 0 takes a free one. */
+/** `127.0.0.1:7411`, `:7412` (every address), `[::1]:7411` or `unix:/run/app.sock`. Port 0 chooses a free port. */
 export const bindForm: TextForm<Bind> = {
   read(text) {
     if (text.startsWith("unix:")) {
@@ -55,8 +55,8 @@ function canonicalIPv6(address: string): string {
 const pathSegments = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.~-]+)*$/;
 
 /**
- * A host ends without a dot: with one it would be the same host under another origin. It is ASCII: hosts in
- * other scripts, which may look alike, are written in their xn--… form.
+ * A host must not end with a dot: that would be the same host under another origin. It must be ASCII: write hosts in
+ * other scripts, which may look alike, in their xn--… form.
  */
 const addressForm = /^(https?):\/\/(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*[A-Za-z0-9_-])(?::0*[1-9]\d{0,4})?([^?#\s]*)$/i;
 
@@ -89,7 +89,7 @@ export const urlForm: TextForm<Address> = {
   pattern: /^https?:\/\/[^/?#@\s]+(\/[A-Za-z0-9_.~/-]*)?$/,
 };
 
-/** The whole address of a token endpoint. It is used as it stands: a slash at the end belongs to it. */
+/** The whole address of a token endpoint. It is used as written: a slash at the end is kept. */
 export const tokenUrlForm: TextForm<Address> = {
   read(text) {
     const read = urlForm.read(text);
@@ -108,12 +108,12 @@ const authorityForm = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]*[a-z0-9_-]))(?::(\d{1,
 
 const redisPort = 6379;
 
-/** `redis://host[:port][/db]`, `rediss://…` (TLS) or `unix:/path[?db=1]`; no secret stands in any of them. */
+/** `redis://host[:port][/db]`, `rediss://…` (TLS) or `unix:/path[?db=1]`; none of them holds a secret. */
 export const redisNodeForm: TextForm<RedisNode> = {
   read(text) {
     const [, path, socketDb = "0"] = redisSocketForm.exec(text) ?? [];
     if (path !== undefined) {
-      // Some write unix:///run: each path has one text only, as addresses have.
+      // Some write unix:///run: each path must have one text only, as addresses have.
       const plain = path.replace(/\/{2,}/g, "/");
       if (isSocketPath(plain)) return { value: { kind: "unix", path: plain, db: Number(socketDb) } };
       return { fix: "write unix: and an absolute path of at most 107 bytes, like unix:/run/redis/redis.sock" };
@@ -153,7 +153,7 @@ const spiffeId = /^spiffe:\/\/[a-z0-9._-]{1,255}(\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9
 const uriForm = /^[a-z][a-z0-9+.-]*:[\x21-\x7e]+$/;
 const dnsForm = /^(?!-)[a-z0-9_-]{1,63}(\.(?!-)[a-z0-9_-]{1,63})*$/i;
 
-/** A URI or a DNS name, as `certificateNames` has those of a certificate: `URI:spiffe://…`, `DNS:…`. */
+/** A URI or a DNS name, in the form that `certificateNames` returns: `URI:spiffe://…`, `DNS:…`. */
 export const certificateNameForm: TextForm<string> = {
   read(text) {
     const fix = "write a URI as the certificate has it, like spiffe://prod.example/ns/pay/sa/payments, or a DNS name";
@@ -174,7 +174,7 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Whether only this machine, or only this pod, can reach it. */
+/** Whether only this machine, or only this pod, can reach the address. */
 export function isLocal(bind: Bind): boolean {
   if (bind.kind === "unix" || bind.host === "localhost") return true;
   return isIP(bind.host) !== 0 && loopback.check(bind.host, isIPv4(bind.host) ? "ipv4" : "ipv6");

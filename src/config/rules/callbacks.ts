@@ -13,8 +13,8 @@ import { loadCallersTls, loadTls } from "./tls.ts";
 type RawEnvironments = Readonly<Record<string, RawEnvironment>>;
 
 /**
- * Checks and loads where the service calls.
- * @param isShared whether replicas share what was delivered
+ * Checks and loads the listeners for callbacks.
+ * @param isShared whether replicas share the record of delivered callbacks
  * @param context of `callbacks`
  */
 export async function loadCallbacks(
@@ -47,7 +47,7 @@ export async function loadCallbacks(
   return listeners;
 }
 
-/** By what is written: a key that cannot be read is a problem of its own. */
+/** Looks only at what is written: a key that cannot be read is reported elsewhere. */
 function checkEnvironment(name: string, environments: RawEnvironments, context: LoadContext): void {
   const names = Object.keys(environments);
   const sites = withChildren(environments[name]?.sites ?? {});
@@ -65,7 +65,7 @@ function checkEnvironment(name: string, environments: RawEnvironments, context: 
 function checkApplication({ bind, application }: RawCallbackListener, context: LoadContext): void {
   const { url, allowPlaintext } = application;
   if (url.scheme === "http" && !allowPlaintext && !isLoopback(url)) {
-    const message = "http:// would send callbacks in plain text, and what comes that way could be anyone's";
+    const message = "http:// would send callbacks in plain text, and anyone in between could forge them";
     context.report(message, "use https://, an address on loopback, or allowPlaintext: true");
   }
   if (leadsTo(url, bind)) {

@@ -18,7 +18,7 @@ import { repeats } from "./uniqueness.ts";
 interface Binding {
   readonly at: LoadContext;
   readonly bind: Bind;
-  /** Only a listener for applications has one. */
+  /** Only listeners for applications have one. */
   readonly environment?: string;
 }
 
@@ -27,14 +27,14 @@ const openToAll =
 const nameCallers =
   "bind it to 127.0.0.1, or say who may call: callers: { NAME: { token: { file: /path } } }, or the word anyone";
 
-/** RFC 6750 section 2.1: what can follow `Bearer`, and fits into a proxy's URL with little escaping. */
+/** RFC 6750 section 2.1: the characters of a Bearer token, of which a proxy's URL needs few escaped. */
 const bearerToken = /^[A-Za-z0-9._~+/-]+=*$/;
-const notBearer = "the token cannot be sent as one: it may have A-Z a-z 0-9 - . _ ~ + / and = at its end (RFC 6750)";
+const notBearer = "the token cannot be sent as Bearer: it may have A-Z a-z 0-9 - . _ ~ + / and = at its end (RFC 6750)";
 const leastTokenBytes = 16;
 const mostListed = 5;
 
 /**
- * Checks every address where this process listens, and loads who may call there.
+ * Checks every address where this process listens, and loads the listeners for applications with their callers.
  * @param root of the whole configuration
  */
 export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<ListenerConfig[]> {
@@ -73,8 +73,8 @@ function checkBindings({ listeners, callbacks, admin, status }: RawConfig, root:
 }
 
 /**
- * The same path or the same port; port 0 takes a free one each time. Only listeners of one environment may have a port
- * at several addresses, such as 127.0.0.1 and [::1]: which of them `localhost` finds must not decide what is reached.
+ * Whether both have the same path or port; port 0 chooses a free port each time. Only listeners of one environment may share
+ * a port at several addresses, such as 127.0.0.1 and [::1]: `localhost` may mean either, and must not change the environment.
  */
 function doCollide({ bind: a, environment }: Binding, { bind: b, environment: other }: Binding): boolean {
   if (a.kind === "unix" || b.kind === "unix") return a.kind === b.kind && describeBind(a) === describeBind(b);
@@ -88,8 +88,8 @@ function isOneAddress(host: string): boolean {
 }
 
 /**
- * Loads who may call on a listener.
- * @param environment its own; undefined where there is no such environment
+ * Loads the callers of a listener.
+ * @param environment the listener's; undefined if no environment has that name
  */
 async function loadCallers(
   listener: RawListener,
@@ -139,7 +139,7 @@ async function loadCaller(
   const certificates: string[] = [];
   for (const [value, at] of within(certificate, atCertificate)) {
     if (certificates.includes(value)) at.report("this name is in the list already", "leave it out");
-    // Listeners of other environments may know the same workload.
+    // Listeners of other environments may have the same workload as a caller.
     at.addUniqueValue("certificate name", `${value} ${environment}`, name, environment);
     certificates.push(value);
   }
@@ -167,7 +167,7 @@ function within<Value>(given: Value | readonly Value[] | undefined, at: LoadCont
   return Array.isArray(given) ? [...at.each(given as readonly Value[])] : [[given as Value, at]];
 }
 
-/** A right to what the environment does not have is most often misspelt. */
+/** Reports rights to sites and operations that the environment does not have: most of them are misspelt. */
 function checkRights(
   { sites, operations }: RawCaller,
   name: string,
@@ -191,7 +191,7 @@ function checkRights(
   check("operation", operations, [...environment.operations, ...prefixes], context.in("operations"));
 }
 
-/** A name is one caller in all of an environment: its requests are counted together. */
+/** A name is one caller in the whole environment, whose requests are counted together: so it has one rate. */
 function checkRates(listeners: readonly RawListener[], context: LoadContext): void {
   const named = [...context.each(listeners)].flatMap(([{ environment, callers }, at]) =>
     Object.entries(typeof callers === "object" ? callers : {}).map(([name, { requestsPerSecond }]) => {
@@ -200,7 +200,7 @@ function checkRates(listeners: readonly RawListener[], context: LoadContext): vo
   );
   for (const [caller, first] of repeats(named, ({ key }) => key)) {
     if (caller.requestsPerSecond === first.requestsPerSecond) continue;
-    const message = `${caller.name} has another rate at ${formatPath(first.at.path)}, and is one caller`;
+    const message = `${caller.name} has another rate at ${formatPath(first.at.path)}, and both are one caller`;
     caller.at.in("requestsPerSecond").report(message, "write the same at both, or give one of them another name");
   }
 }

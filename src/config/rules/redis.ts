@@ -15,11 +15,11 @@ const makeKey = "make one with `countersign keygen`";
 type Login = Pick<RedisAccess, "username" | "password">;
 const noLogin: Login = { username: undefined, password: undefined };
 
-/** A node that is given by its URL, and where. */
+/** A node given by its URL, and the URL's place in the configuration. */
 type NodeByUrl = readonly [node: RedisNode, at: LoadContext];
 
 /**
- * Checks the section `redis`, and makes of it what `tokens.cache: redis` needs; undefined where it is not sound.
+ * Checks and loads the section `redis`, for `tokens.cache: redis`; undefined if it is not sound.
  * @param root of the whole configuration
  */
 export async function loadRedis(
@@ -48,7 +48,7 @@ export async function loadRedis(
     atLockNodes.report("the lock needs an odd number of independent masters", fix, `${nodes.length} in all`);
   }
   for (const [[, at]] of repeats(nodes, ([node]) => serverOf(node))) {
-    const message = "one server twice is not independent: where it is lost, both are";
+    const message = "one server twice is not independent: if it is lost, both are lost";
     at.report(message, "name another server, or remove it");
   }
   if (raw.tls !== undefined) checkUrlsSpeakTls(nodes);
@@ -65,7 +65,7 @@ export async function loadRedis(
   return { place, lockNodes, username, password, tls, encryptionKeys };
 }
 
-/** The user and the password: each where it is written, or both of one file. */
+/** The user and the password: each from its own place, or both from one file. */
 async function loadLogin({ username: user, password: source }: RawRedis, context: LoadContext): Promise<Login> {
   const at = context.in("password");
   const content = source && (await at.readSecret(source));
@@ -76,7 +76,7 @@ async function loadLogin({ username: user, password: source }: RawRedis, context
   return { username, password: content && at.makeSecret(content) };
 }
 
-/** A file with both, which are then renewed together: the user name on the first line, the password on the second. */
+/** Splits a file with both, which can so be renewed together: the user name on the first line, the password on the second. */
 function splitLogin({ bytes, origin }: Content, context: LoadContext): Login {
   const end = bytes.indexOf("\n");
   const username = bytes.subarray(0, Math.max(end, 0)).toString("latin1").replace(/\r$/, "");
@@ -108,14 +108,14 @@ async function loadPlace({ url, sentinel, cluster }: RawRedis, context: LoadCont
     : { kind: "sentinel", master: sentinel.name, nodes, password };
 }
 
-/** The same for all databases of one server, and for all loopback addresses. */
+/** Identifies a server: the result is the same for all its databases, and for all loopback addresses. */
 function serverOf(node: RedisNode): string {
   if (node.kind === "unix") return node.path;
   const isLoopback = node.host === "127.0.0.1" || node.host === "::1";
   return `${isLoopback ? "localhost" : node.host} ${node.port}`;
 }
 
-/** A URL says itself whether it speaks TLS; the section tls does not change that. */
+/** The scheme of a URL decides whether TLS is used; the section tls does not change that. */
 function checkUrlsSpeakTls(nodes: readonly NodeByUrl[]): void {
   for (const [node, at] of nodes) {
     if (node.kind === "tcp" && node.tls) continue;
@@ -138,7 +138,7 @@ function warnOfPlaintext(raw: RawRedis, nodes: readonly NodeByUrl[], context: Lo
   }
 }
 
-/** Loads the keys that seal tokens in Redis: 32 bytes each, written as hex digits. */
+/** Loads the keys that encrypt tokens in Redis: 32 bytes each, written as hex digits. */
 async function loadEncryptionKeys(
   sources: readonly SecretSource[],
   context: LoadContext,

@@ -8,7 +8,7 @@ import type { SecretSource } from "../form/fields.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadCertificates } from "./tls.ts";
 
-/** What an environment says for all of its credential sets. */
+/** The settings of an environment for all of its credential sets. */
 export type EnvironmentSettings = Pick<RawEnvironment, "baseUrl" | "authUrl" | "allowPlaintext" | "token"> & {
   readonly tls: Tls;
 };
@@ -19,7 +19,7 @@ const ownFields = ["grant_type", "client_id", "client_secret", "client_assertion
 const fieldsWithSetting = ["audience", "scope", "resource"];
 
 /**
- * Reports what no token endpoint could do with these settings.
+ * Reports settings with which no token request could succeed.
  * @param context of the environment's or of a credential set's `token`
  */
 export function checkTokenSettings(
@@ -45,7 +45,9 @@ export function checkTokenSettings(
     atClientAuth.report("http:// shows no client certificate", "use https://, or another clientAuth");
   }
   if (raw.assertion !== undefined && clientAuth !== "private_key_jwt") {
-    context.in("assertion").report("assertion is for clientAuth private_key_jwt alone", "remove it, or write that");
+    context
+      .in("assertion")
+      .report("assertion is for clientAuth private_key_jwt alone", "remove it, or write clientAuth: private_key_jwt");
   }
   for (const name of Object.keys(raw.extra ?? {})) {
     const hasSetting = fieldsWithSetting.includes(name);
@@ -74,9 +76,9 @@ export function checkPlaintext({ scheme }: Address, isAllowed: boolean, context:
   context.report("http:// would send credentials in plain text", "use https://, or allowPlaintext: true for tests");
 }
 
-/** A credential set without its folder. */
+/** A credential set with the values of its folder in place of `dir`. */
 export type WrittenSet = Omit<Exclude<RawCredentialSet, { dir: string }>, "clientId"> & {
-  /** Undefined where it cannot be read. */
+  /** Undefined if it cannot be read. */
   readonly clientId: string | undefined;
 };
 
@@ -84,7 +86,7 @@ export function methodOf({ clientAuth = "post" }: RawTokenSettings): ClientAuth[
   return typeof clientAuth === "object" ? "assertion" : clientAuth;
 }
 
-/** The key of a set that says where the proof is. */
+/** The key of a credential set that names the source of its secret, by method. */
 export const needs = {
   post: "clientSecret",
   basic: "clientSecret",
@@ -92,14 +94,14 @@ export const needs = {
   tls: undefined,
   assertion: undefined,
 } as const;
-/** What jose takes, and what RFC 7518 section 3.3 asks for. */
+/** Both jose and RFC 7518 section 3.3 demand it. */
 const leastRsaBits = 2_048;
 const curves: Readonly<Record<string, string>> = { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" };
 
 /**
- * Loads what a set proves its client with, as `clientAuth` wants it: a secret, a key, or nothing beside the environment's
- * certificate.
- * @param locate finds a key of the set
+ * Loads the proof of a credential set's client, as `clientAuth` demands: a secret, a key, the path of the platform's token, or
+ * nothing beside the environment's certificate.
+ * @param locate returns the context of a key of the set
  */
 export async function loadClientAuth(
   raw: WrittenSet,
@@ -176,7 +178,7 @@ async function loadAssertionAuth(
   };
 }
 
-/** OpenSSL's errors, and those of JSON, may show a part of the key. */
+/** The errors of OpenSSL and JSON are dropped: they may show a part of the key. */
 function readKey(bytes: Buffer): { readonly key: KeyObject; readonly keyId: string | undefined } | undefined {
   try {
     const text = bytes.toString("utf8").trim();
@@ -189,7 +191,7 @@ function readKey(bytes: Buffer): { readonly key: KeyObject; readonly keyId: stri
   }
 }
 
-/** JWS algorithms (RFC 7518 section 3.1, RFC 8037) that a key can do, the usual one first; none for keys of other kinds. */
+/** JWS algorithms (RFC 7518 section 3.1, RFC 8037) that a key can do, the usual one first; none for a weak key or another kind. */
 function algorithmsOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): string[] {
   if (type === "ed25519") return ["EdDSA"];
   if (type === "ec") return [curves[details?.namedCurve ?? ""] ?? []].flat();

@@ -69,7 +69,7 @@ itRefuses("names that mean nothing", [
     at(key, edited([blue, `${blue}        keys: [ { identifier: K2000000001, secret: { file: DIR/k2 } } ]\n`])),
     `${site3}.keys[0].identifier: S1000000001`,
   ),
-  fault(withSite("X1: { credentials: [] }"), ".sites.X1: nothing can be called so … write S and"),
+  fault(withSite("X1: { credentials: [] }"), ".sites.X1: this name is not allowed here … write S and"),
   fault(withKey("identifier: S5, secret: { file: DIR/k1 }"), `${site3}.keys[0].identifier: form … write K and`),
   fault(instead(operations, 'operations: [create_order, "*"]'), ".operations[1]: * … alone"),
   fault(instead(operations, "operations: [../create_order]"), ".operations[0]: form … segments"),

@@ -126,7 +126,7 @@ itRefuses("callers that are not known well enough", [
   holding("canary=in=the=middle", "RFC 6750 … keygen"),
   withRight("site: [S1000000001]", "site: no key site … mean sites"),
   { ...refusal(misspelt, `${payments}.sitez: no key sitez … sites`), count: 3 },
-  refusal(`{ "pay ments": { ${byToken} } }`, `${ofAll}.pay ments: called so … 1 to 64`),
+  refusal(`{ "pay ments": { ${byToken} } }`, `${ofAll}.pay ments: not allowed here … 1 to 64`),
   withRight("requestsPerSecond: 0", "requestsPerSecond: less than 0.01 … 0.01"),
   withRight("sites: [S1000000004]", "sites[0]: no site S1000000004 … did you mean S100000000"),
   withRight("operations: [creat_order]", "operations[0]: no operation creat_order … did you mean create_order"),

@@ -41,7 +41,7 @@ describe("egress", () => {
     });
     expect(egress?.credentials?.reveal()).toBe(userInfo);
     expect(routes(loaded.config)[0]).toMatch(
-      /; through the proxy proxy\.example:3129, but for https:\/\/login\.sandbox\.example$/,
+      /; through the proxy proxy\.example:3129, except for https:\/\/login\.sandbox\.example$/,
     );
     expect(explain(loaded.config)).toHaveProperty("environments.sandbox.egress", {
       proxy: "https://proxy.example:3129",
@@ -85,7 +85,7 @@ itRefuses("an egress that cannot work", [
   wrong("system", ": not known … write environment or { proxy"),
   wrong("{ noProxy: [a] }", ".proxy: proxy is missing … http://proxy.example:3128"),
   wrong("{ proxy: 'socks5://a:1080' }", ".proxy: cannot be read … SOCKS"),
-  wrong(`{ proxy: '${inVariable}' }`, ".proxy: stand in a file … auth: { file"),
+  wrong(`{ proxy: '${inVariable}' }`, ".proxy: belong in a file … auth: { file"),
   wrong(`{ ${proxy}, noProxy: ['10.0.0.*'] }`, ".noProxy[0]: cannot be read … 10.0.0.0/8"),
   ...["canary-proxy-password", "user:canary\nmore-canary\n"].map((auth) =>
     wrong(`{ ${proxy}, auth: { file: DIR/auth } }`, ".auth: not user:password … one line", { auth }),
