@@ -6,7 +6,7 @@ import type { RawCallbackListener, RawListener } from "./form/listeners.ts";
 import type { RawConfig, RawTracing } from "./form/schema.ts";
 
 type Frozen<Value> = Value extends object ? { readonly [Name in keyof Value]: Frozen<Value[Name]> } : Value;
-/** Settings as they were read; the schema says what they are. */
+/** Settings as read; the schema describes them. */
 type Written<Section, Setting extends keyof Section> = Frozen<Pick<Section, Setting>>;
 
 /** A listener for applications; everything that arrives on it belongs to one environment. */
@@ -21,11 +21,11 @@ export interface CallbackListenerConfig extends Written<RawCallbackListener, "bi
   /** Always holds `signature`. */
   readonly exempt: ReadonlySet<string>;
   readonly rememberMs: number;
-  /** Present where callers prove themselves with a certificate. */
+  /** Present if callers prove themselves with a certificate. */
   readonly tls?: CallersTls | undefined;
 }
 
-/** What the configuration file becomes: checked in full, defaults filled in, secrets loaded. Durations in ms. */
+/** The configuration, checked in full, with its defaults and loaded secrets. Durations in ms. */
 export interface Config extends Written<RawConfig, "log" | "readiness" | "acknowledge"> {
   readonly listeners: readonly ListenerConfig[];
   readonly callbacks: readonly CallbackListenerConfig[];
@@ -36,25 +36,25 @@ export interface Config extends Written<RawConfig, "log" | "readiness" | "acknow
   readonly status: Bind;
   readonly environments: ReadonlyMap<string, Environment>;
   readonly tokens: TokensConfig;
-  /** How keys of Countersign-Once are given and remembered. Absent: `defaultOnce`. */
+  /** The header for keys of Countersign-Once, and how long they are remembered. Absent: `defaultOnce`. */
   readonly once?: OnceConfig | undefined;
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly tokenMs: number };
   readonly limits: Frozen<RawConfig["limits"]> & {
-    /** Most connections that a listener accepts; set where the process has too few descriptors for twice `connections`. */
+    /** Most connections that a listener accepts; set if the process has too few descriptors for twice `connections`. */
     readonly acceptedConnections?: number | undefined;
   };
-  /** Absent where nothing is traced. */
+  /** Absent: nothing is traced. */
   readonly tracing?: TracingConfig | undefined;
   readonly metrics: { readonly sites: "named" | "none" };
   readonly reload: { readonly unreadyAfterRefusalMs: number | undefined };
   readonly drain: { readonly minMs: number };
-  /** Where the site of the documentation is; absent where failures do not lead there. */
+  /** Address of the documentation's web site; absent: failures have no links into it. */
   readonly docsUrl?: string | undefined;
   /** SHA-256 over the effective configuration, secrets by fingerprint; the first 12 hex digits. */
   readonly hash: string;
-  /** The file's content with every default, and what sites inherit. Absent where no file was read. */
+  /** The file's content, with every default and every inherited setting of sites. Absent if no file was read. */
   readonly written?: RawConfig | undefined;
-  /** Where secrets came from, for people: `file /run/…` or `env NAME`. Absent where no file was read. */
+  /** Where secrets came from, for people: `file /run/…` or `env NAME`. Absent if no file was read. */
   readonly secretOrigins?: ReadonlyMap<Secret, string>;
 }
 

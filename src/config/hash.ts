@@ -5,12 +5,12 @@ import type { Config } from "./config.ts";
 const shownDigits = 12;
 
 /**
- * Identifies a configuration in logs, metrics and `/status`: it changes with every setting and with every secret's
- * content. Secrets enter as a keyed fingerprint, and only a part of the hash is shown.
+ * The hash that identifies a configuration in logs, metrics and `/status`: it changes with every setting and with every
+ * secret's content. A secret counts by its keyed fingerprint, and only the first digits of the hash are returned.
  */
 export function hashConfig(config: Omit<Config, "hash" | "secretOrigins" | "written">): string {
   const environments = [...config.environments.values()].map(({ siteOfKey, sites, ...environment }) => {
-    // A site is the same object as long as nothing of it changes: of thousands each has its fingerprint made once.
+    // An unchanged site stays the same object, so its fingerprint is made once: there may be thousands of sites.
     return { ...environment, sites: [...sites.values()].map(fingerprintOf).join() };
   });
   return fingerprint({ ...config, environments }).slice(0, shownDigits);
@@ -19,8 +19,8 @@ export function hashConfig(config: Omit<Config, "hash" | "secretOrigins" | "writ
 const partsKnown = new WeakMap<object, string>();
 
 /**
- * The fingerprint of a part that never changes, made once: a thousand sites share one environment's certificates, which
- * take a millisecond each time, and a secret is asked for by several.
+ * The fingerprint of an object that never changes, made once: a thousand sites share one environment's certificates, which
+ * take a millisecond each time, and several objects may hold one secret.
  */
 export function fingerprintOf(part: object): string {
   const known = partsKnown.get(part) ?? (part instanceof Secret ? fingerprintSecret(part) : fingerprint(part));
@@ -28,9 +28,9 @@ export function fingerprintOf(part: object): string {
   return known;
 }
 
-/** A hash over all of a value, secrets included: two parts of configurations with the same one are the same. */
+/** A hash over a whole value, secrets included: parts of configurations with equal hashes are equal. */
 export function fingerprint(value: unknown): string {
-  // A function, because only `this` holds a secret as it is: `plain` has been through its toJSON.
+  // A function, because only `this` still holds a secret: `plain` is the result of the secret's toJSON.
   const text = JSON.stringify(value, function (this: Record<string, unknown>, name: string, plain: unknown) {
     const given = this[name];
     if (given instanceof Secret) return fingerprintOf(given);

@@ -20,10 +20,10 @@ import { SiteFolder } from "./rules/site-folder.ts";
 import { loadTracing } from "./rules/tracing.ts";
 import { checkUniqueness } from "./rules/uniqueness.ts";
 
-/** A sound configuration, or what is wrong with the file; and what it was read from. */
+/** A sound configuration, or the problems of the file; and the files that were read. */
 export type Loaded = Outcome & {
   readonly files: FileDigests;
-  /** Folders of sites; their own stamps are among the files. */
+  /** Folders of sites; `files` has the stamps of the folders themselves. */
   readonly folders: readonly WatchedFolder[];
 };
 
@@ -39,28 +39,28 @@ type Outcome =
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
 /**
- * Reads and checks a configuration file with everything it names. It reports all problems of form (YAML, schema), or,
- * where there is none, all problems of meaning (secrets, files, rules across settings). A file with one problem is
- * refused whole, but for the files of single sites.
+ * Reads and checks a configuration file with all files that it names. It reports all problems of form (YAML, schema), or,
+ * if there are none, all problems of meaning (secrets, files, rules across settings). One problem refuses the whole
+ * configuration, but a problem in the file of one site refuses only that file.
  */
 export function loadConfig(file: string, given: Partial<ConfigDependencies> = {}): Promise<Loaded> {
   return createLoader(file)(given);
 }
 
-/** How a loader reads. */
+/** Options of one reading. */
 interface Reading extends Partial<ConfigDependencies> {
-  /** Paths of which any may have changed, among the files of single sites; undefined: all of them may have. */
+  /** Paths that may have changed, in or for folders of sites; undefined: any may have changed. */
   readonly changed?: ReadonlySet<string> | undefined;
 }
 
 export type Loader = (reading?: Reading) => Promise<Loaded>;
 
-/** The same again and again: of sites that have files of their own, only those are read that have changed. */
+/** Makes a `loadConfig` for repeated use: of the sites with files of their own it reads only the changed ones. */
 export function createLoader(path: string): Loader {
   const file = resolve(path);
   /** By environment. */
   let folders: ReadonlyMap<string, SiteFolder> = new Map();
-  /** What has changed since a configuration was sound: one that was refused may not have come to its folders. */
+  /** Paths changed since the last sound configuration: a refused one may not have read its folders. */
   let changed: ReadonlySet<string> | undefined;
   return async ({ changed: more, ...given } = {}) => {
     changed = changed && more && new Set([...changed, ...more]);
@@ -89,7 +89,7 @@ export function createLoader(path: string): Loader {
 
 /** The sites that have files of their own. */
 interface SiteFolders {
-  /** Those that were read, by environment. */
+  /** The folders that were read, by environment. */
   readonly wanted: ReadonlyMap<string, SiteFolder>;
   readonly read: ReadSites;
 }
@@ -123,7 +123,7 @@ function refuse(problems: readonly Problem[]): Outcome {
   return { kind: "refused", problems: inFileOrder(problems) };
 }
 
-/** Reads all files that are named and reports problems of meaning; with a problem the result must not be used. */
+/** Reads all files that the configuration names, and reports problems of meaning. Do not use the result after a problem. */
 async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, context: LoadContext): Promise<Config> {
   const environments = new Map<string, Environment>();
   const atEnvironments = context.in("environments");
@@ -204,7 +204,7 @@ async function systemDependencies(): Promise<ConfigDependencies> {
   };
 }
 
-/** The fifth field of each line (proc(5)), spaces as \040; where there is no such file there are no such mounts. */
+/** The fifth field of each line (proc(5)), with \040 for spaces; empty on systems without this file. */
 async function readMountPoints(): Promise<ReadonlySet<string>> {
   const text = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
   const points = text.split("\n").flatMap((line) => line.split(" ")[4] ?? []);

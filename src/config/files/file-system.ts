@@ -6,7 +6,7 @@ export interface FileContent {
   readonly bytes: Buffer;
   /** Permission bits. */
   readonly mode: number;
-  /** As `stampOf` would have told before the content was read. */
+  /** The stamp before the content was read, as `stampOf` returns it. */
   readonly stamp: string;
 }
 
@@ -14,8 +14,8 @@ const permissionBits = 0o777;
 const longestBytes = 16_777_216;
 
 /**
- * Reads a file whole.
- * @throws with a `code`, also where it is a pipe or a device, or longer than 16 MiB
+ * Reads a whole file.
+ * @throws with a `code`, also for a pipe, a device, or a file longer than 16 MiB
  */
 export async function readRegularFile(path: string): Promise<FileContent> {
   const stats = checkStats(await stat(path));
@@ -23,9 +23,9 @@ export async function readRegularFile(path: string): Promise<FileContent> {
 }
 
 /**
- * The same synchronously, for the start: thousands of small files take a tenth of the time that Node's thread pool takes.
- * Once requests are served, a disk that hangs would stop them.
- * @param mayBePipe it is the configuration itself, which a shell may write while it is checked
+ * As `readRegularFile`, but synchronous, for the start: thousands of small files take a tenth of the time that Node's thread
+ * pool needs. Do not use it while requests are served: a disk that hangs would stop them.
+ * @param mayBePipe true for the configuration itself, which may be a shell's pipe
  */
 export async function readAtOnce(path: string, mayBePipe = false): Promise<FileContent> {
   const file = openSync(path, mayBePipe ? constants.O_RDONLY : constants.O_RDONLY | constants.O_NONBLOCK);
@@ -39,8 +39,8 @@ export async function readAtOnce(path: string, mayBePipe = false): Promise<FileC
 }
 
 /**
- * The end of a pipe or a device may never come, and until then nothing would be reloaded; a large file would take memory that
- * orders need. A folder has an error of its own, when it is read.
+ * Reading a pipe or a device may never end, and would block every reload; a large file would take memory that orders need.
+ * A folder fails later, when it is read.
  */
 function checkStats(stats: Stats): Stats {
   if (!stats.isFile() && !stats.isDirectory()) throw refuse("a pipe or a device", "no regular file");
@@ -53,8 +53,8 @@ function refuse(message: string, code: string): Error {
 }
 
 /**
- * What changes whenever a file does, without its content; or why it cannot be opened. It is opened since a network file system
- * may answer stat(2) from memory for a minute; a pipe must not hold that up.
+ * A text that changes whenever the file does; the content is not read. If opening fails: the error's code. The file is opened
+ * because a network file system may answer stat(2) from memory for a minute; opening a pipe does not wait.
  */
 export async function stampOf(path: string): Promise<string> {
   try {
@@ -74,14 +74,14 @@ function stampIn({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
   return [dev, ino, size, mtimeMs, ctimeMs].join(" ");
 }
 
-/** Stands for the content of a file that cannot be read. */
+/** The error's code, which is compared in place of the content of an unreadable file. */
 export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "unreadable";
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Text without a byte order mark; undefined where it is not UTF-8. */
+/** Text without a byte order mark; undefined if the bytes are not UTF-8. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes);

@@ -2,35 +2,35 @@ import { watch } from "node:fs";
 import type { Cancel, Clock } from "../../model/clock.ts";
 import { stampOf } from "./file-system.ts";
 
-/** A folder of files that come and go one by one, and the stamps of all files that they rest on, as they were when they were read. */
+/** A folder whose files come and go, and the stamps of all files read for them, taken at that reading. */
 export interface WatchedFolder {
   readonly path: string;
   readonly stamps: readonly (readonly [path: string, stamp: string])[];
 }
 
-/** How a watch learns of changes; a test may replace it. */
+/** The source of a watch's events and stamps; a test may replace it. */
 export interface FolderEvents {
   /**
-   * @param onEvent gets the name of what has changed in the folder; undefined where any may have
-   * @returns ends the watching
+   * @param onEvent gets the name of the changed file in the folder; undefined: any file may have changed
+   * @returns a function that ends the watching
    */
   watch(path: string, onEvent: (name: string | undefined) => void): Cancel;
   stamp(path: string): Promise<string>;
 }
 
-/** A file is often written in steps, and many files one after another: all count once it is quiet for so long. */
+/** A file is often written in steps, and many files one after another: all are reported after this quiet time. */
 const quietMs = 100;
-/** Changes that never end do not keep the first waiting. */
+/** The first change waits no longer than this, even if changes never stop. */
 const longestWaitMs = 1_000;
-/** Of a thousand files a second a look takes 5 % of a processor; 20,000 are gone over in a minute. */
+/** To check 1,000 files a second takes 5 % of a processor. At this pace, 20,000 files take a minute. */
 const looksAtOnce = 32;
 const pauseMs = 100;
 /** Between one round and the next. */
 const roundMs = 2_000;
 
 /**
- * Watches folders with thousands of files. The system tells of a change in a folder at once. Beside that all files are looked
- * at, a few at a time: those elsewhere, and those of file systems that tell of nothing.
+ * Watches folders with thousands of files. The system reports a change in a folder at once. In addition all files are checked,
+ * a few at a time: some are in other folders, and some file systems report nothing.
  */
 export class FolderWatch {
   readonly #clock: Clock;
@@ -44,14 +44,14 @@ export class FolderWatch {
   #cancelLook: Cancel = () => {};
   #isLooking = false;
 
-  /** @param onChange gets the paths that may have changed: of files, or of a folder for all of its files */
+  /** @param onChange gets the paths that may have changed; the path of a folder means all of its files */
   constructor(clock: Clock, onChange: (changed: ReadonlySet<string>) => void, events = systemEvents) {
     this.#clock = clock;
     this.#onChange = onChange;
     this.#events = events;
   }
 
-  /** Watches these from now on. */
+  /** Watches these folders, and no others, from now on. */
   follow(folders: readonly WatchedFolder[]): void {
     const paths = new Set(folders.map(({ path }) => path));
     for (const [path, end] of this.#watched) {
@@ -95,7 +95,7 @@ export class FolderWatch {
     });
   }
 
-  /** @param left what this round has not looked at yet */
+  /** @param left the paths that this round has not checked yet */
   #lookAfter(delayMs: number, left: string[]): void {
     this.#cancelLook = this.#clock.after(delayMs, () => void this.#look(left));
   }
@@ -105,7 +105,7 @@ export class FolderWatch {
     for (const path of round.splice(-looksAtOnce)) {
       const known = this.#stamps.get(path);
       const stamp = known === undefined ? known : await this.#events.stamp(path);
-      // Meanwhile it may have been read again.
+      // The file may have been read again in the meantime.
       if (stamp !== known && this.#stamps.get(path) === known) this.#add(path);
     }
     if (this.#stamps.size > 0) this.#lookAfter(round.length > 0 ? pauseMs : roundMs, round);
@@ -117,7 +117,7 @@ const systemEvents: FolderEvents = {
   watch(path, onEvent) {
     try {
       const watcher = watch(path, { persistent: false }, (_, name) => onEvent(name ?? undefined));
-      // The folder is looked at all the same.
+      // The files are still checked one by one.
       watcher.on("error", () => watcher.close());
       return () => watcher.close();
     } catch {

@@ -2,13 +2,13 @@ import { hash } from "node:crypto";
 import type { Cancel, Clock } from "../../model/clock.ts";
 import { codeOf, readRegularFile, stampOf } from "./file-system.ts";
 
-/** What a configuration was read from: by absolute path a digest of the content, or why it could not be read. */
+/** The files of a configuration, by absolute path: a digest of the content, or the code of the error. */
 export type FileDigests = ReadonlyMap<string, string>;
 
-/** What a watch asks of the file system; a test may replace it. */
+/** The functions of the file system that a watch uses; a test may replace them. */
 export interface WatchableFiles {
   read(path: string): Promise<Uint8Array>;
-  /** Changes whenever the content does; takes a third of the time of reading it. */
+  /** Changes whenever the content does; takes a third of the time of `read`. */
   stamp(path: string): Promise<string>;
 }
 
@@ -25,24 +25,24 @@ async function readFileOrFolder(path: string): Promise<Uint8Array> {
 const systemFiles: WatchableFiles = { read: readFileOrFolder, stamp: stampOf };
 
 const pollMs = 2_000;
-/** Thousands of files are looked at less often: a look at one takes 0.05 ms of a processor. */
+/** Thousands of files are checked less often: one check takes 0.05 ms of a processor. */
 const pollMsPerFile = 2;
 const longestPollMs = 5_000;
-/** What has changed since the files were read is found then. */
+/** The delay of the first check, which finds changes made since the files were read. */
 const firstCheckMs = 300;
-/** A file is often written in steps: a change counts once nothing has changed for this long. */
+/** A file is often written in steps: a change is reported once nothing else has changed for this long. */
 const stableMs = 100;
 const mostConcurrent = 8;
 
 /**
- * Watches the files of a configuration by looking at them again and again: no file system is too remote for that, and it does
- * not matter how a change is made. Kubernetes swaps a link on the way to a mounted file, and editors rename. The content counts.
+ * Watches the files of a configuration by polling: that works on every file system, and for every kind of change. Kubernetes
+ * swaps a link in the path of a mounted file, and editors rename files. Only a change of content is reported.
  */
 export class FileWatch {
   readonly #clock: Clock;
   readonly #onChange: (changed: ReadonlySet<string>) => void;
   readonly #files: WatchableFiles;
-  /** As they were when the configuration was read, or at the last reported change. */
+  /** The digests when the configuration was read, or at the last reported change. */
   #known: FileDigests = new Map();
   #cancelCheck: Cancel = () => {};
 
@@ -53,7 +53,7 @@ export class FileWatch {
     this.#files = files;
   }
 
-  /** Watches these files from now on, as they were when they were read. */
+  /** Watches these files from now on. @param known their digests when they were read */
   follow(known: FileDigests): void {
     this.#known = known;
     this.#checkAfter(firstCheckMs);
@@ -84,7 +84,7 @@ export class FileWatch {
     const longMs = Math.min(Math.max(pollMs, known.size * pollMsPerFile), longestPollMs);
     this.#checkAfter(isStable ? longMs : stableMs, stamps, isStable);
     if (areEqual(digests, known)) return;
-    // The reload may fail; it must learn of the next change all the same.
+    // Even if the reload fails, the next change must be reported.
     this.#known = digests;
     this.#onChange(new Set([...digests].flatMap(([path, digest]) => (known.get(path) === digest ? [] : [path]))));
   }

@@ -17,10 +17,10 @@ import type { Location, Path, Problem } from "../diagnostics.ts";
 
 /** A YAML or JSON file, parsed, with the positions of its keys and values. */
 export interface SourceDocument {
-  /** As plain values; undefined where the YAML itself is wrong. */
+  /** As plain values; undefined if the YAML itself is malformed. */
   readonly value: unknown;
   readonly yamlProblems: readonly Problem[];
-  /** A path in the file, or the nearest thing around it that exists. */
+  /** Finds the place of a path in the file, or of its nearest parent that exists. */
   locate(path: Path): Location;
 }
 
@@ -29,8 +29,8 @@ const longestShown = 60;
 const mostAliases = 100;
 
 /**
- * YAML, of which JSON is a part. Programs write both, for a thousand sites too: where a reader that knows no places is sure
- * to read the same, it takes a fraction of the time, and places are found when they are asked for.
+ * Reads YAML, of which JSON is a part. If a reader without positions is sure to read the same values, that reader is used: it
+ * takes a fraction of the time, which matters for a thousand sites. Positions are then found by `locate`.
  */
 export function readDocument(text: string): SourceDocument {
   const value = readJson(text) ?? readPlainYaml(text);
@@ -45,13 +45,13 @@ export function readDocument(text: string): SourceDocument {
 
 const jsonString = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
 
-/** @returns undefined where the text is not a JSON object, or has what `readYaml` complains of */
+/** @returns undefined if the text is not a JSON object, or has a fault that `readYaml` reports */
 function readJson(text: string): unknown {
-  // An error of each of thousands of files would take longer than its YAML.
+  // An error for each of thousands of files would take longer than reading its YAML.
   if (!/^\s*\{/.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    // JSON.parse keeps one of two equal keys. Outside of strings a colon stands for each key, and nowhere else.
+    // JSON.parse keeps one of two equal keys. Outside of strings there is one colon for each key, and no other.
     const colons = text.replace(jsonString, "").split(":").length - 1;
     return colons > 0 && colons === countKeys(value) ? value : undefined;
   } catch {
@@ -59,7 +59,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Counts the keys of all mappings in a value; infinite with a key that YAML refuses. */
+/** Counts the keys of all mappings in a value; Infinity for a `__proto__` key, which YAML refuses. */
 function countKeys(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   if (Object.hasOwn(value, "__proto__")) return Number.POSITIVE_INFINITY;
@@ -68,20 +68,20 @@ function countKeys(value: unknown): number {
 }
 
 /**
- * What two readers might understand differently, in a text with a line break before it: other characters than ASCII, tabs,
+ * Finds what two readers might read differently; the text needs a line break in front. It finds characters beyond ASCII, tabs,
  * anchors, aliases, tags, block texts, directives, keys after `?`, numbers near infinity, several documents, long lines.
  */
 const unusual =
   /[^\n\x20-\x7e]|[\n [{,](?:[&*!|>%@`?]|[-+.\d]+[eE]\+?\d\d|[-+.\d]{200})|\n(?: *(?:---|\.\.\.)|.{1000})/;
 
-/** Only texts are keys: of others, such as `null` or a list, each reader makes a text of its own. */
+/** Keys must be texts: each reader converts other keys, such as `null` or a list, in its own way. */
 const plainSchema = CORE_SCHEMA.withTags({
   ...mapTag,
   addPair: (map, key, value) =>
     typeof key === "string" && key !== "__proto__" ? mapTag.addPair(map, key, value) : "not here",
 });
 
-/** @returns undefined where `readYaml` might complain, or read another value */
+/** @returns undefined if `readYaml` might report a fault, or read another value */
 export function readPlainYaml(text: string): unknown {
   try {
     const value = unusual.test(`\n${text}`) ? undefined : load(text, { schema: plainSchema });
@@ -92,8 +92,8 @@ export function readPlainYaml(text: string): unknown {
 }
 
 /**
- * YAML 1.2, one document. Another version is an error, and so are a key given twice, foreign tags, aliases that lead
- * nowhere or into themselves, and so many of them that the file would explode.
+ * Reads one document of YAML 1.2. Errors are: another version, a key given twice, foreign tags, aliases without an anchor or
+ * inside of it, and so many aliases that the value would become huge.
  */
 function readYaml(text: string): SourceDocument {
   const lineCounter = new LineCounter();
@@ -126,7 +126,7 @@ export function toYaml(value: object): string {
 interface Fault {
   readonly message: string;
   readonly offset: number;
-  /** Where the same stands before. */
+  /** Offset of the same key, given before. */
   readonly earlier?: number;
   readonly fix?: string;
 }
@@ -158,7 +158,7 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
   return faults;
 }
 
-/** What parses, and would mean something else than it says. */
+/** Finds parts that parse, but do not mean what a reader expects. */
 function findTraps(document: Document): Fault[] {
   const faults: Fault[] = [];
   const holders: unknown[] = [];
@@ -172,7 +172,7 @@ function findTraps(document: Document): Fault[] {
       const target = anchors.get(node.source);
       if (node.source === "" || (target !== undefined && !holders.includes(target))) return;
       const message = "this alias (*name) leads nowhere, or into itself";
-      const fix = "correct the YAML; a text that begins with * stands in quotes";
+      const fix = "correct the YAML; put a text that begins with * in quotes";
       faults.push({ message, fix, offset: node.range?.[0] ?? 0 });
     } else if (isCollection(node)) {
       holders.push(node);
@@ -183,7 +183,7 @@ function findTraps(document: Document): Fault[] {
   }
 
   function checkPairs(pairs: readonly Pair[]): void {
-    /** With the offset of each. */
+    /** Each key, with its offset. */
     const keys = new Map<unknown, number>();
     for (const { key, value } of pairs) {
       checkNode(key);
@@ -193,7 +193,7 @@ function findTraps(document: Document): Fault[] {
         if (earlier !== undefined) {
           faults.push({ message: `the key ${show(key)} is given twice`, fix: "keep one of the two", offset, earlier });
         }
-        // Node assigns a prototype under this name; nothing sound is called so.
+        // Under this name Node sets a prototype, and no configuration needs it.
         if (key.value === "__proto__") faults.push({ message: "nothing can be called __proto__", offset });
         if (earlier === undefined) keys.set(key.value, offset);
       }
@@ -216,14 +216,14 @@ function explainMarks(text: string, offset: number): Fault | undefined {
   };
 }
 
-/** What is wrong with text that is meant as JSON, of which YAML would complain in several other places. */
+/** The fault in text that is meant as JSON. A YAML reader would report several faults, in other places. */
 function explainJson(text: string): Fault | undefined {
   if (!/^\s*\{\s*"/.test(text)) return undefined;
   try {
     JSON.parse(text);
     return undefined;
   } catch (error) {
-    // Where Node's message begins so, it quotes the file, where a secret may stand.
+    // A message of Node that begins so quotes the file, which may hold a secret.
     const [, what, at] =
       /^(?!Unexpected token)([^"]+?)(?: in JSON)?(?: at position (\d+).*)?$/.exec((error as Error).message) ?? [];
     if (what === undefined) return undefined;
@@ -236,13 +236,13 @@ function explainJson(text: string): Fault | undefined {
   }
 }
 
-/** The parser's message without what follows a colon: that quotes the file, which may hold a secret. */
+/** The parser's message up to a colon: the text behind it quotes the file, which may hold a secret. */
 function explain({ message, code }: Error & { readonly code?: string }): string {
   if (code === "MULTIPLE_DOCS") return "a second YAML document begins here (---); a configuration is one";
   return `this is not valid YAML: ${message.replace(/(?<=\S):.*$/s, "")}`;
 }
 
-/** What a path leads to, and the offset of its key or list item, or of the nearest thing around it that exists. */
+/** The node at a path, and the offset of its key or list item, or of the nearest parent that exists. */
 function follow(document: Document, path: Path): { readonly node: unknown; readonly offset: number | undefined } {
   let node: unknown = document.contents;
   let offset: number | undefined;
@@ -258,7 +258,7 @@ function follow(document: Document, path: Path): { readonly node: unknown; reado
 
 const pairsKnown = new WeakMap<YAMLMap, ReadonlyMap<unknown, Pair>>();
 
-/** A mapping by its keys. The library searches one after another, and each of a thousand sites may have a warning. */
+/** The pairs of a mapping by key. The library searches them one by one, too slow if each of a thousand sites has a warning. */
 function pairsOf(map: YAMLMap): ReadonlyMap<unknown, Pair> {
   const known =
     pairsKnown.get(map) ?? new Map(map.items.map((pair) => [isScalar(pair.key) ? pair.key.value : pair, pair]));
@@ -266,7 +266,7 @@ function pairsOf(map: YAMLMap): ReadonlyMap<unknown, Pair> {
   return known;
 }
 
-/** As it is written, but for a password in a URL: before its host, or in its query. */
+/** The node as written, without a password in a URL, which may be before the host or in the query. */
 function show(node: unknown): string | undefined {
   if (isCollection(node)) return isSeq(node) ? "a list" : "a mapping";
   if (!isScalar(node)) return undefined;

@@ -19,8 +19,8 @@ const mostSets = 2;
 const fileNames = { clientSecret: "client-secret", privateKey: "private-key" } as const;
 
 /**
- * Loads the OAuth credential sets configured at a site; undefined where none of them is sound.
- * @param raw sets in folders are replaced by what the folders hold, written out
+ * Loads the OAuth credential sets configured at a site; undefined if none of them is sound.
+ * @param raw a set with `dir` is replaced in this list by one with the values of its folder
  */
 export async function loadCredentials(
   owner: string,
@@ -46,7 +46,7 @@ export async function loadCredentials(
   return first === undefined ? undefined : { owner, sets: [first, ...rest] };
 }
 
-/** A set, and what it is when it is written out. */
+/** A loaded set, and the set as written, with the values of its folder. */
 async function loadSet(
   given: RawCredentialSet,
   owner: string,
@@ -56,7 +56,7 @@ async function loadSet(
   if (given.token !== undefined) checkTokenSettings(given.token, environment, context.in("token"));
   const settings = { ...environment.token, ...given.token };
   const locate = (key: string) => context.in("dir" in given ? "dir" : key);
-  // The service's authorization server wants one (spec 4.2).
+  // The service's authorization server demands an audience (spec 4.2).
   const needsAudience = settings.audience === undefined && settings.url === undefined;
   const written = "dir" in given ? await writeOut(given, settings, needsAudience, locate("dir")) : given;
   if (needsAudience && !("dir" in given) && given.audience === undefined) {
@@ -87,7 +87,7 @@ async function loadSet(
   return { set, written: { ...written, clientId } };
 }
 
-/** A set whose parts stand in a folder, written out. What cannot be read is reported, and left out. */
+/** A set with the values of its folder in place of `dir`. A value that cannot be read is reported, and left out. */
 async function writeOut(
   { dir, ...set }: Extract<RawCredentialSet, { dir: string }>,
   settings: RawTokenSettings,
@@ -107,8 +107,8 @@ async function writeOut(
 }
 
 /**
- * A client that is configured at several sites is one to the authorization server, and has one token: its sets all have
- * the label of the first, so that metrics, logs and `/status` show one thing under one name.
+ * A client that is configured at several sites is one client to the authorization server, and has one token. So all its sets
+ * have the label of the first set: metrics, logs and `/status` then show the client under one name.
  */
 export function shareLabel(set: CredentialSet, labels: Map<string, string>): CredentialSet {
   const { clientId, audience, clientSecret, token } = set;

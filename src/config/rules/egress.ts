@@ -20,7 +20,7 @@ type Way = Omit<Egress, "noProxy" | "direct"> & { readonly rules: readonly NoPro
 
 /**
  * Loads an environment's way out.
- * @param hosts all that the environment's requests and token requests go to
+ * @param hosts all hosts of the environment's requests and token requests
  * @param context of the environment's `egress`
  */
 export async function loadEgress(
@@ -57,7 +57,7 @@ async function loadCredentials(source: SecretSource, context: LoadContext): Prom
   return context.report("this is not user:password", `put one line with user:password into ${origin}`, origin);
 }
 
-/** The values of the variables are never shown. */
+/** The value of HTTPS_PROXY is never shown: it may hold a password. */
 function readVariables(context: LoadContext): Way | undefined {
   const given = variableOf("HTTPS_PROXY", context);
   if (given === undefined) {
@@ -86,7 +86,7 @@ function readNoProxy(context: LoadContext): NoProxyRule[] {
   });
 }
 
-/** In upper case first, as in Go. An empty variable says nothing. */
+/** The name in upper case comes first, as in Go. An empty variable counts as not set. */
 function variableOf(
   upper: string,
   { state }: LoadContext,

@@ -21,7 +21,7 @@ const neverForwarded: ReadonlySet<string> = new Set([
 ]);
 
 type Sites = ReadonlyMap<string, Site>;
-/** Reads what has changed of an environment's folder. Throws where the folder cannot be read. */
+/** Reads the changed files in an environment's folder of sites. Throws if the folder cannot be read. */
 export type ReadSites = (environment: string, path: string, settings: EnvironmentSettings) => Promise<Sites>;
 
 /** @param context of `environments.<name>` */
@@ -49,7 +49,7 @@ export async function loadEnvironment(
   } else if (folder === undefined && raw.defaultSite !== undefined) {
     context.in("defaultSite").reportUnlessOneOf([...sites.keys()], raw.defaultSite, "site");
   }
-  // The sites of a folder come and go: another file must not change what requests without a site mean.
+  // The sites of a folder come and go: a new file must not change the site of requests that name none.
   const [only] = folder === undefined && sites.size === 1 ? sites.keys() : [];
   const defaultSite = raw.defaultSite ?? only;
   const loaded: Environment = {
@@ -91,7 +91,7 @@ function checkAddresses(environment: RawEnvironment, context: LoadContext): void
   atAuthUrl.report(`authUrl is missing: site ${owner} has credentials`, fix);
 }
 
-/** The token path and operations are appended to these. */
+/** Countersign appends the token path to authUrl, and operations to baseUrl. */
 function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, context: LoadContext): void {
   const check = (key: string, address: Address | undefined, ends: readonly string[]) => {
     const end = ends.find((each) => address?.path.endsWith(each));

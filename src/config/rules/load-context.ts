@@ -11,27 +11,27 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Where the configuration is read from; injected, so that one place alone reads files. */
+/** The sources of a configuration; injected, so that files are read in one place only. */
 export interface ConfigDependencies {
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
-   * @param mayBePipe it is the configuration itself
+   * @param mayBePipe true for the configuration itself
    * @throws with a `code` such as ENOENT
    */
   readFile(path: string, mayBePipe?: boolean): Promise<FileContent>;
   /** The names in a folder. */
   readFolder(path: string): Promise<readonly string[]>;
-  /** Paths that are mounted by themselves: a `subPath` mount of Kubernetes is never updated. */
+  /** Mount points. A file that is one comes from a `subPath` mount of Kubernetes, which is never updated. */
   readonly mountPoints: ReadonlySet<string>;
 }
 
-/** Bytes, and where they came from: `file /run/…` or `env NAME`. */
+/** Bytes, and their origin: `file /run/…` or `env NAME`. */
 export interface Content {
   readonly bytes: Buffer;
   readonly origin: string;
 }
 
-/** Also notes each file that is read: by its path what `noteOf` makes of the content, or why it cannot be read. */
+/** The same dependencies, which note each file that is read: by path the result of `noteOf`, or the code of the error. */
 export function noteFiles(
   dependencies: ConfigDependencies,
   notes: Map<string, string>,
@@ -53,7 +53,7 @@ export function noteFiles(
 /** Shared by all parts of a configuration while it is loaded. */
 interface LoadState {
   readonly dependencies: ConfigDependencies;
-  /** The configuration file's own. */
+  /** The folder of the configuration file. */
   readonly folder: string;
   readonly diagnostics: Diagnostics;
   /** Where secrets came from, for people. */
@@ -65,8 +65,8 @@ interface LoadState {
 }
 
 /**
- * One path of the configuration while it is loaded: reports problems at it, and reads what is named there. Problems of
- * what is read are reported too, and the result is undefined then. Nothing read is ever shown.
+ * One path of the configuration while it is loaded: reports problems at the path, and reads the files and variables named
+ * there. If a read fails, or the content is unsound, that is reported and the result is undefined. No content is ever shown.
  */
 export class LoadContext {
   readonly state: LoadState;
@@ -77,7 +77,7 @@ export class LoadContext {
     this.path = path;
   }
 
-  /** @param folder the configuration file's own */
+  /** @param folder the folder of the configuration file */
   static open(dependencies: ConfigDependencies, folder: string, diagnostics: Diagnostics): LoadContext {
     const nothingYet = { origins: new Map(), uniqueValues: [], clientLabels: new Map() };
     return new LoadContext({ dependencies, folder, diagnostics, ...nothingYet }, []);
@@ -88,7 +88,7 @@ export class LoadContext {
     return new LoadContext(this.state, this.path.concat(path));
   }
 
-  /** Relative paths of files begin at the configuration file. */
+  /** Relative paths start in the folder of the configuration file. */
   absolute(file: string): string {
     return resolve(this.state.folder, file);
   }
@@ -98,12 +98,12 @@ export class LoadContext {
     for (const [index, item] of list.entries()) yield [item, this.in(index)];
   }
 
-  /** @param found shown in place of what stands in the file; `hidden` where a secret may stand */
+  /** @param found shown instead of the value in the file; `hidden` if that may be a secret */
   report(message: string, fix: string, found?: string | "hidden"): undefined {
     return this.state.diagnostics.report(this.path, message, fix, found);
   }
 
-  /** Reports a name that nothing has. That there is nothing at all is a problem of its own. */
+  /** Reports a name that is not among `names`. An empty list is reported elsewhere. */
   reportUnlessOneOf(names: readonly string[], name: string, what: string): void {
     if (names.length === 0 || names.includes(name)) return;
     this.report(`there is no such ${what}`, `name one of: ${names.join(", ")}`);
@@ -115,7 +115,7 @@ export class LoadContext {
 
   /**
    * No other environment may have this value.
-   * @param owner who alone may have it in its own environment
+   * @param owner the only one in its environment that may have the value; undefined: several may have it
    */
   addUniqueValue(
     kind: UniqueValue["kind"],
@@ -131,7 +131,7 @@ export class LoadContext {
     return content && this.makeSecret(content);
   }
 
-  /** A secret's bytes, at least one; one newline at its end is not part of it. */
+  /** A secret's bytes, at least one; one newline at the end is dropped. */
   async readSecret(source: SecretSource): Promise<Content | undefined> {
     const content = "file" in source ? await this.readSecretFile(source.file) : this.#variable(source.env);
     if (content === undefined) return undefined;
@@ -147,7 +147,7 @@ export class LoadContext {
     return { bytes, origin };
   }
 
-  /** Makes a secret, and remembers where it came from. */
+  /** Makes a secret, and remembers its origin. */
   makeSecret({ bytes, origin }: Content): Secret {
     const secret = new Secret(bytes);
     this.state.origins.set(secret, origin);
@@ -164,7 +164,7 @@ export class LoadContext {
     return this.report(message, `put it into ${content.origin}`, content.origin);
   }
 
-  /** The whole of a secret file; warns where everyone may read it. */
+  /** Reads a whole secret file; warns if everyone may read it. */
   async readSecretFile(file: string): Promise<Content | undefined> {
     const content = await this.readFile(file);
     if (content !== undefined && (content.mode & readableByAll) !== 0) {
@@ -174,7 +174,7 @@ export class LoadContext {
     return content;
   }
 
-  /** What a file system gives, or the problem that it does not. */
+  /** The result of reading a folder; a failure is reported as a problem. */
   async guard<Value>(reading: Promise<Value>): Promise<Value | undefined> {
     try {
       return await reading;
@@ -185,7 +185,7 @@ export class LoadContext {
     }
   }
 
-  /** Whether there is such a file. One that cannot be read is there. */
+  /** Whether the file exists, also if it cannot be read. */
   async hasFile(file: string): Promise<boolean> {
     return this.state.dependencies.readFile(this.absolute(file)).then(
       () => true,
@@ -193,7 +193,7 @@ export class LoadContext {
     );
   }
 
-  /** The whole of a file. */
+  /** Reads a whole file. */
   async readFile(file: string): Promise<(Content & FileContent) | undefined> {
     const absolute = this.absolute(file);
     const origin = `file ${absolute}`;
@@ -226,7 +226,7 @@ function fixReading(code: string): string {
   return code === "EFBIG" ? "name a file of at most 16 MiB" : "make it a file that this process may read";
 }
 
-/** What is most often a mistake in a secret, and what to do about it. */
+/** A probable mistake in a secret, and its fix. */
 function mistakeIn(bytes: Buffer): readonly [what: string, fix: string] | undefined {
   const text = bytes.toString("latin1");
   if (hasBlankEdge(bytes)) {
@@ -247,13 +247,13 @@ function isEncodedText(text: string): boolean {
   return isBase64 && /^[\x20-\x7e]+\r?\n?$/.test(Buffer.from(text, "base64").toString("latin1"));
 }
 
-/** A second newline, a copied blank, or the mark that an editor puts first. */
+/** A second newline, a copied blank, or the byte order mark that some editors write. */
 function hasBlankEdge(bytes: Buffer): boolean {
   const isBlank = (byte = 0) => byte === 0x20 || (byte >= 0x09 && byte <= carriageReturn);
   return isBlank(bytes.at(0)) || isBlank(bytes.at(-1)) || bytes.subarray(0, 3).equals(byteOrderMark);
 }
 
-/** Without one newline at the end, as editors and `echo` leave it. */
+/** Drops one newline at the end, which editors and `echo` add. */
 export function dropNewline(bytes: Buffer): Buffer {
   if (bytes.at(-1) !== newline) return bytes;
   return bytes.subarray(0, bytes.at(-2) === carriageReturn ? -2 : -1);

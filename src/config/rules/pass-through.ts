@@ -7,7 +7,7 @@ const doubtful = /%|\\|;|(?:^|\/)\.{1,2}(?:\/|$)|\/\//;
 
 /**
  * Checks and loads an environment's pass-through routes, longest prefix first.
- * @param sites undefined where they come and go with their files: then each request is checked alone
+ * @param sites undefined if they have files of their own, which come and go: then each request's site is checked instead
  * @param context of `passThrough`
  */
 export function loadPassThrough(
@@ -36,7 +36,7 @@ export function loadPassThrough(
   return routes.sort((a, b) => b.prefix.length - a.prefix.length);
 }
 
-/** Callers' rights are by prefix: where two prefixes lead to one path at the service, a right to either reaches it. */
+/** Callers' rights are by prefix: if two prefixes lead to one path at the service, a right to either reaches it. */
 function checkApart(route: PassThroughRoute, earlier: readonly PassThroughRoute[], context: LoadContext): void {
   const { prefix, upstreamPrefix } = route;
   if (earlier.some((other) => other.prefix === prefix)) {
@@ -48,13 +48,13 @@ function checkApart(route: PassThroughRoute, earlier: readonly PassThroughRoute[
   context.report(message, "let them lead to different paths, since callers have rights by prefix", prefix);
 }
 
-/** Whether another route leads there too. A longer prefix that maps as the shorter one around it does is the same way. */
+/** Whether the other route leads to this route's paths at the service too, from other paths of requests. */
 function isReachedBy({ prefix, upstreamPrefix }: PassThroughRoute, other: PassThroughRoute): boolean {
   if (prefix === other.prefix || !isBelow(upstreamPrefix, other.upstreamPrefix)) return false;
   return prefix !== `${other.prefix}${upstreamPrefix.slice(other.upstreamPrefix.length)}`;
 }
 
-/** In any case of letters: a service may not tell them apart. */
+/** Upper and lower case are equal: a service may not distinguish them. */
 function isBelow(path: string, prefix: string): boolean {
   return path.toLowerCase().startsWith(prefix.toLowerCase());
 }
@@ -86,7 +86,7 @@ function checkPrefix(
   }
 }
 
-/** Pass-through requests can only carry a token, so their site uses OAuth. */
+/** Pass-through requests can only carry a token, so their site must use OAuth. */
 function checkSite(
   { site }: RawPassThroughRoute,
   { defaultSite }: RawEnvironment,

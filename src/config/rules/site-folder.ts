@@ -15,11 +15,11 @@ import { asksAuthorizationServer, loadSites, siteOfKeyIn } from "./sites.ts";
 import type { EnvironmentSettings } from "./token-settings.ts";
 import { checkUniqueness, type UniqueValue, type UniqueValues } from "./uniqueness.ts";
 
-/** What a site's file held when it was read, with everything that it names. */
+/** The content of a site's file, and of all files that it names, at one reading. */
 interface SiteFile {
   /** The stamps of all files that were read, by their absolute paths. */
   readonly stamps: readonly (readonly [path: string, stamp: string])[];
-  /** The site and its children; none where there is a problem. */
+  /** The site and its child sites; none if there is a problem. */
   readonly sites: readonly Site[];
   readonly values: readonly UniqueValue[];
   /** For people. */
@@ -31,20 +31,20 @@ interface SiteFile {
 
 interface Entry {
   readonly latest: SiteFile;
-  /** What the active configuration has of this file. */
+  /** The version of the file in the active configuration. */
   readonly inForce: SiteFile | undefined;
 }
 
 /**
  * The sites of one environment that have files of their own. A file is read again when it, or a file that it names, has
- * changed; all others stay as they are. A file with a problem is refused alone, and what it held before stays in force.
+ * changed; the others are kept. A file with a problem is refused alone, and its former version stays in force.
  */
 export class SiteFolder {
   readonly path: string;
   readonly #environment: string;
-  /** What all sites rest on: with other settings each is read anew. */
+  /** A fingerprint of the settings that all sites depend on: after a change of these, every file is read again. */
   #basis = "";
-  /** By name, in the order of names. */
+  /** By file name, sorted. */
   #entries: ReadonlyMap<string, Entry> = new Map();
   #admitted: ReadonlyMap<string, SiteFile> = new Map();
 
@@ -53,7 +53,7 @@ export class SiteFolder {
     this.#environment = environment;
   }
 
-  /** @param changed paths that may have changed, the folder's own for all of its files; undefined: any may have */
+  /** @param changed paths that may have changed; the folder's path means all of its files; undefined: any may have changed */
   async read(
     settings: EnvironmentSettings,
     folder: string,
@@ -69,7 +69,7 @@ export class SiteFolder {
     for (const name of (await dependencies.readFolder(this.path)).filter(isSiteFile).sort()) {
       const entry = known.get(name);
       const stamps = entry?.latest.stamps ?? [];
-      // Without a promise for each of thousands of files.
+      // This avoids a promise for each of thousands of files.
       const isStale = told === undefined ? await haveChanged(stamps) : stamps.some(([path]) => told.has(path));
       if (entry !== undefined && !isStale) {
         entries.set(name, entry);
@@ -82,7 +82,7 @@ export class SiteFolder {
     this.#entries = entries;
   }
 
-  /** Of all files without a problem of their own, whether or not they will be admitted. */
+  /** The sites of all files without a problem of their own, and those in force; `admitTo` may still refuse a file. */
   get sites(): ReadonlyMap<string, Site> {
     const sites = new Map<string, Site>();
     for (const { latest, inForce } of this.#entries.values()) {
@@ -96,9 +96,9 @@ export class SiteFolder {
   }
 
   /**
-   * The environment with the sites that are served beside the rest of the configuration. Of two files that clash, the one in
-   * force stays; of two new ones the first by name.
-   * @param values those of the rest; what is admitted is added
+   * The environment with the sites that do not clash with the rest of the configuration. Of two files that clash, the file in
+   * force stays; of two new files, the first by name.
+   * @param values the unique values of the rest; those of the admitted files are added
    * @param context of the environment
    */
   async admitTo(environment: Environment, values: UniqueValues, context: LoadContext): Promise<Environment> {
@@ -137,7 +137,7 @@ export class SiteFolder {
     return { ...environment, sites, siteOfKey: siteOfKeyIn(sites), siteFolder: { path: this.path, refused } };
   }
 
-  /** What was admitted last is in force. */
+  /** The files that were admitted last are now in force. */
   commit(): void {
     const entries = new Map<string, Entry>();
     for (const [name, entry] of this.#entries) {
@@ -194,7 +194,7 @@ export class SiteFolder {
     return {
       stamps: [...stamps],
       sites: problems.length > 0 ? [] : sites,
-      // Without the room that a list has which grew.
+      // A copy: a list that grew keeps spare memory.
       values: [...values],
       problems: problems.map(describeProblem),
       warnings,
@@ -209,32 +209,32 @@ async function haveChanged(stamps: SiteFile["stamps"]): Promise<boolean> {
 }
 
 const ending = ".yaml";
-/** Requests do not wait longer than for so many: some milliseconds. */
+/** Requests get a turn after this many files, which take some milliseconds. */
 const admittedAtOnce = 2_000;
 
-/** Kubernetes' `..data`, and what editors write beside a file, begin with a dot or have another ending. */
+/** Kubernetes' `..data` and the temporary files of editors begin with a dot or have another ending. */
 function isSiteFile(name: string): boolean {
   return /^[^.].*\.ya?ml$/.test(name);
 }
 
-/** Whether both hold the same sound sites, which are then the same objects for all that rests on them. */
+/** Whether both hold the same sound sites. If so, the former objects are kept, and with them all that depends on them. */
 function areSame(one: SiteFile, other: SiteFile): boolean {
   const all = ({ sites }: SiteFile) => sites.map(fingerprintOf).join();
   return one.sites.length > 0 && all(one) === all(other);
 }
 
-/** A file's text, and while it is read its document: what thousands of files hold is not kept. */
+/** A file's text, and its document while it is read: the documents of thousands of files are not kept. */
 interface Source {
   text: string;
   document: SourceDocument | undefined;
 }
 
-/** @param depth parts of a path that lead to the file */
+/** @param depth how many parts of a path lead to the file */
 function locateIn(source: Source, depth: number) {
   return (path: Path) => (source.document ?? readDocument(source.text)).locate(path.slice(depth));
 }
 
-/** Why the file cannot be served beside what these values belong to. */
+/** The clashes of the file with these values, for people; none if the file can be served. */
 function findClashes({ values }: SiteFile, others: UniqueValues): string[] {
   return values.flatMap((value) => {
     const clash = others.clashOf(value);

@@ -18,24 +18,24 @@ interface LoadedSite {
   readonly site: Site;
 }
 
-/** Sites that are named, and their children, as written. */
+/** Sites in the configuration itself, and their child sites, as written; none if `sites` is a folder. */
 export function withChildren(sites: RawEnvironment["sites"]): [identifier: string, site: RawSite][] {
   return Object.entries(namedSites(sites)).flatMap((site) => [site, ...Object.entries(site[1].children)]);
 }
 
-/** Whether the environment has to say where its tokens come from. */
+/** Whether the site gets tokens from the environment's authorization server. */
 export function asksAuthorizationServer({ credentials = [] }: RawSite): boolean {
   return credentials.some((set) => set.token?.url === undefined);
 }
 
-/** Which site a K… belongs to. */
+/** The site of each Key Identifier (K…). */
 export function siteOfKeyIn(sites: ReadonlyMap<string, Site>): ReadonlyMap<string, Site> {
   const all = new Map<string, Site>();
   for (const site of sites.values()) for (const { identifier } of site.keys) all.set(identifier, site);
   return all;
 }
 
-/** Loads an environment's sites and their children, all by their S… identifiers. */
+/** Loads an environment's sites and their child sites, all by their S… identifiers. */
 export async function loadSites(
   raw: Iterable<readonly [identifier: string, site: RawParent]>,
   environment: EnvironmentSettings,
@@ -112,7 +112,7 @@ async function loadSite(
 
 const shared = new Map<string, ReadonlySet<string>>();
 
-/** One set for all sites that have the same: few are written, and a site may be one of thousands. */
+/** One set object for all sites with the same names: thousands of sites have few different sets. */
 function share(names: ReadonlySet<string>): ReadonlySet<string> {
   const key = [...names].join(" ");
   const known = shared.get(key) ?? names;
@@ -126,9 +126,9 @@ export function checkExempt(names: readonly string[], context: LoadContext): voi
   }
 }
 
-/** The methods of a site, for each of which it needs the means. */
+/** The methods of a site, which needs credentials for oauth and keys for hmac. */
 function checkAuth(raw: RawSite, context: LoadContext, parent?: LoadedSite): Site["auth"] {
-  // By what is written: files that cannot be read are reported already.
+  // Only what is written counts: files that cannot be read are reported already.
   const hasMeans = { oauth: (raw.credentials ?? parent?.raw.credentials) !== undefined, hmac: raw.keys !== undefined };
   const [first, ...rest] = raw.auth ?? [];
   if (first === undefined) {
@@ -176,7 +176,7 @@ async function loadKeys(
   return { keys, defaultKey };
 }
 
-/** Key pairs that verify callbacks for a time, while the portal changes the default one. */
+/** Key pairs that verify callbacks for a time, while the default key is changed at the portal. */
 function loadAlsoVerifyWith(
   raw: NonNullable<RawSite["alsoVerifyWith"]>,
   rawKeys: readonly RawKey[] = [],

@@ -28,7 +28,7 @@ export async function loadTls({ caFile, certFile, keyFile }: TlsFiles, context: 
   return { ca, cert, key };
 }
 
-/** The files of a listener, all of which it needs; undefined where one is not sound. */
+/** Loads the files of a listener, which needs all three; undefined if one is not sound. */
 export async function loadCallersTls(files: Required<TlsFiles>, context: LoadContext): Promise<CallersTls | undefined> {
   const { ca, cert, key } = await loadTls(files, context);
   return ca === undefined || cert === undefined || key === undefined ? undefined : { ca, cert, key };

@@ -2,7 +2,7 @@ import { Secret } from "../../model/secret.ts";
 import { type Diagnostics, formatPath, type Path, type Problem } from "../diagnostics.ts";
 import { fingerprintOf } from "../hash.ts";
 
-/** Something that belongs to one environment alone. */
+/** A value that only one environment may have. */
 export interface UniqueValue {
   readonly kind:
     | "origin"
@@ -17,19 +17,19 @@ export interface UniqueValue {
   readonly key: string;
   readonly path: Path;
   readonly environment: string;
-  /** Who alone may have it there; undefined: it may stand there several times. */
+  /** The only one in the environment that may have the value; undefined: several may have it. */
   readonly owner?: string | undefined;
 }
 
 /**
  * Nothing of one environment may work in another (spec 7): a sandbox request must never become a real order. Within
- * one, a Key Identifier is unique (spec 5.3), and what proves a caller is that caller's. Environments may have their
- * clients at one token endpoint, but not on a host that another one has as its baseUrl or authUrl.
+ * an environment, a Key Identifier is unique (spec 5.3), and so is the token or certificate name of a caller. Environments may
+ * share a token endpoint, but not on a host that another environment has as its baseUrl or authUrl.
  */
 export class UniqueValues {
   readonly #firsts = new Map<string, UniqueValue>();
 
-  /** Why a value cannot stand beside those that were added; undefined where it can. */
+  /** The clash of a value with the added ones; undefined if there is none. */
   clashOf(value: UniqueValue): Pick<Problem, "message" | "fix"> | undefined {
     const first = this.#firsts.get(value.key);
     if (first === undefined) return undefined;
@@ -42,13 +42,13 @@ export class UniqueValues {
     return { message: `the same ${kind} is at ${formatPath(first.path)}`, fix: `give each a ${kind} of its own` };
   }
 
-  /** Of equal values the first stays. */
+  /** Of equal values only the first is kept. */
   add(value: UniqueValue): void {
     if (value.kind !== "token endpoint" && !this.#firsts.has(value.key)) this.#firsts.set(value.key, value);
   }
 }
 
-/** Reports each value that an earlier one clashes with. Token endpoints come last: they clash with every origin. */
+/** Reports each value that clashes with an earlier one. Token endpoints come last, to be compared with every origin. */
 export function checkUniqueness(all: readonly UniqueValue[], diagnostics: Diagnostics): UniqueValues {
   const values = new UniqueValues();
   const isEndpoint = ({ kind }: UniqueValue) => kind === "token endpoint";
@@ -69,7 +69,7 @@ export function uniqueKey(kind: UniqueValue["kind"], value: string | Secret): st
   return `${nameOf(kind)} ${value instanceof Secret ? fingerprintOf(value) : value}`;
 }
 
-/** Each item whose key an earlier one has, with the first such one; takes time in proportion to their number. */
+/** Each item whose key an earlier item has, with the first item of that key; takes linear time. */
 export function repeats<Item>(items: readonly Item[], keyOf: (item: Item) => string): [item: Item, first: Item][] {
   const firsts = new Map<string, Item>();
   return items.flatMap((item): [Item, Item][] => {
