@@ -8,7 +8,7 @@ import { explainTransportError } from "./transport-error.ts";
 /** A streaming body is read ahead by this much: two full reads. */
 const streamBufferBytes = 131_072;
 
-/** A request as it is written, without what belongs to the connection. */
+/** A request to write, without the header lines of its connection. */
 export interface HttpRequest {
   /** Default: POST. */
   readonly method?: "GET" | "POST";
@@ -20,9 +20,9 @@ export interface HttpRequest {
 
 /**
  * Sends a request once: nothing is repeated, and no redirect followed.
- * @param pool where it waits for a connection
+ * @param pool where the request waits for a connection
  * @param deadlineMs on the monotonic clock; it covers the connection, the head and the body of the response
- * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, as the body does
+ * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout; so does reading the body
  */
 export function exchange(
   pool: { add(attempt: Attempt): void },
@@ -44,7 +44,7 @@ export class Attempt {
   readonly #resolve: (response: UpstreamResponse) => void;
   readonly #reject: (error: unknown) => void;
   #wasWritten = false;
-  /** A body that still streams. */
+  /** The body of a response that streams. */
   #body: Readable | undefined;
 
   constructor(
@@ -70,10 +70,10 @@ export class Attempt {
   }
 
   /**
-   * A connection is ready, and what this returns is written to it. It is made at this moment, so its stamp is never old.
+   * Called when a connection is ready: it writes the returned message, which is made now, so its timestamp is never old.
    * @param authority the value of Host
-   * @param isLast whether its connection ends with it
-   * @throws what the request's own functions throw
+   * @param isLast whether the connection ends after this request
+   * @throws the errors of the request's own functions
    */
   write(authority: string, isLast: boolean): string | Buffer {
     this.#onConnected();
@@ -82,13 +82,13 @@ export class Attempt {
     return message;
   }
 
-  /** Its response is whole. */
+  /** The response is whole. */
   respond(status: number, headers: readonly string[], body: Uint8Array): void {
     this.#resolve({ status, headers, body, discard });
   }
 
   /**
-   * Its response has begun; the body follows by `push` and `end`.
+   * The response has begun; the body follows by `push` and `end`.
    * @param resume called when the reader of the body wants more
    * @param abandon called when the reader has left
    */
@@ -121,7 +121,7 @@ export class Attempt {
     this.#failWith(explainTransportError(error, this.#wasWritten));
   }
 
-  /** Its request could not be made. */
+  /** The request's message could not be made. */
   failBeforeWriting(error: unknown): void {
     this.#reject(error);
   }
@@ -144,9 +144,8 @@ export class Attempt {
 const forbiddenInPath = /[^\x21-\x7e]/;
 
 /**
- * A request as it is written, head and body in one: as a string in Latin-1 where the body is ASCII, for which no buffer has
- * to be made, else as bytes.
- * @throws Error where a line could be taken for two; what is sent was checked before, so that is a defect
+ * A request's whole message, head and body: a string in Latin-1 if the body is ASCII, which needs no buffer, else bytes.
+ * @throws Error if a line could be read as two; requests were checked before, so that is a defect
  */
 function formatRequest(
   authority: string,
@@ -169,5 +168,5 @@ function formatRequest(
   return message;
 }
 
-/** A whole response keeps nothing busy. */
+/** There is nothing to release: the response is whole. */
 function discard(): void {}

@@ -17,25 +17,25 @@ import {
 /** TCP keep-alive, which finds a peer that vanished. */
 const keepAliveInitialDelayMs = 60_000;
 /**
- * All connections read into this one: most responses fit, and come in one read. Between a read and its `OnRead` nothing else
- * runs: libuv reads into it, or for TLS Node copies into it, and both then call back at once.
+ * All connections read into this one buffer: most responses fit into one read. Nothing else runs between a read and its
+ * `OnRead`: libuv reads into the buffer, or for TLS Node copies into it, and both then call back at once.
  */
 const readBuffer = Buffer.allocUnsafeSlow(65_536);
 
-/** Told of all bytes that arrive: the first `length` of the buffer. It copies what it keeps. False stops reading. */
+/** Called with all bytes that arrive: the first `length` of the buffer. It must copy bytes that it keeps. False stops reading. */
 export type OnRead = (length: number, bytes: Buffer) => boolean;
 
-/** What becomes of a connection that is being made: one of the first two is called, once, unless it is destroyed before. */
+/** Called about a connection that is being made: `onReady` or `onFailed` once, unless the connection is destroyed first. */
 export interface ConnectHandlers {
-  /** It leads to the host, verified where that is https. */
+  /** The socket leads to the host, which is verified if it is https. */
   onReady(socket: Socket): void;
-  /** It could not be made, or not in time. */
+  /** The connection could not be made, or not in time. */
   onFailed(error: unknown): void;
-  /** Told of each socket before it is connected: of a proxy's, then of the host's. */
+  /** Called with each socket before it is connected: with a proxy's, then with the host's. */
   onSocket?(socket: Socket): void;
 }
 
-/** A connection from the attempt to make it on. What becomes of the socket that it follows becomes of it. */
+/** A connection, from the attempt to make it. It fails or closes with the socket that it follows. */
 export class Transport {
   readonly #handlers: ConnectHandlers;
   readonly #cancelTimer: Cancel;
@@ -45,7 +45,7 @@ export class Transport {
 
   /**
    * @param to where the socket connects to
-   * @param timeoutMs until it is ready
+   * @param timeoutMs until the connection is ready
    */
   constructor(socket: Socket, to: Address, handlers: ConnectHandlers, timeoutMs: number, clock: Clock) {
     this.#handlers = handlers;
@@ -60,12 +60,12 @@ export class Transport {
     this.follow(socket);
   }
 
-  /** Leads to the host once it is ready, and perhaps to a proxy before. */
+  /** The present socket: to the host once the connection is ready, before that perhaps to a proxy. */
   get socket(): Socket {
     return this.#socket;
   }
 
-  /** This socket takes the place of the one before. */
+  /** Replaces the present socket by this one. */
   follow(socket: Socket): Socket {
     this.#socket = socket;
     this.#handlers.onSocket?.(socket);
@@ -82,13 +82,13 @@ export class Transport {
     this.#handlers.onFailed(error);
   }
 
-  /** Ends it at whatever stage; no handler is called for that. */
+  /** Ends the connection at any stage, and calls no handler. */
   destroy(): void {
     this.#settle();
     this.#socket.destroy();
   }
 
-  /** @returns false where it was settled before */
+  /** @returns false if it was settled before */
   #settle(): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;
@@ -106,13 +106,13 @@ export interface ConnectSettings {
   readonly tls: Tls;
   /** Name look-up, tunnel and TLS handshake included. */
   readonly connectTimeoutMs: number;
-  /** Where the host is reached through a proxy. */
+  /** Set if the host is reached through a proxy. */
   readonly egress?: TunnelSettings | undefined;
 }
 
 export interface TunnelReport {
   readonly result: TunnelResult;
-  /** Why it does not stand: `PROXY_STATUS_407`, `PROXY_ECONNREFUSED`, … */
+  /** Why there is no tunnel: `PROXY_STATUS_407`, `PROXY_ECONNREFUSED`, … */
   readonly cause: string | undefined;
   /** From the attempt to connect to the proxy. */
   readonly durationMs: number;
@@ -122,7 +122,7 @@ export interface TunnelSettings extends Pick<Egress, "proxy" | "tls" | "credenti
   readonly onTunnel?: (report: TunnelReport) => void;
 }
 
-/** How every connection to one host is made. */
+/** Makes the function that opens every connection to one host. */
 export function createConnect(settings: ConnectSettings, clock: Clock): Connect {
   const { address, tls, connectTimeoutMs, egress } = settings;
   const open = createOpen(address, tls);
@@ -138,8 +138,8 @@ export function createConnect(settings: ConnectSettings, clock: Clock): Connect 
 }
 
 /**
- * Connects to the proxy, asks it for a tunnel, and speaks TLS with the host through that. So the host is verified as without
- * a proxy, and what fails before the tunnel stands is an error of the proxy's.
+ * Connects to the proxy, requests a tunnel, and speaks TLS with the host through the tunnel. So the host is verified as
+ * without a proxy, and a failure before the tunnel is open is an error of the proxy.
  */
 function createTunnelConnect(
   { address, connectTimeoutMs, egress }: ConnectSettings & { readonly egress: TunnelSettings },
@@ -181,10 +181,10 @@ function createTunnelConnect(
 }
 
 /**
- * Asks for a tunnel on a connection to a proxy. Any 2xx opens it; its length and codings mean nothing (RFC 9110 section
- * 9.3.6). Nothing has come through it then: with HTTP and TLS the client speaks first, so bytes behind the head are the
- * proxy's own.
- * @param onRefused gets a TransportError: `STATUS_407`, or what is malformed
+ * Requests a tunnel on a connection to a proxy. Any 2xx opens it; the response's length and codings mean nothing (RFC 9110
+ * section 9.3.6). The host cannot have sent bytes yet: with HTTP and TLS the client speaks first, so bytes behind the head
+ * are the proxy's own.
+ * @param onRefused gets a TransportError: `STATUS_407`, or the fault in a malformed response
  */
 function requestTunnel(
   socket: Socket,
@@ -195,7 +195,7 @@ function requestTunnel(
 ): void {
   const reader = new ResponseReader();
   reader.begin("CONNECT");
-  // Not by `data`, which would leave the socket flowing or paused: it is handed on as if it was new.
+  // Not by `data`, which would leave the socket flowing or paused: its next user needs it like a new one.
   const read = () => {
     const bytes: Buffer | null = socket.read();
     if (bytes === null) return;
@@ -213,7 +213,7 @@ function requestTunnel(
   socket.on("readable", read).write(formatConnect(address, credentials), "latin1");
 }
 
-/** A request for a tunnel to this host, whole. The port is always written (RFC 9112 section 3.2.3). */
+/** The whole request for a tunnel to this host. The port is always written (RFC 9112 section 3.2.3). */
 function formatConnect(address: Address, credentials: Egress["credentials"]): string {
   const authority = placeOf(address);
   const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`];
@@ -235,20 +235,20 @@ function tunnelResultOf(error: unknown): TunnelResult {
 
 const shortCodes: Readonly<Record<string, string>> = { [closedCode]: "CLOSED", [connectTimeoutCode]: "TIMEOUT" };
 
-/** The same error as one of the proxy's: `PROXY_ECONNREFUSED`. */
+/** The same error, with the code of a proxy's failure: `PROXY_ECONNREFUSED`. */
 function asProxyError(error: unknown): TransportError {
   const code = codeOf(error);
   return new TransportError(`${proxyPrefix}${shortCodes[code] ?? code}`);
 }
 
-/** Node reads into a buffer of ours only where the socket is its own. */
+/** Reads by `data`: Node uses our buffer only for sockets that it opens itself, not for TLS on another socket. */
 function readFrom(socket: Socket, onRead: OnRead): void {
   socket.on("data", (bytes) => {
     if (!onRead(bytes.length, bytes)) socket.pause();
   });
 }
 
-/** How one socket is made: what reads it in place of its stream, and for TLS the connection below it. */
+/** Options of one socket: the reader that replaces its stream, and for TLS the connection below it. */
 interface Opening {
   readonly onread?: OnReadOpts;
   readonly socket?: Socket;
@@ -256,12 +256,12 @@ interface Opening {
 
 type Open = (opening: Opening) => Socket;
 
-/** The event by which such a socket says that it is ready. */
+/** The event that a socket to this address emits when it is ready. */
 function readyEventOf({ scheme }: Address): "connect" | "secureConnect" {
   return scheme === "https" ? "secureConnect" : "connect";
 }
 
-/** TLS is always verified; its last session is resumed. */
+/** Makes the function that opens sockets to an address. TLS is always verified, and resumes its last session. */
 function createOpen({ scheme, host, port }: Address, tls: Tls): Open {
   const to = { host: withoutBrackets(host), port };
   const open = scheme === "https" ? createTlsOpen(to, tls) : (opening: Opening) => netConnect({ ...to, ...opening });
@@ -276,7 +276,7 @@ function createTlsOpen(to: { readonly host: string; readonly port: number }, tls
   return (opening) => {
     // Node's documentation names `onread` here too; its types do not.
     const opened: ConnectionOptions = { ...verified, session, ...opening };
-    // Node tells of a session once the server is verified.
+    // Node emits a session once the server is verified.
     return tlsConnect(opened).on("session", (next) => {
       session = next;
     });

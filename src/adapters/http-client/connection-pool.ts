@@ -8,22 +8,23 @@ import { poolClosedCode, TransportError } from "./transport-error.ts";
 export interface PoolSettings extends ConnectSettings {
   /** The most connections at once. */
   readonly connections: number;
-  /** The most requests that one of them carries; absent where there is no limit. */
+  /** The most requests on one connection; absent: no limit. */
   readonly requestsPerConnection?: number | undefined;
 }
 
-/** After this, a server or a balancer with a short time of its own may be closing an idle connection. */
+/** After this time, a server or a balancer with a short idle limit may be closing an idle connection. */
 const longIdleMs = 200;
 
 /**
- * The connections to one host. It knows attempts, not what they send. They wait in one queue, first come, first served; the connection that was used last is
- * used first, so that the others become idle and are closed. A connection is opened for each attempt that finds none.
+ * The connections to one host. The pool knows attempts, not their messages. Attempts wait in one queue, first come, first
+ * served. The connection that was used last is used first, so that the others become idle and are closed. A connection is
+ * opened for each attempt that finds none.
  */
 export class Pool implements ConnectionOwner {
   readonly #settings: ConnectionSettings;
   readonly #mostConnections: number;
   readonly #clock: Clock;
-  /** All, idle and connecting ones among them. */
+  /** All connections, including idle and connecting ones. */
   readonly #connections = new Set<Connection>();
   readonly #connecting = new Set<Connection>();
   readonly #idle: Connection[] = [];
@@ -43,7 +44,7 @@ export class Pool implements ConnectionOwner {
     this.#clock = clock;
   }
 
-  /** It gets a connection in its turn. */
+  /** The attempt gets a connection in its turn. */
   add(attempt: Attempt): void {
     if (this.#isDestroyed) attempt.fail(new TransportError(poolClosedCode));
     else {
@@ -52,7 +53,7 @@ export class Pool implements ConnectionOwner {
     }
   }
 
-  /** Ends each connection once nothing waits for it. Resolves when all have ended. */
+  /** Ends each connection once no attempt needs it. Resolves when all have ended. */
   close(): Promise<void> {
     this.#isClosing = true;
     this.#endIdle();
@@ -78,7 +79,7 @@ export class Pool implements ConnectionOwner {
     else if (this.#isClosing) connection.end(undefined);
   }
 
-  /** A connection that could not be made fails the attempt that has waited longest, unless as many others are being made. */
+  /** A connection that could not be made fails the attempt that has waited longest, unless a connection is being made for each. */
   hasEnded(connection: Connection, error: unknown): void {
     this.#connections.delete(connection);
     const index = this.#idle.indexOf(connection);
@@ -92,9 +93,9 @@ export class Pool implements ConnectionOwner {
   }
 
   /**
-   * An attempt gets a connection after all events of this turn of the event loop. So an idle
-   * connection that closes, or gets unexpected bytes, ends before it is used, even if that arrives with the request.
-   * @param hasWaited one more turn, for closes that arrived during the last one: it is long where many requests come at once
+   * An attempt gets a connection after all events of this turn of the event loop. So an idle connection that closes, or gets
+   * unexpected bytes, ends before it is used, even if the close or the bytes arrive with the request.
+   * @param hasWaited one more turn, for closes that arrived during the last turn: that is long if many requests come at once
    */
   #dispatchSoon(hasWaited = false): void {
     if (this.#isDispatchDue) return;

@@ -7,7 +7,7 @@ import type { Connect, Transport } from "./connect.ts";
 import { ResponseReader } from "./response-reader.ts";
 import { closedCode, ForeignResponse, TransportError, unframedOverTlsCode } from "./transport-error.ts";
 
-/** How many requests are remembered: an answer that nothing asked for is late by milliseconds, so by a few requests. */
+/** How many requests are remembered: an unrequested answer comes milliseconds too late, so a few requests too late. */
 const mostEarlierIds = 16;
 const longestIdChars = 128;
 
@@ -15,14 +15,14 @@ export interface ConnectionSettings {
   readonly connect: Connect;
   /** The value of Host. */
   readonly authority: string;
-  /** How many requests one connection carries at most; absent where there is no limit. */
+  /** The most requests on one connection; absent: no limit. */
   readonly requestsPerConnection?: number | undefined;
 }
 
 export interface ConnectionOwner {
-  /** It is connected, or its response is complete: it takes the next attempt. */
+  /** The connection is open, or its response is complete: it can take the next attempt. */
   becameIdle(connection: Connection): void;
-  /** It has ended, by this error if any; what was under way on it has failed. */
+  /** The connection has ended, by this error if any; its attempt has failed. */
   hasEnded(connection: Connection, error: unknown): void;
 }
 
@@ -42,7 +42,7 @@ export class Connection {
   /** The attempt's deadline, or that of an idle connection. */
   readonly #deadline: DeadlineTimer;
   #attempt: Attempt | undefined;
-  /** On the monotonic clock; it counts while the connection is idle. */
+  /** On the monotonic clock; valid while the connection is idle. */
   idleSinceMs = 0;
   #remainingRequests: number;
   /** The `x-request-id` of the last requests. */
@@ -82,7 +82,7 @@ export class Connection {
     this.#socket.write(message, "latin1");
   }
 
-  /** Ends it, and fails what is under way on it. Harmless afterwards. */
+  /** Ends the connection, and fails its attempt. Later calls do nothing. */
   end(error: unknown): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -102,12 +102,12 @@ export class Connection {
     this.#becomeIdle(this.#reader.idleMs);
   }
 
-  /** @returns whether to read on */
+  /** @returns whether to continue reading */
   #read(length: number, bytes: Buffer): boolean {
     const attempt = this.#attempt;
     const reader = this.#reader;
     if (attempt === undefined) {
-      // Nothing was asked. Read as the next response, these bytes would answer the wrong request.
+      // No request is under way. Read as the next response, these bytes would answer the wrong request.
       this.end(new TransportError(closedCode));
       return false;
     }
@@ -143,7 +143,7 @@ export class Connection {
     attempt.respondStreaming(this.#reader.status, this.#reader.headers, resume, abandon);
   }
 
-  /** Where the service repeats a request's id, a second answer to an earlier request tells whose it is. */
+  /** If the service's answers repeat the request's id, a second answer to an earlier request is recognised. */
   #isOfEarlierRequest(attempt: Attempt): boolean {
     const id = firstOf(this.#reader.headers, "x-request-id");
     return id !== undefined && id !== attempt.requestId && this.#earlierIds.includes(id);
@@ -151,7 +151,7 @@ export class Connection {
 
   #remember(id: string | undefined): void {
     if (id === undefined || id.length > longestIdChars) return;
-    // A copy, for V8 makes one of joined texts: the slice of a caller's head would keep all of it.
+    // A copy, which V8 makes when it slices a joined text: a mere slice of a caller's head would keep the whole head.
     const count = this.#earlierIds.push(` ${id}`.slice(1));
     if (count > mostEarlierIds) this.#earlierIds.shift();
   }
@@ -160,13 +160,13 @@ export class Connection {
     this.#attempt = undefined;
     this.#remember(attempt.requestId);
     if (this.#socket.writableLength === 0) this.#finish(attempt, piece, true);
-    // With TLS, Node tells a turn late that a request was written, and never where the connection has ended by then.
+    // With TLS, Node reports a turn late that a request was written, and never if the connection has ended by then.
     else setImmediate(() => this.#finish(attempt, piece, this.#hasEnded || this.#socket.writableLength === 0));
   }
 
   /**
-   * A service may refuse a request that it has not read (RFC 9112 section 9.5), and that is the end of its connection. An
-   * answer that accepts such a request belongs to another one.
+   * A service may refuse a request that it has not read (RFC 9112 section 9.5), and then ends the connection. An answer
+   * that accepts an unread request belongs to another request.
    */
   #finish(attempt: Attempt, piece: Buffer = empty, wasWritten: boolean): void {
     const { status, headers } = this.#reader;
@@ -188,15 +188,15 @@ export class Connection {
   }
 
   /**
-   * The service has sent its last byte. Node reports a reset that comes together with bytes in the same way (libuv,
-   * uv__stream_io), but the system tells them apart: after a reset the socket has no peer's address, after an orderly end
-   * it has. Nothing may ask for the address earlier, since Node remembers it.
+   * The service has closed its side. Node reports a reset that comes together with bytes in the same way (libuv,
+   * uv__stream_io), but the system distinguishes them: after a reset the socket has no remote address, after an orderly end
+   * it has one. No code may read the address earlier, since Node keeps it.
    */
   #endOrderly(): void {
     const attempt = this.#attempt;
     if (this.#socket.remoteAddress === undefined) this.end(new TransportError("ECONNRESET"));
     else if (attempt === undefined || !this.#reader.finish()) this.end(new TransportError(closedCode));
-    // Anyone on the way can end TCP. Only a closure alert proves an end (RFC 9112 section 9.8), and Node hides it.
+    // Anyone between the two sides can end TCP. Only a closure alert proves an end (RFC 9112 section 9.8), and Node hides it.
     else if (this.#socket instanceof TLSSocket) this.end(new TransportError(unframedOverTlsCode));
     else this.#complete(attempt);
   }

@@ -7,18 +7,18 @@ import { codeOf, dnsTimeoutCode, TransportError } from "./transport-error.ts";
 export type AskSystem = (host: string, options: LookupAllOptions, onAnswer: OnAnswer) => void;
 
 type Addresses = readonly LookupAddress[];
-/** The addresses are undefined where there is an error. */
+/** The addresses are undefined after an error. */
 export type OnAnswer = (error: Error | null, addresses?: Addresses) => void;
 
 /** After this time the last good answer is used. */
 const lateMs = 250;
-/** The longest that anybody waits for an answer. What asked is usually gone by then: `timeouts.connect` is shorter. */
+/** The longest wait for an answer. The connection that asked is usually gone by then: `timeouts.connect` is shorter. */
 const longestWaitMs = 10_000;
 /** How old an answer may be that replaces a missing one (RFC 8767 section 5: one to three days). */
 const longestUseMs = 86_400_000;
 /** The name servers did not answer, or could not (SERVFAIL). */
 const noAnswerCode = "EAI_AGAIN";
-/** The name does not exist, so its addresses are forgotten. Any other failure changes nothing. */
+/** The name does not exist, so its addresses are forgotten. Any other failure keeps them. */
 const noSuchNameCode = "ENOTFOUND";
 
 interface Name {
@@ -34,10 +34,10 @@ interface Question {
 }
 
 /**
- * Looks names up with one question at a time for each. libuv gives look-ups half of its threads, and none that hangs can be
- * cancelled: so a name whose servers hang takes one thread, however many connections want it. Each connection wants a new
- * answer, its own or that of the question under way. While that is late, or no server answers, it gets the last good one, so
- * names that were found before do not wait behind those that hang.
+ * Looks names up, with one question at a time for each name. libuv gives look-ups half of its threads, and a look-up that
+ * hangs cannot be cancelled: so a name whose servers hang takes one thread, however many connections need it. Each connection
+ * waits for a new answer: it asks, or shares the question under way. If the answer is late, or no server answers, it gets the
+ * last good answer. So names that were found before do not wait behind names that hang.
  */
 export class HostLookup {
   readonly #names = new Map<string, Name>();
@@ -109,8 +109,8 @@ export class HostLookup {
 }
 
 /**
- * From now on every connection of this process looks its host up this way, those of packages too: ioredis has no option for
- * the look-ups of Sentinels. Node takes `dns.lookup` from its module each time.
+ * Makes every connection of this process look its host up by a HostLookup, also the connections of packages: ioredis has no
+ * option for the look-ups of Sentinels. It works because Node reads `dns.lookup` from its module at each look-up.
  */
 export function shareLookups(clock: Clock, report: (event: OldAddressUsed) => void): void {
   const lookups = new HostLookup(getaddrinfo as AskSystem, clock, report);
@@ -119,7 +119,7 @@ export function shareLookups(clock: Clock, report: (event: OldAddressUsed) => vo
 
 type NodesCallback = (error: Error | null, found?: Addresses | string, family?: number) => void;
 
-/** With the parameters of Node's `dns.lookup`: the options, or the family alone, may be left out. */
+/** A function with the parameters of Node's `dns.lookup`: the options, or only the family, may be left out. */
 function asNodes(lookups: HostLookup) {
   return (host: string, ...rest: readonly [LookupOptions | number, NodesCallback] | readonly [NodesCallback]): void => {
     const [given, callback] = rest.length === 1 ? [{}, rest[0]] : rest;

@@ -9,7 +9,7 @@ import { exchange, type HttpRequest } from "./attempt.ts";
 import type { Pool } from "./connection-pool.ts";
 import { codeOf } from "./transport-error.ts";
 
-/** What is read by Countersign itself is a few hundred bytes: a token (RFC 6749 section 5.1), an application's status. */
+/** The answers that Countersign itself reads have a few hundred bytes: a token (RFC 6749 section 5.1), an application's status. */
 const longestAnswerBytes = 65_536;
 
 /** Posts to the token endpoint at a path. */
@@ -32,7 +32,7 @@ export function createPostSpans(pool: Pool, path: string, headers: HeaderLines, 
 
 /**
  * Hands callbacks to an application.
- * @param pool of connections for one request each: none meets one that is about to close
+ * @param pool of connections for one request each, so that no request uses one that is about to close
  */
 export function createDeliver(pool: Pool): Deliver {
   return async ({ method, target, headers, body }, deadlineMs) => {
@@ -45,7 +45,7 @@ export function createDeliver(pool: Pool): Deliver {
   };
 }
 
-/** Posts once, and never rejects. A redirect comes back as what it is. */
+/** Posts once, and never rejects. A redirect is returned like any answer. */
 async function post(
   pool: Pool,
   { body, ...request }: Pick<HttpRequest, "path" | "headers"> & { readonly body: string },
@@ -67,8 +67,8 @@ async function post(
 
 /**
  * The body of a response.
- * @returns undefined where it is longer than 64 KiB; the rest is not received
- * @throws what the body throws
+ * @returns undefined if it is longer than 64 KiB; the rest is not received
+ * @throws the errors of the body
  */
 async function readWhole(response: UpstreamResponse): Promise<Buffer | undefined> {
   const pieces: Uint8Array[] = [];

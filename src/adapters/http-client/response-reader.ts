@@ -8,8 +8,8 @@ const longestHeadBytes = 16_384;
 const longestInterimBytes = 65_536;
 
 /**
- * How long an idle connection is kept where the server says nothing: most servers close theirs after 5 s and more. So a
- * request rarely meets a connection that is about to vanish.
+ * How long an idle connection is kept if the server gives no hint: most servers close theirs after 5 s and more. So a
+ * request rarely uses a connection that is about to close.
  */
 const keepAliveMs = 4_000;
 const longestKeepAliveMs = 60_000;
@@ -19,7 +19,7 @@ const keepAliveMarginMs = 1_000;
 const carriageReturn = 0x0d;
 const lineFeed = 0x0a;
 
-/** A status line as far as its code and the character behind that. */
+/** The start of a status line: up to its code and the next character. */
 const statusLineStartBytes = 13;
 const statusLineStart = /^HTTP\/1\.[01] [1-9][0-9]{2}[ \r]$/;
 const example = "HTTP/1.1 200 ";
@@ -43,12 +43,12 @@ export class ResponseReader {
   status = 0;
   headers: string[] = [];
   phase: "head" | "body" | "complete" = "complete";
-  /** How long its connection may be idle before the next request; 0 where this was its last one. */
+  /** How long the connection may be idle before the next request; 0 if this response is its last. */
   idleMs = keepAliveMs;
   #framing: Framing = "close";
   #remainingBytes = 0;
   #chunks = new ChunkDecoder(malformedChunks);
-  /** What has come of a head that is not complete, its first bytes parsed up to `#lineStart`. */
+  /** The received part of an incomplete head; it is parsed up to `#lineStart`. */
   #text = "";
   #lineStart = 0;
   #hasStatus = false;
@@ -70,9 +70,9 @@ export class ResponseReader {
   }
 
   /**
-   * Reads on. Bytes behind the response are left, and end the use of its connection.
-   * @param bytes of which the first `length` count; the rest is changed
-   * @returns what is body of them, in a buffer of its own; undefined where nothing is
+   * Reads the next bytes. Bytes behind the response are ignored, and make it the last of its connection.
+   * @param bytes a buffer whose first `length` bytes are read, and may be overwritten
+   * @returns the bytes of the body among them, in a buffer of their own; undefined if there are none
    * @throws MalformedResponse
    */
   read(bytes: Buffer, length: number): Buffer | undefined {
@@ -103,7 +103,7 @@ export class ResponseReader {
     }
   }
 
-  /** The server has ended in an orderly way. @returns whether that completes the response */
+  /** The server has closed its side in an orderly way. @returns whether that completes the response */
   finish(): boolean {
     const isWhole = this.phase === "body" && this.#framing === "close";
     if (isWhole) this.#complete(0, 0);
@@ -149,7 +149,7 @@ export class ResponseReader {
     this.#hasStatus = false;
   }
 
-  /** Most clients accept a service that ends its bodies with one line end too many. @returns where the line begins */
+  /** Most clients accept a service that ends its bodies with one line end too many. @returns where the status line begins */
   #skipEmptyLines(text: string): number {
     let at = this.#lineStart;
     while (text.charCodeAt(at) === carriageReturn || text.charCodeAt(at) === lineFeed) at += 1;
@@ -163,7 +163,7 @@ export class ResponseReader {
     if (this.#skippedBytes > longestInterimBytes) throw new MalformedResponse("INTERIM_RESPONSES_TOO_LONG");
   }
 
-  /** @param lineEnd -1 while the line is not complete; then its beginning is checked */
+  /** @param lineEnd -1 while the line is not complete; then only its beginning is checked */
   #readStatusLine(text: string, lineEnd: number): void {
     const start = text.slice(this.#lineStart, this.#lineStart + statusLineStartBytes);
     checkStatusLine(start);
@@ -190,7 +190,7 @@ export class ResponseReader {
     for (let at = 0; at + 1 < headers.length; at += 2) {
       const name = headers[at] ?? "";
       const value = headers[at + 1] ?? "";
-      // The length of a name rules most of them out.
+      // The length of a name excludes most headers.
       if (name.length === 14 && name.toLowerCase() === "content-length") {
         lengths += 1;
         length = value;
@@ -226,7 +226,7 @@ export class ResponseReader {
     if (bytes === 0) this.phase = "complete";
   }
 
-  /** @param end where the response ends in its last bytes */
+  /** @param end where the response ends in the bytes just read */
   #complete(end: number, length: number): void {
     this.phase = "complete";
     if (end < length) this.idleMs = 0;
@@ -254,8 +254,7 @@ function copy(bytes: Buffer, start: number, end: number): Buffer | undefined {
 }
 
 /**
- * Checks the beginning of a status line, which may be incomplete: it is completed by an example's end, so that what cannot
- * become a status line is refused at its first wrong byte.
+ * Checks the start of a status line. An example fills up what is missing, so the first wrong byte is refused.
  * @throws MalformedResponse
  */
 function checkStatusLine(start: string): void {

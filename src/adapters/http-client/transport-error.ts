@@ -1,7 +1,7 @@
 import { errorCodeOf } from "../../model/defect.ts";
 import { ProxyError } from "../../model/errors.ts";
 
-/** A connection that ended without an error of Node's. The code says why; it is ours and quotes nothing. */
+/** A failure of a connection without an error from Node. The code is ours, and quotes nothing that was received. */
 export class TransportError extends Error {
   readonly code: string;
 
@@ -11,10 +11,10 @@ export class TransportError extends Error {
   }
 }
 
-/** What came is not a response in HTTP/1.1. */
+/** The bytes that came are no response in HTTP/1.1. */
 export class MalformedResponse extends TransportError {}
 
-/** What came is a response, and cannot be the one to its request. */
+/** The response that came cannot be the answer to its request. */
 export class ForeignResponse extends TransportError {}
 
 /** The other side closed the connection. */
@@ -23,18 +23,18 @@ export const connectTimeoutCode = "CONNECT_TIMEOUT";
 /** The name of the host was still being looked up when the time was over. */
 export const dnsTimeoutCode = "DNS_TIMEOUT";
 export const poolClosedCode = "POOL_CLOSED";
-/** Only the close ended an answer over TLS, and nothing proves that the service closed. */
+/** An answer over TLS ended only with the close, and nothing proves that the service closed. */
 export const unframedOverTlsCode = "UNFRAMED_OVER_TLS";
 
 /**
- * Turns Node's errors and those above into ours. Messages may quote what was sent or received, so only codes are ever
- * repeated.
+ * Turns Node's errors, and those above, into a ProxyError. Messages may quote bytes that were sent or received, so only codes
+ * are ever repeated.
  * @param wasWritten whether a byte of the request was written
  */
 export function explainTransportError(error: unknown, wasWritten: boolean): ProxyError {
   const causedBy = codeOf(error);
   if (!wasWritten) return new ProxyError("upstream_unreachable", describeUnreachable(causedBy), { causedBy });
-  // Node's own parser says so by these codes.
+  // Node's own parser reports malformed answers by these codes.
   if (error instanceof MalformedResponse || causedBy.startsWith("HPE_")) {
     return new ProxyError("upstream_bad_response", `The service's answer is not HTTP/1.1 (${causedBy}).`, { causedBy });
   }
@@ -44,12 +44,12 @@ export function explainTransportError(error: unknown, wasWritten: boolean): Prox
   }
   const what =
     causedBy === unframedOverTlsCode
-      ? `The service's answer has no length, so that its end over TLS cannot be told from a cut (${causedBy}).`
+      ? `The service's answer has no length, so that its end over TLS cannot be distinguished from a cut (${causedBy}).`
       : `The connection to the service broke before the answer was complete (${causedBy}).`;
   return new ProxyError("upstream_reset", what, { causedBy });
 }
 
-/** Begins the code of what failed before a proxy's tunnel stood. */
+/** The start of each code for a failure before a proxy's tunnel was open. */
 export const proxyPrefix = "PROXY_";
 
 /** A code such as ECONNREFUSED or CERT_HAS_EXPIRED; `UNKNOWN` for anything that does not look like one. */

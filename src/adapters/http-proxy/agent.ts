@@ -2,11 +2,11 @@ import { Agent, type ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** What the agent asks of a way to connect; `createConnect` gives it. */
+/** Begins to connect; `createConnect` makes such functions. */
 export type Connect = (handlers: { onReady(socket: Socket): void; onFailed(error: unknown): void }) => Connecting;
 
 export interface Connecting {
-  /** Ends it; no handler is called for that. */
+  /** Ends the connection, and calls no handler. */
   destroy(): void;
 }
 
@@ -14,14 +14,14 @@ export interface Connecting {
 const keepAliveMs = 4_000;
 
 export interface AgentSettings {
-  /** Begins to connect, as the environment wants it. */
+  /** Begins to connect, as the environment is configured. */
   readonly connect: Connect;
   /**
-   * The most requests at once. A request never waits for a connection: a retry has its own while the first answer still
-   * comes.
+   * The most requests at once. A request never waits for a connection: a retry has its own while the first answer is
+   * still being received.
    */
   readonly requests: number;
-  /** How many requests one connection carries at most; absent where there is no limit. */
+  /** The most requests on one connection; undefined: no limit. */
   readonly requestsPerConnection: number | undefined;
 }
 
@@ -32,7 +32,7 @@ export class ServiceAgent extends Agent {
   /** How many requests each connection has carried. */
   readonly #carried = new WeakMap<Duplex, number>();
   readonly #connecting = new Set<Connecting>();
-  /** The last of them. */
+  /** The connection that was begun last. */
   #begun: Connecting | undefined;
   #isClosing = false;
 
@@ -42,7 +42,7 @@ export class ServiceAgent extends Agent {
     this.#requestsPerConnection = requestsPerConnection;
   }
 
-  /** With TLS or without, through a proxy or not: this decides it, not the URL. */
+  /** TLS and the proxy are decided by `connect`, not by the URL. */
   override createConnection(
     _: unknown,
     onCreated: (error: Error | null, socket: Duplex) => void = () => {},
@@ -55,7 +55,7 @@ export class ServiceAgent extends Agent {
       },
       onFailed: (error) => {
         this.#connecting.delete(connecting);
-        // Node takes no socket with an error, and its types want one.
+        // With an error Node needs no socket, but its types demand one.
         onCreated(error as Error, undefined as unknown as Duplex);
       },
     });
@@ -63,19 +63,19 @@ export class ServiceAgent extends Agent {
     this.#begun = connecting;
   }
 
-  /** @returns the connection that this call begins; undefined where it uses an open one */
+  /** @returns the connection that this call begins; undefined if the request uses an open one */
   begunBy(makeRequest: () => void): Connecting | undefined {
     this.#begun = undefined;
     makeRequest();
     return this.#begun;
   }
 
-  /** Bytes that nothing asked for would be taken for the next response. */
+  /** A connection with unrequested bytes is not kept: they would be read as the next response. */
   override keepSocketAlive(socket: Duplex): boolean {
     const carried = (this.#carried.get(socket) ?? 0) + 1;
     this.#carried.set(socket, carried);
     if (this.#isClosing || socket.readableLength > 0 || carried >= this.#requestsPerConnection) return false;
-    // Node documents what it returns, and its types do not.
+    // Node's documentation has this result, but its types do not.
     const isKept: unknown = super.keepSocketAlive(socket);
     if (isKept === true) socket.once("data", endUnasked);
     return isKept === true;
@@ -86,7 +86,7 @@ export class ServiceAgent extends Agent {
     super.reuseSocket(socket, request);
   }
 
-  /** Ends idle connections now, and the others behind their response. */
+  /** Ends idle connections now, and the others after their response. */
   close(): void {
     this.#isClosing = true;
     for (const socket of Object.values(this.freeSockets).flat()) socket?.destroy();
@@ -107,8 +107,8 @@ function endUnasked(this: Duplex): void {
 
 /**
  * Node reports a reset that comes together with bytes as an orderly end (libuv, uv__stream_io), so a part of a body looks
- * whole. The system tells them apart: after a reset, or when both sides have ended, the socket has no peer's address.
- * Nothing may ask for the address earlier.
+ * whole. The system distinguishes them: after a reset, or when both sides have ended, the socket has no remote address.
+ * No code may read the address earlier.
  */
 function failAtReset(socket: Socket): void {
   const push = socket.push.bind(socket);

@@ -19,28 +19,29 @@ import { type AgentSettings, type Connecting, ServiceAgent } from "./agent.ts";
 interface ServiceSettings extends AgentSettings {
   /** The value of Host. */
   readonly authority: string;
-  /** An error of the transport, by whether a byte was written, as a ProxyError. */
+  /** Turns an error of the transport into a ProxyError, which depends on whether a byte was written. */
   readonly explain: (error: unknown, wasWritten: boolean) => ProxyError;
 }
 
-/** What every exchange with one service shares. */
+/** The parts that all exchanges with one service share. */
 interface ExchangeParts extends Omit<ServiceSettings, keyof AgentSettings> {
   readonly proxy: Server;
   readonly agent: ServiceAgent;
   readonly clock: Clock;
 }
 
-/** What is not in the package's types. */
+/** The part that is missing in the package's types. */
 interface Passes {
   webPasses: ((...given: unknown[]) => unknown)[];
 }
 
 /**
- * The package, with no more of it than the step that makes and sends a request.
+ * Loads the package, of which only the step remains that makes and sends a request.
  *
- * - It copies with `util._extend`, whose first use prints a deprecation on Node 22 and later (DEP0060). It looks for it when it is
- *   loaded, and finds `Object.assign` then.
- * - Its step `deleteLength` takes the framing from a chunked DELETE, whose body then is the next request (CVE-2026-29057).
+ * - The package copies with `util._extend`, whose first use prints a deprecation on Node 22 and later (DEP0060). It reads that
+ *   function when it is loaded, and gets `Object.assign` instead.
+ * - Its step `deleteLength` removes the framing of a chunked DELETE, whose body is then read as the next request
+ *   (CVE-2026-29057).
  */
 export async function loadHttpProxy(): Promise<Server> {
   const extend: unknown = Reflect.get(util, "_extend");
@@ -56,7 +57,7 @@ export async function loadHttpProxy(): Promise<Server> {
 /** The connections to one service, for requests whose bodies are passed on. */
 export interface StreamPool {
   readonly send: SendStream;
-  /** Ends each connection once nothing is under way on it. */
+  /** Ends each connection once it has no request. */
   close(): void;
   /** Ends all connections at once. */
   destroy(): void;
@@ -78,16 +79,16 @@ export function openStreamPool(proxy: Server, settings: ServiceSettings, clock: 
   };
 }
 
-/** A service that ignores `Expect` gets the body after this, as curl does it (RFC 9110 section 10.1.1). */
+/** A service that ignores `Expect` gets the body after this time, as from curl (RFC 9110 section 10.1.1). */
 const continueMs = 1_000;
 const closed = { code: "CONNECTION_CLOSED" };
 /** Nothing proves the end of such an answer, as in `http-client/connection.ts`. */
 const unframedOverTls = { code: "UNFRAMED_OVER_TLS" };
 
 /**
- * One request through http-proxy, from its wait for a connection to the end of its response. The package makes the request and
- * chooses how it connects. It is given no request and no response of Node's, but something that looks like them, so that it reads,
- * writes, ends and pipes nothing by itself, since that is where its faults lie.
+ * One request through http-proxy, from its wait for a connection to the end of its response. The package makes the request, and
+ * the agent connects. The package gets no request or response of Node, but objects that look like them. So it reads, writes, ends
+ * and pipes nothing: its faults are there.
  */
 class Exchange {
   readonly #given: StreamedRequest;
@@ -98,13 +99,13 @@ class Exchange {
   readonly #deadline: DeadlineTimer;
   #wait: Wait = "connection";
   #request: ClientRequest | undefined;
-  /** What was begun for this request alone. */
+  /** The connection that was begun for this request. */
   #connecting: Connecting | undefined;
   /** The response, or the connection that has switched to WebSocket. */
   #answer: IncomingMessage | Duplex | undefined;
   #wasWritten = false;
   #isSendingBody = false;
-  /** It was refused before any of the body was taken, which the next attempt may send. */
+  /** The request got a 401 before any byte of the body was taken: the next attempt may send the body. */
   #leavesBody = false;
   #hasEnded = false;
 
@@ -150,7 +151,7 @@ class Exchange {
   #begin(request: ClientRequest): void {
     const { path, body } = this.#given;
     this.#request = request;
-    // The package collapses slashes in a path, and Node drops the lines of an answer beyond a thousand.
+    // The package collapses slashes in a path, and Node drops an answer's header lines beyond a thousand.
     Object.assign(request, { path, maxHeadersCount: 0 });
     request
       .on("socket", () => this.#onConnected(request))
@@ -164,9 +165,9 @@ class Exchange {
     else this.#sendHead(request, body);
   }
 
-  /** Before the body, so that the service can answer it alone. */
+  /** Sends the head before the body, so that the service can answer the head alone. */
   #sendHead(request: ClientRequest, body: BodyStream): void {
-    // Node writes such a head as UTF-8, which is wrong for other bytes than ASCII.
+    // With `Expect`, Node writes the head as UTF-8, which is wrong for bytes other than ASCII.
     if (body.awaitsContinue && this.#given.headers.every((text) => isAscii.test(text))) {
       request.setHeader("expect", "100-continue");
       request.once("continue", () => void this.#sendBody(request, body));
@@ -190,7 +191,7 @@ class Exchange {
     }
   }
 
-  /** Takes the body once at the most, and no more of it once the attempt has ended. */
+  /** Sends the body, at most once, and stops when the attempt has ended. */
   async #sendBody(request: ClientRequest, body: BodyStream): Promise<void> {
     if (this.#hasEnded || this.#isSendingBody) return;
     this.#isSendingBody = true;
@@ -218,7 +219,7 @@ class Exchange {
   }
 
   #respond(response: IncomingMessage): void {
-    // One that breaks before it is read fails its reader later.
+    // A response that breaks before it is read fails its reader later.
     response.on("error", () => {});
     this.#answer = response;
     const { statusCode: status = 0, httpVersionMajor, rawHeaders: headers, socket } = response;
@@ -231,12 +232,12 @@ class Exchange {
     this.#resolve({ status, headers, body: this.#pieces(response, isProved), discard: () => this.#end() });
   }
 
-  /** @param head what came behind the response's */
+  /** @param head the bytes behind the head of the response */
   #switch({ rawHeaders: headers, headers: { upgrade } }: IncomingMessage, socket: Duplex, head: Buffer): void {
     // A connection that breaks before it is used fails its user later.
     socket.on("error", () => {});
     this.#answer = socket;
-    // Nothing else was asked for.
+    // No other protocol was requested.
     if (upgrade?.toLowerCase() !== "websocket") this.#fail({ code: "HPE_INVALID_STATUS" });
     if (this.#hasEnded) socket.destroy();
     this.#deadline.close();
@@ -248,7 +249,7 @@ class Exchange {
   async *#pieces(response: IncomingMessage, isProved: boolean): AsyncGenerator<Uint8Array, void> {
     try {
       for await (const piece of response) {
-        // The caller has its own time to take it.
+        // The caller has a time limit of its own to read the piece.
         if (this.#wait === "answer") this.#deadline.clear();
         yield piece;
         this.#touch("answer");
@@ -282,7 +283,7 @@ class Exchange {
     return this.#parts.explain(error, this.#wasWritten);
   }
 
-  /** Ends it by an error, which its response fails with where there is one already. Harmless afterwards. */
+  /** Ends the exchange by an error; a response that has begun fails with the error. Later calls do nothing. */
   #fail(error: unknown): void {
     if (this.#hasEnded) return;
     const isKnown = error instanceof ProxyError || error === this.#control.signal.reason;
@@ -330,7 +331,7 @@ const missed: Readonly<Record<Exclude<Wait, "caller">, readonly [what: string, c
   answer: ["The answer stood still for too long.", "incomplete answer"],
 };
 
-/** @param wait for what, until the deadline */
+/** @param wait the exchange's wait at the deadline */
 function tooLate(wait: Wait): ProxyError {
   if (wait === "caller") {
     const what = "The rest of the request's body did not come in time.";
@@ -343,17 +344,17 @@ function tooLate(wait: Wait): ProxyError {
   });
 }
 
-/** @param error of whatever reads the body */
+/** @param error from reading the body */
 function brokenOff(error: unknown): unknown {
   if (!(error instanceof ProxyError)) return error;
   return new ProxyError("body_incomplete", error.message, { causedBy: error.causedBy });
 }
 
-/** http-proxy writes no response here. It only asks whether the response has ended. */
+/** http-proxy writes no response here. It only checks whether the response has ended. */
 const noResponse = { finished: true } as unknown as ServerResponse;
 
 /**
- * The parts of a request that http-proxy uses: what it copies, and where it would pipe it.
+ * The parts of a request that http-proxy uses: the fields that it copies, and `pipe`.
  * @param onMade gets the request that http-proxy has made, of which nothing is written yet
  */
 function toIncoming(given: StreamedRequest, authority: string, onMade: (made: ClientRequest) => void): IncomingMessage {
@@ -362,14 +363,14 @@ function toIncoming(given: StreamedRequest, authority: string, onMade: (made: Cl
     url: given.path,
     headers: headersOf(given, authority),
     socket: { destroyed: false },
-    // It would be told that the caller has left or sent something wrong. Both end the exchange.
+    // http-proxy listens for a caller that leaves or sends something wrong. The exchange itself handles both.
     on: () => incoming,
     pipe: onMade,
   };
   return incoming as unknown as IncomingMessage;
 }
 
-/** Those of one name stand together: of several, Node takes the last. */
+/** Values of one name are put together: of several fields with one name, Node uses only the last. */
 function headersOf(
   { headers, body, upgrades }: StreamedRequest,
   authority: string,
@@ -388,7 +389,7 @@ function headersOf(
   return Object.fromEntries(fields);
 }
 
-/** Each body gets its framing anew; one that has none is a request without a body, whatever its method. */
+/** Each body gets new framing; a request without a body gets none, whatever its method. */
 function framingOf(body: BodyStream | undefined): HeaderLines {
   if (body === undefined) return [];
   const { declaredBytes } = body;
