@@ -5,10 +5,10 @@ import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { Answer } from "../../proxy/messages.ts";
 
-/** Longer than the pools of most callers, so that callers close idle connections first. */
+/** Longer than most callers keep idle connections, so that callers close first. */
 export const keepAliveTimeoutMs = 75_000;
 
-/** A longer piece of a body is not copied into one text with what is before and behind it. */
+/** A longer piece of a body is not copied into one text with the bytes before and behind it. */
 const mostJoinedBytes = 16_384;
 
 const keepAliveLines = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}\r\n`;
@@ -18,9 +18,9 @@ const closed = "Connection: close\r\n";
 export type Framing = "length" | "chunks" | "close" | "no body";
 
 /**
- * The head of a response as its bytes (latin1).
- * @param date of an HTTP header; undefined where the answer has its own or none
- * @throws ProxyError upstream_bad_response where a line would break the head
+ * The head of a response, in latin1.
+ * @param date the value of Date; undefined if the answer has its own or must have none
+ * @throws ProxyError upstream_bad_response if a header line would break the head
  */
 export function formatHead(
   { status, headers }: Answer,
@@ -38,7 +38,7 @@ export function formatHead(
 
 /**
  * The head of a response that switches to WebSocket (RFC 6455 section 4.2.2).
- * @throws ProxyError upstream_bad_response where a line would break the head
+ * @throws ProxyError upstream_bad_response if a header line would break the head
  */
 export function formatSwitch(headers: HeaderLines): string {
   const lines = formatFieldLines(headers);
@@ -76,7 +76,7 @@ function latin1(bytes: Uint8Array): string {
   return (bytes instanceof Buffer ? bytes : Buffer.from(buffer, byteOffset, length)).toString("latin1");
 }
 
-/** What Date shows, made once a second (RFC 9110 section 6.6.1). */
+/** The value of Date, made once a second (RFC 9110 section 6.6.1). */
 export function createHttpDate(clock: Clock): () => string {
   let second = Number.NaN;
   let text = "";
@@ -93,7 +93,7 @@ function badHead(): ProxyError {
   return new ProxyError("upstream_bad_response", what, { causedBy: "head" });
 }
 
-/** By status (IANA's registry of HTTP status codes, of 2026). `node:http` has them too, but on Node.js 24 it brings 12 MiB along. */
+/** By status (IANA's registry of HTTP status codes, of 2026). `node:http` has them too, but takes 12 MiB on Node.js 24. */
 const reasonPhrases: Readonly<Record<number, string>> = {
   200: "OK",
   201: "Created",

@@ -5,24 +5,24 @@ import type { RequestBody } from "./read-body.ts";
 import { transportOf } from "./tls.ts";
 
 /**
- * What was written before a reset gets this long to arrive and be read. A reset discards what is still on its way, the
- * status line too; and a Node program reads a reset that comes together with bytes as an orderly end (libuv).
+ * The time for bytes that were written before a reset to arrive and be read. A reset discards bytes that are still on their
+ * way, even the status line; and a Node program reads a reset that comes together with bytes as an orderly end (libuv).
  */
 const flushMs = 50;
 /** How long the other side may take to read our response and close, before we do. */
 const closingMs = 1_000;
 /**
- * How long, and how much of, an unread request body is still read so that its sender gets to read our response. Bodies
- * within `limits.bodyBytes` are read in whole. Such a connection counts towards `limits.connections`.
+ * How long, and how many bytes of, an unread request body are still read, so that its sender can read our response. Bodies
+ * within `limits.bodyBytes` are read whole. Such a connection counts towards `limits.connections`.
  */
 const lingerMs = 5_000;
 const lingerBytes = 1_048_576;
-/** After the first such time our direction is closed; after another one in which nothing came, the connection. */
+/** After this time our direction is closed; after the same time again without a byte, the connection. */
 const quietMs = 1_000;
 
 /**
- * Ends our direction; the connection goes when the other side ends its own, or after a while. What still comes is read and
- * dropped until then: closing a socket with unread data resets it, and the reset can overtake the response.
+ * Ends our direction; the connection closes when the other side ends its own, or after a second. Until then, bytes that
+ * come are read and dropped: closing a socket with unread data resets it, and the reset can overtake the response.
  */
 export function endConnection(socket: Duplex, clock: Clock): void {
   socket.end();
@@ -34,8 +34,8 @@ export function endConnection(socket: Duplex, clock: Clock): void {
 }
 
 /**
- * Reads what the caller is still sending of a body that is not wanted, within bounds, and ends the connection. Its sender may
- * write all of it before it reads the response (RFC 9112 section 9.6).
+ * Reads the rest of an unwanted body, within bounds, and ends the connection. The caller may write the whole body before it
+ * reads the response (RFC 9112 section 9.6).
  */
 export async function linger(socket: Socket, body: RequestBody, clock: Clock): Promise<void> {
   const untilMs = clock.nowMs() + lingerMs;

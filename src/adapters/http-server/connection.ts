@@ -11,7 +11,7 @@ import { peerOf } from "./tls.ts";
 
 /** A request's head must be complete within this time (row 7). */
 const headTimeoutMs = 10_000;
-/** With this much behind the request being served, the connection is not read. */
+/** With this many bytes waiting behind the present request, the connection is not read. */
 const mostWaitingBytes = 16_384;
 const nothing = Buffer.alloc(0);
 const ignore = () => {};
@@ -19,24 +19,24 @@ const ignore = () => {};
 /**
  * One caller's connection. Bytes become heads and bodies (request-reader.ts, read-body.ts), each request is served in its turn
  * (socket-request.ts), and its response is written here. Requests are served one at a time and in their order (RFC 9112
- * section 9.3.2), up to the last: one whose response closes the connection, or that was refused. Nothing behind the last is
- * ever served (section 9.6). The next head is read ahead: where it is malformed, the request before it is the last. Each request
- * has a turn of the event loop to itself, and what waits for its turn is charged to the budget.
+ * section 9.3.2), up to the last one: its response closes the connection, or it was refused. No request behind the last one is
+ * ever served (section 9.6). The next head is read ahead: if it is malformed, the request before it is the last. Each request
+ * has a turn of the event loop to itself, and bytes that wait for a turn are charged to the budget.
  */
 export class Connection {
   readonly socket: Socket;
-  /** Monotonic; with TLS, when its handshake was done. */
+  /** On the monotonic clock; with TLS, the end of the handshake. */
   readonly arrivedAtMs: number;
   readonly peer: Peer;
-  /** Who has it; all on this machine, or on a Unix socket, are one. */
+  /** The caller's host; all callers on this machine, or on a Unix socket, are one owner. */
   readonly owner: string;
-  /** Unix sockets know no reset. */
+  /** Unix sockets have no reset. */
   readonly canBeReset: boolean;
-  /** The caller has closed it, or its half of it. */
+  /** The caller has closed the connection, or its half. */
   isGone = false;
   /** The present request came before its predecessor was answered. */
   hasQueued = false;
-  /** Only its close ends the present response. */
+  /** Only the connection's close ends the present response. */
   closeEndsResponse = false;
   /** Called when the caller closes while the present request is served. */
   onGone = ignore;
@@ -44,30 +44,30 @@ export class Connection {
   readonly #buffers: Buffers;
   readonly #receive: (head: RequestHead | Error) => QueuedRequest;
   readonly #heads = new HeadReader();
-  /** What has come and is neither in the present request nor in the next head. */
+  /** The bytes that have come and are neither in the present request nor in the next head. */
   readonly #waiting = new ByteBlock();
-  /** Memory for what waits, the next head included; undefined where nothing waits. */
+  /** Memory for the waiting bytes, the next head included; undefined if none wait. */
   #charged: ReturnType<Buffers["open"]> | undefined;
   #request: QueuedRequest | undefined;
   #next: RequestHead | undefined;
   /** The head of the present answer has said that the connection stays open. */
   #staysOpen = false;
-  /** What came behind such an answer is no HTTP, or has no room: it is refused in its turn. */
+  /** The bytes behind such an answer are no HTTP, or have no room: they are refused in their turn. */
   #refusal: Error | undefined;
-  /** Nothing behind the present request is served. */
+  /** No request behind the present one is served. */
   #isLast = false;
   /** Bytes that still come are ignored. */
   #isBroken = false;
   #hasDropped = false;
   #isReset = false;
-  /** For whatever is waited for: a head, a body, the next request, a slow reader. */
+  /** For the present wait: for a head, a body, the next request, or a slow reader. */
   readonly #timer: DeadlineTimer;
   #onDeadline = ignore;
   #onFlushed = ignore;
-  /** Since when the caller has been waited for: its request, or the rest of it. */
+  /** Start of the wait for the caller's request, or for the rest of it. */
   #waitsSinceMs = 0;
 
-  /** @param receive makes a request of its head, or of what is wrong with it */
+  /** @param receive makes a request from its head, or from the head's error */
   constructor(socket: Socket, clock: Clock, buffers: Buffers, receive: (head: RequestHead | Error) => QueuedRequest) {
     this.socket = socket;
     this.#clock = clock;
@@ -86,30 +86,30 @@ export class Connection {
     socket.on("error", () => {});
   }
 
-  /** Whether what is refused unread is a HEAD. */
+  /** Whether the request that is refused unread is a HEAD. */
   get refusesHead(): boolean {
     return this.#heads.isHead;
   }
 
-  /** All that was written is with the kernel. */
+  /** The kernel has all bytes that were written. */
   get isFlushed(): boolean {
     return this.socket.writableLength === 0;
   }
 
   /**
    * Whether the present response ends the connection.
-   * @param isDraining in a drain it is the newest request's, so that none goes unanswered
+   * @param isDraining in a drain only the newest request's response does, so that every request is answered
    */
   closes(isDraining: boolean): boolean {
     return this.#isLast || (isDraining && this.#next === undefined);
   }
 
-  /** The answer's head has said so: what comes next has an answer too. */
+  /** The answer's head has said that the connection stays open: the next request gets an answer too. */
   stayOpenAfterThis(): void {
     this.#staysOpen = true;
   }
 
-  /** The request being served is the last: what waits behind it is dropped. */
+  /** The request being served is the last: bytes that wait behind it are dropped. */
   closeAfterThis(): void {
     this.#isLast = true;
     this.#dropWaiting();
@@ -117,7 +117,7 @@ export class Connection {
   }
 
   /**
-   * Resolves when the caller has taken what was written, or has closed.
+   * Resolves when the caller has taken all bytes that were written, or has closed.
    * @throws ProxyError upstream_timeout at the deadline
    */
   flushed(deadlineMs: number): Promise<void> {
@@ -135,14 +135,14 @@ export class Connection {
     });
   }
 
-  /** Ends it in the middle of a response, so that the caller cannot accept the part as the whole. */
+  /** Ends the connection in the middle of a response, so that the caller cannot accept the part as the whole. */
   reset(): Promise<void> {
     this.#isReset = true;
     this.closeAfterThis();
     return resetConnection(this.socket, this.#clock);
   }
 
-  /** Reads on, unless what has come is not wanted yet. */
+  /** Continues reading, unless enough bytes wait already. */
   resume(): void {
     if (this.#waiting.length >= mostWaitingBytes || this.#request?.body.isFull === true) return;
     if (this.socket.isPaused()) this.socket.resume();
@@ -150,7 +150,7 @@ export class Connection {
 
   /**
    * Gives the socket away for another protocol. The present request must be the last; it lasts until the socket is closed.
-   * @throws ProxyError body_incomplete where the caller has sent more without waiting for the response
+   * @throws ProxyError body_incomplete if the caller has sent more without waiting for the response
    */
   giveSocket(): Socket {
     if (this.#hasDropped) {
@@ -167,36 +167,36 @@ export class Connection {
     this.expect(this.#waitsSinceMs + timeoutMs, onDeadline);
   }
 
-  /** Calls this at a moment (monotonic), unless something else is expected by then. */
+  /** Calls `onDeadline` at this moment (monotonic), unless another deadline is set by then. */
   expect(deadlineMs: number, onDeadline: () => void): void {
     this.#onDeadline = onDeadline;
     this.#timer.set(deadlineMs);
   }
 
-  /** Nothing has come of the next request, and the caller has all that was written. */
+  /** No byte of the next request has come, and the caller has all bytes that were written. */
   get #isIdle(): boolean {
     return this.#request === undefined && this.#next === undefined && !this.#heads.hasBegun && this.isFlushed;
   }
 
-  /** Since when it has only waited for its caller; undefined while something is done for it. */
+  /** Since when the connection has only waited for its caller; undefined while it does not. */
   get waitsSince(): number | undefined {
     const isWaiting = this.#request === undefined ? this.#next === undefined : this.#request.body.isAwaited;
     return isWaiting ? this.#waitsSinceMs : undefined;
   }
 
-  /** Closes it unless something has happened on it since the moment given (monotonic). */
+  /** Closes the connection if it has been idle since this moment (monotonic). */
   closeIfIdle(sinceMs: number): void {
     if (this.#isIdle && this.#waitsSinceMs <= sinceMs) this.#closeIdle();
   }
 
-  /** For another connection: where a request has begun, it is refused. Only while `waitsSince` is set. */
+  /** Makes room for another connection: refuses a request that has begun, else closes. Call it only while `waitsSince` is set. */
   giveWay(refusal: ProxyError): void {
     if (this.#isIdle) this.#closeIdle();
     else if (this.#request === undefined) this.#fail(refusal);
     else this.#request.body.fail(refusal);
   }
 
-  /** A request that comes before it is closed is not read: its response would be lost. */
+  /** A request that comes before the close is not read: its response would be lost. */
   #closeIdle(): void {
     this.#close(undefined);
     this.socket.destroySoon();
@@ -226,7 +226,7 @@ export class Connection {
     try {
       if (body !== undefined && !body.isComplete) {
         position = body.read(bytes, 0);
-        // Where the response is already being taken, its deadline stands.
+        // If the caller is already taking the response, that deadline stays.
         if (body.isComplete && this.#onFlushed === ignore) this.#relax();
       }
       if (this.#isBroken || (this.#isLast && body?.isComplete !== false)) {
@@ -262,7 +262,7 @@ export class Connection {
     this.#chargeWaiting();
   };
 
-  /** What does not fit into the budget, or is slow while others need room, is refused; behind a request, dropped. */
+  /** Bytes that do not fit into the budget, or are slow while others need room, are refused; behind a request, dropped. */
   #chargeWaiting(): void {
     const bytes = this.#waiting.heldBytes + this.#heads.heldBytes + (this.#next?.heldBytes ?? 0);
     if (bytes === 0) {
@@ -332,7 +332,7 @@ export class Connection {
     else endConnection(socket, this.#clock);
   }
 
-  /** What was read is no HTTP: it is refused where it would be the next request. */
+  /** The bytes that came are no HTTP, or have no room: they are refused in place of the next request. */
   #fail(error: unknown): void {
     this.#isBroken = true;
     this.#dropWaiting();
@@ -346,7 +346,7 @@ export class Connection {
     else this.#begin(reason);
   }
 
-  /** A caller that closes its half counts as gone, but where it breaks off a request: that is told. */
+  /** A caller that closes its half counts as gone, except in the middle of a request: it then gets an error. */
   readonly #onEnd = (): void => {
     if (this.#isBroken) return;
     const isCutShort = this.#request === undefined ? this.#heads.hasBegun : !this.#request.body.isComplete;
@@ -356,7 +356,7 @@ export class Connection {
       this.isGone = true;
       this.#dropWaiting();
       this.onGone();
-      // An orderly end would make the part that the caller has look whole.
+      // An orderly end would make the caller's part of the response look whole.
       if (this.closeEndsResponse) void resetConnection(this.socket, this.#clock);
       else endConnection(this.socket, this.#clock);
     }
@@ -385,7 +385,7 @@ export class Connection {
     this.#timer.clear();
   }
 
-  /** Written behind all else, so it is taken last. */
+  /** An empty write behind all others: its callback comes last. */
   #notifyFlushed(): void {
     this.socket.write(nothing, () => this.#onFlushed());
   }

@@ -4,21 +4,21 @@ import type { Listener } from "./listener.ts";
 
 export interface DrainPlan {
   /**
-   * Makes new requests wait for a moment. What it returns lets them go on, and from then on each response closes its
-   * connection: callers that are sent away earlier would come back by new ones.
+   * Makes new requests wait for a moment. The returned function lets them continue, and from then on each response closes
+   * its connection: callers that are sent away earlier would come back on new connections.
    */
   readonly hold: () => () => void;
   /** How long open requests may take to end. */
   readonly openMs: number;
-  /** Called then: no request is let in any more. */
+  /** Called after that time: no request is accepted any more. */
   readonly onTimeUp: () => void;
-  /** How long late requests are refused after that. */
+  /** How long late requests are refused after `onTimeUp`. */
   readonly lateMs: number;
 }
 
 /**
  * A connection that looks idle may have its next request on the way, and closing it then fails that request. A busy
- * caller sends within this time and gets `Connection: close` with its response; one that is quiet for longer is idle.
+ * caller sends within this time and gets `Connection: close` with its response; a caller that is quiet for longer is idle.
  */
 const quietMs = 1_000;
 const sweepEveryMs = 50;
@@ -55,14 +55,14 @@ export async function drain(
     onTimeUp();
     await waitUntil(startedMs + openMs + lateMs);
   }
-  // What ends with its connection, as a WebSocket does, is reported a little later.
+  // A request that ends with its connection, such as a WebSocket, is reported a little later.
   await wholeTurn();
   return isClosed;
 }
 
 /**
- * Connections that the kernel has taken for us would be reset. Node accepts one a turn of its loop, so turns must be short:
- * that is why requests wait.
+ * Accepts connections that wait in the kernel: a close would reset them. Node accepts one in each turn of its loop, so turns
+ * must be short: that is why requests wait.
  */
 async function acceptPending(listener: Listener, untilMs: number, clock: Clock): Promise<void> {
   for (let before = -1; listener.accepted > before && clock.nowMs() < untilMs; ) {

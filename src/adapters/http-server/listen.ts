@@ -7,16 +7,16 @@ import { errorCodeOf } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
 import type { Bind } from "../../model/listener.ts";
 
-/** Owner and group: a pod's containers share a group, the rest of a machine does not belong here. */
+/** Owner and group: a pod's containers share a group; other users of a machine get no access. */
 const socketMode = 0o660;
 
 /**
- * Listens, and tells where: the port that was given where 0 was asked for. A socket file that no process listens on
- * any more is removed first; one in use is an error, as a port in use is.
+ * Listens, and returns the address, with the port that was chosen for port 0. A socket file that no process listens on
+ * any more is removed first; a file in use is an error, as a port in use is.
  */
 export async function listen(server: Server, bind: Bind): Promise<Bind> {
   if (bind.kind === "unix") {
-    // Of a folder that does not exist, Node would say EACCES.
+    // For a folder that does not exist, Node would report EACCES.
     await stat(dirname(bind.path));
     if (await isStale(bind.path)) await unlink(bind.path);
   }
@@ -31,7 +31,7 @@ export async function listen(server: Server, bind: Bind): Promise<Bind> {
   return { ...bind, port: (server.address() as AddressInfo).port };
 }
 
-/** A connection that cannot be taken, where the machine can open no more, say, is lost; the server listens on. */
+/** Reports connections that are lost, such as when the machine can open no more; the server continues to listen. */
 export function reportRefusedConnections(
   server: Server,
   { name: listener, report }: { readonly name: string; readonly report: Report },
@@ -39,14 +39,14 @@ export function reportRefusedConnections(
 ): void {
   const throttle = new LogThrottle(clock);
   server.on("error", (error) => {
-    // That it cannot listen at all is an error of `listen`.
+    // If the server cannot listen at all, `listen` throws that error.
     if (!server.listening) return;
     const reason = errorCodeOf(error) ?? "OTHER";
     report({ kind: "accept_failed", listener, reason, isFirst: throttle.isFirst(reason) });
   });
 }
 
-/** Connecting to a file that is no socket is refused as well, and such a file has another purpose. */
+/** Connecting to a file that is no socket is refused as well, but such a file must not be removed. */
 async function isStale(path: string): Promise<boolean> {
   const isSocket = await lstat(path).then(
     (file) => file.isSocket(),

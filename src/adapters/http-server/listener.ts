@@ -19,25 +19,25 @@ import {
 } from "./tls.ts";
 
 export interface ListenerSettings extends RequestSettings {
-  /** `limits.connections`; those beyond get 503, unless one that waits for its caller gives way. */
+  /** `limits.connections`; further ones get 503, unless a connection that waits for its caller gives way. */
   readonly connections: number;
-  /** How many are accepted in all. Default: twice as many as are served. */
+  /** How many connections are accepted in all. Default: twice `connections`. */
   readonly acceptedConnections?: number | undefined;
   /** One for all listeners. */
   readonly buffers: Buffers;
   /**
-   * Responses have a length and may be lost, as those to probes: HTTP/1.0 is taken on a Unix socket, and each new connection
-   * beyond those that are accepted takes the place of another one, at once.
+   * Responses have a length and may be lost, like those to probes. So HTTP/1.0 is accepted on a Unix socket too, and a new
+   * connection beyond `acceptedConnections` replaces another one at once.
    */
   readonly isReadOnly?: boolean;
-  /** While requests have to wait: until when. */
+  /** While requests have to wait: resolves at the end of the wait. */
   readonly held?: () => Promise<void> | undefined;
 }
 
 export interface Serving {
   readonly handler: RequestHandler<StreamingRequest>;
   readonly settings: ListenerSettings;
-  /** Callers are authenticated by certificate. A listener stays with TLS or without, as it was made. */
+  /** If set, callers are authenticated by certificate. A running listener cannot switch TLS on or off. */
   readonly tls?: CallersTls | undefined;
 }
 
@@ -53,38 +53,38 @@ export interface Listener {
   readonly open: number;
   /** All connections that ever came. */
   readonly accepted: number;
-  /** Closes connections on which nothing has happened since the moment given (monotonic). */
+  /** Closes connections that have been idle since this moment (monotonic). */
   closeIdle(sinceMs: number): void;
   /**
-   * Takes over what is not read at each request: the limit of connections, and for new handshakes the certificate, its
-   * key and the authorities. With other authorities, open connections end with their next response.
-   * @throws when OpenSSL rejects them; then everything stays as it was
+   * Applies settings that are not read at each request: the limit of connections, and for new handshakes the certificate, its
+   * key and the authorities. If the authorities change, open connections end with their next response.
+   * @throws if OpenSSL rejects the TLS files; then nothing changes
    */
   renew(): void;
 }
 
 const retryAfterMs = 1_000;
-/** A connection whose caller has been waited for so long gives way to a new one. A busy caller sends within this time. */
+/** A connection that has waited this long for its caller gives way to a new one. A busy caller sends within this time. */
 const quietMs = 1_000;
 /** Stands for a head that could not be read. */
 const noHead = new RequestHead("", "", "1.1", [], 0);
 
 /**
  * A server for applications. It reads and frames (connection.ts); every decision is the handler's. Framing is never forwarded:
- * the handler sees a target, header lines and a whole body.
- * @param current asked at each connection and at each request, so that a running listener can be given another serving
+ * the handler sees a target, header lines and a body.
+ * @param current called at each connection and at each request, so that a running listener can get another `Serving`
  */
 export function createListener(current: () => Serving, { name, report }: Binding): Listener {
   const { clock } = current().settings;
   const date = createHttpDate(clock);
   const connections = new Set<Connection>();
-  /** Those of them that have one of the places of `limits.connections`. */
+  /** The connections that have one of the places of `limits.connections`. */
   const placed = new Set<Connection>();
   let accepted = 0;
   let authorities = current().tls?.ca;
   /**
-   * An earlier connection may depend on an authority that has been removed: it gets one response and has to connect
-   * again.
+   * A connection that arrived earlier may depend on an authority that has been removed: it gets one response, and its caller
+   * has to connect again.
    */
   let trustedFromMs = Number.NEGATIVE_INFINITY;
 
@@ -96,7 +96,7 @@ export function createListener(current: () => Serving, { name, report }: Binding
     const held = current().settings.held?.();
     return held === undefined ? answer(request, refusal) : held.then(() => answer(request, refusal));
   };
-  /** @returns whether one of these, which waits for its caller, has given way to a new one of this owner */
+  /** @returns whether one of `places`, waiting for its caller, has given way to a new connection of this owner */
   const makeRoom = (places: ReadonlySet<Connection>, owner: string, quietMs: number): boolean => {
     const found = longestWaiting(places, owner, clock.nowMs() - quietMs);
     if (found === undefined) return false;
@@ -104,7 +104,7 @@ export function createListener(current: () => Serving, { name, report }: Binding
     found.giveWay(tooManyConnections(current().settings.connections));
     return true;
   };
-  /** One that waits, or else any. */
+  /** Replaces a connection that waits for its caller, or else any. */
   const replaceOne = (owner: string) => {
     const sinceArrival = ({ arrivedAtMs }: Connection) => arrivedAtMs;
     const found = longestWaiting(connections, owner) ?? longestWaiting(connections, owner, undefined, sinceArrival);
@@ -117,8 +117,8 @@ export function createListener(current: () => Serving, { name, report }: Binding
     placed.delete(connection);
   };
   /**
-   * A connection takes a place when it comes, or else with its request.
-   * @returns false where none is free
+   * A connection takes a place when it is opened, or else at a request.
+   * @returns false if no place is free
    */
   const takePlace = (connection: Connection): boolean => {
     if (placed.has(connection)) return true;
@@ -145,7 +145,7 @@ export function createListener(current: () => Serving, { name, report }: Binding
     const { buffers, isReadOnly } = current().settings;
     const connection = new Connection(socket, clock, buffers, receive);
     accepted += 1;
-    // One place stays free: beyond it a connection would be closed without an answer.
+    // One place stays free: a connection beyond the maximum would be closed without an answer.
     if (connections.size + 1 >= server.maxConnections) {
       if (isReadOnly) replaceOne(connection.owner);
       else makeRoom(connections, connection.owner, 0);
@@ -208,14 +208,14 @@ function tooManyConnections(connections: number): ProxyError {
   });
 }
 
-/** What decides whether a connection gives way to another one. */
+/** The properties that decide whether a connection gives way to another one. */
 type Place = Pick<Connection, "owner" | "waitsSince">;
 
 /**
- * Which connection gives way to a new one: of the owner that has most, the one that has waited the longest. So a crowd of idle or
- * slow connections shuts out nobody but those of the same owner.
- * @param owner of the new one: nobody who has less gives way to it
- * @param before one that has waited since then or later stays
+ * The connection that gives way to a new one: of the owner with the most connections, the one that has waited longest. So a
+ * crowd of idle or slow connections shuts out only connections of its own owner.
+ * @param owner of the new connection: no owner with fewer connections gives way to it
+ * @param before a connection that has waited since this moment or later stays
  */
 export function longestWaiting<Each extends Place>(
   places: ReadonlySet<Each> | readonly Each[],

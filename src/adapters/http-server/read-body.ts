@@ -4,10 +4,10 @@ import type { BodyBuffer } from "../../proxy/messages.ts";
 import { malformedChunks, type RequestHead } from "./request-reader.ts";
 
 const nothing = Buffer.alloc(0);
-/** A piece is kept as it came where no more than this of its memory is something else. */
+/** A piece is kept without a copy if at most this much of its memory holds other bytes. */
 const mostWastedBytes = 4_096;
 
-/** A body that was not asked for yet is kept up to this length; then the connection is not read. */
+/** A body that the handler does not read yet is kept up to this length; then the connection is not read. */
 const mostUnaskedBytes = 65_536;
 
 /** The request handler waits for the whole body. */
@@ -18,8 +18,8 @@ interface Reading {
 }
 
 /**
- * The body of one request. It takes its bytes as they come, and gives them away whole: `limits.bodyBytes` bounds what it
- * keeps, whatever was declared.
+ * The body of one request. It keeps bytes as they come, and returns them whole or piece by piece. `limits.bodyBytes` bounds
+ * a whole body, whatever length was declared.
  */
 export class RequestBody {
   /** `limits.bodyBytes`. */
@@ -27,7 +27,7 @@ export class RequestBody {
   readonly declaredBytes: number;
   /** All of it has come. */
   isComplete: boolean;
-  /** The whole body was given away, or there is none. */
+  /** The body was returned to its end, or there is none. */
   isRead: boolean;
   /** How many bytes were taken piece by piece. */
   takenBytes = 0;
@@ -35,11 +35,11 @@ export class RequestBody {
   readonly #chunks: ChunkDecoder | undefined;
   #leftBytes: number;
   readonly #kept: ByteBlock;
-  /** Nothing more of it is kept: it has failed, or is not wanted. */
+  /** No more bytes are kept: the body has failed, or is not wanted. */
   #isDropped = false;
   #failure: unknown;
   #reading: Reading | undefined;
-  /** What waits for the next piece, where the body is taken piece by piece. */
+  /** Called at the next piece, if the body is taken piece by piece. */
   #onPiece: (() => void) | undefined;
 
   constructor({ bodyBytes, isChunked }: Pick<RequestHead, "bodyBytes" | "isChunked">, limitBytes: number) {
@@ -52,20 +52,20 @@ export class RequestBody {
     this.#chunks = isChunked ? new ChunkDecoder(malformedChunks) : undefined;
   }
 
-  /** No more should come before it is asked for. */
+  /** No more bytes should be read before the handler asks for the body. */
   get isFull(): boolean {
     return !this.#isAsked && !this.isComplete && this.#kept.length >= mostUnaskedBytes;
   }
 
-  /** Whether the request waits for the whole body. */
+  /** Whether the handler waits for the whole body. */
   get isAwaited(): boolean {
     return this.#reading !== undefined;
   }
 
   /**
-   * Takes what belongs to it.
+   * Takes the bytes that belong to the body.
    * @returns where it stopped: at the end of these bytes or of the body
-   * @throws ProxyError malformed_request, headers_too_large, when its chunks are none
+   * @throws ProxyError malformed_request, headers_too_large, if the chunks are malformed
    */
   read(bytes: Buffer, from: number): number {
     let position: number;
@@ -84,9 +84,9 @@ export class RequestBody {
   }
 
   /**
-   * The whole of it, at once where it has all come.
-   * @param buffer asked for room as the bytes come, and before that for what was declared
-   * @throws ProxyError body_too_large, what the buffer throws, and what `fail` was given
+   * Returns the whole body, at once if all of it has come.
+   * @param buffer reserves memory as the bytes come
+   * @throws ProxyError body_too_large, the errors of the buffer, and the error given to `fail`
    */
   collect(buffer: BodyBuffer): Uint8Array | Promise<Uint8Array> {
     this.#isAsked = true;
@@ -101,9 +101,9 @@ export class RequestBody {
   }
 
   /**
-   * Takes the bytes that have come, to pass them on; only `isFull` bounds them. With the last ones `isRead` becomes true.
-   * @returns undefined where none have come since
-   * @throws what `fail` was given
+   * Takes the bytes that have come, to forward them; only `isFull` limits them. With the last bytes `isRead` becomes true.
+   * @returns undefined if no bytes have come since the last call
+   * @throws the error given to `fail`
    */
   take(): Uint8Array | undefined {
     if (this.#failure !== undefined) throw this.#failure;
@@ -114,7 +114,7 @@ export class RequestBody {
     return piece.length > 0 ? piece : undefined;
   }
 
-  /** Resolves when more of it has come, or when it is complete or has failed. */
+  /** Resolves when more bytes have come, or when the body is complete or has failed. */
   more(): Promise<void> {
     if (this.isComplete || this.#kept.length > 0 || this.#failure !== undefined) return Promise.resolve();
     return new Promise((resolve) => {
@@ -135,8 +135,8 @@ export class RequestBody {
   }
 
   /**
-   * Lets bytes pass that are not wanted.
-   * @returns whether no more of it will come
+   * Drops bytes of an unwanted body.
+   * @returns whether no more bytes of the body will come
    */
   skip(bytes: Buffer): boolean {
     this.#drop();
@@ -189,10 +189,10 @@ export class ByteBlock {
   #block: Buffer = nothing;
   #start = 0;
   #end = 0;
-  /** Up to here the block is ours to fill. */
+  /** The block may be filled up to here. */
   #room = 0;
 
-  /** @param mostBytes beyond which nothing is expected: no room is kept for more */
+  /** @param mostBytes the most bytes expected: no room is kept for more */
   constructor(mostBytes = Number.POSITIVE_INFINITY) {
     this.#mostBytes = mostBytes;
   }
@@ -206,7 +206,7 @@ export class ByteBlock {
     return this.#block.buffer.byteLength;
   }
 
-  /** All that is kept. It stays as it is, whatever is added. */
+  /** All bytes that are kept. Later additions do not change them. */
   get bytes(): Buffer {
     return this.length === this.#block.length ? this.#block : this.#block.subarray(this.#start, this.#end);
   }
@@ -225,7 +225,7 @@ export class ByteBlock {
     this.#end += to - from;
   }
 
-  /** Forgets the first ones. */
+  /** Forgets the first `count` bytes. */
   drop(count: number): void {
     this.#start += count;
     if (this.#start === this.#end) this.clear();
@@ -248,10 +248,10 @@ export class ByteBlock {
   }
 }
 
-/** A request that is served when all before it on its connection have their responses. */
+/** A request that is served when all earlier requests on its connection have their responses. */
 export interface QueuedRequest {
   readonly body: RequestBody;
-  /** Nothing behind it is to be served. */
+  /** No request behind it may be served. */
   readonly isLast: boolean;
   /** The caller has said that no request follows. */
   readonly callerCloses: boolean;

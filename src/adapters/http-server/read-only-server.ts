@@ -13,28 +13,28 @@ export interface Page {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
-  /** The request's headers that decided what it is; Accept-Encoding alone, where none is given. */
+  /** The request headers that the page depends on. Default: Accept-Encoding. */
   readonly vary?: string;
-  /** The methods that there are, with 405. */
+  /** The allowed methods, for a 405. */
   readonly allow?: string;
-  /** What a browser may do with it; nothing, where none is given. */
+  /** What a browser may do with the page. Default: nothing. */
   readonly contentSecurityPolicy?: string;
 }
 
 export interface Surroundings {
   readonly clock: Clock;
-  /** For requests that have begun; not those of applications, whose load must not fail a probe. */
+  /** Memory for requests; not the budget of applications, whose load must not fail a probe. */
   readonly buffers: Buffers;
 }
 
 /** Enough for probes and scrapers. */
 const connections = 64;
-/** The connection of a reader that has not taken a page by then is reset. */
+/** If a reader has not taken a page within this time, its connection is reset. */
 const readWithinMs = 10_000;
 
 /** Shorter answers fit into one packet anyway. */
 const longestUncompressed = 1_400;
-/** In a thread of its own, and fast: what goes over a pod's network need not be small. */
+/** In a thread of its own, and fast: size matters little in a pod's network. */
 const gzipInBackground = promisify<string, object, Buffer>(gzip);
 const fast = { level: constants.Z_BEST_SPEED };
 
@@ -45,8 +45,8 @@ const foreignHost =
 
 /**
  * A server for people and probes: it knows a few paths, only reads, and answers 404 or 405 to everything else.
- * @param mayRead whether a path may be read under this Host header; 403 where not
- * @param elseUse what to use instead of a foreign name, beside localhost and addresses
+ * @param mayRead whether a path may be read under this Host header; if not, 403
+ * @param elseUse text: what to use instead of a foreign name, beside localhost and addresses
  */
 function createReadOnlyServer(
   pages: Readonly<Record<string, (headers: HeaderLines) => Promise<Page>>>,
@@ -65,7 +65,7 @@ function createReadOnlyServer(
   };
   const write = (request: CallerRequest, page: Page, packed?: Buffer): Promise<void> => {
     const taken = request.answer(answerOf(page, packed), clock.nowMs() + readWithinMs);
-    // A reader that does not take it has lost it.
+    // A reader that does not take the page in time loses it.
     return taken?.catch(() => {}) ?? Promise.resolve();
   };
   const serve = async (request: CallerRequest): Promise<void> => {
@@ -94,9 +94,9 @@ export function plain(status: number, text: string): Page {
 const onlyReads: Page = { ...plain(405, "Only GET and HEAD are answered here."), allow: "GET, HEAD" };
 
 /**
- * Whether a Host header is `localhost` or an address, with or without a port. Any other name may be an attacker's that was
- * made to point here: with it, the page of a hostile site could read this port (DNS rebinding). An address cannot be
- * pointed anywhere else.
+ * Whether a Host header is `localhost` or an address, with or without a port. Any other name may belong to an attacker
+ * who has made it point here: then the page of a hostile site could read this port (DNS rebinding). An address cannot be
+ * made to point elsewhere.
  * @param names further names to answer to, in lower case
  */
 export function isOwnHost(host: string, names: Iterable<string> = []): boolean {
@@ -106,8 +106,8 @@ export function isOwnHost(host: string, names: Iterable<string> = []): boolean {
 }
 
 /**
- * A browser must not run, frame, keep or pass on what is shown.
- * @param packed the text as gzip, where it is sent so
+ * The headers forbid a browser to run, frame, store or pass on the page.
+ * @param packed the text as gzip; undefined: it is sent as plain text
  */
 function answerOf(page: Page, packed: Buffer | undefined): Answer {
   const { status, contentType, text, allow, vary = "Accept-Encoding", contentSecurityPolicy = noPolicy } = page;
@@ -123,7 +123,7 @@ function answerOf(page: Page, packed: Buffer | undefined): Answer {
   return { status, headers, body, isLocal: true, isFramed: true };
 }
 
-/** A header that may stand in several lines (RFC 9110 section 5.2). */
+/** A header that may have several lines (RFC 9110 section 5.2). */
 function listOf(headers: HeaderLines, name: string): string {
   return valuesOf(headers, name).join(",");
 }
@@ -134,11 +134,11 @@ interface Preference {
   readonly name: string;
   /** By name in lower case; without quotes. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** 0 (not at all) to 1, RFC 9110 section 12.4.2; 1 where none is given, 0 where it is not a number. */
+  /** 0 (not at all) to 1, RFC 9110 section 12.4.2; 1 if absent, 0 if malformed. */
   readonly weight: number;
 }
 
-/** Reads a header of content negotiation (RFC 9110 section 12.5). What is malformed is not wanted. */
+/** Reads a header of content negotiation (RFC 9110 section 12.5). A malformed weight counts as 0. */
 function readPreferences(header = ""): readonly Preference[] {
   return header.split(",").flatMap((each) => {
     const [name = "", ...rest] = each.split(";").map((part) => part.trim());
@@ -148,7 +148,7 @@ function readPreferences(header = ""): readonly Preference[] {
   });
 }
 
-/** Whether a reader takes gzip, and would not rather have the plain text. */
+/** Whether a reader accepts gzip, and does not prefer plain text. */
 export function prefersGzip(acceptEncoding: string | undefined): boolean {
   const preferences = readPreferences(acceptEncoding);
   const gzip = weightOf(preferences, "gzip", "x-gzip", "*");
@@ -157,7 +157,7 @@ export function prefersGzip(acceptEncoding: string | undefined): boolean {
 
 const openMetrics = "application/openmetrics-text";
 
-/** Whether a scraper asks for OpenMetrics 1.0.0 by name, and not for the text format before it. */
+/** Whether Accept names OpenMetrics 1.0.0, with a weight not below that of the text format. */
 export function prefersOpenMetrics(accept: string | undefined): boolean {
   const preferences = readPreferences(accept);
   const isOurs = ({ name, parameters }: Preference) =>
@@ -166,7 +166,7 @@ export function prefersOpenMetrics(accept: string | undefined): boolean {
   return asked > 0 && asked >= weightOf(preferences, "text/plain", "text/*", "*/*");
 }
 
-/** The weight of the first of these names that is there; 0 where none is. */
+/** The weight of the first of these names that is present; 0 if none is. */
 function weightOf(preferences: readonly Preference[], ...names: readonly string[]): number {
   const found = names.map((wanted) => preferences.find(({ name }) => name === wanted));
   return found.find((preference) => preference !== undefined)?.weight ?? 0;
@@ -190,8 +190,8 @@ export interface AdminViews {
 }
 
 /**
- * /livez, /readyz and /metrics for kubelet and Prometheus. `/livez` depends on nothing: it says that we can answer. Probes
- * may use any name; /metrics is shown under this machine's own names alone, as the status port is.
+ * /livez, /readyz and /metrics for kubelet and Prometheus. `/livez` depends on nothing: it shows that we can answer. Probes
+ * may use any name; /metrics is shown only under addresses, localhost, this machine's name and `hosts`.
  * @param hosts `admin.hosts` of the active configuration, in lower case
  */
 export function createAdmin(
@@ -216,13 +216,13 @@ export function createAdmin(
   return createReadOnlyServer(pages, mayRead, surroundings, ", or list the name in admin.hosts");
 }
 
-/** What the status port shows. Redacted by its makers. */
+/** The contents of the status port, which must hold no secret. */
 export interface StatusViews {
-  /** What is configured, how each token stands, what failed. */
+  /** The configuration, the state of each token, and the failures. */
   snapshot(): object;
   /**
    * The same for people.
-   * @param refreshSeconds how often the browser is to load it anew; never, where none is given
+   * @param refreshSeconds how often the browser reloads it; absent: never
    */
   page(refreshSeconds?: number): HtmlPage;
 }
@@ -235,8 +235,8 @@ export interface HtmlPage {
 const refreshSeconds = 5;
 
 /**
- * `/status` as JSON and `/` as a page. `/` stands still: a page that loads itself anew drops a selection while a person
- * copies a reference, and makes a screen reader start again. `/live` is for a screen on the wall.
+ * `/status` as JSON and `/` as a page. `/` does not reload itself: that would drop a selection while a person copies a
+ * reference, and make a screen reader start again. `/live` does, for a screen on the wall.
  */
 export function createStatus({ snapshot, page }: StatusViews, surroundings: Surroundings): SocketServer {
   const pages = {

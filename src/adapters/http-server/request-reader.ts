@@ -12,29 +12,29 @@ const emptyLine = Buffer.from("\r\n\r\n");
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Those that Node's own parser takes in HTTP. */
+/** The methods that Node's own parser accepts in HTTP. */
 const methods =
   "ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH POST PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE".split(
     " ",
   );
-/** RFC 9112 section 3; its words may be parted by several blanks. */
+/** RFC 9112 section 3; several blanks may separate its words. */
 const requestLine = /^([A-Z-]+) +([^ ]+) +HTTP\/(0\.9|1\.[01]|2\.0)$/;
-/** Origin-form, asterisk-form and absolute-form (RFC 9112 section 3.2), and what is near enough for the handler to judge. */
+/** Origin-form, asterisk-form and absolute-form (RFC 9112 section 3.2), and similar targets, which the handler judges. */
 const targetForm = /^(?:[/*][!-~]*|[A-Za-z]+:\/\/[!$-.0-;=A-[\]_a-z~]*(?:@[!$-.0-;=A-[\]_a-z~]*)?(?:[/?][!-~]*)?)$/;
 /** The target of CONNECT. */
 const authorityForm = /^(?=.)[!$-.0-;=A-[\]_a-z~]*(?:@[!$-.0-;=A-[\]_a-z~]*)?$/;
-/** No more digits than 63 bits have, leading zeros apart. A longer body is too large in any case. */
+/** No more digits than 63 bits have, besides leading zeros. A longer body is too large in any case. */
 const contentLength = /^0*(\d{1,19})$/;
 
 /** A request's head (RFC 9112 sections 3, 5 and 6). */
 export class RequestHead {
   readonly method: string;
   readonly target: string;
-  /** Such as `1.1`; others decide which versions are served. */
+  /** Such as `1.1`; the listener decides which versions are served. */
   readonly version: string;
   readonly headers: HeaderLines;
   readonly isChunked: boolean;
-  /** Its Content-Length; 0 where it has none. */
+  /** Its Content-Length; 0 if it has none. */
   readonly bodyBytes: number;
   /** The caller sends nothing behind it (RFC 9112 section 9.3). */
   readonly closes: boolean;
@@ -42,8 +42,8 @@ export class RequestHead {
   readonly heldBytes: number;
 
   /**
-   * @param bytes its length
-   * @throws ProxyError malformed_request where its framing could be read in two ways
+   * @param bytes the length of the head
+   * @throws ProxyError malformed_request if its framing could be read in two ways
    */
   constructor(method: string, target: string, version: string, headers: HeaderLines, bytes: number) {
     this.method = method;
@@ -58,7 +58,7 @@ export class RequestHead {
     this.isChunked = hasBody && isChunked;
     this.bodyBytes = hasBody ? bodyBytes : 0;
     const options = connectionOptions(headers);
-    // A coding is faulty framing in HTTP/1.0 (RFC 9112 section 6.1).
+    // A transfer coding is faulty framing in HTTP/1.0 (RFC 9112 section 6.1).
     this.closes = version === "1.1" ? options.includes("close") : !options.includes("keep-alive") || this.isChunked;
   }
 
@@ -68,34 +68,34 @@ export class RequestHead {
     return firstOf(this.headers, "upgrade") !== undefined && connectionOptions(this.headers).includes("upgrade");
   }
 
-  /** Whether it may wait for 100 Continue before it sends its body. HTTP/1.0 does not know that (RFC 9110 section 10.1.1). */
+  /** Whether the caller may wait for 100 Continue before it sends the body. HTTP/1.0 has none (RFC 9110 section 10.1.1). */
   get expects(): boolean {
     return this.version === "1.1" && firstOf(this.headers, "expect") !== undefined;
   }
 }
 
 /**
- * Reads the heads of a connection's requests, one after the other, from bytes in pieces of any size: what RFC 9112 allows and
- * nothing else. A line that it does not allow is refused as soon as it is complete, and so is the 101st header line.
+ * Reads the heads of a connection's requests, one after the other, from bytes in pieces of any size. It accepts what RFC 9112
+ * allows and nothing else. Any other line is refused as soon as it is complete, and so is the 101st header line.
  */
 export class HeadReader {
   /** Where the last `read` stopped. */
   position = 0;
   /** Whether the head that is being read is a HEAD's: its response has no body, though it may be refused. */
   isHead = false;
-  /** What has come of a line that is not complete. */
+  /** The received part of an incomplete line. */
   #rest = "";
-  /** In the complete lines. */
+  /** The length of the complete lines. */
   #bytes = 0;
   #requestLine: RegExpExecArray | undefined;
   #headers: string[] = [];
 
-  /** Whether a head has begun that is not complete. */
+  /** Whether an incomplete head has begun. */
   get hasBegun(): boolean {
     return this.#requestLine !== undefined || (this.#rest !== "" && this.#rest !== "\r");
   }
 
-  /** The memory that a head takes which is not complete. */
+  /** The memory that an incomplete head takes. */
   get heldBytes(): number {
     return this.#bytes + this.#rest.length + heldBesideBytes(this.#headers);
   }
@@ -146,7 +146,7 @@ export class HeadReader {
     return false;
   }
 
-  /** Checks the beginning of an incomplete line: other protocols may have no lines. */
+  /** Checks the beginning of an incomplete line: in other protocols it may never be complete. */
   #checkBeginning(line: string): void {
     const carriage = line.indexOf("\r");
     const isCut = carriage !== -1 && carriage < line.length - 1;
@@ -162,7 +162,7 @@ export class HeadReader {
     } else if (!methods.some((method) => method.startsWith(line))) throw malformed("HPE_INVALID_METHOD");
   }
 
-  /** Forgets what has begun. */
+  /** Forgets an incomplete head. */
   clear(): void {
     this.#rest = "";
     this.#bytes = 0;
@@ -224,7 +224,7 @@ function readContentLength(headers: HeaderLines, isChunked: boolean): number {
   return Number(digits);
 }
 
-/** What is wrong with bytes that are no HTTP/1.1, by the codes of llhttp: logs have them, and so do other programs. */
+/** The faults of bytes that are no HTTP/1.1, by the codes of llhttp, which logs and other programs have too. */
 export type SyntaxFault =
   | "HPE_INVALID_METHOD"
   | "HPE_INVALID_URL"

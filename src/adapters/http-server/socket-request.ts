@@ -22,9 +22,9 @@ export interface Service {
   readonly settings: RequestSettings;
   /** The present value of the Date header. */
   readonly date: () => string;
-  /** Nothing behind it is to be served. */
+  /** No request behind it may be served. */
   readonly isLast: boolean;
-  /** Answers it, when its turn has come. */
+  /** Answers the request, when its turn has come. */
   readonly serve: (request: SocketRequest) => Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   readonly #connection: Connection;
   readonly #head: RequestHead;
   readonly #service: Service;
-  /** The request expects 100 Continue and has not had it: its body may follow or not (RFC 9110 section 10.1.1). */
+  /** The request expects 100 Continue, which was not sent yet: its body may follow or not (RFC 9110 section 10.1.1). */
   #awaitsContinue: boolean;
   #framing: Framing = "length";
   #answeredStatus: number | undefined;
@@ -74,7 +74,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
 
   readBody(deadlineMs: number, buffer: BodyBuffer): Uint8Array | Promise<Uint8Array> {
     const { body } = this;
-    // Before a byte is asked for with 100 Continue.
+    // This comes before 100 Continue asks for the body.
     if (body.declaredBytes > body.limitBytes) throw tooLarge(body.limitBytes);
     buffer.reserve(body.declaredBytes);
     // The caller of a request that waited for its turn may have closed.
@@ -104,7 +104,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
       take: () => {
         if (this.#connection.isGone) throw closedEarly();
         const piece = body.take();
-        // The connection is read on as the body is taken.
+        // Reading the connection continues as the body is taken.
         this.#connection.resume();
         return piece;
       },
@@ -142,12 +142,12 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     const head = this.#begin(answer);
     if (this.#framing === "no body" || body.length === 0) connection.socket.write(head + this.#end, "latin1");
     else writeJoined(connection.socket, head + this.#beforePiece(body), body, this.#afterPiece + this.#end);
-    // One of our own is not waited for.
+    // The delivery of our own answers is not waited for.
     this.#isDelivered = answer.isLocal || connection.isFlushed;
     return this.#isDelivered ? undefined : this.#finish(deadlineMs);
   }
 
-  /** Not needed where the body came while the request waited for its turn. */
+  /** Asks for the body by 100 Continue, unless it came while the request waited for its turn. */
   #invite(): void {
     if (this.#connection.hasQueued && this.body.isComplete) return;
     this.#connection.socket.write(continueHead, "latin1");
@@ -164,12 +164,12 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   }
 
   /**
-   * Streams the service's response to the caller, as fast as the caller reads but not beyond the deadline. Where the caller
-   * has closed, the response is still read to its end: how the request ended is worth knowing. One with `idleMs` is not, since
-   * it may have no end.
+   * Streams the service's response to the caller, as fast as the caller reads but not beyond the deadline. If the caller
+   * has closed, the response is still read to its end, so that it is known how the request ended. A response with `idleMs` is
+   * not, since it may have no end.
    *
-   * The head goes out with the first piece of the body. A response that breaks right after its head would become a bare
-   * close, and libraries repeat a POST after that (row 12a); so it still becomes a problem.
+   * The head is sent with the first piece of the body. So a response that breaks right after its head can still become a
+   * problem, instead of a bare close, after which libraries repeat a POST (row 12a).
    */
   async #stream(answer: Answer, body: AsyncIterable<Uint8Array>, deadlineMs: number): Promise<void> {
     const connection = this.#connection;
@@ -204,7 +204,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
 
   /**
    * A response that streams may begin long before its first piece, and its caller waits for the head.
-   * @returns "" where the head was written; undefined where it goes out with the first piece or the end, which came soon
+   * @returns "" if the head was written; undefined if it will be sent with the first piece or the end, which came soon
    */
   async #beginSoon(answer: Answer, first: Promise<unknown>): Promise<"" | undefined> {
     const connection = this.#connection;
@@ -218,7 +218,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     return "";
   }
 
-  /** Waits until the caller has taken what was written. */
+  /** Waits until the caller has taken all bytes that were written. */
   #taken({ idleMs, signal, onSlowReader }: Answer, deadlineMs: number): Promise<void> {
     const { clock } = this.#service.settings;
     const taken = this.#connection.flushed(idleMs === undefined ? deadlineMs : clock.nowMs() + idleMs);
@@ -245,7 +245,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     }
   }
 
-  /** The size of a chunk, where there are chunks (RFC 9112 section 7.1). */
+  /** The size line of a chunk; empty without chunks (RFC 9112 section 7.1). */
   #beforePiece({ length }: Uint8Array): string {
     return this.#framing === "chunks" ? `${length.toString(16)}\r\n` : "";
   }
@@ -259,14 +259,14 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   }
 
   /**
-   * Decides how the response is framed and whether the connection goes on.
-   * @returns its head
+   * Decides how the response is framed and whether the connection stays open.
+   * @returns the head of the response
    * @throws ProxyError upstream_bad_response
    */
   #begin(answer: Answer): string {
     const connection = this.#connection;
     const { isDraining } = this.#service.settings;
-    // What only a close ended may be a part, so only a close ends it here. Where a reset would look the same, chunks must tell.
+    // A response that only a close ended may be incomplete, so only a close ends it here too; without a reset, chunks show a cut.
     const hasChunks = this.#head.version === "1.1" && (answer.isFramed || !connection.canBeReset);
     const isHead = this.method === "HEAD" || (this.method === "" && connection.refusesHead);
     const framing = framingOf(answer, isHead, hasChunks);
@@ -285,7 +285,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
 
 /**
  * Passes bytes both ways, each side as fast as the other reads, until both connections are closed. The end of one side ends
- * the other; a connection that breaks resets the other; and both are ended where nothing passes for `idleMs`.
+ * the other; a connection that breaks resets the other; and both are ended if nothing passes for `idleMs`.
  */
 function passBothWays(caller: Socket, upstream: Duplex, idleMs: number, clock: Clock): Promise<Passage> {
   const counted = { toService: 0, toCaller: 0 };
@@ -306,7 +306,7 @@ function passBothWays(caller: Socket, upstream: Duplex, idleMs: number, clock: C
   count(caller, "toService");
   count(upstream, "toCaller");
   upstream.on("error", () => {
-    // A side that is being ended may reset what it has not read.
+    // A side that is being ended may send a reset for unread bytes.
     if (end === "closed") end = "broken";
     upstream.destroy();
     if (end === "broken") void resetConnection(caller, clock);

@@ -7,7 +7,7 @@ import type { Report } from "../../model/events.ts";
 import { type CallersTls, certificateNames } from "../../model/listener.ts";
 import type { Peer } from "../../proxy/messages.ts";
 
-/** A handshake takes no longer. */
+/** The longest time for a handshake. */
 export const handshakeTimeoutMs = 10_000;
 /** A distinguished name has an organisation, its units and a common name; a longer one is cut. */
 const longestSubject = 256;
@@ -23,20 +23,20 @@ const rules: TlsOptions = {
   ALPNProtocols: ["http/1.1"],
 };
 
-/** What a running listener can take from a new configuration. */
+/** The TLS settings that a running listener can change. */
 export function secureContextOf({ ca, cert, key }: CallersTls): SecureContextOptions {
   return {
     ca,
     cert,
     key: key.reveal(),
     minVersion: "TLSv1.2",
-    // A resumed session is trusted by its ticket, even where the certificate or its authority no longer counts.
+    // A resumed session is trusted by its ticket, even if the certificate or its authority is no longer trusted.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
 }
 
 export interface SocketServer extends NetServer {
-  /** Those in the middle of their handshake as well. */
+  /** Also closes connections in the middle of their handshake. */
   closeAllConnections(): void;
 }
 
@@ -56,7 +56,7 @@ export function createSocketServer(hasTls: boolean, onConnection: (socket: Socke
   });
   server.on("secureConnection", (secure: TLSSocket) => transportsOf.set(secure, transports));
   server.on(hasTls ? "secureConnection" : "connection", (socket: Socket) => {
-    // A caller that closes its half may still read what is wrong with its request.
+    // A caller that closes its half may still read the error of its request.
     socket.allowHalfOpen = true;
     onConnection(socket);
   });
@@ -71,8 +71,8 @@ export function isTls(server: NetServer): server is TlsServer {
 }
 
 /**
- * The TCP connection, or Unix socket, that carries a caller's connection: itself without TLS. Node has no public way from one
- * to the other, so their addresses identify them.
+ * The TCP connection, or Unix socket, that carries a caller's connection; without TLS, that connection itself. Node has no public
+ * way from one to the other, so their addresses identify them.
  */
 export function transportOf(socket: Socket): Socket | undefined {
   const transports = transportsOf.get(socket);
@@ -89,20 +89,20 @@ export function peerOf(socket: Socket): Peer {
   return { address, subject: subjectOf(certificate, names), certificateNames: names };
 }
 
-/** OpenSSL escapes control characters, but writes one line for each part. A workload's certificate may have none. */
+/** OpenSSL escapes control characters, but writes one line for each part. A workload's certificate may have no subject. */
 function subjectOf({ subject }: X509Certificate, [firstName]: readonly string[]): string | undefined {
   const text = subject?.trim().split("\n").join(", ") || firstName;
   return text === undefined ? undefined : printable(text, longestSubject);
 }
 
-/** Reports each handshake that fails, and marks those of a kind that was not seen for a while. */
+/** Reports each handshake that fails, and marks the first of its kind after a while. */
 export function reportHandshakes(server: TlsServer, listener: string, report: Report, clock: Clock): void {
   const throttle = new LogThrottle(clock);
   server.on("tlsClientError", (error: unknown, socket: TLSSocket) => {
-    // One that takes too long is still open.
+    // The connection of a handshake that takes too long is still open.
     socket.destroy();
     const { authorizationError } = socket;
-    // Where a certificate is refused Node cuts the connection, and gives that as the error.
+    // If a certificate is refused, Node cuts the connection, and reports that cut as the error.
     const reason = errorCodeOf({ code: authorizationError ?? undefined }) ?? errorCodeOf(error) ?? "OTHER";
     report({ kind: "handshake_failed", listener, reason, isFirst: throttle.isFirst(reason) });
   });
