@@ -70,7 +70,7 @@ export class Attempt {
   }
 
   /**
-   * Called when a connection is ready: it writes the returned message, which is made now, so its timestamp is never old.
+   * Called when a connection is ready, which then writes the message. The message is made now, so its timestamp is never old.
    * @param authority the value of Host
    * @param isLast whether the connection ends after this request
    * @throws the errors of the request's own functions

@@ -234,7 +234,7 @@ class Exchange {
 
   /** @param head the bytes behind the head of the response */
   #switch({ rawHeaders: headers, headers: { upgrade } }: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // A connection that breaks before it is used fails its user later.
+    // A connection that breaks before it is used reports that to its user later.
     socket.on("error", () => {});
     this.#answer = socket;
     // No other protocol was requested.

@@ -178,7 +178,7 @@ export class Connection {
     return this.#request === undefined && this.#next === undefined && !this.#heads.hasBegun && this.isFlushed;
   }
 
-  /** Since when the connection has only waited for its caller; undefined while it does not. */
+  /** Since when the connection has only waited for its caller; undefined if it does not wait. */
   get waitsSince(): number | undefined {
     const isWaiting = this.#request === undefined ? this.#next === undefined : this.#request.body.isAwaited;
     return isWaiting ? this.#waitsSinceMs : undefined;
@@ -254,7 +254,7 @@ export class Connection {
     void request.serve().then(this.#onServed);
   }
 
-  /** The next request has a turn of its own, so that many small ones of one caller hold up nobody else. */
+  /** The next request has a turn of its own, so that many small requests of one caller delay no other caller. */
   readonly #beginNext = (): void => {
     if (this.#next === undefined || this.#request !== undefined) return;
     this.hasQueued = true;

@@ -68,7 +68,7 @@ export class RequestHead {
     return firstOf(this.headers, "upgrade") !== undefined && connectionOptions(this.headers).includes("upgrade");
   }
 
-  /** Whether the caller may wait for 100 Continue before it sends the body. HTTP/1.0 has none (RFC 9110 section 10.1.1). */
+  /** Whether the caller may wait for 100 Continue before it sends the body; not in HTTP/1.0 (RFC 9110 section 10.1.1). */
   get expects(): boolean {
     return this.version === "1.1" && firstOf(this.headers, "expect") !== undefined;
   }

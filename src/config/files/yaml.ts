@@ -93,7 +93,7 @@ export function readPlainYaml(text: string): unknown {
 
 /**
  * Reads one document of YAML 1.2. Errors are: another version, a key given twice, foreign tags, aliases without an anchor or
- * inside of it, and so many aliases that the value would become huge.
+ * inside their own anchor, and so many aliases that the value would become huge.
  */
 function readYaml(text: string): SourceDocument {
   const lineCounter = new LineCounter();

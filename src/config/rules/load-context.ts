@@ -21,7 +21,7 @@ export interface ConfigDependencies {
   readFile(path: string, mayBePipe?: boolean): Promise<FileContent>;
   /** The names in a folder. */
   readFolder(path: string): Promise<readonly string[]>;
-  /** Mount points. A file that is one comes from a `subPath` mount of Kubernetes, which is never updated. */
+  /** Mount points. If a single file is a mount point, as with `subPath` in Kubernetes, the file is never updated. */
   readonly mountPoints: ReadonlySet<string>;
 }
 
