@@ -16,9 +16,9 @@ export interface PoolSettings extends ConnectSettings {
 const longIdleMs = 200;
 
 /**
- * The connections to one host. The pool knows attempts, not their messages. Attempts wait in one queue, first come, first
- * served. The connection that was used last is used first, so that the others become idle and are closed. A connection is
- * opened for each attempt that finds none.
+ * The connections to one host. The pool knows attempts, not their messages. Attempts wait in one queue, first come,
+ * first served. The connection that was used last is used first, so that the others become idle and are closed. A
+ * connection is opened for each attempt that finds none.
  */
 export class Pool implements ConnectionOwner {
   readonly #settings: ConnectionSettings;
@@ -79,7 +79,7 @@ export class Pool implements ConnectionOwner {
     else if (this.#isClosing) connection.end(undefined);
   }
 
-  /** A connection that could not be made fails the attempt that has waited longest, unless a connection is being made for each. */
+  /** A connection that could not be made fails the oldest attempt, unless a connection is being made for each. */
   hasEnded(connection: Connection, error: unknown): void {
     this.#connections.delete(connection);
     const index = this.#idle.indexOf(connection);
@@ -93,9 +93,9 @@ export class Pool implements ConnectionOwner {
   }
 
   /**
-   * An attempt gets a connection after all events of this turn of the event loop. So an idle connection that closes, or gets
-   * unexpected bytes, ends before it is used, even if the close or the bytes arrive with the request.
-   * @param hasWaited one more turn, for closes that arrived during the last turn: that is long if many requests come at once
+   * An attempt gets a connection after all events of this turn of the event loop. So an idle connection that closes, or
+   * gets unexpected bytes, ends before it is used, even if the close or the bytes arrive with the request.
+   * @param hasWaited one more turn, for closes that arrived during the last turn, which is long under many requests
    */
   #dispatchSoon(hasWaited = false): void {
     if (this.#isDispatchDue) return;
