@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from "../../model/clock.ts";
 import type { Attempt } from "./attempt.ts";
 import { type ConnectSettings, createConnect } from "./connect.ts";
-import { Connection, type ConnectionOwner, type ConnectionSettings } from "./connection.ts";
+import { type ConnectionOwner, type ConnectionSettings, PooledConnection } from "./connection.ts";
 import { poolClosedCode, TransportError } from "./transport-error.ts";
 
 /** Where connections lead and how many there may be. TLS is always verified; there is no switch to turn that off. */
@@ -25,9 +25,9 @@ export class Pool implements ConnectionOwner {
   readonly #mostConnections: number;
   readonly #clock: Clock;
   /** All connections, including idle and connecting ones. */
-  readonly #connections = new Set<Connection>();
-  readonly #connecting = new Set<Connection>();
-  readonly #idle: Connection[] = [];
+  readonly #connections = new Set<PooledConnection>();
+  readonly #connecting = new Set<PooledConnection>();
+  readonly #idle: PooledConnection[] = [];
   readonly #waiting: Attempt[] = [];
   /** The timers of attempts that wait for longer than a turn of the event loop. */
   readonly #waits = new Map<Attempt, Cancel>();
@@ -72,7 +72,7 @@ export class Pool implements ConnectionOwner {
     return this.close();
   }
 
-  becameIdle(connection: Connection): void {
+  becameIdle(connection: PooledConnection): void {
     this.#connecting.delete(connection);
     this.#idle.push(connection);
     if (this.#waiting.length > 0) this.#dispatchSoon();
@@ -80,7 +80,7 @@ export class Pool implements ConnectionOwner {
   }
 
   /** A connection that could not be made fails the oldest attempt, unless a connection is being made for each. */
-  hasEnded(connection: Connection, error: unknown): void {
+  hasEnded(connection: PooledConnection, error: unknown): void {
     this.#connections.delete(connection);
     const index = this.#idle.indexOf(connection);
     if (index !== -1) this.#idle.splice(index, 1);
@@ -130,7 +130,7 @@ export class Pool implements ConnectionOwner {
       this.#waits.set(attempt, this.#clock.after(attempt.deadlineMs - nowMs, timeOut));
     }
     while (this.#connecting.size < this.#waiting.length && this.#connections.size < this.#mostConnections) {
-      const connection = new Connection(this.#settings, this.#clock, this);
+      const connection = new PooledConnection(this.#settings, this.#clock, this);
       this.#connections.add(connection);
       this.#connecting.add(connection);
     }

@@ -21,9 +21,9 @@ export interface ConnectionSettings {
 
 export interface ConnectionOwner {
   /** The connection is open, or its response is complete: it can take the next attempt. */
-  becameIdle(connection: Connection): void;
+  becameIdle(connection: PooledConnection): void;
   /** The connection has ended, by this error if any; its attempt has failed. */
-  hasEnded(connection: Connection, error: unknown): void;
+  hasEnded(connection: PooledConnection, error: unknown): void;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface ConnectionOwner {
  *
  * attempt ─▶ one write ─▶ socket ─▶ ResponseReader ─▶ attempt: whole in one piece, or as a stream
  */
-export class Connection {
+export class PooledConnection {
   readonly #authority: string;
   readonly #clock: Clock;
   readonly #owner: ConnectionOwner;
