@@ -16,7 +16,7 @@ import {
 it.each([
   ["its own timeout", { timeoutMs: 300 }],
   ["timeouts.request", { config: { timeouts: { requestMs: 300, connectMs: 200, tokenMs: 200 } } }],
-])("one that is slow is 504, unknown, after %s; the same callback may come again", async (_, options) => {
+])("an application that is slow is 504, unknown, after %s; the same callback may come again", async (_, options) => {
   const { application, callbackPort } = await stageCallbacks(options);
   application.answerWith(() => {});
   const callback = freshCallback();
@@ -31,7 +31,7 @@ it.each([
   expect(application.received).toHaveLength(2);
 });
 
-it("one that resets the connection is 502, unknown, and is asked once", async () => {
+it("an application that resets the connection is 502, unknown, and gets the callback once", async () => {
   let count = 0;
   const { callbackPort } = await stageRaw((socket) => {
     count += 1;
@@ -47,7 +47,7 @@ it.each([
   ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"],
   ["half a head", "HTTP/1.1 200 OK\r\ncontent-le"],
   ["a head that cannot be written again", "HTTP/1.1 200 OK\r\nx-own: a\x01b\r\ncontent-length: 2\r\n\r\nOK"],
-])("one that answers with %s is 502, unknown", async (_, bytes) => {
+])("an application that answers with %s is 502, unknown", async (_, bytes) => {
   const { callbackPort } = await stageAnswering(bytes);
   expectProblem(await sendJson(callbackPort, freshCallback()), "application_failed", "unknown");
 });
@@ -61,14 +61,14 @@ it("an answer that is too long is not passed on", async () => {
   expect([whole.status, whole.text.length]).toEqual([500, 65_536]);
 });
 
-it.each(forms)("each callback has a connection of its own, which ends with it (%s)", async (_, write) => {
+it.each(forms)("each callback has a connection of its own, which ends with the callback (%s)", async (_, write) => {
   const heads: string[] = [];
   const ended: Promise<unknown>[] = [];
   const { callbackPort } = await stageRaw((socket) => {
     ended.push(once(socket.setEncoding("latin1"), "close"));
     socket.on("data", (text: string) => {
       heads.push(text);
-      // It would keep the connection.
+      // An answer that keeps the connection open.
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK");
     });
   });
@@ -91,7 +91,7 @@ it("interim answers are left out", async () => {
   expect(await sendJson(callbackPort, freshCallback())).toMatchObject({ status: 200, text: "OK" });
 });
 
-it("callbacks under way end when the process is told to, and none is lost", async () => {
+it("callbacks under way are completed when the process is told to end, and none is lost", async () => {
   const { application, callbackPort, proxy } = await stageCallbacks();
   application.answerWith((response, received) => setTimeout(() => accepts(response, received), 400));
   const sent = Promise.all(Array.from({ length: 10 }, () => sendJson(callbackPort, freshCallback())));

@@ -1,4 +1,4 @@
-/** A failure that should not be is answered with what is known of the callback, and leaves nothing behind. */
+/** A defect is answered with what is known of the callback, and leaves no request in flight and no memory charged. */
 import { expect, it } from "vitest";
 import { createMemoryClaimRecords } from "../../../src/adapters/memory/claim-records.ts";
 import type { ApplicationResponse, Deliver } from "../../../src/callbacks/application.ts";
@@ -13,7 +13,7 @@ import { environmentOf, siteOf } from "../../../testkit/environment.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 import { callbackOf, key, secret, site } from "./sender.ts";
 
-/** Serves one genuine callback with this way to the application. */
+/** Serves one genuine callback, which `deliver` hands to the application. */
 async function serve(deliver: Deliver) {
   const clock = new FakeClock();
   const defaultKey = { identifier: key, version: "3.0", secret: new Secret(Buffer.from(secret)) };
@@ -49,8 +49,8 @@ async function serve(deliver: Deliver) {
 const answered = (body: Promise<Uint8Array>): ApplicationResponse => ({ status: 200, headers: [], body });
 
 it.each<[string, Deliver]>([
-  ["while it is handed over", () => Promise.reject(new TypeError("a defect"))],
-  ["while the answer is read", async () => answered(Promise.reject(new TypeError("a defect")))],
+  ["a defect while the callback is handed over", () => Promise.reject(new TypeError("a defect"))],
+  ["a defect while the answer is read", async () => answered(Promise.reject(new TypeError("a defect")))],
 ])("%s: the application may have taken the callback", async (_, deliver) => {
   const { finished, replies, inFlight, used } = await serve(deliver);
   expect(finished).toMatchObject({ result: "internal", status: 500, outcome: "unknown" });
@@ -60,7 +60,7 @@ it.each<[string, Deliver]>([
   expect([inFlight, used]).toEqual([0, 0]);
 });
 
-it("one that the application answers is answered", async () => {
+it("a callback that the application answers is answered", async () => {
   const { finished } = await serve(async () => answered(Promise.resolve(Buffer.from("OK"))));
   expect(finished).toMatchObject({ result: "delivered", status: 200, outcome: "answered" });
 });

@@ -17,7 +17,7 @@ interface Case {
   readonly provoke: () => Promise<RawAnswer>;
 }
 
-/** A callback for an application below HTTP. */
+/** Sends a callback for an application that the test plays on a bare socket. */
 const sendTo = async (...application: Parameters<typeof stageRaw>) =>
   sendJson((await stageRaw(...application)).callbackPort, freshCallback());
 
@@ -94,13 +94,13 @@ it.each(cases.map((one) => ({ outcome: "not_sent", ...one })))(
   },
 );
 
-it("leads into the documentation where its site is known", async () => {
+it("a failure's type is a URL of the documentation if docsUrl is set", async () => {
   const { callbackPort } = await stageCallbacks({ config: { docsUrl: "https://docs.example" } });
   const { text } = await sendJson(callbackPort, callbackOf({ timestamp: "1" }));
   expect(JSON.parse(text).type).toBe("https://docs.example/docs/reference/errors.html#callback_too_old");
 });
 
-it("none is left out", () => {
+it("no failure of callbacks is left out", () => {
   const named = Object.entries<Failure>(failures).flatMap(([code, { only, outcomes }]) =>
     only === "callback" ? outcomes.map((outcome) => `${code} ${outcome}`) : [],
   );

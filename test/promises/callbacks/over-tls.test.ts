@@ -1,4 +1,4 @@
-/** Row 73: TLS on both sides of a listener for callbacks; what does not verify gets nothing. */
+/** Row 73: TLS on both sides of a listener for callbacks; a peer that cannot be verified gets nothing. */
 import { createServer } from "node:https";
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import { expect, it } from "vitest";
@@ -25,7 +25,7 @@ async function ask(port: number, options: ConnectionOptions): Promise<string> {
   return (await orderToTheEnd(to, { target: "/", body: JSON.stringify(freshCallback()) })).text;
 }
 
-it("with mtls whatever calls shows a certificate, and the log has its name", async () => {
+it("with mtls a caller must show a certificate, and the log has the certificate's name", async () => {
   const { application, callbackPort, recorder } = await stageCallbacks({ listener: { tls } });
   expect(await ask(callbackPort, { cert: clientCertificate, key: clientKey })).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   expect((await recorder.nth("callback_finished", 1)).caller).toMatch(/CN=/);
@@ -34,7 +34,7 @@ it("with mtls whatever calls shows a certificate, and the log has its name", asy
   expect(application.received).toHaveLength(1);
 });
 
-/** An application behind TLS, which wants a client certificate. */
+/** An application behind TLS, which demands a client certificate. */
 async function stageSecure(cert: string, towards: CallbackListenerConfig["application"]["tls"]) {
   const subjects: (PeerCertificate["subject"] | undefined)[] = [];
   const server = createServer({ cert, key: serverKey, ca: authority, requestCert: true }, (request, response) => {

@@ -55,7 +55,7 @@ it("a body that comes in chunks arrives whole", async () => {
   expect(application.received[0]?.body.toString("utf8")).toBe(body);
 });
 
-it("parameters may stand in the query and in the body of one callback, each signed", async () => {
+it("parameters may be in the query and in the body of one callback, all signed", async () => {
   const { application, callbackPort } = await stageCallbacks();
   const { event = "", ...rest } = freshCallback();
   const target = `/hook?event=${event}`;
@@ -66,7 +66,7 @@ it("parameters may stand in the query and in the body of one callback, each sign
   expect(application.received).toHaveLength(1);
 });
 
-it("names may be exempt, as the service's own verifiers have it", async () => {
+it("parameters may be exempt from the signature, as in the service's own verifiers", async () => {
   const exempt = new Set(["signature", "format", "call", "action", "controller", "fp", "print_buttons", "route_info"]);
   const { application, callbackPort } = await stageCallbacks({ listener: { exempt } });
   const parameters = { ...freshCallback(), controller: "orders", route_info: "a b" };
@@ -74,7 +74,7 @@ it("names may be exempt, as the service's own verifiers have it", async () => {
   expect(application.received).toHaveLength(1);
 });
 
-it("no header of Countersign's comes from outside, in any spelling", async () => {
+it("a caller cannot set a header of Countersign's, in any spelling", async () => {
   const { application, callbackPort } = await stageCallbacks();
   const answer = await sendJson(callbackPort, freshCallback(), [
     "Countersign-Verified: K9999999999",
@@ -97,13 +97,13 @@ it("no header of Countersign's comes from outside, in any spelling", async () =>
   ]);
 });
 
-it("the media type that a body was read by comes with it, whatever Connection says", async () => {
+it("the Content-Type by which a body was read reaches the application, even if Connection names it", async () => {
   const { application, callbackPort } = await stageCallbacks();
   await sendJson(callbackPort, freshCallback(), ["Connection: content-type"]);
   expect(application.received.map((received) => headersOf(received).get("content-type"))).toEqual([json]);
 });
 
-it("what the application says in our name does not go out", async () => {
+it("an answer's headers in Countersign's name are not passed on", async () => {
   const { application, callbackPort } = await stageCallbacks();
   application.answerWith((response) =>
     response.writeHead(200, { "Countersign-Error": "forged", "Countersign-Outcome": "unknown" }).end(),
@@ -123,7 +123,7 @@ it.each([204, 200, 301, 400, 404, 429, 500, 503])(
   },
 );
 
-it("each is one log line and is counted by its result, and no value of it is in either", async () => {
+it("each callback is one log line and is counted by its result, and no parameter's value is in either", async () => {
   const { callbackPort, metrics, recorder } = await stageCallbacks();
   await sendJson(callbackPort, freshCallback({ email: "canary@payer.example" }));
   const event = await recorder.nth("callback_finished", 1);
@@ -136,7 +136,7 @@ it("each is one log line and is counted by its result, and no value of it is in 
   expect(value("countersign_requests_total", { environment: "sandbox" })).toBeUndefined();
 });
 
-it("an application's root may be its URL", async () => {
+it("the URL of the application may be without a path", async () => {
   const { application, callbackPort } = await stageCallbacks({ path: "" });
   const target = `/any?${formOf(freshCallback())}`;
   expect(await send(callbackPort, { method: "GET", target })).toMatchObject({ status: 200 });

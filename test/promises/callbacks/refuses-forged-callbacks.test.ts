@@ -1,4 +1,4 @@
-/** Rows 73, 86: what is not the service's never reaches the application, and is counted by its reason. */
+/** Rows 73, 86: a callback that the service has not signed never reaches the application, and is counted by its reason. */
 import { expect, it } from "vitest";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { CallbackResult } from "../../../src/model/events.ts";
@@ -34,7 +34,7 @@ const cases: readonly (readonly [what: string, status: number, result: CallbackR
   ["another version", 401, "key_missing", () => inJson(freshCallback({ version: "2.0" }))],
   ["a timestamp in ms", 401, "timestamp_invalid", () => inJson(freshCallback({ timestamp: `${inPast(0)}000` }))],
   ["a timestamp of 8 days ago", 422, "callback_too_old", () => inJson(freshCallback({ timestamp: inPast(691_200) }))],
-  ["a timestamp to come", 503, "callback_too_early", () => inJson(freshCallback({ timestamp: inPast(-700) }))],
+  ["a timestamp in the future", 503, "callback_too_early", () => inJson(freshCallback({ timestamp: inPast(-700) }))],
   ["a list", 422, "nested_value", () => inJson({ ...freshCallback(), items: ["1", "2"] })],
   ["an object", 422, "nested_value", () => inJson({ ...freshCallback(), item: { id: "1" } })],
   ["a list in a form", 422, "nested_value", () => inForm("&items[]=1")],
@@ -66,7 +66,7 @@ it.each(cases)("a callback with %s is answered %i and counted as %s", async (_, 
   expect(application.received).toEqual([]);
 });
 
-it("what is no HTTP is counted, without a method and a target", async () => {
+it("bytes that are no HTTP are counted, and logged without a method and a target", async () => {
   const { application, callbackPort, recorder } = await stageCallbacks();
   expect((await ask(callbackPort, "nonsense\r\n\r\n")).status).toBe(400);
   const event = await recorder.nth("callback_finished", 1);
@@ -87,7 +87,7 @@ it("a 401 names its scheme, and is the same for every reason", async () => {
   for (const { headers } of answers) expect(headers["www-authenticate"]).toBe('HMAC realm="callbacks"');
 });
 
-it("the age is counted by this machine's clock, and what is too early may come again in time", async () => {
+it("a callback's age is taken by this machine's clock, and a callback that was too early is accepted in time", async () => {
   const hourMs = 3_600_000;
   const skewedBy = (ms: number) => ({ ...systemClock, wallMs: () => Date.now() + ms });
   for (const [ms, status] of [
@@ -104,7 +104,7 @@ it("the age is counted by this machine's clock, and what is too early may come a
   }
 });
 
-it("a leaked key that is not the default one forges nothing that names the site, and only what names the key", async () => {
+it("a leaked key that is not the default key forges only callbacks that name the key, none that name the site", async () => {
   const { application, callbackPort, recorder } = await stageCallbacks();
   const leaked = "canary-api-secret-key-two";
   const forged = callbackOf({ a: "1" }, leaked);
@@ -115,7 +115,7 @@ it("a leaked key that is not the default one forges nothing that names the site,
   expect((await recorder.nth("callback_finished", 3)).key).toBe("K2000000002");
 });
 
-it("both keys of a site are taken while one replaces the other, as long as the site says so", async () => {
+it("both keys of a site are accepted while one replaces the other, as long as the site names both", async () => {
   const { application, callbackPort, config, reload } = await stageCallbacks();
   const alsoVerify = (untilMs: number) =>
     reload(
@@ -133,7 +133,7 @@ it("both keys of a site are taken while one replaces the other, as long as the s
   expect((await sendJson(callbackPort, sign("canary-api-secret-key-two", { a: "3" }))).status).toBe(401);
 });
 
-it("a listener of applications takes no callback, and one of callbacks no order", async () => {
+it("a listener for applications accepts no callback, and a listener for callbacks no order", async () => {
   const { application, callbackPort, port, simulator } = await stageCallbacks();
   expect((await sendJson(port, freshCallback())).status).not.toBe(200);
   expect((await send(callbackPort, { target: "/create_order", ...inJson({ order_amount: "1.00" }) })).status).toBe(401);

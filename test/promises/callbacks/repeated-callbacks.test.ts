@@ -1,4 +1,4 @@
-/** Rows 74, 75, 85: the application gets a callback once, and again only where it did not take it. */
+/** Rows 74, 75, 85: the application gets a callback once, and again only if it did not accept it. */
 import { expect, it } from "vitest";
 import type { CallbackResult } from "../../../src/model/events.ts";
 import { addressOf } from "../../../testkit/address.ts";
@@ -20,7 +20,7 @@ const resultsOf = async ({ recorder }: CallbackStage, count: number): Promise<Ca
   return recorder.of("callback_finished").map(({ result }) => result);
 };
 
-it("one that is sent again is answered with the application's status, and does not reach it", async () => {
+it("a repeated callback is answered with the application's status, and does not reach the application", async () => {
   const stage = await stageCallbacks();
   const { application, callbackPort } = stage;
   application.answerWith((response) => response.writeHead(202).end("taken"));
@@ -36,7 +36,7 @@ it("one that is sent again is answered with the application's status, and does n
   expect(await resultsOf(stage, 3)).toEqual(["delivered", "repeated", "repeated"]);
 });
 
-it("of fifty at the same moment one reaches the application; the others are asked to come again", async () => {
+it("of fifty equal callbacks at the same moment one reaches the application; the others are told to come again", async () => {
   const { application, callbackPort } = await stageCallbacks();
   application.answerWith((response, received) => setTimeout(() => accepts(response, received), 500));
   const callback = freshCallback();
@@ -53,11 +53,11 @@ it("of fifty at the same moment one reaches the application; the others are aske
   expect(application.received).toHaveLength(1);
 });
 
-it("one with the signature of another and other bytes is refused as a replay", async () => {
+it("a callback with another one's signature but other bytes is refused as a replay", async () => {
   const { application, callbackPort } = await stageCallbacks();
   const callback = freshCallback({ foo: "bar1" });
   expect((await sendJson(callbackPort, callback)).status).toBe(200);
-  // The string to sign cannot tell these from the original (spec 5.2 step 4).
+  // The string to sign is the same for these and for the original (spec 5.2 step 4).
   const { foo: _, ...rest }: Given = callback;
   const shifted: Given = { ...rest, foob: "ar1" };
   const { signature, ...signed } = shifted;
@@ -68,7 +68,7 @@ it("one with the signature of another and other bytes is refused as a replay", a
   expect(application.received).toHaveLength(1);
 });
 
-it.each([300, 400, 404, 429, 500, 503])("one that the application answers with %i may come again", async (status) => {
+it.each([300, 400, 404, 429, 500, 503])("a callback answered with %i may come again", async (status) => {
   const stage = await stageCallbacks();
   const { application, callbackPort } = stage;
   application.answerWith((response) => response.writeHead(status).end());
@@ -80,7 +80,7 @@ it.each([300, 400, 404, 429, 500, 503])("one that the application answers with %
   expect(await resultsOf(stage, 2)).toEqual(["declined", "delivered"]);
 });
 
-it("one that finds no application for six hours is not_sent, and is then delivered once", async () => {
+it("a callback that finds no application for six hours is not_sent, and is then delivered once", async () => {
   const { application, callbackPort, clock, recorder } = await stageCallbacks();
   const callback = freshCallback();
   await application.stop();
@@ -97,7 +97,7 @@ it("one that finds no application for six hours is not_sent, and is then deliver
   expect(application.received).toHaveLength(1);
 });
 
-it("a process without Redis says of one from before its start that it cannot tell", async () => {
+it("without Redis a process refuses callbacks from before its start, since they may be replays", async () => {
   const before = { timestamp: String(Math.floor(Date.now() / 1_000) - 60) };
   const strict = await stageCallbacks();
   const answer = await sendJson(strict.callbackPort, freshCallback(before));
@@ -109,7 +109,7 @@ it("a process without Redis says of one from before its start that it cannot tel
   expect(await lax.recorder.nth("callback_finished", 1)).toMatchObject({ result: "delivered", isGuarded: false });
 });
 
-it("a body of the answer that breaks after 2xx does not let the callback come again", async () => {
+it("a callback that was answered 2xx may not come again, even if the answer's body broke off", async () => {
   const { application, callbackPort } = await stageCallbacks();
   application.answerWith((response) => {
     response.writeHead(200, { "content-length": "10" }).write("half");
@@ -121,10 +121,10 @@ it("a body of the answer that breaks after 2xx does not let the callback come ag
   expect(application.received).toHaveLength(1);
 });
 
-it("the caller going away does not let the callback come again", async () => {
+it("a callback whose caller leaves may not come again", async () => {
   const { application, callbackPort, recorder } = await stageCallbacks();
   const leaving = new AbortController();
-  // The callback is with the application by then, however slow the machine is.
+  // The caller leaves once the callback is at the application, however slow the machine is.
   application.answerWith((response, received) => {
     leaving.abort();
     setTimeout(() => accepts(response, received), 300);
@@ -152,7 +152,7 @@ it("a reload forgets no callback", async () => {
   expect(await send(callbackPort, { type: json, body: "x".repeat(100_001) })).toMatchObject({ status: 413 });
 });
 
-it("two applications each get a callback that is sent to both, once", async () => {
+it("a callback that is sent to two applications reaches each once", async () => {
   const { application, callbackPort, config, proxy, reload } = await stageCallbacks();
   const other = await startApplication("/other");
   const [listener = expect.unreachable()] = config.callbacks;
@@ -165,7 +165,7 @@ it("two applications each get a callback that is sent to both, once", async () =
   expect([application.received.length, other.received.length]).toEqual([1, 1]);
 });
 
-it("a GET is repeated like a POST, and the counts say what came of each", async () => {
+it("a repeated GET is treated like a repeated POST, and the counts have the result of each", async () => {
   const { application, callbackPort, metrics } = await stageCallbacks();
   const target = `/hook?${new URLSearchParams(freshCallback())}`;
   for (let time = 0; time < 2; time += 1) {

@@ -1,4 +1,4 @@
-/** What /status and the status page show of callbacks: what came of them, and nothing of what they say. */
+/** /status and the status page show the results of callbacks, and nothing of their contents. */
 import { expect, it } from "vitest";
 import { key, site } from "./sender.ts";
 import { accepts, type CallbackStage, freshCallback, sendJson, stageCallbacks } from "./stage.ts";
@@ -14,7 +14,7 @@ async function pageOf({ page }: CallbackStage): Promise<string> {
   return (await page()).replace(/<style>.*<\/style>/s, "").replace(/<[^>]*>/g, "");
 }
 
-it("before the first there is the listener, and nothing else", async () => {
+it("before the first callback they show the listener, and nothing else", async () => {
   const stage = await stageCallbacks();
   const application = stage.application.url;
   expect(await statusOf(stage)).toEqual([{ environment: "sandbox", listener, application, results: {}, unguarded: 0 }]);
@@ -23,7 +23,7 @@ it("before the first there is the listener, and nothing else", async () => {
   expect(page).toContain("None yet.");
 });
 
-it("counts by result, shows the last one and the last that was not taken, and nothing of their contents", async () => {
+it("they count by result, show the last callback and the last that was not accepted, and nothing of their contents", async () => {
   const stage = await stageCallbacks();
   const { application, callbackPort, recorder } = stage;
   const callback = freshCallback({ customer: "Canary Customer" });
@@ -54,7 +54,7 @@ it("counts by result, shows the last one and the last that was not taken, and no
   expect(await pageOf(stage)).not.toContain("was not taken");
 });
 
-it("says why the application has not got one", async () => {
+it("they say why the application has not got a callback", async () => {
   const stage = await stageCallbacks();
   const { application, callbackPort, recorder } = stage;
   await application.stop();
@@ -65,7 +65,7 @@ it("says why the application has not got one", async () => {
   expect(shown.lastFailure).toMatchObject(failure);
 });
 
-it("a reload keeps the counts of what stays, and forgets those of another application", async () => {
+it("a reload keeps a listener's counts, and forgets them if the application changes", async () => {
   const stage = await stageCallbacks();
   const { callbackPort, config, reload, recorder, application } = stage;
   await sendJson(callbackPort, freshCallback());

@@ -30,11 +30,11 @@ export const accepts: Answer = (response) => void response.writeHead(200, { "con
 export interface Application {
   readonly url: string;
   readonly received: readonly Received[];
-  /** From now on. */
+  /** All answers from now on. */
   answerWith(answer: Answer): void;
   /** Refuses connections from now on. */
   stop(): Promise<void>;
-  /** Accepts them again, at the same address. */
+  /** Accepts connections again, at the same address. */
   restart(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export async function startApplication(path = "/callbacks"): Promise<Application
 
 export interface CallbackStage extends Stage {
   readonly application: Application;
-  /** Of the listener for callbacks. */
+  /** The port of the listener for callbacks. */
   readonly callbackPort: number;
 }
 
@@ -112,7 +112,7 @@ export interface Sent {
   readonly target?: string;
   readonly type?: string | undefined;
   readonly body?: string;
-  /** Whole lines. */
+  /** More header lines, whole. */
   readonly more?: readonly string[];
 }
 
@@ -133,7 +133,7 @@ export function send(port: number, { method = "POST", target = "/hook", type, bo
 export const json = "application/json";
 export const form = "application/x-www-form-urlencoded";
 
-/** A genuine callback in each of the three forms; `text` is what stands in the body or in the query. */
+/** A genuine callback in each of the three forms; `text` is the content of the body or of the query. */
 export const forms: readonly (readonly [name: string, write: (parameters: Given) => Sent])[] = [
   ["POST JSON", (parameters) => ({ type: json, body: JSON.stringify(parameters) })],
   ["POST form", (parameters) => ({ type: form, body: formOf(parameters) })],
@@ -144,7 +144,7 @@ export function sendJson(port: number, parameters: Given, more: readonly string[
   return send(port, { type: json, body: JSON.stringify(parameters), more });
 }
 
-/** A genuine one of now that differs from every other. */
+/** A genuine callback with the present timestamp, different from all others. */
 let counted = 0;
 export function freshCallback(given: Given = {}): Given {
   counted += 1;
@@ -153,7 +153,7 @@ export function freshCallback(given: Given = {}): Given {
 
 export const headersOf = ({ headers }: Received): ReadonlyMap<string, string> => new Map(headers);
 
-/** A stage whose application is below HTTP. */
+/** A stage whose application is a bare socket, played by the test. */
 export async function stageRaw(
   serve: (socket: Socket) => void,
   { scheme = "http", timeoutMs = 5_000 }: { readonly scheme?: string; readonly timeoutMs?: number } = {},
@@ -163,11 +163,11 @@ export async function stageRaw(
   return stageCallbacks({ listener: { application } });
 }
 
-/** A stage whose application answers each connection with these bytes, and ends it. */
+/** A stage whose application answers each connection with these bytes, and ends the connection. */
 export const stageAnswering = (bytes: string) =>
   stageRaw((socket) => void socket.once("data", () => socket.end(bytes)));
 
-/** That it is this failure; returns what it says. */
+/** Expects an answer that is this failure; returns its detail. */
 export function expectProblem({ status, text }: RawAnswer, code: FailureCode, outcome: Outcome = "not_sent") {
   const problem = JSON.parse(text);
   expect({ ...problem, status }).toMatchObject({ code, outcome, status: failures[code].status });

@@ -5,28 +5,28 @@ import type { Row } from "../../unit/corpus/request-texts.ts";
 
 /** The caller closes its side: no more bytes will come. */
 export const hangsUp = Symbol("hangs up");
-/** The caller sends nothing more, and stays. */
+/** The caller sends nothing more, and stays connected. */
 export const fallsSilent = Symbol("falls silent");
 
-/** The caller goes on only when it has as many answers as it has said this. */
+/** The caller waits until it has one answer for each of these steps so far. */
 export const readsAnswer = Symbol("reads an answer");
 
-/** Bytes (latin1), written on their own, or what the caller does besides writing. */
+/** Bytes (latin1) for one write, or an act of the caller other than writing. */
 export type Step = string | typeof hangsUp | typeof fallsSilent | typeof readsAnswer;
 
-/** What a caller does on one connection, and the statuses of all answers to it; a 200 is the service's. */
+/** The steps of a caller on one connection, and the statuses of all answers to it; a 200 is the service's. */
 export type Case = readonly [name: string, steps: string | readonly Step[], statuses: readonly number[]];
 
 /**
- * What a confused parser would take for a request of its own. It is sound and its operation is allowed, and no honest
- * request of the corpus calls that operation: whatever arrives there was smuggled.
+ * The request that a confused parser would find. It is well-formed and its operation is allowed, but no honest
+ * request of the corpus calls that operation: a request that arrives there was smuggled.
  */
 const hidden = rawPost({ target: "/get_order", body: '{"smuggled":"1"}' });
 
-/** A sound order on a connection that ends with its answer: the last of a pipeline. */
+/** A well-formed order on a connection that ends with its answer: the last of a pipeline. */
 const last = rawPost();
 
-/** A sound order on a connection that stays. */
+/** A well-formed order on a connection that stays open. */
 const plain = rawPost({ connection: [] });
 const length = Buffer.byteLength(orderText);
 const chunks = chunked(orderText);
@@ -38,38 +38,38 @@ function framed(framing: readonly string[], body: string, more: readonly string[
   return rawPost({ connection: [], framing, body, more });
 }
 
-/** An order of this Content-Length, whatever that is. */
+/** An order with this value of Content-Length, right or wrong. */
 function ofLength(value: string): string {
   return framed([`Content-Length: ${value}`], orderText);
 }
 
-/** A body in chunks, given with all its punctuation. */
+/** An order whose chunked body is written as given, with all its punctuation. */
 function inChunks(body: string): string {
   return framed(chunkedFraming, body);
 }
 
-/** An order with these lines more. */
+/** An order with these further header lines. */
 const saying = (...more: string[]) => rawPost({ connection: [], more });
 
-/** Every byte of a case, and what else its caller does: no two cases have the same. */
+/** Every byte of a case, and the caller's other acts: different for each case. */
 export function bytesOf([, steps]: Case): string {
   return typeof steps === "string" ? steps : steps.map(String).join("");
 }
 
 const hex = length.toString(16);
 const end = "0\r\n\r\n";
-/** The order as a chunk of this size, the end of all chunks, and this behind. */
+/** The order as a chunk with this size line, the end of all chunks, and `behind` after it. */
 const sized = (size: string, behind: string) => inChunks(`${size}\r\n${orderText}\r\n${end}${behind}`);
-/** A sound chunk, then this in place of the last chunk and all behind it. */
+/** A well-formed chunk, then `rest` in place of the last chunk and everything after it. */
 const ended = (rest: string) => inChunks(`${hex}\r\n${orderText}\r\n${rest}`);
 const trailed = (lines: string) => ended(`0\r\n${lines}\r\n${last}`);
 
-/** Chunked bodies (RFC 9112 7.1): where they end, and what is read past. What the reader refuses is in its own corpus. */
+/** Chunked bodies (RFC 9112 7.1): where they end, and which parts are ignored. The reader's own corpus has those that it refuses. */
 const chunkedBodies: readonly Case[] = [
   ["a size that wraps 32 bits to the right one", [sized(`1000000${hex}`, hidden), fallsSilent], [408]],
   ["a chunk that swallows a hidden request", inChunks(chunked(`${end}${hidden}`)), [400]],
 
-  // Extensions: allowed, and read past.
+  // Extensions: allowed, and ignored.
   ["an extension", sized(`${hex};a=b`, last), [200, 200]],
   ["a quoted extension with a semicolon", sized(`${hex};a="b;c"`, last), [200, 200]],
   ["an extension of the last chunk", ended(`0;a=b;c\r\n\r\n${last}`), [200, 200]],
@@ -83,7 +83,7 @@ const chunkedBodies: readonly Case[] = [
   ["half a chunk, and the caller hangs up", [inChunks(`${hex}\r\n${orderText.slice(0, 9)}`), hangsUp], [400]],
   ["nothing but the last chunk", inChunks(`${end}${last}`), [400, 200]],
 
-  // Trailers: read past, whatever they say.
+  // Trailers: ignored, whatever they say.
   ["a trailer", trailed("X-Sum: 1\r\n"), [200, 200]],
   ["a Host in the trailers", trailed("Host: evil.example\r\n"), [200, 200]],
   ["credentials in the trailers", trailed("Authorization: Bearer mine\r\nCookie: a=b\r\n"), [200, 200]],
@@ -101,7 +101,7 @@ const toHidden = `0\r\n\r\n${hidden}`;
 
 /** Content-Length: alone, repeated, disguised, and beside Transfer-Encoding (RFC 9110 8.6, RFC 9112 6.2 and 6.3). */
 const lengths: readonly Case[] = [
-  // Beside Transfer-Encoding: which one counts is what the classic attacks are about.
+  // Beside Transfer-Encoding: the classic attacks rely on doubt about which of the two applies.
   ["CL.TE: the coding comes first", framed([coding, `Content-Length: ${toHidden.length}`], toHidden), [400]],
   ["a length of zero and an empty chunked body", framed(["Content-Length: 0", coding], toHidden), [400]],
   ["both, and in agreement", framed([coding, `Content-Length: ${chunks.length}`], chunks), [400]],
@@ -115,10 +115,10 @@ const lengths: readonly Case[] = [
   ["lengths that differ in leading zeros", framed([own, `Content-Length: 0${length}`], orderText), [400]],
   ["lengths at both ends of the head", framed([own], orderText, ["X-Between: 1", "Content-Length: 2"]), [400]],
 
-  // In a disguised name: it is not a length, or the line is not a header.
+  // A disguised name: not a length, or not even a header line.
   ["a name with an underscore is no length", framed([`Content_Length: ${length}`], orderText), [400]],
 
-  // Sound, and nothing like the body.
+  // A well-formed length that does not fit the body.
   ["absurd: more than any body may have", ofLength("4294967381"), [413]],
   ["absurd: the last one of 63 bits", ofLength("9223372036854775807"), [413]],
   ["one byte over the limit", ofLength("262145"), [413]],
@@ -139,13 +139,13 @@ const lengths: readonly Case[] = [
 ];
 
 const both = (coding: string) => framed([coding, `Content-Length: ${length}`], orderText);
-/** An order in chunks under this coding line, and a hidden request behind. */
+/** An order in chunks with these lines for the coding, and a hidden request behind it. */
 const under = (...lines: string[]) => framed(lines, `${chunks}${hidden}`);
 const coded = (value: string) => under(`Transfer-Encoding: ${value}`);
 
-/** Transfer-Encoding in every disguise (RFC 9112 6.1 and 6.3): TE.TE, and TE that one side sees and the other does not. */
+/** Transfer-Encoding in every disguise (RFC 9112 6.1 and 6.3): twice (TE.TE), or seen by one side only. */
 const transferCodings: readonly Case[] = [
-  // Chunked is last, but below it is what nobody here can read: refused as a compressed body is.
+  // Chunked is last, but the coding below it is one that we cannot read: refused like a compressed body.
   ["gzip below chunked", coded("gzip, chunked"), [415]],
   ["identity below chunked", coded("identity, chunked"), [415]],
   ["deflate below chunked, on two lines", under("Transfer-Encoding: deflate", "Transfer-Encoding: chunked"), [415]],
@@ -158,13 +158,13 @@ const transferCodings: readonly Case[] = [
   ["a line by a bare LF", both("X-Lf: 1\nTransfer-Encoding: chunked"), [400]],
   ["a line by LF and CR", both("X-Lfcr: 1\n\rTransfer-Encoding: chunked"), [400]],
 
-  // No Transfer-Encoding at all: the length counts, and nothing of it goes on.
+  // Not a Transfer-Encoding at all: Content-Length applies, and the line is not passed on.
   ["a name with an underscore", both("Transfer_Encoding: chunked"), [200]],
   ["a name with a prefix", both("X-Transfer-Encoding: chunked"), [200]],
   ["a name that only ends alike", both("Encoding: chunked"), [200]],
   ["in another header's value", both("X-Note: Transfer-Encoding: chunked"), [200]],
   ["escaped line ends in a value", both("X-Note: 1\\r\\nTransfer-Encoding: chunked"), [200]],
-  ["TE, which is a wish for answers", both("TE: chunked"), [200]],
+  ["TE, which is about answers", both("TE: chunked"), [200]],
 
   // Sound.
   ["chunked in mixed casing", framed(["tRANSFER-eNCODING: cHuNkEd"], `${chunks}${last}`), [200, 200]],
@@ -172,9 +172,9 @@ const transferCodings: readonly Case[] = [
   ["chunked with no blank", framed(["Transfer-Encoding:chunked"], `${chunks}${last}`), [200, 200]],
 ];
 
-/** A plain order with this in place of its request line. */
+/** A plain order with `line` in place of its request line. */
 const starting = (line: string) => plain.replace("POST /create_order HTTP/1.1", line);
-/** The last order with this line before another. */
+/** The last order with `line` before its Content-Type. */
 const having = (line: string) => last.replace("Content-Type:", `${line}\r\nContent-Type:`);
 
 /** The request line and the header lines (RFC 9112 2.2, 3 and 5). */
@@ -199,8 +199,8 @@ const lines: readonly Case[] = [
   ["half a head", [plain.slice(0, 60), hangsUp], [400]],
   ["a head without its empty line", [plain.slice(0, -length - 2), hangsUp], [400]],
 
-  // Sound, if odd.
-  // Allowed by RFC 9112 section 3: words parted by blanks.
+  // Odd, but well-formed.
+  // Allowed by RFC 9112 section 3: words separated by blanks.
   ["two blanks before the target", starting("POST  /create_order HTTP/1.1"), [200]],
   ["two blanks before the version", starting("POST /create_order  HTTP/1.1"), [200]],
   ["an empty line before the request", `\r\n${last}`, [200]],
@@ -221,24 +221,24 @@ const versions: readonly Case[] = [
   // Versions that are not HTTP/1.x.
   ["HTTP/0.9: a request line without a version", "POST /create_order\r\n\r\n", [400]],
   ["HTTP/0.9 with header lines", rawPost({ connection: [] }).replace(" HTTP/1.1", ""), [400]],
-  ["HTTP/0.9 in so many words", ofVersion("HTTP/0.9"), [400]],
+  ["HTTP/0.9 as the version", ofVersion("HTTP/0.9"), [400]],
   ["HTTP/2.0", ofVersion("HTTP/2.0"), [400]],
   ["HTTP/ 1.1", ofVersion("HTTP/ 1.1"), [400]],
 
   // HTTP/1.0.
-  // A coding is faulty framing there: the connection must close (RFC 9112 6.1), so nothing behind it is served.
+  // In HTTP/1.0 a coding is faulty framing: the connection must close (RFC 9112 6.1), so nothing behind it is served.
   ["HTTP/1.0 and a Transfer-Encoding", `${ofVersion("HTTP/1.0", asChunks)}${hidden}`, [200]],
   ["HTTP/1.0 keeps no connection", `${ofVersion("HTTP/1.0")}${hidden}`, [200]],
   ["HTTP/1.0 and keep-alive", `${ofVersion("HTTP/1.0", { more: ["Connection: keep-alive"] })}${last}`, [200, 200]],
   ["HTTP/1.0 cannot be told to continue", ofVersion("HTTP/1.0", { more: ["Expect: 100-continue"] }), [200]],
 
-  // HTTP/2 without a word.
+  // HTTP/2 without an upgrade.
   ["the preface of HTTP/2 with settings", `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${settings}`, [400]],
   ["the preface as HTTP/1.1", "PRI * HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nSM\r\n\r\n", [400]],
   ["the preface behind an order", `${rawPost({ connection: [] })}PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n`, [200]],
 ];
 
-/** The last order comes only when this one has its answer. */
+/** The last order is sent only when this one has its answer. */
 const thenLast = (order: string): Step[] => [order, readsAnswer, last];
 const http2Settings = "HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA";
 const toWebsocket = ["Upgrade: websocket", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Version: 13"];
@@ -247,13 +247,13 @@ const chunkedToH2c = rawPost({ connection: ["Connection: Upgrade"], more: ["Upgr
 const ofGet = "Host: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 const toEvil = "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n";
 
-/** Ways out of HTTP/1.1 that nobody here takes (RFC 9110 7.8 and 9.3.6). */
+/** Ways to leave HTTP/1.1, none of which Countersign takes (RFC 9110 7.8 and 9.3.6). */
 const upgrades: readonly Case[] = [
-  // Upgrade: ignored, stripped, and the order served. Where Connection names it, the answer ends the connection.
+  // Upgrade: ignored and stripped, and the order is served. If Connection names Upgrade, the answer ends the connection.
   ["to h2c", thenLast(saying("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", http2Settings)), [200]],
   ["to h2c, and no Connection", `${saying("Upgrade: h2c")}${last}`, [200, 200]],
   ["to websocket", thenLast(saying("Connection: upgrade", ...toWebsocket)), [200]],
-  ["to what is spoken already", thenLast(saying("Connection: Upgrade", "Upgrade: HTTP/1.1")), [200]],
+  ["to the protocol in use", thenLast(saying("Connection: Upgrade", "Upgrade: HTTP/1.1")), [200]],
   ["with chunks", thenLast(chunkedToH2c), [200]],
   ["with hidden frames", `${saying("Connection: Upgrade", "Upgrade: h2c")}\0\0\x04\x08\0\0\0\0\0`, [200]],
   ["on a GET", `GET /create_order HTTP/1.1\r\n${ofGet}`, [405]],
@@ -264,14 +264,14 @@ const upgrades: readonly Case[] = [
   ["CONNECT with a length", `${toEvil}Content-Length: ${hidden.length}\r\n\r\n${hidden}`, [405]],
 ];
 
-/** A sound order whose body happens to be the bytes of another request: its head here, its body in the next write. */
+/** The head of a well-formed order whose body is the bytes of another request; the next write has the body. */
 const carrier = framed([`Content-Length: ${hidden.length}`], "");
 const broken = rawPost({ connection: [], body: '{"order_amount":"1.005"}' });
 const refusedUpgrade = rawPost({ connection: ["Connection: Upgrade"], more: ["Upgrade: websocket"], body: "{" });
 
 /**
- * What follows a request that asks for an upgrade, in the same write: it could be another protocol. So the connection ends with that
- * request's answer, and nothing behind it is served: neither an order nor what a body looks like.
+ * Bytes that follow a request for an upgrade in the same write: they could be another protocol. So the connection ends with the
+ * answer to that request, and nothing behind it is served: neither an order nor a body that looks like a request.
  */
 const upgradedLines: readonly Case[] = [
   ["a body behind Upgrade that looks like a request", [`${toH2c}${carrier}`, readsAnswer, hidden], [200]],
@@ -313,9 +313,9 @@ const inItsChunks = { framing: chunkedFraming, body: chunked(hidden) };
 const foreign = kept({ host: ["Host: evil.example"], body: "{}" });
 const foreignHidden = hidden.replace("Host: 127.0.0.1", "Host: evil.example");
 
-/** Several requests on one connection (RFC 9112 9.3.2), and what looks like one within another. */
+/** Several requests on one connection (RFC 9112 9.3.2), and bytes within a request that look like another one. */
 const pipelines: readonly Case[] = [
-  // Sound: answered one for one, in their order.
+  // Well-formed: each is answered, in their order.
   ["two orders", `${plain}${last}`, [200, 200]],
   ["ten orders", `${plain.repeat(9)}${last}`, Array.from({ length: 10 }, () => 200)],
   ["chunks and lengths by turns", `${chunkedOrder}${plain}${chunkedOrder}${last}`, [200, 200, 200, 200]],
@@ -355,7 +355,7 @@ const pipelines: readonly Case[] = [
   ["a malformed request behind two orders", `${plain}${plain}${last.replace(" HTTP/1.1", " HTTP/7.1")}`, [200, 200]],
 ];
 
-/** Rows of the reader's corpus that it refuses, on an order that is sound otherwise, with a hidden request behind it. */
+/** Rows that the reader refuses, each on an order that is well-formed otherwise, with a hidden request behind it. */
 function refusedByTheReader(rows: readonly Row[]): Case[] {
   return rows.flatMap(([name, text, [seen = ""]]): Case[] => {
     const [, status] = /^(4\d\d) /.exec(seen) ?? [];
@@ -366,7 +366,7 @@ function refusedByTheReader(rows: readonly Row[]): Case[] {
 
 const orderHead = "POST /create_order HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
 
-/** What the reader alone refuses, by class. */
+/** The refused rows of the reader's own corpus, by class. */
 export const readerCases: readonly (readonly [name: string, cases: readonly Case[]])[] = [
   ["request lines", refusedByTheReader(requestLines)],
   ["header lines", refusedByTheReader(headerLines)],
@@ -379,7 +379,7 @@ export const framingCases: readonly (readonly [name: string, cases: readonly Cas
   ["Content-Length in disguise", lengths],
   ["Transfer-Encoding in disguise", transferCodings],
   ["chunks that are not what they say", chunkedBodies],
-  ["lines that end where they should not", lines],
+  ["odd request lines and header lines", lines],
   ["other versions and protocols", versions],
   ["ways out of HTTP/1.1", upgrades],
   ["requests behind an upgrade", upgradedLines],

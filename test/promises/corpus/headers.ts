@@ -1,7 +1,7 @@
 import { orderText, type RawPost } from "../../../testkit/raw-caller.ts";
 import { hmacSite, oauthSite } from "../../../testkit/stage.ts";
 
-/** A header case: the order with these lines, the status, and what of the caller's lines the service gets. */
+/** A header case: the order with these lines, the status, and those of the caller's lines that the service gets. */
 export type HeaderCase = readonly [name: string, given: RawPost, status: number, passed?: readonly string[]];
 
 const more = (...lines: string[]): RawPost => ({ more: lines });
@@ -11,12 +11,12 @@ const connection = (value: string, ...lines: string[]): RawPost => ({
   connection: [`Connection: ${value}`],
   more: lines,
 });
-/** Host, Content-Type, Connection and Content-Length: what every order has. */
+/** Host, Content-Type, Connection and Content-Length: every order has these. */
 const usualLines = 4;
 
-/** What the caller says of itself, and the service never hears (RFC 9110 7.6.1; product section 2). */
+/** Lines of the caller that never reach the service (RFC 9110 7.6.1; product section 2). */
 const dropped: readonly (readonly [name: string, ...lines: string[]])[] = [
-  // Credentials of the caller: dropped in every casing and number; ours is the only one.
+  // Credentials of the caller: dropped in every casing and number; the service gets ours only.
   ["a bearer token", "Authorization: Bearer mine"],
   ["a bearer token, shouted", "AUTHORIZATION: BEARER mine"],
   ["two bearer tokens", "Authorization: Bearer mine", "authorization: Bearer mine-too"],
@@ -32,7 +32,7 @@ const dropped: readonly (readonly [name: string, ...lines: string[]])[] = [
   ["signatures", "Signature: m", "Signature-Input: m", "X-Signature: m", "Digest: m", "Content-MD5: m"],
   ["certificates of the caller", "X-Client-Cert: m", "Client-Cert: m", "X-Forwarded-Client-Cert: m"],
 
-  // Whose request it is, and where it goes: nobody is told by the caller.
+  // The request's origin and destination: the caller may not set them.
   ["forwarding headers", "Forwarded: for=192.0.2.1", "X-Forwarded-For: 192.0.2.1", "X-Real-IP: 192.0.2.1"],
   ["other hosts", "X-Forwarded-Host: evil.example", "X-Host: evil.example", "X-Original-Host: evil.example"],
   ["other targets", "X-Original-URL: /get_order", "X-Rewrite-URL: /get_order", "X-Forwarded-Path: /get_order"],
@@ -40,7 +40,7 @@ const dropped: readonly (readonly [name: string, ...lines: string[]])[] = [
   ["internal headers of servers", "X-Accel-Redirect: /", "X-Sendfile: /etc/passwd", "X-Middleware-Subrequest: 1"],
   ["a Via of the caller", "Via: 1.1 evil.example, 1.1 countersign"],
 
-  // Hop by hop, and what means nothing.
+  // Hop-by-hop headers, and headers without a meaning here.
   ["keep-alive in its old forms", "Keep-Alive: timeout=99999, max=1", "Proxy-Connection: keep-alive"],
   ["TE and Trailer", "TE: trailers, deflate;q=0.5", "Trailer: Authorization, Host"],
   ["Upgrade without Connection", "Upgrade: h2c, websocket", "HTTP2-Settings: AAMAAABk"],
@@ -53,17 +53,17 @@ const dropped: readonly (readonly [name: string, ...lines: string[]])[] = [
   ["the body's own text as a value", `X-Line: ${orderText}`],
 ];
 
-/** What Connection names, and nothing passes of it. */
+/** Header lines that Connection names: none passes. */
 const nominated: readonly (readonly [what: string, value: string, ...lines: string[]])[] = [
   ["our Authorization", "close, Authorization"],
   ["all that we set", "close, host, accept, content-type, content-length, via, x-request-id"],
-  ["what may pass", "close, user-agent, TRACEPARENT", "User-Agent: shop", "Traceparent: t"],
-  ["what asks to pass", "close,X-Tenant", "X-Tenant: a"],
+  ["headers that may pass otherwise", "close, user-agent, TRACEPARENT", "User-Agent: shop", "Traceparent: t"],
+  ["a header in forwardHeaders", "close,X-Tenant", "X-Tenant: a"],
   ["empty elements", ",, close ,,x-tenant,", "X-Tenant: a"],
   ["itself", "close, connection, keep-alive"],
 ];
 
-/** Header lines that mean nothing to us, and what becomes of them. */
+/** Header lines that Countersign does not read, and whether they pass. */
 const otherCases: readonly HeaderCase[] = [
   ...dropped.map(([name, ...lines]): HeaderCase => [name, more(...lines), 200]),
 
@@ -86,7 +86,7 @@ const otherCases: readonly HeaderCase[] = [
     ["tracestate: a=1"],
   ],
 
-  // What passes, and only as often as it was said.
+  // Lines that pass, as often as they were sent.
   ["User-Agent", more("USER-AGENT: shop/2"), 200, ["user-agent: shop/2"]],
   [
     "languages, twice",
@@ -95,10 +95,10 @@ const otherCases: readonly HeaderCase[] = [
     ["accept-language: de", "accept-language: en"],
   ],
   ["a trace", more("traceparent: 00-a-b-01", "tracestate: c=d"), 200, ["traceparent: 00-a-b-01", "tracestate: c=d"]],
-  ["what the configuration lets through", more("X-TENANT: a"), 200, ["x-tenant: a"]],
+  ["a header in forwardHeaders", more("X-TENANT: a"), 200, ["x-tenant: a"]],
   ["a value of 8 KiB", more(`X-Tenant: ${"t".repeat(8_192)}`), 200, [`x-tenant: ${"t".repeat(8_192)}`]],
 
-  // How many, how long, how odd.
+  // Too many, too long, too odd.
   ["101 lines", repeated(101 - usualLines, (n) => `X-${n}: 1`), 431],
   ["101 lines of one name", repeated(101 - usualLines, () => "X-Line: 1"), 431],
   ...[1_023, 1_024, 1_500].map(
@@ -126,7 +126,7 @@ const type = (...values: string[]): RawPost => ({ type: values.map((value) => `C
 const each = (what: string, status: number, given: (value: string) => RawPost, values: readonly string[]) =>
   values.map((value): HeaderCase => [`${what} ${JSON.stringify(value.slice(0, 80))}`, given(value), status]);
 
-/** Header lines that mean something to us: Host, the content's, the caller's wishes (RFC 9110 7.2, 8.3, 8.4; product section 2). */
+/** Header lines that Countersign reads: Host, Content-*, and its own (RFC 9110 7.2, 8.3, 8.4; product section 2). */
 const valueCases: readonly HeaderCase[] = [
   // Host (RFC 9112 3.2).
   ["no Host", { host: [] }, 400],
@@ -163,7 +163,7 @@ const valueCases: readonly HeaderCase[] = [
   ["identity and another coding", more("Content-Encoding: identity, gzip"), 415],
   ["identity is no coding", more("Content-Encoding: Identity"), 200],
 
-  // Wishes.
+  // Countersign's own request headers.
   ...each("the site", 403, (site) => more(`Countersign-Site: ${site}`), [
     ...["S9999999999", "", oauthSite.toLowerCase(), `${oauthSite}, ${hmacSite}`],
   ]),
@@ -179,9 +179,9 @@ const valueCases: readonly HeaderCase[] = [
     ...["a/b", "a,b", "<a>", "a%20", "\xe9", "", "r".repeat(65), "A 1", "A\xe4"],
   ]),
   ["two references", more("Countersign-Reference: A", "countersign-reference: A"), 400],
-  ["a wish that does not exist", more("Countersign-Outcome: answered", "Countersign-Error: none"), 400],
+  ["Countersign's headers of answers", more("Countersign-Outcome: answered", "Countersign-Error: none"), 400],
   [
-    "wishes that can be met",
+    "Countersign's request headers with values that exist",
     more("countersign-timeout-ms: 5000", "COUNTERSIGN-REFERENCE: A-1", "Countersign-Auth: oauth"),
     200,
   ],

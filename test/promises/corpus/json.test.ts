@@ -1,4 +1,4 @@
-/** Rows 13 to 17: each document is refused with 400, 422 or 413 unseen, or arrives with the caller's exact values. */
+/** Rows 13 to 17: each document is refused with 400, 422 or 413 and never sent, or arrives with the caller's exact values. */
 import { expect, it } from "vitest";
 import { readJson } from "../../../simulator/src/service/read-parameters.ts";
 import { signatureOf, stringToSign } from "../../../simulator/src/service/verify-signature.ts";
@@ -11,14 +11,14 @@ const all = Object.values(documents).flat();
 const byTheProxy: ReadonlySet<string> = new Set(["version", "site_identifier", "timestamp", "signature"]);
 const siteHeader = [`Countersign-Site: ${hmacSite}`];
 
-it("has a corpus worth the name, each text once", () => {
+it("the corpus is large, and has each text once", () => {
   expect(all.length).toBeGreaterThanOrEqual(300);
   const texts = all.map(({ body }) => Buffer.from(body).toString("latin1"));
   expect(texts.filter((text, index) => texts.indexOf(text) !== index)).toEqual([]);
 });
 
 it.each(["off", "reject"] as const)(
-  "every document comes to exactly what is promised, and the next order is served at a site with characters: %s",
+  "every document has exactly its promised outcome, and the next order is served, at a site with characters: %s",
   async (characters) => {
     const upstream = await startRawUpstream({ answer: rawAnswer(200, "{}") });
     const { port } = await stageProxy({ baseUrl: upstream.url, site: { characters } });
@@ -39,7 +39,7 @@ function foretell({ outcome, identifier = hmacSite }: Document) {
   return { ...answer, arrived, next: 200 };
 }
 
-/** The document, and a plain order on another connection after it. */
+/** Sends the document, and then a plain order on another connection. */
 async function play(port: number, upstream: RawUpstream, { body }: Document) {
   const seen = upstream.requests.length;
   const text = Buffer.from(body).toString("latin1");

@@ -12,22 +12,22 @@ interface Refusal {
   readonly code: FailureCode;
 }
 
-/** One body and what must come of it. */
+/** One body and its promised outcome. */
 export interface Document {
   readonly name: string;
   readonly body: Uint8Array;
   /** A refusal, or the caller's own parameters as they arrive, in order. */
   readonly outcome: Refusal | readonly Sent[];
-  /** What arrives as `site_identifier`, where that is not the site's own. */
+  /** The `site_identifier` that arrives, if it is not the site's own. */
   readonly identifier?: string;
 }
 
-/** Texts stand for their UTF-8, numbers for bytes. */
+/** A text becomes its UTF-8, a number one byte. */
 function bytes(...parts: readonly (string | number)[]): Uint8Array {
   return Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from([part]))));
 }
 
-/** 400: not JSON as it travels (RFC 8259 sections 2 to 8). */
+/** 400: not JSON (RFC 8259 sections 2 to 8). */
 function malformed(name: string, body: string | Uint8Array): Document {
   return refused({ status: 400, code: "body_not_json" }, name, body);
 }
@@ -36,7 +36,7 @@ function refused(outcome: Refusal, name: string, body: string | Uint8Array): Doc
   return { name, body: typeof body === "string" ? Buffer.from(body) : body, outcome };
 }
 
-/** 422: JSON, but not what may be sent. */
+/** 422: JSON, but with a value that may not be sent. */
 function unfit(code: FailureCode, name: string, text: string): Document {
   return refused({ status: 422, code }, name, text);
 }
@@ -45,7 +45,7 @@ function taken(name: string, text: string, sent: readonly Sent[]): Document {
   return { name, body: Buffer.from(text), outcome: sent };
 }
 
-/** One parameter whose value is written like this in JSON, and how its value arrives. */
+/** One parameter: its value as written in JSON, and as it arrives. */
 function takenValue(written: string, arrives: string, parameter = "a"): Document {
   const name = `${parameter}: ${written.length > 80 ? `${written.slice(0, 80)}…` : written}`;
   return taken(name, `{"${parameter}":${written}}`, [[parameter, arrives]]);
@@ -86,7 +86,7 @@ const wrongEncodings: readonly Document[] = [
   malformed("overlong: a quote in three", bytes('{"b":"x', 0xe0, 0x80, 0xa2, "}")),
   malformed("overlong: a backslash in two", inValue(0xc1, 0x9c, 0x6e)),
   malformed("overlong: a brace in two", bytes(0xc1, 0xbb, 0xc1, 0xbd)),
-  malformed("overlong: a in two, in a name that is there already", bytes('{"a":"1","', 0xc1, 0xa1, '":"2"}')),
+  malformed("overlong: a in two, in a name that is given already", bytes('{"a":"1","', 0xc1, 0xa1, '":"2"}')),
   malformed("overlong: a space in two between tokens", bytes("{", 0xc0, 0xa0, "}")),
   malformed("the first high surrogate in a name", inName(0xed, 0xa0, 0x80)),
   malformed("the last high surrogate", inValue(0xed, 0xaf, 0xbf)),
@@ -111,7 +111,7 @@ const wrongEncodings: readonly Document[] = [
 
 const asIs = (character: string) => takenValue(`"${character}"`, character);
 
-/** Every edge of UTF-8's one, two, three and four bytes arrives as it is, and is never normalised. */
+/** The first and last characters of one, two, three and four bytes in UTF-8 arrive unchanged, never normalised. */
 const rightEncodings: readonly Document[] = [
   ..."\u007F\u0080\u07FF\u0800\uD7FF\uE000\uFFFD\uFFFE\uFFFF".split("").map(asIs),
   asIs("\u{10000}"),
@@ -189,7 +189,7 @@ const names: readonly Document[] = [
   taken("names that look like integers, in the caller's order", '{"b":"1","10":"2","9":"3","a":"4","0":"5","-1":"6"}', [
     ..."b 10 9 a 0 -1".split(" ").map((name, index) => [name, String(index + 1)] as const),
   ]),
-  taken("names told apart by case", '{"a":"1","A":"2"}', [
+  taken("names that differ by case only", '{"a":"1","A":"2"}', [
     ["a", "1"],
     ["A", "2"],
   ]),
@@ -207,7 +207,7 @@ type Pair = readonly [written: string, arrives: string];
 const zeros = (count: number) => "0".repeat(count);
 const digits64 = `${"1234567890".repeat(6)}1234`;
 
-/** Row 16: as it is written, or with the exponent expanded exactly. */
+/** Row 16: a number arrives as written, or with its exponent expanded exactly. */
 const kept: readonly Pair[] = [
   ...["0", "1", "-1", "10", "1.0", "0.0", "0.10", "-1.50", "100000", "1.00000000000000000001"].map(same),
   ...["9007199254740993", "-9007199254740993", "18446744073709551617", "12345678901234567890.10"].map(same),
@@ -261,7 +261,7 @@ const numbers: readonly Document[] = [
   ...otherAmounts.map((name) => unfit("decimal_invalid", `no amount: ${name}`, `{"${name}":7.555}`)),
   unfit("number_out_of_range", "an amount out of range", '{"order_amount":1e64}'),
   ...["amount", "Order_Amount", "order_amount_", "order-amount"].map((name) => takenValue('"10.005"', "10.005", name)),
-  taken("what only begins like an amount is none", '{"amount_order":7.5,"order_amounts":7.555}', [
+  taken("a name that only looks like an amount's is none", '{"amount_order":7.5,"order_amounts":7.555}', [
     ["amount_order", "7.5"],
     ["order_amounts", "7.555"],
   ]),
@@ -371,7 +371,7 @@ const reserved: readonly Document[] = [
     identifier,
   })),
   unfit("site_conflict", "another site", '{"site_identifier":"S1000000001"}'),
-  taken("what is never signed", '{"format":"json","call":"create_order","secret_key_name":"x"}', [
+  taken("parameters that are never signed", '{"format":"json","call":"create_order","secret_key_name":"x"}', [
     ["format", "json"],
     ["call", "create_order"],
     ["secret_key_name", "x"],
@@ -394,7 +394,7 @@ const fill = (unit: string, start = "") => start + unit.repeat(Math.floor((limit
 const many: readonly Sent[] = Array.from({ length: 10_000 }, (_, index) => [`p${index}`, `v${index}`]);
 const members = (list: readonly Sent[]) => list.map(([name, value]) => `"${name}":"${value}"`).join(",");
 
-/** Rows 9 and 17: depth, length and number, up to what the limit holds, and beyond it. */
+/** Rows 9 and 17: depth, length and number, up to the limit and beyond it. */
 const sizes: readonly Document[] = [
   ...[5_000, 5_001, 10_000, 50_000, 131_069].map((depth) => malformed(`${depth} arrays, closed`, closed(depth))),
   ...[5_000, 20_000, 43_690].map((depth) => malformed(`${depth} objects, closed`, objects(depth))),
@@ -415,8 +415,8 @@ const sizes: readonly Document[] = [
   taken("exactly the limit", padded('{"a":"b"}', limitBytes), [["a", "b"]]),
   refused(tooLarge, "one byte more than the limit", padded('{"a":"b"}', limitBytes + 1)),
   refused(tooLarge, "one digit more than the limit", "1".repeat(limitBytes + 1)),
-  refused(tooLarge, "deeper than the limit holds", closed(131_070)),
-  refused(tooLarge, "objects deeper than the limit holds", objects(50_000)),
+  refused(tooLarge, "arrays nested deeper than the limit of bytes allows", closed(131_070)),
+  refused(tooLarge, "objects nested deeper than the limit of bytes allows", objects(50_000)),
   refused(tooLarge, "1 MiB of one string", `{"a":"${"x".repeat(1_048_576)}"}`),
   refused(tooLarge, "bad bytes beyond the limit", new Uint8Array(300_000).fill(0x80)),
 
@@ -441,7 +441,7 @@ const forbidden = [
   ...["\u0000", "\t", "\n", "\r", "\u001B", "\u{1F600}", "\u200B", "\uFEFF", "e\u0301", "\u2212", "\u2024", "\u2010"],
 ];
 
-/** Spec 5.2 rule 3, at a site that goes by it: everything in a signed value but letters, digits, - _ and . */
+/** Spec 5.2 rule 3, at a site that enforces it: all characters in a signed value except letters, digits, - _ and . */
 const forbiddenCharacters: readonly Document[] = [
   ...forbidden.map((one) =>
     unfit("character_not_allowed", `the character ${JSON.stringify(one)}`, `{"a":${JSON.stringify(`x${one}y`)}}`),
@@ -456,14 +456,16 @@ const forbiddenCharacters: readonly Document[] = [
     ["t", "true"],
     ["f", "false"],
   ]),
-  taken("any character in what is never signed", '{"format":"a b@c \u00e9","call":"\u{1F600}"}', [
+  taken("any character in parameters that are never signed", '{"format":"a b@c \u00e9","call":"\u{1F600}"}', [
     ["format", "a b@c \u00e9"],
     ["call", "\u{1F600}"],
   ]),
-  taken("any character in what is dropped", '{"signature":"a b","timestamp":"\u00e9","b":"1"}', [["b", "1"]]),
+  taken("any character in parameters that are dropped", '{"signature":"a b","timestamp":"\u00e9","b":"1"}', [
+    ["b", "1"],
+  ]),
 ];
 
-/** The documents on which the reader alone is tested are held to the same over the wire. */
+/** The documents of the reader's own tests must have the same outcome over the wire. */
 const ofTheReader: readonly Document[] = [
   ...malformedTexts.map((text) => malformed(JSON.stringify(text), text)),
   ...refusedBytes.map(([fault, body]) => malformed(fault, body)),
@@ -471,7 +473,7 @@ const ofTheReader: readonly Document[] = [
   ...otherTopLevels.map(([text]) => malformed(`no object: ${text}`, text)),
 ];
 
-/** By what a site says of characters. */
+/** By a site's setting `characters`. */
 export const documents = {
   off: [...ofTheReader, ...wrongEncodings, ...rightEncodings, ...numbers, ...names, ...values, ...reserved, ...sizes],
   reject: forbiddenCharacters,

@@ -1,6 +1,6 @@
 /**
- * Proves rows 1 to 6, 10 and 11 on corpora of bytes: whatever a caller does to its framing, its target and its head, the service gets what
- * we framed, below a listed operation of the listener's own environment, or nothing.
+ * Proves rows 1 to 6, 10 and 11 on corpora of bytes: whatever a caller does to its framing, its target and its head, the service gets
+ * nothing, or a request that Countersign framed, for a listed operation of the listener's own environment.
  */
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -26,7 +26,7 @@ import { targetsAt } from "./targets.ts";
 
 const bodyTimeoutMs = 15_000;
 const lingerMs = 1_000;
-/** Far beyond what any answer takes: who gets fewer than were foretold is told so, not left waiting. */
+/** Far longer than any answer takes: a case that gets too few answers fails with a message, not by a timeout. */
 const patienceMs = 5_000;
 
 /**
@@ -41,7 +41,7 @@ async function play(stage: Stage, [, steps, statuses]: Case) {
   connection.socket.setTimeout(patienceMs, () => connection.socket.destroy());
   for (const step of typeof steps === "string" ? [steps] : steps) await take(step);
   await answered(connection, statuses.length);
-  // No need to wait while the proxy takes in the rest of what it refused.
+  // Skips the time in which the proxy reads the rest of a refused request.
   pass(clock, lingerMs);
   connection.socket.end();
   const answers = readAnswers(await connection.closed);
@@ -62,7 +62,7 @@ async function play(stage: Stage, [, steps, statuses]: Case) {
 
 type Played = Awaited<ReturnType<typeof play>>;
 
-/** Plays cases one after the other, holds each to what it foretells, and lets the test look at what came of it. */
+/** Plays cases one after the other, checks each against its statuses, and lets the test check the result. */
 async function playAll(
   cases: (ownAuthority: string) => readonly Case[],
   look: (played: Played, nth: number, simulator: Stage["simulator"]) => void = () => {},
@@ -85,7 +85,7 @@ async function playAll(
   expect(simulator.counts()).toMatchObject({ apiRequests: served, accepted: served, malformed: 0, incomplete: 0 });
 }
 
-/** How the service was asked: nothing but a POST of ours, framed by its length. */
+/** A request as the service got it: it must be a POST of ours, framed by its length. */
 function describeRequest({ method, target, rawHeaders, body }: ApiRequest): string {
   const framing = headerPairs(rawHeaders)
     .filter(([name]) => /^(content-length|transfer-encoding|expect|upgrade|te|trailer)$/.test(name))
@@ -94,7 +94,7 @@ function describeRequest({ method, target, rawHeaders, body }: ApiRequest): stri
   return `${method} ${target} ${isOurs ? "framed by us" : framing.join(", ")}`;
 }
 
-/** The service's own clock stands still for that, so that no stamp comes from its future. */
+/** Moves the wall clock back by as much as it moves all on: else stamps would come from the service's future. */
 function pass(clock: ShiftedClock, ms: number): void {
   clock.jumpWall(-ms);
   clock.push(ms);
@@ -112,7 +112,7 @@ function countAnswers(text: string): number {
   try {
     return readAnswers(text).length;
   } catch {
-    // In the middle of one: it will be counted when it is whole.
+    // In the middle of an answer, which is counted once it is whole.
     return -1;
   }
 }
@@ -122,7 +122,7 @@ it.each(framingCases)(
   async (_, cases) => playAll(() => cases),
 );
 
-it.each(readerCases)("nothing is served of what the reader refuses, nor behind it: %s", async (_, cases) => {
+it.each(readerCases)("neither a request that the reader refuses is served, nor one behind it: %s", async (_, cases) => {
   await playAll(
     () => cases,
     ({ answers }) => {
@@ -133,7 +133,7 @@ it.each(readerCases)("nothing is served of what the reader refuses, nor behind i
   );
 });
 
-it("no target leads anywhere but to a listed operation", () => playAll(targetsAt));
+it("each target leads to a listed operation or nowhere", () => playAll(targetsAt));
 
 const headCodes: Readonly<Record<number, RegExp>> = {
   400: /^malformed_request$/,
@@ -144,7 +144,7 @@ const headCodes: Readonly<Record<number, RegExp>> = {
 
 const ofHeaders = headerCases.map(([name, given, status]): Case => [name, rawPost(given), [status]]);
 
-it("nothing in a head reaches the service but what may", async () => {
+it("of a caller's head only the allowed lines reach the service", async () => {
   const look = ({ answers, upstream: [request] }: Played, nth: number, { apiUrl }: Stage["simulator"]) => {
     const [name, , status, passed = []] = headerCases[nth] ?? expect.unreachable();
     const [answer] = answers;

@@ -1,7 +1,7 @@
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import type { Case } from "./framing.ts";
 
-/** Request targets by the status of an order to each (RFC 9112 3.2; product section 2); `own` is where the service is. */
+/** Request targets by the status of an order to each (RFC 9112 3.2; product section 2); `own` is the service's host and port. */
 const byStatus = (own: string, url = `http://${own}/json-api`): Readonly<Record<number, readonly string[]>> => ({
   400: [
     // Origin-form that is more than plain segments.
@@ -23,13 +23,13 @@ const byStatus = (own: string, url = `http://${own}/json-api`): Readonly<Record<
     // Queries.
     ...["/create_order?order_amount=1.00", "/create_order/?", "/create_order?url=http://evil.example/"],
     ...["/?/create_order"],
-    // Asterisk-form is for OPTIONS, authority-form for CONNECT.
+    // Asterisk-form, which is for OPTIONS only, and authority-form, for CONNECT only.
     ...["*", "**", "127.0.0.1:80", "evil.example:443", "evil.example", "create_order/", "\\", "../create_order"],
     ...["?create_order"],
     // Bytes that no target may have.
     ...["/create_order\xff", "/create_\xc3\xb6rder", "/create_order\xe2\x80\x8b", "\xef\xbc\x8fcreate_order"],
     ...["/\0create_order", "/create_order\x7f", "/create_order\x0b", "/\x1b[31mcreate_order"],
-    // Absolute-form of the own environment, but not of an operation.
+    // Absolute-form with the environment's own host, but without an operation.
     ...[`http://me@${own}/json-api/create_order`, `http://@${own}/json-api/create_order`],
     ...[`http://me%40evil.example@${own}/json-api/create_order`],
     ...[`http://${own}@evil.example/json-api/create_order`, `${url}/../json-api/create_order`],

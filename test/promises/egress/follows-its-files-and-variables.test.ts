@@ -1,4 +1,4 @@
-/** Row 78: variables count only where the configuration says so, a new password is used, and none comes out. */
+/** Row 78: proxy variables are used only if the configuration says so; a new password is used, and no password is shown. */
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../../simulator/src/service/simulator.ts";
@@ -16,7 +16,7 @@ const audience = "https://api.sandbox.example";
 const clientSecret = "canary-client-secret-blue";
 const userInfo = "user:canary-proxy-password";
 
-/** The service, at an address that is not loopback and yet leads to this machine; and a proxy beside it. */
+/** The service, at an address of this machine that is not loopback; and a forward proxy. */
 async function stage(proxy: ForwardProxyOptions = {}) {
   const credentials = [{ clientId: "blue-id", clientSecret, audience }];
   const simulator = await startSimulator({ sites: [{ identifier: "S1000000001", credentials }] });
@@ -68,7 +68,7 @@ it("with egress: environment the same variables are used, by serve and by doctor
   expect(simulator.counts()).toMatchObject({ accepted: 1, apiConnections: 2 });
 });
 
-it("takes up a changed password while it serves, and shows neither", async () => {
+it("a changed password is used without a restart, and neither the old nor the new one is shown", async () => {
   const { forward, simulator, mount, configWith, url } = await stage({ credentials: userInfo });
   const egress = { proxy: forward.url, auth: { file: join(mount.path, "auth") } };
   const program = await startServe(configWith({ egress }));
@@ -102,7 +102,7 @@ it("takes up a changed password while it serves, and shows neither", async () =>
   expect([...canariesIn(everything)]).toEqual([]);
 });
 
-it("check shows the way out, and not the password", async () => {
+it("check shows the forward proxy, but not its password", async () => {
   const { forward, configWith } = await stage();
   const file = configWith({ egress: "environment" });
   const program = startProgram(process.execPath, ["dist/main.js", "check", "--config", file], variablesFor(forward));

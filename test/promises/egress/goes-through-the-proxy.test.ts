@@ -1,4 +1,4 @@
-/** Row 78: every connection of an environment leads through its proxy, and the service gets what it gets without one. */
+/** Row 78: every connection of an environment goes through its proxy, and the service gets the same requests as without a proxy. */
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { serverTls } from "../../../testkit/certificates.ts";
@@ -38,7 +38,7 @@ describe.each([
   });
 });
 
-it("a request for a tunnel says where to, and who asks, and nothing else", async () => {
+it("a request for a tunnel has the destination, the proxy's credentials, and nothing else", async () => {
   const { url, forward } = await stageEgress({ proxy: { credentials: password }, egress: { credentials } });
   expect((await call(url, order, { headers: { "Countersign-Site": hmacSite } })).status).toBe(200);
   const basic = Buffer.from(password).toString("base64");
@@ -47,7 +47,7 @@ it("a request for a tunnel says where to, and who asks, and nothing else", async
   );
 });
 
-it("an IPv6 address stands in brackets, with its port", async () => {
+it("a request for a tunnel to an IPv6 address has the address in brackets, with its port", async () => {
   const baseUrl = "http://[2001:db8::1]/json-api";
   const { url, forward, simulator } = await stageEgress({ plain: true, baseUrl });
   forward.hosts = { ...forward.hosts, "[2001:db8::1]:80": new URL(simulator.apiUrl).port };
@@ -63,7 +63,7 @@ it("the service sees neither the proxy's password nor the tunnel", async () => {
   expect(seen).toContain(serviceName);
 });
 
-it("what is reached directly does not touch the proxy", async () => {
+it("a host that is reached directly needs no connection to the proxy", async () => {
   const { url, forward, simulator } = await stageEgress({ plain: true });
   expect((await call(url)).status).toBe(200);
   const before = forward.connections();
@@ -81,12 +81,12 @@ it.each([
   ["HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\n"],
   ["another 2xx", "HTTP/1.1 204 Fine\r\n\r\n"],
   [
-    "a length and a coding, which mean nothing",
+    "a length and a coding, which have no meaning here",
     "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
   ],
-  ["a length that is none", "HTTP/1.1 200 OK\r\nContent-Length: five\r\nContent-Length: 6\r\n\r\n"],
+  ["a malformed length", "HTTP/1.1 200 OK\r\nContent-Length: five\r\nContent-Length: 6\r\n\r\n"],
   [
-    "interim responses before it",
+    "a 200 after interim responses",
     "HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 103 Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
   ],
   ["Connection: close", "HTTP/1.1 200 OK\r\nConnection: close\r\nProxy-Agent: x\r\n\r\n"],
@@ -97,7 +97,7 @@ it.each([
   expect(simulator.counts()).toMatchObject({ accepted: 2, apiConnections: 1 });
 });
 
-it("a head that comes byte by byte is read as one that comes whole", async () => {
+it("a head that comes byte by byte opens the tunnel, as a whole one does", async () => {
   const { url, forward } = await stageEgress({
     oneSet: true,
     proxy: {

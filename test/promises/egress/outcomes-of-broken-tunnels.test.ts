@@ -1,6 +1,6 @@
 /**
- * Row 78: whatever fails before a byte of the request was written, at the proxy, on the way to it or in the tunnel, is `not_sent` and says so;
- * what breaks afterwards is `unknown`.
+ * Row 78: a failure before a byte of the request was written, at the proxy, on the way to it or in the tunnel, is `not_sent`;
+ * a failure afterwards is `unknown`.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -61,7 +61,7 @@ const malformed = (cause: RegExp) => ({ cause, result: "malformed" });
 describe("not_sent: a proxy that", () => {
   it.each<[string, (socket: Socket) => boolean, Expected]>([
     [
-      "wants other credentials",
+      "demands other credentials",
       status(407),
       {
         cause: /^PROXY_STATUS_407$/,
@@ -130,7 +130,7 @@ describe("not_sent: a proxy that", () => {
       failed(/^PROXY_TIMEOUT$/, "timed_out"),
     ],
     [
-      "takes connections and closes them before it is asked",
+      "accepts connections and closes them before the request for a tunnel",
       { proxy: { accept: (socket) => void socket.resetAndDestroy() } },
       failed(/^PROXY_(ECONNRESET|CLOSED|EPIPE)$/),
     ],
@@ -148,11 +148,11 @@ describe("not_sent: a proxy that", () => {
   ])("%s", async (_, options, expected) => {
     const stage = await stageEgress(options);
     await expectNoTunnel(stage, expected);
-    // Who takes the proxy for another tells it nothing.
+    // A proxy that is not the expected one gets no request.
     if (options.egress?.tls !== undefined) expect(stage.forward.heads).toEqual([]);
   });
 
-  it("speaks no TLS where TLS is due", async () => {
+  it("speaks no TLS though its URL is https", async () => {
     const stage = await stageEgress({ proxy: { accept: (socket) => void socket.end("HTTP/1.1 400 Bad\r\n\r\n") } });
     const url = stage.forward.url.replace("http:", "https:");
     const other = await stageEgress({ environment: { egress: egressThrough({ url }) } });
@@ -160,7 +160,7 @@ describe("not_sent: a proxy that", () => {
   });
 });
 
-it("no token is asked for without a tunnel, and the token's line says why", async () => {
+it("no token is requested without a tunnel, and the token's log line says why", async () => {
   const { url, simulator, recorder } = await stageEgress({ proxy: { onConnect: status(407) } });
   const answer = await call(url);
   expectFailure(answer, { status: 503, code: "token_unavailable" });
@@ -168,7 +168,7 @@ it("no token is asked for without a tunnel, and the token's line says why", asyn
   expect(simulator.counts()).toMatchObject({ apiConnections: 0, loginConnections: 0 });
 });
 
-it("the same failure is worth a line once a minute", async () => {
+it("the same failure is logged once a minute", async () => {
   const { url, recorder } = await stageEgress({ proxy: { onConnect: status(403) } });
   for (let count = 0; count < 3; count += 1) expect((await call(url, order, signed)).status).toBe(502);
   expect(recorder.of("tunnel_requested").filter(({ isFirst }) => isFirst)).toHaveLength(1);
@@ -190,7 +190,7 @@ it("a deadline that comes first ends the wait for the tunnel, and nothing is sen
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
-it("is back as soon as the proxy is", async () => {
+it("requests are served again as soon as the proxy is back", async () => {
   let isBusy = true;
   const onConnect = (socket: Socket) => isBusy && status(503)(socket);
   const { url, simulator } = await stageEgress({ proxy: { onConnect } });
@@ -216,7 +216,7 @@ describe("not_sent: before the first byte of the request", () => {
     expect(simulator.counts()).toMatchObject({ apiRequests: 0 });
   });
 
-  it("something else than TLS comes through the tunnel", async () => {
+  it("bytes that are no TLS come through the tunnel", async () => {
     const { url, forward } = await stageEgress();
     const { port } = await startRawUpstream({ receive: (_, socket) => void socket.end("<html>blocked</html>") });
     forward.hosts = { ...forward.hosts, [places.api]: port };
@@ -253,7 +253,7 @@ describe("not_sent: before the first byte of the request", () => {
     expect(simulator.counts()).toMatchObject({ apiRequests: 0 });
   });
 
-  it("trust in the proxy is no trust in the service, nor the other way round", async () => {
+  it("an authority that is trusted for the proxy is not trusted for the service, nor the reverse", async () => {
     const { url, forward } = await stageEgress({ proxy: { tls: serverTls }, environment: { tls: noTls } });
     await expectUnreachable(url, /service's TLS certificate .* \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/);
     expect(forward.targets()).toContain(places.api);
@@ -282,7 +282,7 @@ describe("unknown: once a byte of the request was written", () => {
     expect(forward.targets().filter((target) => target === places.api)).toHaveLength(1);
   });
 
-  it.each([true, false])("the tunnel is reset in an answer that only the close ends, http: %s", async (plain) => {
+  it.each([true, false])("the tunnel is reset within an answer that only the close ends, http: %s", async (plain) => {
     let tunnel: Socket | undefined;
     const { port, simulator } = await stageEgress({
       plain,
@@ -302,13 +302,13 @@ describe("unknown: once a byte of the request was written", () => {
     expect(simulator.counts().apiRequests).toBe(1);
   });
 
-  it("an answer that only the close ends is whole where the close is orderly, without TLS", async () => {
+  it("an answer that only the close ends is whole if the close is orderly, without TLS", async () => {
     const { url, simulator } = await stageEgress({ plain: true });
     simulator.faults.add({ host: "api", kind: "raw", bytes: 'HTTP/1.1 200 OK\r\n\r\n{"whole":true}', close: true });
     expect((await call(url, order, signed)).text).toBe('{"whole":true}');
   });
 
-  it("an answer that only the close ends has no proved end with TLS", async () => {
+  it("an answer that only the close ends is never proved whole with TLS", async () => {
     const { url, simulator, recorder } = await stageEgress({ plain: false });
     simulator.faults.add({ host: "api", kind: "raw", bytes: 'HTTP/1.1 200 OK\r\n\r\n{"whole":true}', close: true });
     await call(url, order, signed).catch(() => {});
@@ -316,7 +316,7 @@ describe("unknown: once a byte of the request was written", () => {
   });
 });
 
-it("a tunnel that broke while it was idle costs no request", async () => {
+it("a tunnel that broke while it was idle fails no request", async () => {
   const clients: Socket[] = [];
   const { url, simulator, forward } = await stageEgress({ proxy: { onTunnel: (client) => void clients.push(client) } });
   expect((await call(url)).status).toBe(200);
@@ -326,7 +326,7 @@ it("a tunnel that broke while it was idle costs no request", async () => {
   expect(forward.targets().filter((target) => target === places.api)).toHaveLength(2);
 });
 
-it("the proxy of these tests does connect", async () => {
+it("the proxy of these tests opens a tunnel if nothing is wrong", async () => {
   const { forward } = await stageEgress({ plain: true });
   const socket = connect(Number(new URL(forward.url).port), "127.0.0.1");
   socket.write(`CONNECT ${places.api} HTTP/1.1\r\n\r\n`);

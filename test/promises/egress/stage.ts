@@ -5,12 +5,12 @@ import { foreignCertificate, serverKey, trusting } from "../../../testkit/certif
 import { type ForwardProxy, type ForwardProxyOptions, startForwardProxy } from "../../../testkit/forward-proxy.ts";
 import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
-/** The one name that a certificate of the tests is for, beside those of loopback. Only the proxy can resolve it. */
+/** The only name in the tests' certificates, beside those of loopback. Only the proxy can resolve it. */
 export const serviceName = "elsewhere.example";
 export const serviceCertificate = { cert: foreignCertificate, key: serverKey };
 export const password = "canary-proxy:pass:word";
 
-/** Both of the service's hosts, by the name and the ports that only the proxy knows. */
+/** The service's API and its authorization server, by the name and the ports that only the proxy knows. */
 export const places = { api: `${serviceName}:443`, login: `${serviceName}:8443` } as const;
 
 export interface EgressStageOptions extends Omit<StageOptions, "environment"> {
@@ -36,10 +36,10 @@ export function egressThrough({ url }: { readonly url: string }, more: Partial<E
   return { ...known, ...more };
 }
 
-/** The service over TLS, which is reached through a forward proxy alone: no other name server knows it. */
+/** The service over TLS, which can only be reached through a forward proxy: no name server knows its name. */
 export async function stageEgress(options: EgressStageOptions = {}): Promise<EgressStage> {
   const { plain = false, proxy = {}, egress, ...rest } = options;
-  // Tokens are asked for while the service's ports are not known yet.
+  // Tokens are requested while the service's ports are not known yet.
   let learn = () => {};
   const isLearnt = new Promise<void>((resolve) => {
     learn = resolve;

@@ -1,4 +1,4 @@
-/** Row 57: a heap snapshot shows no secret: their bytes lie in KeyObjects, outside the JavaScript heap. */
+/** Row 57: a heap snapshot shows no secret: the bytes of secrets are in KeyObjects, outside the JavaScript heap. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
@@ -18,18 +18,18 @@ async function startServe(snapshots: string) {
   return { program, redis, orderAt };
 }
 
-it("shows what is configured, but no secret", { timeout: 60_000 }, async () => {
+it("a heap snapshot shows the configuration, but no secret", { timeout: 60_000 }, async () => {
   const snapshots = emptyFolder();
   const { program, redis, orderAt } = await startServe(snapshots);
   for (let n = 0; n < 20; n++) {
     for (const site of [sites.hmac, sites.oauth]) expect(await orderAt(site)).toBe(200);
   }
-  // The encryption key has sealed a token.
+  // Waits until the encryption key has sealed a token.
   await expect.poll(() => redis.command("KEYS", "countersign:*:token")).toHaveLength(1);
 
   program.child.kill("SIGUSR2");
   while (readdirSync(snapshots).length === 0) await orderAt(sites.hmac);
-  // Whoever writes it answers nobody meanwhile.
+  // The process answers nobody while it writes the snapshot.
   expect(await orderAt(sites.hmac)).toBe(200);
   const [name = ""] = readdirSync(snapshots);
   const snapshot = readFileSync(join(snapshots, name), "latin1");

@@ -1,4 +1,4 @@
-/** Row 56, and row 84 for spans, for the whole suite: that the watch hears every outlet, knows a canary in every dress, and forgives nothing. */
+/** Rows 56 and 84, for the whole suite: the watch sees every output, recognises a canary in every encoding, and forgives only its list. */
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -46,7 +46,7 @@ describe.each(dresses)("%s", (_, dress) => {
   });
 });
 
-it("a signature is known, and so is a key, by its digits and by its bytes in base64", () => {
+it("a signature and a key are recognised in hexadecimal digits and in base64", () => {
   expect([...canariesIn(`"signature":"${signature}"`)]).toEqual(["a signature or a key"]);
   expect([...canariesIn(tokenKey)]).toEqual(["the encryption key", "a signature or a key"]);
   for (const before of ["", "x", "xy"]) {
@@ -55,12 +55,12 @@ it("a signature is known, and so is a key, by its digits and by its bytes in bas
   }
 });
 
-it("what is no secret is not taken for one", () => {
+it("a value that is no secret is not taken for one", () => {
   const event = '{"event":"token_requested","traceId":"4bf92f3577b34da6a3ce929d0e0e4736","configHash":"0123456789ab"}';
   expect([...canariesIn(event)]).toEqual([]);
 });
 
-describe("the watch hears", () => {
+describe("the watch sees", () => {
   let folder: string;
 
   beforeEach(() => {
@@ -85,7 +85,7 @@ describe("the watch hears", () => {
     expect(JSON.stringify(sightings)).not.toContain(secret);
   }
 
-  it("what a program writes, in however many pieces, and what it says when it crashes", async () => {
+  it("the output of a program, in one piece or several, and its crash message", async () => {
     const script = `
       process.stdout.write("a line\\n" + ${JSON.stringify(secret.slice(0, 9))});
       setTimeout(() => process.stdout.write(${JSON.stringify(secret.slice(9))}), 50);
@@ -100,7 +100,7 @@ describe("the watch hears", () => {
     expectSighting("event", "log line");
   });
 
-  it("failure answers, but not what the service answered", async () => {
+  it("failure answers, but not answers of the service", async () => {
     const heads = ["", "Countersign-Error: internal\r\n"];
     const upstream = await startRawUpstream({
       answer: ({ number }, socket) => void socket.end(rawAnswer(500, secret, heads[number - 1])),
@@ -122,20 +122,20 @@ describe("the watch hears", () => {
     expectSighting("failure answer");
   });
 
-  it("what is scraped", async () => {
+  it("the admin and status pages", async () => {
     const upstream = await startRawUpstream({ answer: (_, socket) => void socket.end(rawAnswer(200, secret)) });
     await get(upstream.url, "/status");
     expectSighting("admin or status page");
   });
 
-  it("what a collector gets", async () => {
+  it("spans at a collector", async () => {
     const collector = await startCollector();
     collector.answer = (response) => void response.end();
     await fetch(collector.url, { method: "POST", body: secret });
     expectSighting("spans");
   });
 
-  it("what stands in Redis, but for the names of our keys", async () => {
+  it("the content of Redis, except the names of our keys", async () => {
     const redis = await openRedis();
     await redis.command("SET", `countersign:1:{${signature}}:token`, "sealed");
     await redis.command("HSET", "other", "field", Buffer.from(secret).toString("base64"));
@@ -144,7 +144,7 @@ describe("the watch hears", () => {
   });
 });
 
-it("forgives what its list names, and nothing else", () => {
+it("the watch forgives the uses that its list names, and nothing else", () => {
   const [keygen] = lawful;
   const sighting = {
     outlet: "stdout",
