@@ -1,4 +1,4 @@
-/** Row 81: metrics, the status page and `/status` say what each caller may do and did; its proof is nowhere. */
+/** Row 81: metrics, the status page and `/status` say what each caller may do and did; no caller's token is in them. */
 import { expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";
@@ -24,7 +24,7 @@ async function stageWithTwo() {
   return { stage, send };
 }
 
-it("counts what each did, from 0 on, and shows it without its token", async () => {
+it("counts each caller's requests, from 0 on, and shows the caller without its token", async () => {
   const { stage, send } = await stageWithTwo();
   const refusals = async (caller: string, code: string) =>
     (await stage.metrics()).value("countersign_caller_refusals_total", { listener, caller, code });
@@ -67,7 +67,7 @@ it("forgets the counts of callers that are not configured any more", async () =>
   expect((await callersOf())[1].tally.answeredBy.service).toBe(0);
 });
 
-it("counts and shows each by the name of its token and what came of its requests", async () => {
+it("counts and shows each caller by the name of its token, with the results of its requests", async () => {
   const stage = await stageWithTokens();
   const send = async (secret: string, body: unknown = order) =>
     (await call(stage.url, body, { headers: { "proxy-authorization": `Bearer ${secret}` } })).status;
@@ -84,7 +84,7 @@ it("counts and shows each by the name of its token and what came of its requests
   expect(callers.map(({ name }: { readonly name: string }) => name)).toEqual(["orders", "orders-before"]);
 });
 
-it("counts and shows none at a listener that asks for no names", async () => {
+it("counts and shows no caller at a listener that does not identify callers", async () => {
   const { url, metrics, status, page } = await stageProxy();
   expect((await call(url, order)).status).toBe(200);
   expect((await metrics()).families.get("countersign_caller_requests_total")?.samples ?? []).toEqual([]);

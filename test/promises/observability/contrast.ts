@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-/** A text and how it stands out from what is behind it, 1 to 21 (WCAG 2.2, section 1.4.3). */
+/** A text and its contrast to its background, 1 to 21 (WCAG 2.2, section 1.4.3). */
 export interface Contrast {
   readonly text: string;
   readonly ratio: number;
@@ -31,7 +31,7 @@ const measure = `
   return found;
 })()`;
 
-/** Of every text that can be seen. */
+/** The contrast of every visible text. */
 export function contrasts(page: Page): Promise<Contrast[]> {
   return page.evaluate<Contrast[]>(measure);
 }

@@ -1,4 +1,4 @@
-/** Product section 5: what each way a request can go leaves in the metrics, counted exactly. */
+/** Product section 5: each way in which a request can end is counted exactly in the metrics. */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import type { Exposition } from "../../../testkit/exposition.ts";
@@ -12,7 +12,7 @@ const operation = "create_order";
 const answered = { environment, operation, by: "service", outcome: "answered" };
 const blue = { environment, credential: `${oauthSite}/blue` };
 
-/** A proxy that has its token, and what its metrics say once that many requests have ended. */
+/** A proxy that has its token; `metricsAfter(n)` reads its metrics once n requests have ended. */
 async function stageWarm(options: StageOptions = {}) {
   const stage = await stageProxy({ oneSet: true, ...options });
   await stage.recorder.nth("token_adopted", 1);
@@ -105,7 +105,7 @@ it("counts a refusal before the site is known under site none", async () => {
   expect(sum("countersign_upstream_duration_seconds_count")).toBe(0);
 });
 
-it("counts a refusal under its site once that is known", async () => {
+it("counts a refusal under its site if the site is known", async () => {
   const { url, metricsAfter } = await stageWarm();
   await call(url, { ...order, order_type: "any thing" }, { headers: { "Countersign-Site": hmacSite } });
   const { value, sum } = await metricsAfter(1);
@@ -134,7 +134,7 @@ it("counts an unknown outcome as a failure with that outcome", async () => {
   expect(value("countersign_upstream_duration_seconds_count", { environment, operation })).toBe(1);
 });
 
-it("knows how many requests are in flight, and that they have ended", async () => {
+it("counts the requests in flight, and 0 when they have ended", async () => {
   const { url, simulator, metrics, metricsAfter } = await stageWarm();
   const hang = simulator.faults.add({ host: "api", kind: "hang", times: 3 });
   const calls = [call(url), call(url), call(url)];
@@ -145,7 +145,7 @@ it("knows how many requests are in flight, and that they have ended", async () =
   expect((await metricsAfter(3)).value("countersign_requests_in_flight", { environment })).toBe(0);
 });
 
-it("the service's share lasts until the last piece of its answer", async () => {
+it("the service's time lasts until the last piece of its answer", async () => {
   const { url, recorder, simulator } = await stageProxy();
   simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 10, intervalMs: 50 });
   const { text } = await call(url);
@@ -154,7 +154,7 @@ it("the service's share lasts until the last piece of its answer", async () => {
   expect(overheadMs).toBeLessThan(durationMs - (upstreamMs ?? 0) + 1);
 });
 
-it("what the listener itself refuses got no further than its head", async () => {
+it("counts a request that the listener itself refuses as one that failed at its head", async () => {
   const { port, recorder } = await stageProxy();
   const [answer] = await exchange(port, "BLAH blah\r\n\r\n");
   expect(answer?.status).toBe(400);
@@ -165,7 +165,7 @@ it("what the listener itself refuses got no further than its head", async () => 
 it.each([
   ["a length", `HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"order_`],
   ["only the close to end it", `HTTP/1.1 200 OK\r\n\r\n{"order_`],
-])("counts an answer with %s that was cut by its outcome, and not as a caller that left", async (_name, bytes) => {
+])("counts an answer with %s that was cut as unknown, and not as a caller that left", async (_name, bytes) => {
   const upstream = await startRawUpstream({
     answer: ({ number }, socket) => {
       if (number > 2) socket.write(rawAnswer(200, "{}"));

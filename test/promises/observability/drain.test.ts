@@ -1,4 +1,4 @@
-/** Row 50: stopping lets every accepted request finish, tells callers to go, and cuts only who outstays all deadlines. */
+/** Row 50: stopping lets every accepted request finish, tells callers to close, and cuts only connections that outstay all deadlines. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
@@ -20,7 +20,7 @@ async function open(port: number, bytes = ""): Promise<Socket> {
   return socket;
 }
 
-it("lets an open request finish, with its connection, and takes no new ones", async () => {
+it("lets an open request finish, with its connection, and accepts no new connections", async () => {
   const { url, adminUrl, simulator, proxy, recorder } = await stageProxy();
   const hang = simulator.faults.add({ host: "api", kind: "hang" });
   const answer = call(url, order, { agent: keepAlive(1), headers: signed });
@@ -28,7 +28,7 @@ it("lets an open request finish, with its connection, and takes no new ones", as
   const stopped = proxy.stop("SIGTERM");
   expect(await settlesSoon(stopped, adminUrl)).toBe(false);
   await expect(call(url)).rejects.toMatchObject({ code: "ECONNREFUSED" });
-  // It is not ready, but it lives, and is still measured.
+  // The process is not ready, but alive, and can still be scraped.
   expect(await get(adminUrl, "/readyz")).toMatchObject({ status: 503, text: "draining\n" });
   for (const path of ["/livez", "/metrics"]) expect((await get(adminUrl, path)).status).toBe(200);
   hang.release();
@@ -50,9 +50,9 @@ it("closes kept-alive connections that are idle", async () => {
   expect(performance.now() - startedMs).toBeLessThan(10_000);
 });
 
-it("cuts who outstays the deadline and two seconds, not before, and says so", async () => {
+it("cuts a connection that outstays the deadline and two seconds, not before, and says so", async () => {
   const stage = await stageProxy();
-  // Every request ends by its deadline; half a head may go on for longer.
+  // Every request ends by its deadline; a head that is not complete may last longer.
   const stalled = await open(stage.port, head);
   await get(stage.adminUrl, "/livez");
   const stopped = stage.proxy.stop("SIGTERM");
@@ -66,7 +66,7 @@ it("cuts who outstays the deadline and two seconds, not before, and says so", as
   await once(stalled, "close");
 });
 
-it("answers latecomers 503 draining once the time for open requests is up", async () => {
+it("answers late requests 503 draining once the time for open requests is up", async () => {
   const { clock, port, proxy, adminUrl, simulator, config } = await stageProxy();
   const late = (await RawConnection.open(port)).write(head);
   await get(adminUrl, "/livez");
@@ -81,7 +81,7 @@ it("answers latecomers 503 draining once the time for open requests is up", asyn
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
-it("with drain.min goes on serving for that long, while it is no longer ready", async () => {
+it("with drain.min continues to serve for that long, though it is no longer ready", async () => {
   const { clock, url, adminUrl, proxy } = await stageProxy({ config: { drain: { minMs: 60_000 } } });
   const stopped = proxy.stop("SIGTERM");
   expect((await get(adminUrl, "/readyz")).status).toBe(503);

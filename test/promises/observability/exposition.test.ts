@@ -1,4 +1,4 @@
-/** `/metrics` in both text formats of Prometheus, packed where that is asked for. Row 84: exemplars name recorded traces. */
+/** `/metrics` in both text formats of Prometheus, compressed if the scraper accepts that. Row 84: exemplars name recorded traces. */
 import { gunzipSync } from "node:zlib";
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
@@ -21,13 +21,13 @@ const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 const openMetrics = { accept: "application/openmetrics-text;version=1.0.0" };
 
-/** What Prometheus 2.42 and 3.5 send. */
+/** The Accept headers of Prometheus 2.42 and 3.5. */
 const prometheus2 =
   "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
 const prometheus3 =
   "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
 
-/** A stage that has served an order of this trace, and `/metrics` as it comes over the wire: `fetch` would unpack it. */
+/** A stage that has served an order with these headers, and `/metrics` as it comes over the wire: `fetch` would decompress it. */
 async function stageServed<S extends Stage>(stage: S, headers: Record<string, string> = {}) {
   expect((await call(stage.url, order, { headers })).status).toBe(200);
   const { spanId, durationMs } = await stage.recorder.nth("request_finished", 1);
@@ -39,7 +39,7 @@ async function stageServed<S extends Stage>(stage: S, headers: Record<string, st
   return { ...stage, spanId, durationMs, get, textOf };
 }
 
-/** OpenMetrics 1.0.0 by its own rules, and the rest by those of the text format. */
+/** Checks the rules of OpenMetrics 1.0.0 alone, and then those of the text format. */
 function readOpenMetrics(text: string): Exposition {
   expect(text.endsWith("\n# EOF\n")).toBe(true);
   const lines = text.slice(0, -"# EOF\n".length).split("\n").slice(0, -1);
@@ -53,7 +53,7 @@ function readOpenMetrics(text: string): Exposition {
   return readExposition(`${asText.join("\n")}\n`);
 }
 
-it("answers in OpenMetrics where a scraper asks for it, and in the text format otherwise", async () => {
+it("answers in OpenMetrics if the scraper prefers it, and in the text format otherwise", async () => {
   const { get } = await stageServed(await stageProxy());
   const plain = await get();
   expect(plain.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
@@ -62,7 +62,7 @@ it("answers in OpenMetrics where a scraper asks for it, and in the text format o
   expect(open.headers["content-type"]).toBe("application/openmetrics-text; version=1.0.0; charset=utf-8");
   expect([plain.headers["vary"], open.headers["vary"]]).toEqual(Array(2).fill("Accept, Accept-Encoding"));
   const [one, other] = [readExposition(plain.body.toString()), readOpenMetrics(open.body.toString())];
-  // The same series under the same names; garbage is collected at any time.
+  // The same series under the same names; those of garbage collection may appear in between.
   const ours = (series: ReadonlySet<string>) => [...series].filter((name) => name.startsWith("countersign_"));
   expect(ours(other.series)).toEqual(ours(one.series));
   expect(ours(one.series).length).toBeGreaterThan(100);
@@ -72,7 +72,7 @@ it("answers in OpenMetrics where a scraper asks for it, and in the text format o
   ).toBe(1);
 });
 
-it("packs what is long where gzip is asked for, to the same text", async () => {
+it("compresses a long answer if the scraper accepts gzip, to the same text", async () => {
   const { get } = await stageServed(await stageProxy());
   const plain = await get({ "accept-encoding": "identity" });
   const packed = await get({ "accept-encoding": "gzip" });
@@ -139,11 +139,11 @@ withTools("prometheus")("is read by a real Prometheus in both formats, exemplars
   const prometheus = await startPrometheus([{ job_name: "countersign", static_configs: [{ targets }] }]);
   const found = (expr: string) => prometheus.query(expr).then(([series]) => Number(series?.value?.[1]));
   const patience = { timeout: 60_000, interval: 250 };
-  // The clock of its own parser says whether a scrape was read as a whole.
+  // `up` is 1 only if Prometheus has read the whole scrape.
   await expect.poll(() => found('up{job="countersign"}'), patience).toBe(1);
   await expect.poll(() => found('sum(countersign_requests_total{status="200"})'), patience).toBe(1);
   expect(await found("sum(countersign_request_duration_seconds_count)")).toBe(1);
-  // What is no counter by name would be dropped from OpenMetrics.
+  // A counter without `_total` in its name would be dropped from OpenMetrics.
   const counters = asked.body.toString().match(/^countersign_\w+_total\{/gm) ?? [];
   expect(counters.length).toBeGreaterThan(50);
   const findExemplar = async () => {

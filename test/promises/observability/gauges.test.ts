@@ -1,6 +1,6 @@
 /**
- * Product sections 4 and 5, row 54: the gauges that operators plan by and alarms compare with: of tokens and credential sets, which are those of
- * the active configuration, of limits, connections and certificates.
+ * Product sections 4 and 5, row 54: the gauges for planning and for alerts: of tokens and credential sets, only those of
+ * the active configuration; of limits, connections and certificates.
  */
 import { createServer } from "node:net";
 import { expect, it } from "vitest";
@@ -42,12 +42,12 @@ async function stageHour() {
   return { ...stage, gauges, nowSeconds: () => stage.clock.wallMs() / 1_000 };
 }
 
-/** Within a minute, on a busy machine. */
+/** Within a minute, as the machine may be busy. */
 function expectNear(value: number | undefined, wanted: number): void {
   expect(Math.abs((value ?? Number.NaN) - wanted)).toBeLessThan(60);
 }
 
-it("appear with a token: when it was issued, when it expires", async () => {
+it("gauges of a token appear with it: when it was issued, when it expires", async () => {
   const { gauges, nowSeconds } = await stageHour();
   const { expiry, issued, lastUsed, active } = await gauges(ofBlue);
   expectNear(expiry, nowSeconds() + hourSeconds);
@@ -57,7 +57,7 @@ it("appear with a token: when it was issued, when it expires", async () => {
   expect(await gauges(ofGreen)).toEqual({ expiry: undefined, issued: undefined, lastUsed: undefined, active: 0 });
 });
 
-it("move with the token that follows it", async () => {
+it("gauges of a token change when the next token follows", async () => {
   const { url, clock, gauges, recorder, nowSeconds } = await stageHour();
   await call(url);
   expectNear((await gauges(ofBlue)).lastUsed, nowSeconds());
@@ -70,7 +70,7 @@ it("move with the token that follows it", async () => {
   expect(after.lastUsed).toBe(before.lastUsed);
 });
 
-it("lapse with an unused token, but the time of the last use stays", async () => {
+it("gauges of an unused token end with it, but the time of the last use stays", async () => {
   const { url, clock, gauges, recorder } = await stageHour();
   await call(url);
   clock.push(0.89 * hourSeconds * 1_000);
@@ -81,7 +81,7 @@ it("lapse with an unused token, but the time of the last use stays", async () =>
   expect(await gauges(ofBlue)).toEqual({ expiry: undefined, issued: undefined, lastUsed, active: 1 });
 });
 
-it("count the first use of a token, also by a request that had to wait for it", async () => {
+it("the time of the last use includes the first use, also by a request that waited for the token", async () => {
   const { url, clock, gauges, recorder, nowSeconds } = await stageHour();
   clock.push(2 * hourSeconds * 1_000);
   await recorder.nth("token_lapsed", 1);
@@ -90,7 +90,7 @@ it("count the first use of a token, also by a request that had to wait for it", 
   expectNear((await gauges(ofBlue)).lastUsed, nowSeconds());
 });
 
-it("show which set is in use when the second takes over", async () => {
+it("the gauges show which set is in use when the second takes over", async () => {
   const { url, simulator, clock, gauges, recorder } = await stageHour();
   simulator.deleteCredentials("blue-id");
   clock.push(2 * hourSeconds * 1_000);
@@ -100,7 +100,7 @@ it("show which set is in use when the second takes over", async () => {
   expect(await gauges(ofGreen)).toMatchObject({ active: 1, expiry: expect.any(Number), lastUsed: expect.any(Number) });
 });
 
-/** The configuration's environments with the OAuth site's first set changed, and with the second one or without. */
+/** The configuration's environments with the OAuth site's first set changed, and with or without its second set. */
 function withSet(config: Config, change: Partial<CredentialSet>, keepsSecond = false): Pick<Config, "environments"> {
   return sitesChanged(config, (site) => {
     if (site.credentials === undefined) return site;
@@ -110,7 +110,7 @@ function withSet(config: Config, change: Partial<CredentialSet>, keepsSecond = f
   });
 }
 
-/** Another secret, which the authorization server knows. */
+/** Changes the secret, at the authorization server too. */
 function renewSecret({ simulator, config, reload }: Stage): Promise<void> {
   simulator.changeClientSecret("blue-id", "canary-client-secret-next");
   return reload(withSet(config, { clientSecret: new Secret("canary-client-secret-next") }));
@@ -123,7 +123,7 @@ async function stageServed(options: StageOptions = {}): Promise<Stage> {
   return stage;
 }
 
-/** What is shown of each set: its gauges on `/metrics`, and its token on `/status`. */
+/** The sets that have each gauge on `/metrics`, or a token on `/status`. */
 async function shown({ metrics, status }: Stage) {
   const { families } = await metrics();
   const of = (name: string) => samplesOf(families, name).map(({ labels }) => labels["credential"]);
@@ -141,7 +141,7 @@ async function shown({ metrics, status }: Stage) {
 
 const live = { active: [blue], expiry: [blue], issued: [blue], lastUsed: [blue], status: [blue] };
 
-it("a token outlives its secret, while the authorization server refuses the new one", async () => {
+it("a token outlives its secret, while the authorization server refuses the new secret", async () => {
   const stage = await stageServed();
   expect(await shown(stage)).toEqual(live);
   await stage.reload(withSet(stage.config, { clientSecret: new Secret("canary-wrong-secret") }));
@@ -156,7 +156,7 @@ it("a token that came with its new secret is shown", async () => {
   expect(stage.recorder.of("token_lapsed")).toEqual([]);
 });
 
-it("the time of the last use stays with a set whose secret changes after its token has lapsed", async () => {
+it("the time of a set's last use stays when its secret changes after its token has lapsed", async () => {
   const hours = (count: number) => count * 3_600;
   const simulator = { tokenLifetimeSeconds: hours(1), timestampToleranceSeconds: hours(100) };
   const stage = await stageServed({ simulator });
@@ -179,7 +179,7 @@ it("nothing is shown of a set whose configuration was refused", async () => {
   expect(await shown(stage)).toEqual(live);
 });
 
-it("a fetch that ends after its set has gone shows nothing of it", async () => {
+it("a token that arrives after its set was removed is not shown", async () => {
   const stage = await stageServed();
   stage.simulator.revokeAllTokens();
   const hang = stage.simulator.faults.add({ host: "login", kind: "delay", delayMs: 200 });
@@ -193,7 +193,7 @@ it("a fetch that ends after its set has gone shows nothing of it", async () => {
   expect([...active, ...expiry, ...issued, ...lastUsed].filter((credential) => credential === blue)).toEqual([]);
 });
 
-it("the set in use stays in use while it is configured, and the first is used when it has gone", async () => {
+it("the set in use stays in use while it is configured; when it is removed, the first set is used", async () => {
   const stage = await stageProxy();
   await stage.recorder.nth("token_adopted", 1);
   stage.simulator.deleteCredentials("blue-id");
@@ -227,7 +227,7 @@ const set = (credential: string, position: "first" | "second") => ({
 });
 const limit = (value: number) => ({ labels: { environment }, value });
 
-it("shows the limit, and each set once with its position; a child shares its parent's", async () => {
+it("shows the limit, and each set once with its position; a child site shares its parent's set", async () => {
   expect(await configured(await stageProxy({ withBoth: true }))).toEqual({
     limits: [limit(256)],
     sets: [set(blue, "first"), set(green, "second"), set(`${bothSite}/both`, "first")],
@@ -266,7 +266,7 @@ it("shows the open connections of a listener beside their limit", async () => {
   await expect.poll(shown).toEqual([2, 1_024]);
 });
 
-it("counts how long each request waited for a token, and none that needs no token", async () => {
+it("measures how long each request waited for a token, but no request that needs no token", async () => {
   const pending: (() => void)[] = [];
   const login = await startRawUpstream({ answer: (_, socket) => pending.push(() => socket.write(granted)) });
   const stage = await stageProxy({ authUrl: login.url, oneSet: true });
@@ -310,7 +310,7 @@ it("shows when the first certificate of each file expires, in both directions, a
   expect((await shown()).map(([use]) => use)).toEqual(["listener_server", "listener_ca"]);
 });
 
-it("has no expiry for a file without a certificate that can be read", () => {
+it("has no expiry for a file without a readable certificate", () => {
   expect(earliestExpirySeconds("")).toBeUndefined();
   expect(earliestExpirySeconds("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")).toBeUndefined();
 });

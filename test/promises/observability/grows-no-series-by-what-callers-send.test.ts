@@ -31,10 +31,10 @@ const closed: Readonly<Record<string, readonly string[]>> = {
   attempt: ["1", "2"],
   result: retryResults,
 };
-/** In everything random, so that it would be found wherever it came out. */
+/** In every random value, so that the test finds it in any output. */
 const mark = "zqx";
 
-/** A request that a caller could make up: sometimes well-formed, mostly not. */
+/** A random request: sometimes well-formed, mostly not. */
 function makeUp(random: () => number) {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const word = () => mark + Math.floor(random() * 2 ** 48).toString(36);
@@ -72,7 +72,7 @@ function makeUp(random: () => number) {
   return { path: path(), method: safe(method()), headers, body };
 }
 
-/** A tunnel needs another client. */
+/** Replaces CONNECT: a tunnel needs another client. */
 function safe(method: string): string {
   return method === "CONNECT" ? "TRACE" : method;
 }
@@ -92,7 +92,7 @@ function makeUpHead(random: () => number): Buffer {
   return Buffer.from(`POST ${target} HTTP/1.1\r\n${[...named, ...lines].join("\r\n")}\r\n\r\n`, "latin1");
 }
 
-/** Runs the task so many times, some at a time. */
+/** Runs the task so many times, several at once. */
 async function repeat(times: number, task: () => Promise<void>): Promise<void> {
   let left = times;
   const work = async () => {
@@ -109,7 +109,7 @@ it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" 
     const stage = await stageProxy({ withBoth: true, environment: { operations } });
     const { url, port, adminUrl, statusUrl, metrics, recorder } = stage;
     await recorder.nth("token_adopted", 2);
-    // The gauges of tokens in use, and the clock's, come with the first orders.
+    // The gauges of tokens in use, and of the clock, appear with the first orders.
     for (const site of [oauthSite, bothSite]) await call(url, order, { headers: { "Countersign-Site": site } });
     await recorder.nth("request_finished", 2);
     const before = await metrics();
@@ -142,7 +142,7 @@ it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" 
       .filter(({ name, labels }) => before.value(name, labels) === undefined);
     const named = operations === "any" ? ["other", "none"] : [...operations, "other", "none"];
     for (const { family, labels } of added) {
-      // Nothing but what has no series before it happens.
+      // The only new series are of metrics that have none before something happens.
       expect(appearing).toContain(family);
       for (const [label, value] of Object.entries(labels)) {
         expect({ label, values: label === "operation" ? named : closed[label] }).toMatchObject({
@@ -154,7 +154,7 @@ it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" 
     expect(after.text).not.toContain(mark);
     expect(after.sum("countersign_requests_total")).toBe(served);
     expect(after.value("countersign_requests_in_flight", { environment: "sandbox" })).toBe(0);
-    // The requests were as varied as they were meant to be.
+    // The requests were varied enough.
     for (const status of [200, 400, 403, 405, 415, 422])
       expect(statuses.get(status) ?? 0, `${status}`).toBeGreaterThan(30);
 

@@ -1,4 +1,4 @@
-/** Rows 56, 70, 72: secrets, tokens, assertions, signatures and parameter values come out nowhere but upstream. */
+/** Rows 56, 70, 72: secrets, tokens, assertions, signatures and parameter values are sent upstream and appear nowhere else. */
 import { inspect } from "node:util";
 import { afterEach, expect, it } from "vitest";
 import { describeDefect } from "../../../src/model/defect.ts";
@@ -42,7 +42,7 @@ async function failing(url: string, body: unknown, headers: Record<string, strin
   return { code: answer.headers["countersign-error"], requestId: answer.headers["countersign-request-id"] };
 }
 
-/** Everything that a test brought about is searched for everything that must not be there. */
+/** Every output of a test is searched for every value that must not be in it. */
 afterEach(async () => {
   const secrets = [...Object.values(canaries), "canary-token", "canary_header", amount, person];
   const searched = answers;
@@ -66,7 +66,7 @@ afterEach(async () => {
   for (const text of searched) for (const secret of secrets) expect(text).not.toContain(secret);
 });
 
-it("nothing comes out when all goes well, nor when a 401 is healed or stays", async () => {
+it("no secret is shown when all goes well, nor when a 401 is cured or stays", async () => {
   const { url, simulator, recorder } = await stage();
   expect((await call(url, values)).status).toBe(200);
   expect((await call(url, values, { headers: signed })).status).toBe(200);
@@ -76,13 +76,13 @@ it("nothing comes out when all goes well, nor when a 401 is healed or stays", as
   expect((await call(url, values)).status).toBe(401);
   await recorder.nth("request_finished", 4);
   const { apiRequests } = simulator.seen;
-  // Sent where they were meant to be. Two sets ask for their first token at once, so either may have the first one.
+  // They did reach the service. Two sets ask for their first token at once, so either may have the first one.
   expect(apiRequests.map(({ token }) => token)).toContainEqual(expect.stringMatching(/^canary-token_[1-4]$/));
   expect(apiRequests.filter(({ body }) => /"signature":"[0-9a-f]{64}"/.test(body.toString()))).toHaveLength(1);
   expect(apiRequests.every(({ body }) => body.includes(amount) && body.includes(person))).toBe(true);
 });
 
-/** Requests that are refused, and what the access line names as wrong. */
+/** Requests that are refused, and the cause in their access line. */
 const refusals: [
   FailureCode,
   cause: string | undefined,
@@ -120,7 +120,7 @@ const refusals: [
   ["body_too_large", "limits.bodyBytes", { ...values, order_type: person.repeat(30_000) }],
 ];
 
-it("nothing comes out when a request is refused, whatever it held; but the log names what is wrong with it", async () => {
+it("no secret or value is shown when a request is refused; but the log names what is wrong with the request", async () => {
   const { url, port, recorder, simulator } = await stage();
   const own = {
     Authorization: "Bearer canary_header",
@@ -156,7 +156,7 @@ it("nothing comes out when a request is refused, whatever it held; but the log n
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
-it("nothing comes out when the service breaks off, answers junk or is late", async () => {
+it("no secret is shown when the service breaks off, answers junk or is late", async () => {
   const { url, simulator, recorder } = await stage();
   const echo = `canary_header ${person} ${amount}`;
   for (const auth of [{}, signed]) {
@@ -196,7 +196,7 @@ it.each([
   [302, token, "token_unavailable", "failed"],
   [500, token, "token_unavailable", "failed"],
 ] as const)(
-  "nothing comes out of an authorization server's %i that repeats what it got: %s",
+  "no secret is shown of an authorization server's %i that repeats its request: %s",
   async (status, body, code, result) => {
     const login = await startRawUpstream({
       answer(request, socket) {
@@ -217,7 +217,7 @@ const keyLine = clientKey.split("\n")[1] ?? "";
 const encoded = "canary+client-secret%26-basic";
 const platformAssertion = tokenFor(60);
 
-/** What a client shows of itself in each way, and the settings for it. */
+/** The proof that a client sends in each way, and the settings for it. */
 const proofs = [
   {
     what: "the credentials of HTTP Basic",
@@ -242,7 +242,7 @@ const proofs = [
 ];
 
 it.each(proofs)(
-  "nothing comes out of an error code that repeats $what, whole or cut off",
+  "no secret is shown of an error code that repeats $what, whole or cut off",
   async ({ settings, shown }) => {
     const { set, clientAuth } = settings;
     const seen: string[] = [];
@@ -277,14 +277,14 @@ it.each(proofs)(
   },
 );
 
-it("nothing comes out of a defect's message, even where it looks like a stack", () => {
+it("nothing of a defect's message is shown, even if the message looks like a stack", () => {
   const error = new TypeError(`cannot read ${person}\n    at ${amount}`);
   const described = describeDefect(error);
   answers.push(described, describeDefect(person), describeDefect({ person }));
   expect(described).toMatch(/^TypeError at .*leaks\.test/);
 });
 
-it("a site's secrets read [secret] however they are printed", async () => {
+it("a site's secrets are printed as [secret] in every way", async () => {
   const { config } = await stage();
   const site = config.environments.get("sandbox")?.sites.get(bothSite);
   const printed = [`${site?.keys[0]?.secret}`, JSON.stringify(site?.credentials), inspect(site, { depth: 9 })];

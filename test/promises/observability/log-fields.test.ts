@@ -1,11 +1,11 @@
-/** Every field that a log line can have is in docs/reference/log.md, and every field of that page can occur: the compiler sees to the samples. */
+/** Every field that a log line can have is in docs/reference/log.md, and every field there can occur: the compiler checks the samples. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../../src/model/events.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 
 type Kind = Event["kind"];
-/** One event of each kind with every field that it can have, as often as it takes to see every level. */
+/** Events of each kind with every field that the kind can have; as many as are needed for all its levels. */
 type Samples = { readonly [K in Kind]: readonly Required<Extract<Event, { kind: K }>>[] };
 
 const environment = "sandbox";
@@ -192,7 +192,7 @@ const samples: Samples = {
   defect: [{ kind: "defect", where: "send", requestId, error: "TypeError" }],
 };
 
-/** What the page says of all lines, of fields that several kinds share, and of each kind, by its heading. */
+/** The page's text on all lines, on fields that several kinds share, and on each kind under its heading. */
 const [front = "", ...sections] = readFileSync("docs/reference/log.md", "utf8").split(/^### /m);
 const [general = "", shared = ""] = front.split(/^## Shared fields$/m);
 const documented = new Map(sections.map((text) => [/^`(\w+)`\n/.exec(text)?.[1], text]));
@@ -225,7 +225,7 @@ describe.each(Object.keys(samples) as Kind[])("a line of %s", (kind) => {
     expect(levels.split(", ").sort()).toEqual([...new Set(lines.map(({ level }) => `\`${level}\``))].sort());
   });
 
-  it("has a message that is more than its event's name", () => {
+  it("has a message that says more than the name of its event", () => {
     for (const { message } of lines) expect(message).toMatch(/^[^\n]{5,}$/);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Product section 5, row 70: one JSON object a line, an access line per request, an event line per token event. An access line says who called
- * and where it came in, whatever the caller does to spoil it, and names the cause that the caller reads (leaks.test.ts has what is wrong
- * with a request).
+ * Product section 5, row 70: one JSON object a line, an access line per request, an event line per token event. An access line says who
+ * called, and at which listener, whatever the caller sends, and names the same cause as the answer to the caller (leaks.test.ts has
+ * the causes of refused requests).
  */
 import type { Socket } from "node:net";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ import {
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const blue = `${oauthSite}/blue`;
 
-it("writes an access line that says who asked for what, what came of it, and where the time went", async () => {
+it("writes an access line that says who asked for what, the result, and where the time went", async () => {
   const { url, recorder, simulator } = await stageProxy();
   const theirs = { headers: { "x-request-id": "theirs-7" }, body: '{"id":7}' };
   simulator.faults.add({ host: "api", kind: "answer", status: 200, ...theirs });
@@ -87,7 +87,7 @@ it("writes an access line that says who asked for what, what came of it, and whe
     expect(`${ms}`).toMatch(/^\d+(\.\d{1,3})?$/);
 });
 
-it("writes the operation as it was called, where metrics say other", async () => {
+it("names the operation as it was called, even if metrics say other", async () => {
   const { url, recorder } = await stageProxy();
   await call(url, order, { path: "/refund_order" });
   const [line] = await accessLines({ recorder }, 1);
@@ -97,7 +97,7 @@ it("writes the operation as it was called, where metrics say other", async () =>
   expect(line).not.toHaveProperty("upstreamMs");
 });
 
-it("grades access lines by what an operator has to do: nothing, fix the call, look the order up", async () => {
+it("gives access lines a level by what an operator has to do: nothing, fix the call, look the order up", async () => {
   const { url, recorder, simulator } = await stageProxy();
   await call(url);
   await call(url, "{");
@@ -117,20 +117,20 @@ const grades = [
   ...[500, 502, 503, 504].map((status) => [status, "error"] as const),
 ];
 
-it.each(grades)("grades the service's own %i as %s: an order that did not succeed is seen", async (status, level) => {
+it.each(grades)("logs the service's %i at level %s: an order that failed is seen", async (status, level) => {
   const { url, recorder, simulator } = await stageProxy();
   simulator.faults.add({ host: "api", kind: "answer", status });
   expect((await call(url)).status).toBe(status);
   const [line] = await accessLines({ recorder }, 1);
   expect(line).toMatchObject({ level, status, by: "service", outcome: status >= 500 ? "unknown" : "answered" });
-  // What docs/operations.md greps for.
+  // The same as the grep of docs/operations.md.
   const shown = logOf(recorder.events, "info")
     .text.split("\n")
     .filter((text) => !text.includes('"level":"info"'));
   expect(shown.some((text) => text.includes("request_finished"))).toBe(level !== "info");
 });
 
-it("warns of a 401 that stays in one line, with both methods, which says what came of the retry", async () => {
+it("warns of a 401 that the caller gets in one line, with both methods, which says how the retry ended", async () => {
   const { url, recorder, simulator } = await stageProxy({ oneSet: true });
   const callerRequestId = "shop-4711";
   const answer401 = (times: number, more = {}) => {
@@ -158,7 +158,7 @@ it("warns of a 401 that stays in one line, with both methods, which says what ca
   expect(warnings[2]).not.toHaveProperty("retry");
 });
 
-it("logs both 401s with all that the service's support asks for", async () => {
+it("logs both 401s with everything that the service's support needs", async () => {
   const config = { log: { level: "info", upstreamHeaders: ["x-request-id", "x-trace"] } } as const;
   const { url, recorder, simulator } = await stageProxy({ config });
   for (const n of [1, 2]) {
@@ -181,7 +181,7 @@ it("logs both 401s with all that the service's support asks for", async () => {
   expect(log.of("request_finished")).toMatchObject([{ site: oauthSite, retry: "refused" }]);
 });
 
-it("writes a line for every token event, at a higher level the rarer it is", async () => {
+it("writes a line for every token event, at a higher level if the event is rarer", async () => {
   const { url, recorder, simulator } = await stageProxy({ oneSet: true });
   await recorder.nth("token_adopted", 1);
   await call(url);
@@ -200,7 +200,7 @@ it("writes a line for every token event, at a higher level the rarer it is", asy
   expect(log.of("refresh_suppressed")).toMatchObject([
     { level: "debug", credential: blue, site: oauthSite, reason: "paused" },
   ]);
-  // Every fact there is has its line.
+  // Every event has its line.
   expect(log.of()).toHaveLength(recorder.events.length);
 });
 
@@ -237,7 +237,7 @@ it("logs a start, a warning, a drain and a defect", () => {
   ]);
 });
 
-it("keeps to one line whatever headers say, and repeats none that it was not asked to", async () => {
+it("writes one line whatever headers say, and repeats no header except those that it must log", async () => {
   const { url, recorder, simulator } = await stageProxy();
   const nasty = `nasty"\\},{"level":"fatal\u00e9\t${"x".repeat(4_000)}`;
   const theirs = `theirs"\\},{\u00ff${"y".repeat(4_000)}`;
@@ -264,7 +264,7 @@ it("keeps to one line whatever headers say, and repeats none that it was not ask
   }
 });
 
-it("keeps to one line with text that no header can carry", () => {
+it("writes one line even for text that no header can carry", () => {
   const hostile = 'line\nbreak\r\n\u2028\u0000\u001b[31m"quote\\ \ud800 \ud83d\ude00';
   const log = logOf([{ kind: "configuration_warned", code: "secret_short", path: hostile, message: hostile }], "info");
   expect(log.of()).toHaveLength(1);
@@ -301,14 +301,14 @@ describe("who called", () => {
     expect(JSON.stringify(lines)).not.toContain("canary");
   });
 
-  it("is the caller of its certificate", async () => {
+  it("is the caller whose name is in its certificate", async () => {
     const stage = await stageWithCallers(payments);
     expect((await callSecurely(stage.port)).status).toBe(200);
     const [line] = await accessLines(stage, 1);
     expect(line).toMatchObject({ caller: "payments", callerAddress: "127.0.0.1", listener: "127.0.0.1:0" });
   });
 
-  it("is one bounded, printable text, whatever the certificate of a stranger holds", async () => {
+  it("is one bounded, printable text, whatever an unknown certificate contains", async () => {
     const stage = await stageWithCallers({ ...payments, tls: { ...listenerTls, ca: hostileCertificate } });
     const given = { ...known, ca: authority, cert: hostileCertificate, key: hostileKey };
     expect((await callSecurely(stage.port, given)).status).toBe(403);
@@ -318,7 +318,7 @@ describe("who called", () => {
     expect(caller).toMatch(/^[\x20-\x7e]{256}…$/);
   });
 
-  it("is found by its address: IPv4 as such where the listener takes IPv6 too", async () => {
+  it("has its address in the line: IPv4 as such, even if the listener accepts IPv6 too", async () => {
     const bind = { kind: "tcp", host: "", port: 0 } as const;
     const listeners = [{ bind, environment: "sandbox", hosts: [], callers: { kind: "anyone" } as const }];
     const stage = await stageProxy({ config: { listeners } });
@@ -338,7 +338,7 @@ describe("who called", () => {
     expect(line).not.toHaveProperty("callerAddress");
   });
 
-  it("is said of requests that never became one, too", async () => {
+  it("is in the line also if the head of the request could not be read", async () => {
     const stage = await stageProxy();
     await sendRaw(stage.port, "nonsense\r\n\r\n");
     const [line] = await accessLines(stage, 1);
@@ -395,14 +395,14 @@ describe("the target", () => {
     const text = await sendRaw(stage.port, rawPost({ target, host: ["Host: localhost"] }));
     expect(text).toMatch(/^HTTP\/1\.1 4\d\d /);
     const [line] = await accessLines(stage, 1);
-    // What the parser itself will not have comes without a target.
+    // A head that the parser itself refuses has no target.
     if (line.target === undefined) expect(line.cause).toMatch(/^HPE_/);
     else expect(line.target).toBe(shown);
     expect(JSON.stringify(line)).not.toMatch(/hidden|73514273/);
     expect(line.message.length).toBeLessThan(600);
   });
 
-  it("of a tunnel is not shown: it is a foreign host", async () => {
+  it("of a CONNECT is not shown: it is a foreign host", async () => {
     const stage = await stageProxy();
     await sendRaw(stage.port, "CONNECT hidden.example:443 HTTP/1.1\r\nHost: hidden.example\r\n\r\n");
     const [line] = await accessLines(stage, 1);
@@ -410,7 +410,7 @@ describe("the target", () => {
     expect(line).not.toHaveProperty("target");
   });
 
-  it("may be long where any operation may be called, the line not", async () => {
+  it("may be long if any operation may be called, but the line is bounded", async () => {
     const stage = await stageProxy({ environment: { operations: "any" } });
     const operation = "a".repeat(10_000);
     await call(stage.url, order, { path: `/${operation}`, headers: { "Countersign-Site": hmacSite } });
@@ -440,7 +440,7 @@ describe("the caller's own request id", () => {
     ["of 10 kB", "hidden".repeat(1_700)],
     ["empty", ""],
     ["given twice", ["hidden-1", "hidden-2"]],
-  ])("is left out where it is no plain id: %s", async (_, id) => {
+  ])("is left out if it is no plain id: %s", async (_, id) => {
     const stage = await stageProxy();
     await call(stage.url, order, { headers: { "X-Request-Id": id, "Countersign-Site": hmacSite } });
     const [line] = await accessLines(stage, 1);
@@ -452,11 +452,11 @@ describe("the caller's own request id", () => {
 
 it.each([
   ["with a quote and a brace", 'hidden"},{"level":"fatal"'],
-  ["with control characters' looks", "hidden%0a%1b"],
+  ["with what looks like control characters", "hidden%0a%1b"],
   ["with user information", "user:hidden@evil.example"],
   ["with a path", "evil.example/hidden"],
   ["of 10 kB", "hidden".repeat(1_700)],
-])("repeats no foreign Host that is none: %s", async (_, host) => {
+])("does not repeat a Host that is malformed: %s", async (_, host) => {
   const stage = await stageProxy();
   await sendRaw(stage.port, rawPost({ host: [`Host: ${host}`] }));
   const [line] = await accessLines(stage, 1);
@@ -465,7 +465,7 @@ it.each([
   expect(JSON.stringify(line)).not.toContain("hidden");
 });
 
-it("shows no token of a caller in Basic either, nor a user that it names", async () => {
+it("shows neither a caller's token in Basic credentials nor their user name", async () => {
   const stage = await stageWithCaller({ name: "billing", tokens: [new Secret("canary-billing-token")] });
   const basic = Buffer.from('canary-user"}:canary-billing-token').toString("base64");
   const answer = await call(stage.url, order, { headers: { "Proxy-Authorization": `Basic ${basic}` } });
@@ -477,10 +477,10 @@ it("shows no token of a caller in Basic either, nor a user that it names", async
 
 const signed = { "Countersign-Site": hmacSite };
 
-/** A host that never gets as far as a request. */
+/** A host whose handshake fails, so that no request is sent. */
 const startTls = async (tls: TlsOptions) => (await startRawUpstream({ tls })).url;
 
-/** Hosts that cannot be spoken with, and what the log says of each. */
+/** Hosts to which no connection can be made, and the cause in the log. */
 const hosts: readonly (readonly [string, () => Promise<string>, RegExp])[] = [
   ["refuses connections", async () => `http://127.0.0.1:${await freePort()}`, /^ECONNREFUSED$/],
   [
@@ -502,8 +502,8 @@ const hosts: readonly (readonly [string, () => Promise<string>, RegExp])[] = [
 ];
 
 /** says-not-sent-when-the-service-cannot-be-reached.test.ts has the same of a service. */
-describe.each(hosts)("where the authorization server %s", (_, start, cause) => {
-  it("the token request's line says so, and so do the access lines of requests that need the token", async () => {
+describe.each(hosts)("if the authorization server %s", (_, start, cause) => {
+  it("the token request's line says so, and the access lines of requests that need the token too", async () => {
     const stage = await stageProxy({ authUrl: await start(), environment: { tls: trusting }, oneSet: true });
     const answer = await call(stage.url, order, { headers: { "Countersign-Timeout-Ms": "3000" } });
     expect(answer.json).toMatchObject({ code: "token_unavailable", outcome: "not_sent" });
@@ -529,7 +529,7 @@ it("says that the authorization server reset the connection", async () => {
   expect(cause).toMatch(/^(ECONNRESET|CONNECTION_CLOSED)$/);
 });
 
-/** What the log says where the authorization server answers so. */
+/** The line of a token request to which the authorization server answers so. */
 async function tokenLine(status: number, body: unknown) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const login = await startRawUpstream({ answer: rawAnswer(status, Buffer.from(text).toString("latin1")) });
@@ -591,7 +591,7 @@ it.each([
   expect(access).toMatchObject({ code: "token_unavailable", cause });
 });
 
-describe("where time ran out, the access line says what had not come", () => {
+describe("after a timeout the access line says what had not come", () => {
   const partial = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{";
   it.each([
     ["no connection", "https:", {}, "not_sent"],

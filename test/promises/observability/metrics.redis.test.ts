@@ -44,7 +44,7 @@ it("has every metric of the list, with exactly its labels, and no other of ours"
       expect({ [name]: withoutBounds(Object.keys(labels)) }).toEqual({ [name]: wanted[name] });
     }
   }
-  // Of some there is no series before something happens.
+  // Some metrics have no series before something happens.
   expect(ours.map(({ name }) => name).sort()).toEqual(Object.keys(wanted).sort());
   // biome-ignore lint/suspicious/noExplicitAny: the types of prom-client leave its labels out
   const described = createMetrics().registry.getMetricsAsArray() as any[];
@@ -55,7 +55,7 @@ it("has every metric of the list, with exactly its labels, and no other of ours"
   expect(families.has("process_resident_memory_bytes")).toBe(true);
 });
 
-it("has Redis's series where it is in use, one for each failure, and none elsewhere", async () => {
+it("has series of Redis only if Redis is in use, one for each kind of failure", async () => {
   const redis = accessTo(nodeAt((await startRedis()).port));
   const used = await (await stageQuiet({ tokens: { cache: "redis", redis } })).metrics();
   expect(used.value("countersign_redis_up", { node: "cache" })).toBe(1);
@@ -70,7 +70,7 @@ it("has Redis's series where it is in use, one for each failure, and none elsewh
 });
 
 /** docs/reference/metrics.md lists them too. */
-it("starts at 0 whatever alerts count", async () => {
+it("starts every counter that alerts use at 0", async () => {
   const { value } = await (await stageQuiet()).metrics();
   const zero = (name: string, labels: Record<string, string>) =>
     expect({ name, labels, value: value(name, labels) }).toEqual({ name, labels, value: 0 });
@@ -108,7 +108,7 @@ it("starts at 0 whatever alerts count", async () => {
   for (const result of ["applied", "refused"]) zero("countersign_config_reloads_total", { result });
 });
 
-it("starts durations at 0 too, and leaves what is counted by site and status until it happens", async () => {
+it("starts durations at 0 too, but has no series by site and status before the first request", async () => {
   const { families, value } = await (await stageQuiet()).metrics();
   for (const operation of ["create_order", "get_order", "other", "none"]) {
     for (const name of ["countersign_request_duration_seconds", "countersign_overhead_seconds"]) {
@@ -128,7 +128,7 @@ it("starts durations at 0 too, and leaves what is counted by site and status unt
   }
 });
 
-it("says what is running", async () => {
+it("says which version and configuration are running", async () => {
   const { config, metrics } = await stageQuiet();
   const { families, value } = await metrics();
   expect(value("countersign_config_info", { hash: config.hash })).toBe(1);
@@ -136,7 +136,7 @@ it("says what is running", async () => {
   expect(build).toMatchObject({ value: 1, labels: { version, node: process.version } });
 });
 
-it("is read by a parser that refuses what Prometheus would refuse", () => {
+it("is accepted by a parser that is as strict as Prometheus", () => {
   const good = '# HELP a_total Help.\n# TYPE a_total counter\na_total{x="\\"q\\\\\\n"} 1\n';
   expect(readExposition(good).value("a_total", { x: '"q\\\n' })).toBe(1);
   for (const bad of [

@@ -1,6 +1,6 @@
 /**
- * Product section 5 and rows 60, 69: the admin and status ports only show, and show what they should. The status port answers to this
- * machine's own names: without that, a web site that somebody visits could point its own name at 127.0.0.1 and read what is shown here
+ * Product section 5 and rows 60, 69: the admin and status ports can be read, and change nothing. The status port answers only to this
+ * machine's own names: otherwise a web site that somebody visits could point its own name at 127.0.0.1 and read the status page
  * (DNS rebinding).
  */
 import { once } from "node:events";
@@ -30,7 +30,7 @@ async function stageAwaiting(options: StageOptions = {}) {
   return { ...stage, issue: () => pending.shift()?.() };
 }
 
-it("says on /livez that it lives, whatever else is down", async () => {
+it("answers 200 at /livez, whatever else is down", async () => {
   const { adminUrl, simulator } = await stageProxy();
   await Promise.all([simulator.stopApi(), simulator.stopLogin()]);
   expect(await get(adminUrl, "/livez")).toMatchObject({ status: 200, text: "ok\n" });
@@ -44,7 +44,7 @@ it("is ready as soon as it listens, even without a token", async () => {
 it.each([
   ["the default site", oauthSite],
   ["a default site that uses its parent's set", childSite],
-])("with readiness: token waits for the first token of %s, and does not fall back when it lapses", async (_, site) => {
+])("with readiness: token is ready from the first token of %s on, even when it lapses", async (_, site) => {
   const stage = await stageAwaiting({ environment: { defaultSite: site } });
   const { adminUrl, clock, recorder } = stage;
   const text = `no token yet for sandbox: ${oauthSite}\n`;
@@ -106,7 +106,7 @@ it("waits for the default site of every environment, and never uses one environm
   expect(adopt("production", `${oauthSite}/green`)).toBe("ok");
 });
 
-it("has nothing else on either port", async () => {
+it("has no other pages on either port", async () => {
   const { adminUrl, statusUrl } = await stageProxy();
   const paths = ["/", "/status", "/create_order", "/metrics/", "/nothing?/livez", "/__proto__", "//livez", "/LIVEZ"];
   for (const path of paths) {
@@ -118,7 +118,7 @@ it("has nothing else on either port", async () => {
   expect((await get(adminUrl, "/")).text).toBe("Not here. This port has /livez, /readyz, /metrics.\n");
 });
 
-it("finds a page by its path alone, as Prometheus asks with params", async () => {
+it("finds a page by its path alone, since Prometheus may add a query", async () => {
   const { adminUrl, statusUrl } = await stageProxy();
   const answers = await Promise.all([
     get(adminUrl, "/metrics?x=1"),
@@ -130,7 +130,7 @@ it("finds a page by its path alone, as Prometheus asks with params", async () =>
   expect(answers[0]?.text).toContain("# TYPE countersign_requests_total counter");
 });
 
-it("serves 64 connections and no more, and drops the quietest for a new one", async () => {
+it("serves 64 connections and no more, and drops the longest idle one for a new one", async () => {
   const { adminUrl } = await stageProxy();
   const port = Number(new URL(adminUrl).port);
   const open = async () => {
@@ -144,7 +144,7 @@ it("serves 64 connections and no more, and drops the quietest for a new one", as
   for (let n = 0; n < 64; n += 1) held.push(await open());
   const gone = new Set<number>();
   for (const [n, socket] of held.entries()) socket.once("close", () => gone.add(n));
-  // The first is alive, and half of the others are in the middle of a head.
+  // The first connection is active, and half of the others are in the middle of a head.
   held[0]?.write("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n");
   const [answer] = await once(held[0] ?? expect.fail(), "data");
   expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
@@ -152,14 +152,14 @@ it("serves 64 connections and no more, and drops the quietest for a new one", as
   for (let n = 1; n <= 8; n += 1) expect((await get(adminUrl, "/livez")).status).toBe(200);
   await expect.poll(() => gone.has(1)).toBe(true);
   expect(gone.has(0)).toBe(false);
-  // Each of those that were served has left by itself, so one had to go for all of them.
+  // The new connections close by themselves when served, so one place was enough for all of them.
   expect(gone.size).toBeLessThanOrEqual(8);
   const more = await Promise.all(Array.from({ length: 200 }, open));
   await expect.poll(() => [...held, ...more].filter((socket) => !socket.destroyed).length).toBeLessThanOrEqual(64);
   expect((await get(adminUrl, "/livez")).status).toBe(200);
 });
 
-it("shows /metrics under its own names and those of admin.hosts, and answers probes under any", async () => {
+it("shows /metrics under its own names and those of admin.hosts, and answers probes under any name", async () => {
   const { adminUrl } = await stageProxy({ config: { adminHosts: ["proxy-1"] } });
   const statusOf = async (path: string, host: string) => {
     const { status } = await get(adminUrl, path, { headers: { host } });
@@ -173,7 +173,7 @@ it("shows /metrics under its own names and those of admin.hosts, and answers pro
   for (const path of ["/livez", "/readyz"]) expect(await statusOf(path, "shop.pods.example:7412")).toBe(200);
 });
 
-it("gives no head more than 10 s", async () => {
+it("waits for a head no longer than 10 s", async () => {
   const { adminUrl, clock } = await stageProxy();
   const connection = await RawConnection.open(Number(new URL(adminUrl).port));
   connection.write("GET /livez HTTP/1.1\r\n");
@@ -195,7 +195,7 @@ async function serveAdmin(bind: Bind, text = "") {
   return listen(server, bind);
 }
 
-it("answers a probe while 64 others read nothing of what they asked for", async () => {
+it("answers a probe while 64 others do not read their answers", async () => {
   const bind = await serveAdmin({ kind: "tcp", host: "127.0.0.1", port: 0 }, "x".repeat(5_000_000));
   const port = bind.kind === "tcp" ? bind.port : 0;
   for (let n = 0; n < 64; n++) {
@@ -207,7 +207,7 @@ it("answers a probe while 64 others read nothing of what they asked for", async 
   expect((await get(`http://127.0.0.1:${port}`, "/livez")).status).toBe(200);
 });
 
-it("takes HTTP/1.0 on a Unix socket, as the image's health check speaks it", async () => {
+it("accepts HTTP/1.0 on a Unix socket, since the image's health check speaks it", async () => {
   const path = join(emptyFolder(), "admin.sock");
   await serveAdmin({ kind: "unix", path });
   const socket = connect({ path });
@@ -215,7 +215,7 @@ it("takes HTTP/1.0 on a Unix socket, as the image's health check speaks it", asy
   expect(String(await buffer(socket))).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\n\r\nok\n$/s);
 });
 
-it("has no verb that changes anything", async () => {
+it("has no method that changes anything", async () => {
   const { adminUrl, statusUrl, simulator } = await stageProxy();
   for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]) {
     for (const [url, path] of [
@@ -262,7 +262,7 @@ describe("the status port", () => {
     ...["2130706433", "0x7f.1", "127.1", "[evil]", "::1", "localhost:", "localhost:x", "a@localhost", "localhost, a"],
   ])("does not know %j as its own", (host) => expect(isOwnHost(host)).toBe(false));
 
-  it("shows itself to its own names, and nothing to others, whatever they ask for", async () => {
+  it("shows its pages under its own names, and nothing under other names", async () => {
     const { statusUrl } = await stageProxy();
     expect((await get(statusUrl, "/", from("localhost:9000"))).status).toBe(200);
     expect((await get(statusUrl, "/status", from("10.0.0.5:7413"))).status).toBe(200);
@@ -274,13 +274,13 @@ describe("the status port", () => {
     expect((await get(statusUrl, "/status", { ...from("evil.example"), method: "POST" })).status).toBe(403);
   });
 
-  it("shows nothing to who names no host at all", async () => {
+  it("shows nothing for a request without a Host", async () => {
     const { statusUrl } = await stageProxy();
     const answer = await sendRaw(Number(new URL(statusUrl).port), "GET /status HTTP/1.0\r\n\r\n");
     expect(readAnswer(answer)).toMatchObject({ status: 403, body: expect.stringContaining(advice) });
   });
 
-  it("tells browsers to run, frame, keep and pass on nothing", async () => {
+  it("forbids browsers to run scripts, frame or store the page, and send its address on", async () => {
     const { statusUrl } = await stageProxy();
     for (const path of ["/", "/live", "/status", "/nothing"]) {
       const { headers } = await get(statusUrl, path);

@@ -1,4 +1,4 @@
-/** The status page in a browser: readable without a script, self-contained, on any screen, and true to /status; nothing secret on it (row 56). */
+/** The status page in a browser: readable without a script, self-contained, on any screen, with the data of /status, and without a secret (row 56). */
 import { once } from "node:events";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -57,7 +57,7 @@ async function expectPeace({ page, otherRequests, complaints }: Visit): Promise<
   expect(complaints).toEqual([]);
 }
 
-/** Two orders created, one in doubt, the first credential set deleted; an hour's tokens, 24 min old and younger. */
+/** Two orders created, one unknown, the first credential set deleted; tokens for an hour, 24 min old and younger. */
 async function stageNight() {
   const clock = new ShiftedClock();
   const simulator = { tokenLifetimeSeconds: 3_600, nowMs: () => clock.wallMs() };
@@ -70,7 +70,7 @@ async function stageNight() {
   clock.push(15 * minuteMs);
   service.deleteCredentials("blue-id");
   service.revokeAllTokens();
-  // Green serves the retry.
+  // The set green serves the retry.
   expect((await call(url)).status).toBe(200);
   await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
   await recorder.nth("request_finished", 4);
@@ -79,7 +79,7 @@ async function stageNight() {
 }
 
 describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in Chromium"), () => {
-  it("says within one request and without a script what the person on call asks", async () => {
+  it("answers the questions of the person on call within one request and without a script", async () => {
     const { statusUrl, config } = await stageNight();
     const visited = await visit(browser, `${statusUrl}/`, { viewport: { width: 1_400, height: 900 } });
     const { page } = visited;
@@ -103,7 +103,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     async (what) => {
       const { statusUrl, url, simulator, recorder } = await stageProxy({
         site: { auth: ["hmac"] },
-        // Another secret than the proxy's.
+        // The simulator has another secret than the proxy.
         ...(what === "422" ? { simulator: { sites: foreignKeys } } : {}),
       });
       if (what === "upstream_unreachable") await simulator.stop();
@@ -132,7 +132,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     },
   );
 
-  it("shows first that no site gets a token, and on a phone all else folded", async () => {
+  it("shows first that no site gets a token, and on a phone everything else folded", async () => {
     const { environments, ...rest } = darkNight;
     const mistaken = badNight.environments.map((environment, index) => ({ ...environments[index], ...environment }));
     const night = {
@@ -157,7 +157,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
   });
 
-  it("draws a token's life as a bar from issue to expiry, as /status has it", async () => {
+  it("draws a token's lifetime as a bar from issue to expiry, as in /status", async () => {
     const { status, statusUrl } = await stageNight();
     const { page } = await visit(browser, `${statusUrl}/`);
     const { credentials } = await status();
@@ -228,7 +228,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     expect(await visited.page.locator("img, script").count()).toBe(0);
   });
 
-  it("runs no script and loads nothing, even where one got in", async () => {
+  it("runs no script and loads nothing, even if the page contained a script", async () => {
     const { html, contentSecurityPolicy } = renderPage(quietNight);
     const poison = "<script>alert(1)</script><img src='http://127.0.0.1:1/x'>";
     const poisoned = { html: html.replace("<main>", `<main>${poison}`), contentSecurityPolicy };

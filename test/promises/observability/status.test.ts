@@ -1,4 +1,4 @@
-/** Product section 5: `/status` shows what is configured, the state of each token, and the last 100 unknown outcomes. */
+/** Product section 5: `/status` shows the configuration, the state of each token, and the last 100 unknown outcomes. */
 import { expect, it } from "vitest";
 import { version } from "../../../src/version.ts";
 import { call, get, order } from "../../../testkit/call.ts";
@@ -8,7 +8,7 @@ import { canaries, childSite, hmacSite, oauthSite, stageProxy } from "../../../t
 
 const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-it("shows what runs and what is configured, secrets masked", async () => {
+it("shows the version and the configuration, secrets masked", async () => {
   const { written } = (await new ConfigFolder().loadSound(sound)).config;
   const { config, recorder, statusUrl } = await stageProxy({ withBoth: true, config: { written } });
   await recorder.nth("token_adopted", 1);
@@ -31,7 +31,7 @@ it("shows what runs and what is configured, secrets masked", async () => {
   for (const secret of Object.values(canaries)) expect(text).not.toContain(secret);
 });
 
-it("says where it listens, with the port that it was given for port 0", async () => {
+it("says where it listens, with the real port instead of port 0", async () => {
   const stage = await stageProxy();
   const route = expect.stringMatching(new RegExp(`^${new URL(stage.url).host} leads to sandbox: `));
   expect(stage.recorder.of("started")[0]?.routes).toContainEqual(route);
@@ -91,7 +91,7 @@ it("shows when a set was refused, and when it is tried again", async () => {
   expect(Date.parse(blue.nextTryAt) - Date.parse(blue.lastRequest.at)).toBeGreaterThan(9_000);
 });
 
-it("lists requests whose outcome is unknown, newest first, with all it takes to look them up, and no others", async () => {
+it("lists only requests whose outcome is unknown, newest first, with everything needed to look them up", async () => {
   const stage = await stageProxy();
   const { url, simulator, recorder } = stage;
   const reset = { host: "api", kind: "reset", when: "after_reading" } as const;
@@ -133,7 +133,7 @@ it("lists requests whose outcome is unknown, newest first, with all it takes to 
   });
 });
 
-it("keeps the last 100 of them", async () => {
+it("lists the last 100 unknown outcomes", async () => {
   const stage = await stageProxy();
   const { url, simulator, recorder } = stage;
   simulator.faults.add({ host: "api", kind: "reset", when: "after_reading", times: "until_cleared" });
@@ -189,7 +189,7 @@ it("counts requests by environment and site: who answered, what failed, what the
   expect((await stage.status()).requests.inFlight).toBe(0);
 });
 
-it("shows since when no token is to be had, and why, until there is one; and how requests are answered", async () => {
+it("shows since when no token is available, and why, until there is one; and how requests are answered", async () => {
   let isDown = true;
   const login = await startRawUpstream({
     answer: (_, socket) => socket.write(isDown ? rawAnswer(503, "{}") : granted),

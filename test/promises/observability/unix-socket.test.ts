@@ -12,7 +12,7 @@ import { stageProxy } from "../../../testkit/stage.ts";
 
 const socketPath = () => join(emptyFolder(), "app.sock");
 
-/** What the proxy answers to these bytes. */
+/** The proxy's answer to these bytes. */
 function ask(path: string, bytes: string): Promise<string> {
   const socket = connect({ path });
   onTestFinished(() => void socket.destroy());
@@ -24,23 +24,23 @@ function stageAt(path: string) {
   return stageProxy({ config: { listeners: [{ bind: { kind: "unix", path }, environment: "sandbox", hosts: [] }] } });
 }
 
-it("removes a file that nothing listens on any more, and its own when it stops", async () => {
+it("removes a socket file on which nothing listens any more, and its own when it stops", async () => {
   const path = socketPath();
   const dead = createServer().listen(`${path}.before`);
   await once(dead, "listening");
-  // Renamed, the file survives its owner, as it does when a process is killed.
+  // Renamed, the file outlives its listener, as after a kill.
   await rename(`${path}.before`, path);
   dead.close();
   expect((await stat(path)).isSocket()).toBe(true);
   const { proxy } = await stageAt(path);
-  // For owner and group.
+  // Readable and writable for owner and group.
   expect((await stat(path)).mode & 0o777).toBe(0o660);
   expect((await call("http://localhost", order, { socketPath: path })).status).toBe(200);
   expect(await proxy.stop("SIGTERM")).toBe(true);
   await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-it("takes any Host value, since a socket has no host name, but exactly one", async () => {
+it("accepts any Host value, since a socket has no host name, but demands exactly one", async () => {
   const path = socketPath();
   await stageAt(path);
   for (const host of ["evil.example", "", "app.sock", "%2Frun%2Fapp.sock:0"]) {
@@ -50,14 +50,14 @@ it("takes any Host value, since a socket has no host name, but exactly one", asy
   expect(await ask(path, twoHosts)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request"/);
 });
 
-it("takes no HTTP/1.0, whose caller could not tell a cut answer from a whole one", async () => {
+it("accepts no HTTP/1.0, whose caller could not distinguish a cut answer from a whole one", async () => {
   const path = socketPath();
   const { simulator } = await stageAt(path);
   expect(await ask(path, rawPost({ version: "HTTP/1.0" }))).toMatch(/^HTTP\/1\.1 400 [\s\S]*proxy_http_version 1\.1/);
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
-it("leaves a socket in use to who uses it", async () => {
+it("does not take over a socket that is in use", async () => {
   const path = socketPath();
   const { proxy } = await stageAt(path);
   await expect(stageAt(path)).rejects.toMatchObject({ code: "EADDRINUSE" });

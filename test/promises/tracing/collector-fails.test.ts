@@ -24,13 +24,13 @@ it("flushes on SIGTERM, before a second has gathered more", async () => {
   expect(pod.program.stderr()).toBe("");
 });
 
-it("serves while the collector hangs, and ends within its bound of 2 s, saying what it lost", async () => {
+it("serves while the collector hangs, ends within its bound of 2 s, and says what was lost", async () => {
   const port = await listen(createServer((socket) => void socket.resume().on("error", () => {})));
   const pod = await startPod(tracing(`http://127.0.0.1:${port}/v1/traces`));
   for (let n = 0; n < 5; n++) expect((await pod.order(signed)).status).toBe(200);
   const askedMs = performance.now();
   expect(await pod.program.stop()).toBe(0);
-  // The bound, and as much again for a busy machine.
+  // The bound of 2 s, and the rest for a busy machine.
   expect(performance.now() - askedMs).toBeLessThan(10_000);
   expect(pod.lines("spans_lost")).toEqual([
     expect.objectContaining({ level: "warn", result: "dropped", cause: "the end" }),
@@ -53,7 +53,7 @@ it("serves while there is no collector, and sends the spans once there is one", 
     .toBeGreaterThanOrEqual(2);
 });
 
-it("moves to another collector with a reload, and gives the first one what belongs there", async () => {
+it("changes to another collector with a reload, and sends the first one the spans from before", async () => {
   const { url, proxy, reload, collector, recorder } = await stageTracing();
   await call(url, order, { headers: signed });
   const second = await startCollector();

@@ -42,7 +42,7 @@ function expectInside(inner: CollectedSpan | undefined, outer: CollectedSpan | u
   expect(inner.endMs).toBeGreaterThanOrEqual(inner.startMs);
 }
 
-it("puts a refused attempt, the wait for a new token, the token request and the retry below the request, and the request below its caller", async () => {
+it("the request's span is below its caller's, and above each attempt, the wait for a token and the token request", async () => {
   const stage = await stageTracing({ resource: { "cloud.region": "x" } }, patient);
   const { url, simulator, collector } = stage;
   expect((await call(url, order)).status).toBe(200);
@@ -124,7 +124,7 @@ it("puts a refused attempt, the wait for a new token, the token request and the 
   expect(headersOf(simulator).at(-1)?.["tracestate"]).toBe("a=1,b=2");
 });
 
-it("gives requests that wait for one token request one span of it, and the others a link", async () => {
+it("one of the requests that wait for a token request has its span, and the others a link to it", async () => {
   const stage = await stageTracing({}, patient);
   const { url, simulator } = stage;
   expect((await call(url)).status).toBe(200);
@@ -143,7 +143,7 @@ it("gives requests that wait for one token request one span of it, and the other
   expect(linked).toHaveLength(waits.length - 1);
 });
 
-it("gives the path of a URL that came through HTTP_PROXY, and none of a foreign one", async () => {
+it("has the path of a URL that came through HTTP_PROXY, but none of a foreign URL", async () => {
   const stage = await stageTracing();
   await call(stage.url, order, { path: `${stage.simulator.apiUrl}/create_order` });
   await call(stage.url, order, { path: "http://evil.example/hidden" });
@@ -162,7 +162,7 @@ it.each([
   expect(attributes).toMatchObject(expected);
 });
 
-it("begins a trace where the caller has none or sends a malformed one", async () => {
+it("begins a trace if the caller has none or sends a malformed one", async () => {
   const stage = await stageTracing();
   const malformed = ["00-a-b-01", `00-${"0".repeat(32)}-${callersSpan}-01`, `ff-${callersTrace}-${callersSpan}-01`];
   await call(stage.url);
@@ -174,7 +174,7 @@ it("begins a trace where the caller has none or sends a malformed one", async ()
     expect(span.traceId).not.toBe(callersTrace);
     expect(span).toMatchObject({ parentSpanId: undefined, traceState: undefined });
   }
-  // As without tracing, a request without `traceparent` is sent without it.
+  // A request without `traceparent` is sent without it, as without tracing.
   const [none, ...replaced] = headersOf(stage.simulator);
   expect(none).not.toHaveProperty("traceparent");
   for (const headers of replaced) {
@@ -183,7 +183,7 @@ it("begins a trace where the caller has none or sends a malformed one", async ()
   }
 });
 
-it("exports nothing of a trace that its caller does not record, and goes on with it", async () => {
+it("exports nothing of a trace that its caller does not record, but passes the trace on", async () => {
   const stage = await stageTracing();
   const given = { traceparent: `00-${callersTrace}-${callersSpan}-00`, tracestate: "a=1" };
   await call(stage.url, order, { headers: given });
@@ -196,7 +196,7 @@ it("exports nothing of a trace that its caller does not record, and goes on with
   expect(inTrace(spans, callersTrace)).toEqual([]);
 });
 
-it("records of the traces that begin here as many as sampleRatio says", async () => {
+it("records the share sampleRatio of the traces that begin here", async () => {
   const stage = await stageTracing({ sampleRatio: 0 });
   await call(stage.url);
   await call(stage.url, order, { headers: { traceparent } });
@@ -204,7 +204,7 @@ it("records of the traces that begin here as many as sampleRatio says", async ()
   expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([callersTrace]));
 });
 
-it("shows what was not sent without an attempt, and what failed as an error with its code", async () => {
+it("has no attempt for a request that was not sent, and an error with its code for a request that failed", async () => {
   const port = await freePort();
   const stage = await stageTracing({}, { baseUrl: `http://127.0.0.1:${port}` });
   expect((await call(stage.url, order, signed)).json).toMatchObject({ code: "upstream_unreachable" });
@@ -221,7 +221,7 @@ it("shows what was not sent without an attempt, and what failed as an error with
       "countersign.outcome": "not_sent",
     },
   });
-  // A 4xx is its caller's error (OpenTelemetry's conventions for HTTP servers).
+  // A 4xx is the caller's error, not the server's (OpenTelemetry's conventions for HTTP servers).
   expect(ofRequests[1]).toMatchObject({ isError: false, attributes: { "countersign.outcome": "not_sent" } });
 });
 
