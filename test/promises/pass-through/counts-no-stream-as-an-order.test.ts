@@ -1,4 +1,4 @@
-/** Row 88: a stream that ends early is no order of unknown outcome: a safe method changes nothing (RFC 9110 9.2.1). */
+/** Row 88: a stream that ends early is not counted as an unknown outcome: a safe method changes nothing (RFC 9110 9.2.1). */
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { logOf } from "../../../testkit/log-lines.ts";
@@ -8,12 +8,12 @@ import type { Stage } from "../../../testkit/stage.ts";
 import { type RouteOptions, rawRequest, stageService, stageSwitch, stageUpstream } from "./stage.ts";
 
 const soon = { timeouts: { requestMs: 300, connectMs: 300, tokenMs: 300 }, route: { idleMs: 300 } };
-/** However long the head of the answer takes. */
+/** Short for the stream only: the head of the answer may take longer. */
 const soonIdle = { route: { idleMs: 300 } };
 const eventStream =
   "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\n";
 
-/** What is left of the one request that was sent, wherever outcomes are counted. */
+/** Everything that counts or lists the outcome of the one request that was sent. */
 async function countsOf({ recorder, metrics, status, finished: ended }: Stage) {
   const finished = await ended();
   const { sum } = await metrics();
@@ -34,7 +34,7 @@ async function expectUncounted(stage: Stage, expected: object): Promise<void> {
   expect(level).not.toBe("error");
 }
 
-/** A caller, and a service that writes these bytes to whatever it is asked. */
+/** A caller, and a service that answers every request with these bytes. */
 async function stageBytes(bytes: string, after: (socket: Socket) => void = () => {}, options: RouteOptions = {}) {
   return stageUpstream({ answer: (_, socket) => void socket.write(bytes, () => after(socket)) }, options);
 }
@@ -59,7 +59,7 @@ it("a download whose reader is too slow", async () => {
 });
 
 it.each(["GET", "HEAD", "OPTIONS"])(
-  "a %s without an answer, whose caller is told that it may be sent again",
+  "a %s without an answer, whose caller is told that it may send the request again",
   async (method) => {
     const { caller, ...stage } = await stageService(() => {}, soon);
     const answer = await caller.write(rawRequest(`${method} /files/a`)).ended();
@@ -70,7 +70,7 @@ it.each(["GET", "HEAD", "OPTIONS"])(
   },
 );
 
-it("a GET whose caller leaves, which ends it at the service too", async () => {
+it("a GET whose caller leaves, so that it ends at the service too", async () => {
   const { caller, service, ...stage } = await stageService(() => {});
   caller.write(rawRequest("GET /files/a"));
   await service.whenAsked();
@@ -104,7 +104,7 @@ it.each([
   await expectUncounted(stage, { status: 101, by: "service", ...expected });
 });
 
-it.each(["POST", "PUT", "PATCH", "DELETE"])("but a %s without an answer counts, and is listed", async (method) => {
+it.each(["POST", "PUT", "PATCH", "DELETE"])("but a %s without an answer is counted and listed", async (method) => {
   const stage = await stageService((incoming) => void incoming.resume(), soon);
   const answer = await ask(stage.port, rawRequest(`${method} /files/a`));
   expect(answer).toMatchObject({ status: 504, headers: { "countersign-outcome": "unknown" } });
@@ -114,7 +114,7 @@ it.each(["POST", "PUT", "PATCH", "DELETE"])("but a %s without an answer counts, 
   expect(listed).toMatchObject([{ operation: "/files/", code: "upstream_timeout" }]);
 });
 
-it("and so does a POST that is answered 503", async () => {
+it("and so is a POST that is answered 503", async () => {
   const stage = await stageBytes(rawAnswer(503, "busy"));
   const answer = await stage.send("POST /files/a");
   expect(answer).toMatchObject({ status: 503, text: "busy", headers: { "countersign-outcome": "unknown" } });

@@ -1,4 +1,4 @@
-/** Row 77: a fault of http-proxy 1.18.1 shows in it alone, and not in a pass-through route. */
+/** Row 77: http-proxy 1.18.1 alone has these faults, a pass-through route does not. */
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import httpProxy from "http-proxy";
@@ -52,7 +52,7 @@ describe.each(places)("%s", (place, start) => {
   });
 
   it(
-    isAlone ? "keeps a request at the service whose caller has left" : "ends a request whose caller has left",
+    isAlone ? "lets a request run on at the service after its caller has left" : "ends a request whose caller has left",
     async () => {
       const service = await startService(() => {});
       const { port } = await start(service.url);
@@ -95,7 +95,7 @@ describe.each(places)("%s", (place, start) => {
     },
   );
 
-  it(isAlone ? "passes headers of the connection on" : "keeps headers of the connection to itself", async () => {
+  it(isAlone ? "passes headers of the connection on" : "passes no header of the connection on", async () => {
     const upstream = await startRawUpstream({
       answer: rawAnswer(200, "", "Proxy-Authenticate: Basic\r\nUpgrade: x\r\n"),
     });
@@ -108,7 +108,7 @@ describe.each(places)("%s", (place, start) => {
     expect(/proxy-authenticate|upgrade: x/i.test(answer)).toBe(isAlone);
   });
 
-  it(isAlone ? "changes a path" : "sends a path to the letter, or refuses it", async () => {
+  it(isAlone ? "changes a path" : "sends a path unchanged, or refuses it", async () => {
     const upstream = await startRawUpstream({ answer: rawAnswer(200) });
     const { port, base } = await start(upstream.url);
     for (const path of ["/files/a?b=|c", "/files//a"]) {
@@ -134,7 +134,7 @@ it("http-proxy alone ends its process when a WebSocket is reset before it has sw
   expect(await program.ended).not.toBe(0);
 });
 
-/** Answers with a part, and resets when it is told to, while the request's body still comes. */
+/** Answers with a part, and resets on demand, while the request's body still comes. */
 async function breaksLate() {
   const sockets: Socket[] = [];
   const { url } = await startRawUpstream({

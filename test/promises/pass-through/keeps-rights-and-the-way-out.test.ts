@@ -1,4 +1,4 @@
-/** Rows 77, 78, 81 and 84: what holds for operations holds below a route: rights of callers, the forward proxy, spans, and no key. */
+/** Rows 77, 78, 81 and 84: a route obeys the rules of operations: rights of callers, the forward proxy, spans; but it has no Countersign-Once. */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
@@ -30,7 +30,7 @@ describe("a caller with a name", () => {
     expect(upstream.spoken).toBe(0);
   });
 
-  it("is asked for its token first, as everywhere, and that goes no further", async () => {
+  it("must first show its token, as everywhere, and the token is not passed on", async () => {
     const { upstream, port, recorder, ask: askWithToken } = await stageFor({});
     expect((await ask(port, rawRequest("GET /files/../a"))).status).toBe(407);
     expect(upstream.spoken).toBe(0);
@@ -48,7 +48,7 @@ describe("a caller with a name", () => {
   });
 });
 
-describe("a caller that may use a route, and not the longer one below it", () => {
+describe("a caller that may use a route, but not a longer route below it", () => {
   const inner = { ...files, prefix: "/files/inner/", upstreamPrefix: "/json-api/files/inner/" };
   const rights = { operations: new Set(["/files/"]) };
 
@@ -58,7 +58,7 @@ describe("a caller that may use a route, and not the longer one below it", () =>
     ["/files/Inner/a", 400],
     ["/files/inner;x=1/a", 400],
     ["/files/inne%72%3bx/a?b", 400],
-  ])("does not get there by %s", async (target, status) => {
+  ])("does not reach the longer route by %s", async (target, status) => {
     const { upstream, ask } = await stageFor(rights, [inner, files]);
     for (const way of [target, `${upstream.url}/json-api${target}`]) expect((await ask(way)).status).toBe(status);
     expect(upstream.spoken).toBe(0);
@@ -70,7 +70,7 @@ describe("a caller that may use a route, and not the longer one below it", () =>
   });
 });
 
-it("a key of Countersign-Once is refused, since it would not be kept", async () => {
+it("a key of Countersign-Once is refused, since a route does not remember keys", async () => {
   const { upstream, send } = await stageUpstream(rawAnswer(200));
   const answer = await send("GET /files/a", ["Countersign-Once: order-1"]);
   expect(answer).toMatchObject({ status: 400, headers: { "countersign-outcome": "not_sent" } });
@@ -91,7 +91,7 @@ it.each([
   expect(simulator.counts()).toMatchObject({ apiRequests: 2, apiConnections: 1 });
 });
 
-it("a forward proxy that gives no tunnel leaves the request not_sent", async () => {
+it("a request is not_sent if the forward proxy opens no tunnel", async () => {
   const stage = await stageEgress({ oneSet: true, environment: { passThrough: [files] } });
   expect((await call(stage.url)).status).toBe(200);
   stage.forward.hosts = {};

@@ -1,4 +1,4 @@
-/** Proves row 76: below a pass-through route bodies pass byte for byte, both ways, behind a token, and nothing is kept of them. */
+/** Proves row 76: below a pass-through route bodies pass byte for byte, both ways, with a token, and are not kept in memory. */
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -71,7 +71,7 @@ it("streams an upload and a download of 30 MB without keeping them", async () =>
   expect(await finished()).toMatchObject({ requestBytes: 3e7, responseBytes: 3e7 });
 });
 
-it("reads no more of an upload than the service takes, and gives up when it takes nothing for too long", async () => {
+it("reads no more of an upload than the service accepts, and gives up when the service accepts nothing for too long", async () => {
   const { caller, finished } = await stageService(() => {}, { route: { idleMs: 500 } });
   caller.write(rawRequest("PUT /files/big", ["Content-Length: 100000000"]));
   caller.socket.write(Buffer.alloc(100_000_000));
@@ -84,7 +84,7 @@ it("reads no more of an upload than the service takes, and gives up when it take
   expect(caller.socket.writableLength).toBeGreaterThan(80_000_000);
 });
 
-it("gives each event of a stream on as it comes, and ends it at the service when the caller leaves", async () => {
+it("passes on each event of a stream as it comes, and ends the stream at the service when the caller leaves", async () => {
   const { caller, service, finished } = await stageService((_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
   });

@@ -1,4 +1,4 @@
-/** Proves row 77: no spelling of a path reaches what is not below the route, and no request says otherwise who may do what there. */
+/** Proves row 77: no spelling of a path reaches a path outside the route, and no request can widen its caller's rights. */
 import { expect, it } from "vitest";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
@@ -44,7 +44,7 @@ it.each([
   ["/files/%C3%A9?a=//x/../y&b=%2f", "/json-api/files/%C3%A9?a=//x/../y&b=%2f"],
   ["/files/100%25%20of%20..a/..%20b/%2e%2e%2e", "/json-api/files/100%25%20of%20..a/..%20b/%2e%2e%2e"],
   ["/files/a%2541%252525b?%00%252e%c0", "/json-api/files/a%2541%252525b?%00%252e%c0"],
-])("sends the path %s to the letter", async (target, path) => {
+])("sends the path %s unchanged", async (target, path) => {
   const { upstream, send } = await stageEcho();
   expect((await send(`GET ${target}`)).status).toBe(200);
   expect(upstream.requests[0]?.head).toMatch(
@@ -52,7 +52,7 @@ it.each([
   );
 });
 
-it("takes the URL of a client that uses HTTP_PROXY, and no other host's", async () => {
+it("accepts the URL of a client that uses HTTP_PROXY, but no URL of another host", async () => {
   const { upstream, send } = await stageEcho();
   const own = `${upstream.url}/json-api/files/a?b`;
   expect((await send(`GET ${own}`)).status).toBe(200);
@@ -62,7 +62,7 @@ it("takes the URL of a client that uses HTTP_PROXY, and no other host's", async 
   expect(upstream.requests).toHaveLength(1);
 });
 
-it("leads to another path of the same host where upstreamPrefix says so", async () => {
+it("leads to another path of the same host if upstreamPrefix is set", async () => {
   const { upstream, send } = await stageEcho({ route: { upstreamPrefix: "/v2/store/" } });
   await send("GET /files/a");
   expect(upstream.requests[0]?.head).toMatch(/^GET \/v2\/store\/a HTTP/);

@@ -1,4 +1,4 @@
-/** Proves row 76: a 401 is retried once with a new token where no byte of a body went out; a body that has begun never is. */
+/** Proves row 76: a 401 is retried once with a new token if no byte of a body was sent; a body that has begun is never sent again. */
 import { expect, it } from "vitest";
 import { ask, readAnswers } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
@@ -21,7 +21,7 @@ it("passes on the second 401", async () => {
   expect(upstream.requests).toHaveLength(2);
 });
 
-it("passes on the 401 of a body that has begun, and has a new token for the next request", async () => {
+it("passes on the 401 to a request whose body has begun, and has a new token for the next request", async () => {
   const { port, upstream, finished } = await stageUpstream({ answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
   const put = rawRequest("PUT /files/a", ["Content-Length: 4"], "body");
   expect(await ask(port, put)).toMatchObject({ status: 401, text: "no" });
@@ -49,7 +49,7 @@ it("asks for a body only when the service does, so that a 401 before it can be r
   expect(bearer(upstream.requests[0]?.head ?? "")).toBe("Bearer token_2");
 });
 
-it("sends a body that has not begun with the retry, though its sender expects nothing", async () => {
+it("sends a body that has not begun with the retry, even if its sender sent no Expect", async () => {
   const { caller, upstream, finished } = await stageUpstream({
     receive: (_, socket) => {
       if (upstream.connections === 1) socket.end(rawAnswer(401, "no"));
@@ -64,10 +64,10 @@ it("sends a body that has not begun with the retry, though its sender expects no
   expect(await finished()).toMatchObject({ retry: "cured" });
 });
 
-it("leaves a body that begins behind a 401 to the retry, whole", async () => {
+it("sends a body that begins after a 401 with the retry, whole", async () => {
   const { caller, recorder, upstream } = await stageUpstream({
     receive: (_, socket) => {
-      // The rest of it never comes.
+      // The rest of the 401 never comes.
       if (upstream.connections === 1) socket.write("HTTP/1.1 401 No\r\nContent-Length: 9\r\n\r\n");
     },
     answer: ({ number }, socket) => void (number === 1 && socket.write(rawAnswer(201))),
@@ -80,7 +80,7 @@ it("leaves a body that begins behind a 401 to the retry, whole", async () => {
   expect(upstream.requests).toMatchObject([{ body: "body", head: expect.stringMatching(/bearer token_2/i) }]);
 });
 
-it("invites the body of a sender that waits, where the service ignores Expect", async () => {
+it("sends 100 to a sender that waits if the service ignores Expect", async () => {
   const { caller, upstream } = await stageUpstream(rawAnswer(201));
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4", "Expect: 100-continue"]));
   await caller.until(/100 Continue/);
@@ -90,7 +90,7 @@ it("invites the body of a sender that waits, where the service ignores Expect", 
   ]);
 });
 
-it("reconnects once where nothing could be written, and says not_sent", async () => {
+it("reconnects once if nothing could be written, and says not_sent", async () => {
   const { recorder, upstream, send } = await stageUpstream({});
   upstream.refuse();
   const answer = await send("PUT /files/a", ["Content-Length: 4"], "body");

@@ -1,4 +1,4 @@
-/** Rows 76, 91: a route uses the environment's TLS, and a close alone proves no end of an answer there. */
+/** Rows 76, 91: a route uses the environment's TLS, and over TLS a close alone does not prove that an answer is whole. */
 import { once } from "node:events";
 import { createServer } from "node:https";
 import { TLSSocket } from "node:tls";
@@ -24,7 +24,7 @@ async function startTlsService() {
   return { url: `https://localhost:${port}`, requests: () => requests };
 }
 
-it("with the environment's authority and client certificate", async () => {
+it("a route uses the environment's authority and client certificate", async () => {
   const service = await startTlsService();
   const { send } = await stageRoute(service.url, { environment: { tls: proved } });
   for (let time = 0; time < 2; time += 1) {
@@ -32,7 +32,7 @@ it("with the environment's authority and client certificate", async () => {
   }
 });
 
-it("to no service that its authorities do not vouch for: not_sent", async () => {
+it("a service whose certificate the authorities did not sign gets nothing: not_sent", async () => {
   const service = await startTlsService();
   const { send } = await stageRoute(service.url);
   const answer = await send("PUT /files/a", ["Content-Length: 1"], "x");
@@ -49,7 +49,7 @@ async function stageAnswer(bytes: string) {
   return stageRoute(url, { environment: { tls: trusting } });
 }
 
-it("an answer that only the close ends is unknown, and its caller is reset", async () => {
+it("an answer that only the close ends is unknown, and the caller's connection is reset", async () => {
   const { port, finished } = await stageAnswer("HTTP/1.1 200 OK\r\n\r\nsome");
   const caller = await RawConnection.open(port);
   const failed = once(caller.socket, "error");

@@ -9,7 +9,7 @@ import { ask, RawConnection } from "../../../testkit/raw-caller.ts";
 import { type RawBehaviour, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
-/** Below it everything may be read and written, over WebSocket as well. */
+/** A route below which everything may be read and written, over WebSocket as well. */
 export const files: PassThroughRoute = {
   prefix: "/files/",
   upstreamPrefix: "/json-api/files/",
@@ -21,14 +21,14 @@ export const files: PassThroughRoute = {
 
 export type RouteOptions = StageOptions & { readonly route?: Partial<PassThroughRoute> };
 
-/** The whole proxy in this process with one route to the service at this address. `send` asks on a connection of its own. */
+/** The whole proxy in this process with one route to the service at this address. `send` uses a new connection for each request. */
 export async function stageRoute(baseUrl: string, { route = {}, ...options }: RouteOptions = {}) {
   const environment = { passThrough: [{ ...files, ...route }], ...options.environment };
   const stage = await stageProxy({ ...options, environment, baseUrl: `${baseUrl}/json-api` });
   return { ...stage, send: (...request: Parameters<typeof rawRequest>) => ask(stage.port, rawRequest(...request)) };
 }
 
-/** The same, with a caller's connection to it whose bytes the test writes. */
+/** The same, with a caller's connection to the proxy whose bytes the test writes. */
 export async function connectRoute(baseUrl: string, options: RouteOptions = {}) {
   const stage = await stageRoute(baseUrl, options);
   return { ...stage, caller: await RawConnection.open(stage.port) };
@@ -86,7 +86,7 @@ export const asking = [
 ];
 export const handshake = `GET /files/live HTTP/1.1\r\nHost: 127.0.0.1\r\n${asking.join("\r\n")}\r\n\r\n`;
 
-/** A caller that has asked to switch to WebSocket, and a service that does, and then what the test says. */
+/** A caller that has asked to switch to WebSocket, and a service that switches and then does what `talk` says. */
 export async function stageSwitch(talk: (socket: Duplex) => void, options: RouteOptions = {}) {
   const server = createServer();
   const sockets: Duplex[] = [];

@@ -25,14 +25,14 @@ it("switches, and passes bytes both ways", async () => {
   });
 });
 
-it("ends it at the caller when the service ends it", async () => {
+it("ends the caller's side when the service ends its own", async () => {
   const { caller, finished } = await stageSwitch((socket) => socket.end("bye"));
   expect(await caller.ended()).toMatch(/bye$/);
   caller.socket.end();
   expect(await finished()).toMatchObject({ status: 101, outcome: "answered" });
 });
 
-it("ends it at the service when the caller is gone", async () => {
+it("ends the service's side when the caller is gone", async () => {
   const gone = new EventEmitter();
   const { caller, finished } = await stageSwitch((socket) => {
     socket.resume().on("end", () => gone.emit("gone"));
@@ -45,7 +45,7 @@ it("ends it at the service when the caller is gone", async () => {
   expect(await finished()).toMatchObject({ status: 101, outcome: "answered" });
 });
 
-it("cuts it when the time of open requests has run out, and says why, as of any stream", async () => {
+it("cuts a WebSocket when the time of open requests has run out, and logs why, as for any stream", async () => {
   const timeouts = { requestMs: 2_000, tokenMs: 2_000 };
   const { caller, proxy, recorder } = await stageSwitch((socket) => socket.write("hello"), { timeouts });
   await caller.until(/hello$/);
@@ -66,7 +66,7 @@ it("resets the caller when the service resets, and says so", async () => {
   expect(await finished()).toMatchObject({ status: 101, outcome: "unknown", code: "upstream_reset" });
 });
 
-it("ends one on which nothing passes for idleTimeout in order, on both sides", async () => {
+it("closes a WebSocket on which nothing passes for idleTimeout orderly, on both sides", async () => {
   const ends = new EventEmitter();
   const talk = (socket: Duplex) => {
     socket.on("error", (error) => ends.emit("service", error));
@@ -76,20 +76,20 @@ it("ends one on which nothing passes for idleTimeout in order, on both sides", a
   const { caller, finished } = await stageSwitch(talk, { route: { idleMs: 300 } });
   const atService = once(ends, "service");
   await caller.until(/hello$/);
-  // A reset rejects it.
+  // After a reset this would reject.
   await once(caller.socket, "end");
   expect(await atService).toEqual(["end"]);
   caller.socket.end();
   expect(await finished()).toMatchObject({ outcome: "answered", cause: "idle" });
 });
 
-it("ends an idle one though neither side closes its own half", async () => {
+it("ends an idle WebSocket though neither side closes its own half", async () => {
   const { caller, finished } = await stageSwitch((socket) => socket.write("hello"), { route: { idleMs: 300 } });
   await caller.until(/hello$/);
   expect(await finished()).toMatchObject({ outcome: "answered", cause: "idle" });
 });
 
-it("answers 502 when the service resets before it has switched, and lives on", async () => {
+it("answers 502 when the service resets before it has switched, and continues to serve", async () => {
   const { port } = await stageUpstream({ receive: (_, socket) => void socket.resetAndDestroy() });
   for (let time = 0; time < 2; time += 1) {
     const caller = await RawConnection.open(port);
@@ -97,7 +97,7 @@ it("answers 502 when the service resets before it has switched, and lives on", a
   }
 });
 
-it("gives an answer that does not switch as any other, framed as a whole", async () => {
+it("passes on an answer that does not switch like any other, with its framing", async () => {
   const chunks = "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n";
   const { caller } = await stageUpstream({ answer: chunks });
   expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 403 [\s\S]*\r\n\r\n2\r\nno\r\n0\r\n\r\n$/);
@@ -110,7 +110,7 @@ it("retries a handshake that is answered 401 with a new token", async () => {
   await caller.write(handshake).until(/^HTTP\/1.1 101 [\s\S]*hello$/);
 });
 
-it("refuses to switch where bytes came before it had", async () => {
+it("refuses to switch if the caller sends bytes before the switch", async () => {
   const { caller, finished } = await stageSwitch((socket) => socket.write("hello"));
   caller.write("too soon");
   expect(await caller.ended()).toMatch(/^HTTP\/1.1 400 [\s\S]*body_incomplete/);
@@ -131,7 +131,7 @@ it.each([
   expect(upstream.connections).toBe(2);
 });
 
-it("does not ask for it where the route has no upgrade", async () => {
+it("does not ask the service to switch if the route has no upgrade", async () => {
   const { caller, upstream } = await stageUpstream(rawAnswer(426), { route: { upgrade: undefined } });
   expect(await caller.write(rawRequest("GET /files/live", asking)).ended()).toMatch(/^HTTP\/1.1 426 /);
   expect(upstream.requests[0]?.head).not.toMatch(/^upgrade:/im);

@@ -1,4 +1,4 @@
-/** Proves row 76: whichever side breaks off, the other one learns it, the log tells the truth, and the process lives on. */
+/** Proves row 76: if either side breaks off, the other side sees it, the log is true, and the process continues to serve. */
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import type { Socket } from "node:net";
@@ -20,7 +20,7 @@ it("ends the upload at the service when its caller leaves", async () => {
 
 it("ends a connection that is being made for a caller who leaves", async () => {
   const sockets: Socket[] = [];
-  // It never answers the handshake.
+  // A service that never answers the handshake.
   const upstream = await startRawUpstream({ accept: (socket) => void sockets.push(socket) });
   const baseUrl = upstream.url.replace("http:", "https:");
   const { caller, finished } = await connectRoute(baseUrl, { timeouts: { connectMs: 4_000 } });
@@ -33,7 +33,7 @@ it("ends a connection that is being made for a caller who leaves", async () => {
   expect(await finished()).toMatchObject({ status: 499, outcome: "not_sent" });
 });
 
-it("says unknown where the caller leaves before it has anything of the answer", async () => {
+it("says unknown if the caller leaves before the answer begins", async () => {
   const { caller, service, finished } = await stageService((_, response) =>
     response.writeHead(503, { "content-length": "5" }).flushHeaders(),
   );
@@ -43,7 +43,7 @@ it("says unknown where the caller leaves before it has anything of the answer", 
   expect(await finished()).toMatchObject({ callerLeft: true, outcome: "unknown" });
 });
 
-it("says unknown where an upload breaks off in the middle", async () => {
+it("says unknown if an upload breaks off in the middle", async () => {
   const { caller, service, finished } = await stageService((incoming) => void incoming.resume());
   caller.write(`${put(1_000)}some`);
   caller.socket.end();
@@ -52,7 +52,7 @@ it("says unknown where an upload breaks off in the middle", async () => {
   await service.allClosed();
 });
 
-it("says unknown where an upload turns malformed", async () => {
+it("says unknown if an upload becomes malformed", async () => {
   const { port, service } = await stageService((incoming) => void incoming.resume());
   const head = rawRequest("PUT /files/a", ["Transfer-Encoding: chunked"]);
   const answer = await ask(port, `${head}4\r\nsome\r\nzz\r\n`);
@@ -60,14 +60,14 @@ it("says unknown where an upload turns malformed", async () => {
   await service.allClosed();
 });
 
-it("gives up an upload that stands still", async () => {
+it("gives up an upload that stops", async () => {
   const { port, service } = await stageService((incoming) => void incoming.resume(), { route: { idleMs: 300 } });
   const answer = await ask(port, `${put(1_000)}some`);
   expect(answer).toMatchObject({ status: 408, headers: { "countersign-error": "body_incomplete" } });
   await service.allClosed();
 });
 
-it("gives an upload all the time that it takes, as long as it moves", async () => {
+it("gives an upload all the time that it needs, as long as it makes progress", async () => {
   const timeouts = { requestMs: 300, connectMs: 300, tokenMs: 300 };
   const { caller } = await stageUpstream(rawAnswer(201), { timeouts });
   caller.write(put(8));
@@ -78,7 +78,7 @@ it("gives an upload all the time that it takes, as long as it moves", async () =
   expect(await caller.ended()).toMatch(/^HTTP\/1.1 201 /);
 });
 
-it("waits for the answer's head no longer than timeouts.request behind the body", async () => {
+it("waits for the answer's head no longer than timeouts.request after the end of the body", async () => {
   const timeouts = { requestMs: 1_000, connectMs: 1_000, tokenMs: 1_000 };
   const { port, service } = await stageService((incoming) => void incoming.resume(), { timeouts });
   for (const request of [
@@ -97,8 +97,8 @@ const [ofLength, untilClose] = ["Content-Length: 100", "Connection: close"];
 it.each([
   ["is reset", ofLength, "resetAndDestroy"],
   ["is closed", ofLength, "destroy"],
-  ["is reset where only the close would end it,", untilClose, "resetAndDestroy"],
-] as const)("resets the caller where the answer's connection %s in the middle", async (_, framing, end) => {
+  ["is reset, without a length or chunks,", untilClose, "resetAndDestroy"],
+] as const)("resets the caller if the answer's connection %s in the middle", async (_, framing, end) => {
   const sockets: Socket[] = [];
   const { caller, finished } = await stageUpstream({
     accept: (socket) => void sockets.push(socket),
@@ -120,7 +120,7 @@ it("resets a caller that closes its half in the middle of an answer without a le
   expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
 });
 
-it("ends an answer that stands still", async () => {
+it("ends an answer that stops", async () => {
   const serve: RequestListener = (_, response) => void response.writeHead(200).write("some");
   const { caller, service, finished } = await stageService(serve, { route: { idleMs: 300 } });
   await caller.write(rawRequest("GET /files/a")).closed;
@@ -133,14 +133,14 @@ it.each([
   ["another version", "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", "upstream_bad_response"],
   ...["204 No", "304 Same"].flatMap((status) =>
     ["Content-Length: x\r\n", "Content-Length: 0\r\nContent-Length: 0\r\n"].map((lines) => [
-      `a ${status} with a length that is none, or two`,
+      `a ${status} with a malformed length, or two lengths`,
       `HTTP/1.1 ${status}\r\n${lines}\r\n`,
       "upstream_bad_response",
     ]),
   ),
   ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "upstream_bad_response"],
   [
-    "a switch that nothing asked for",
+    "a switch without a request for it",
     "HTTP/1.1 101 Now\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
     "upstream_reset",
   ],
@@ -151,7 +151,7 @@ it.each([
   expect(answer).toMatchObject({ status: 502, headers });
 });
 
-it("passes on neither side's headers of the connection, nor what could pass for Countersign's", async () => {
+it("passes on neither side's headers of the connection, nor headers in Countersign's name", async () => {
   const headers =
     "Keep-Alive: timeout=9\r\nConnection: x-private\r\nX-Private: 1\r\nCountersign-Outcome: not_sent\r\nTrailer: x\r\n";
   const { send } = await stageUpstream(rawAnswer(503, "", headers));
@@ -161,7 +161,7 @@ it("passes on neither side's headers of the connection, nor what could pass for 
   expect(answer.headers["trailer"]).toBeUndefined();
 });
 
-it("passes on all of an answer's header lines, however many its head has room for", async () => {
+it("passes on all of an answer's header lines, as many as fit into a head", async () => {
   const lines = Array.from({ length: 1_100 }, (_, n) => `x-${n}: 1\r\n`).join("");
   const { send } = await stageUpstream(rawAnswer(200, "", lines));
   const { headers } = await send("GET /files/a");
@@ -181,7 +181,7 @@ it("never reads unexpected bytes as the next answer", async () => {
   expect(upstream.connections).toBe(2);
 });
 
-it("uses a connection again, and says unknown where it breaks before an answer", async () => {
+it("uses a connection again, and says unknown if it breaks before an answer", async () => {
   const { upstream, send } = await stageUpstream({
     answer: ({ number }, socket) => void (number < 3 ? socket.write(rawAnswer(200)) : socket.destroy()),
   });

@@ -1,4 +1,4 @@
-/** The form in which the proxy's image holds the command: bundled, without packages and without the simulator. */
+/** The command as in the proxy's image: bundled, without packages and without the simulator. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,14 +8,14 @@ import { bundle } from "../../../testkit/bundle.ts";
 import { sites } from "../../../testkit/faults-configuration.ts";
 import { runToEnd, startServe } from "../../../testkit/run-program.ts";
 
-/** The files of a folder that have code, by their names. */
+/** The texts of a folder's files of code, by name. */
 function textsIn(folder: string): ReadonlyMap<string, string> {
   const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const names = all.filter((name) => /\.(ts|c?js)$/.test(name));
   return new Map(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
-it("signs and authorises orders, with a shared token, and ends as it should", { timeout: 60_000 }, async () => {
+it("signs and authorises orders, with a shared token, and ends with 0", { timeout: 60_000 }, async () => {
   const { redis, file, orderAt } = await stageBothWays();
   const main = bundle();
   const program = await startServe(file, { main });
@@ -27,7 +27,7 @@ it("signs and authorises orders, with a shared token, and ends as it should", { 
   expect(program.stderr()).toBe("");
 });
 
-it.each(["simulate", "demo"])("says where to get %s, which is left out of it", async (command) => {
+it.each(["simulate", "demo"])("says where to get %s, which is left out of the bundle", async (command) => {
   const stderr = `countersign ${command} is left out here: the npm package countersign and the image countersign-simulator have it.\n`;
   const ended = await runToEnd(process.execPath, [bundle(), command, "--once", "more"]);
   expect(ended).toEqual({ exitCode: 2, stdout: "", stderr });
@@ -39,7 +39,7 @@ it("has the simulator beside it in the npm package, as a program of its own", ()
   const paths = files.map(({ path }) => path);
   expect(paths).toEqual(expect.arrayContaining(["dist/main.js", "dist/cli/serve.js", "simulator/dist/program.js"]));
   expect(paths.filter((path) => path.startsWith("dist/") && /simulat|demo/.test(path))).toEqual([]);
-  // Beside what is built: what package.json lists, as far as git knows it, and what npm adds.
+  // Beside the built files: those that package.json lists and git has, and those that npm adds.
   const { files: listed } = JSON.parse(readFileSync("package.json", "utf8"));
   const tracked = execFileSync("git", ["ls-files", ...listed, "package.json", "simulator/README.md"], {
     encoding: "utf8",
@@ -50,7 +50,7 @@ it("has the simulator beside it in the npm package, as a program of its own", ()
 });
 
 it.each([
-  ["class that extends String, which would make every look at a character slow", /\bextends String\b/],
+  ["class that extends String, which would make every access to a character slow", /\bextends String\b/],
   ["character beyond ASCII, with which a file takes twice its memory", /[^\p{ASCII}]/u],
 ])("has no %s", (_, slow) => {
   const scripts = textsIn(dirname(bundle()));
@@ -73,7 +73,7 @@ it("holds no simulator, and the licence of every package in it", () => {
   }
 });
 
-it("keeps the names of classes, by which a defect is told", () => {
+it("keeps the names of classes, which identify a defect", () => {
   const classesIn = (folder: string) => {
     const text = [...textsIn(folder).values()].join("\n");
     const written = text.matchAll(/^\s*(?:export )?(?:abstract )?(?:var (\w+) = )?class(?: (?!extends )(\w+))?/gm);
@@ -85,6 +85,6 @@ it("keeps the names of classes, by which a defect is told", () => {
   const own = new Set(classesIn("src"));
   const bundled = classesIn(join(folder, "bundled"));
   expect(bundled).toContain("RecentRequests");
-  // A class of the same name as another in the file would get a number.
+  // Of two classes with the same name in the file one would get a number.
   expect(bundled.filter((name = "") => own.has(name.replace(/\d+$/, "")) && !own.has(name))).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { hmacSite, startPod } from "../reload/pod.ts";
 
 const signed = { headers: { "Countersign-Site": hmacSite } };
 
-it("ends at once where nothing is under way, as a sidecar that is stopped after its application", async () => {
+it("ends at once if nothing is under way, like a sidecar that is stopped after its application", async () => {
   const pod = await startPod();
   expect((await call(pod.url, order, signed)).status).toBe(200);
   const askedMs = performance.now();

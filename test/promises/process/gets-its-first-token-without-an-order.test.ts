@@ -1,4 +1,4 @@
-/** A start while the authorization server is away: it is asked again and again, each time when the log has said, until it is back. */
+/** A start without an authorization server: the process asks it again and again, at the times that the log announces, until it is back. */
 import { expect, it } from "vitest";
 import { get } from "../../../testkit/call.ts";
 import { ConfigFolder } from "../../../testkit/config-folder.ts";
@@ -29,13 +29,13 @@ async function startWithoutServer() {
     comeBack() {
       isAway = false;
     },
-    /** Until it has been asked more often than one refresh does by itself. */
+    /** Resolves after more requests than one refresh makes by itself. */
     whenAskedSixTimes: () => program.nth("token_requested", 6),
     whenIssued: () => program.line((line) => line.includes('"result":"issued"')),
   };
 }
 
-it("it has its token soon after the authorization server is back, and the page says so, though nobody has sent an order", async () => {
+it("the process has its token soon after the authorization server is back, and the page says so, though nobody has sent an order", async () => {
   const { login, service, requested, ...proxy } = await startWithoutServer();
   await proxy.whenAskedSixTimes();
   expect(await proxy.credentials()).toMatchObject([{ token: "none", failingSince: expect.any(String) }]);
@@ -55,7 +55,7 @@ it("it has its token soon after the authorization server is back, and the page s
     const [, amount, unit] = /next try in ([\d.]+) (ms|s)$/.exec(message) ?? [];
     expect(Math.abs(Number(amount) * (unit === "s" ? 1_000 : 1) - pauseMs)).toBeLessThanOrEqual(50);
   }
-  // The machine may stand still between a pause's begin and its line, so all pauses are judged together.
+  // The machine may stall between the start of a pause and its log line, so all pauses are judged together.
   const toldMs = paused.reduce((sum, { durationMs, pauseMs = 0 }) => sum + durationMs + pauseMs, 0);
   const [first, last] = [tries.at(0), tries.at(-1)];
   const tookMs = Date.parse(last.time) - last.durationMs - (Date.parse(first.time) - first.durationMs);
@@ -63,10 +63,10 @@ it("it has its token soon after the authorization server is back, and the page s
   expect(toldMs).toBeGreaterThan(500);
 });
 
-it("it ends at once when it is told to, and asks no more", async () => {
+it("the process ends at once when it is told to, and asks for no more tokens", async () => {
   const { login, program, requested, whenAskedSixTimes } = await startWithoutServer();
   await whenAskedSixTimes();
   expect(await program.stop()).toBe(0);
-  // Its last request may have had no answer yet.
+  // The last request may have had no answer yet.
   expect(login.requests.length - requested().length).toBeLessThanOrEqual(1);
 });

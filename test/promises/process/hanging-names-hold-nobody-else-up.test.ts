@@ -1,4 +1,4 @@
-/** Row 96: a name whose servers do not answer costs no other environment an order, though libuv looks two names up at a time. */
+/** Row 96: a name whose servers do not answer fails no order of another environment, though libuv looks up two names at a time. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ const connectMs = 500;
 const site = "S1000000003";
 
 interface Proxy extends Program {
-  /** An order to an environment. Each needs a new connection, since the service closes it behind its answer. */
+  /** An order to an environment. Each order needs a new connection, since the service closes it after its answer. */
   order(environment: string): Promise<{ readonly status: number; readonly text: string; readonly tookMs: number }>;
 }
 
@@ -75,7 +75,7 @@ const allServed = (count: number) => new Array(count).fill(200);
 const reason = canServeNames ? "" : "NOT TRIED, port 53 and mounts are for root: ";
 
 describe.runIf(canServeNames)(`${reason}a hanging name`, () => {
-  it("a name that never was found hangs: its own orders fail in time, no other does", async () => {
+  it("that was never found before: its own orders fail in time, no others", async () => {
     const names = await startNameServer();
     names.swallow(["api.a.test"]);
     const proxy = await startProxy(["a", "b"], names.startAsking);
@@ -85,7 +85,7 @@ describe.runIf(canServeNames)(`${reason}a hanging name`, () => {
       expect(status).toBe(502);
       expect(JSON.parse(text)).toMatchObject({ code: "upstream_unreachable", outcome: "not_sent" });
       expect(text).toContain("The name of the service's host could not be resolved (DNS_TIMEOUT).");
-      // One reconnect is allowed, and each has its own time.
+      // One reconnect is allowed, and both connections have timeouts.connect.
       expect(tookMs).toBeLessThan(10 * connectMs);
     }
     const failures = () => proxy.events("request_finished").filter(({ environment }) => environment === "a");
@@ -98,7 +98,7 @@ describe.runIf(canServeNames)(`${reason}a hanging name`, () => {
     expect(names.asked("api.b.test")).toBe(100);
   });
 
-  it("names that were found before hang, more than there are threads: no order fails", async () => {
+  it("that was found before, like two others, more than there are threads: no order fails", async () => {
     const names = await startNameServer();
     const environments = ["a", "b", "c", "d"];
     const proxy = await startProxy(environments, names.startAsking);
@@ -115,20 +115,20 @@ describe.runIf(canServeNames)(`${reason}a hanging name`, () => {
     }
   });
 
-  it("the name of Redis hangs: no order fails", async () => {
+  it("of Redis: no order fails", async () => {
     const names = await startNameServer();
     names.swallow(["redis.test"]);
     const redis = "tokens: { cache: redis }\nredis: { url: redis://redis.test:6379, encryptionKeys: [ { env: KEY } ] }";
     const variables = { KEY: randomBytes(32).toString("hex") };
     const proxy = await startProxy(["b"], names.startAsking, redis, variables);
     await proxy.nth("redis_down", 1);
-    // By then it has tried to connect again, more often than there are threads.
+    // By then the process has tried to reconnect to Redis more often than there are threads.
     const untilMs = performance.now() + 4_000;
     while (performance.now() < untilMs) expect(await orders(proxy, "b", 1)).toEqual([200]);
     expect(names.asked("redis.test")).toBe(1);
   });
 
-  it("seven names hang that never were found, with the image's threads: no other order fails", async () => {
+  it("that was never found before, like six others, with the image's number of threads: no other order fails", async () => {
     const names = await startNameServer();
     const hanging = ["a", "c", "d", "e", "f", "g", "h"];
     names.swallow(hanging.map((name) => `api.${name}.test`));

@@ -26,7 +26,7 @@ async function stage(set: object, environment: object, more: object = {}) {
 
 const secret = { clientSecret: { file: "secret" } };
 
-/** Says on standard error that it used what newer versions of Node warn of. */
+/** Reports on standard error a use of what newer versions of Node deprecate. */
 const watchDeprecated = `data:text/javascript,${encodeURIComponent(`
 import { writeSync } from "node:fs";
 import util from "node:util";
@@ -36,7 +36,7 @@ util._extend = (...given) => {
 };
 `)}`;
 
-/** Says at the end on standard error that `node:http` was loaded: on Node.js 24 it takes 12 MiB and 27 ms. */
+/** Reports on standard error, when the process ends, that `node:http` was loaded: on Node.js 24 it takes 12 MiB and 27 ms. */
 const watchHttp = `data:text/javascript,${encodeURIComponent(`
 import { writeSync } from "node:fs";
 process.on("exit", () => process.moduleLoadList.includes("NativeModule http") && writeSync(2, "node:http"));
@@ -60,7 +60,7 @@ it.each([
   const hasRoute = passThrough.length > 0;
   if (hasRoute) expect((await ask(port, rawRequest("GET /files/a"))).text).toBe("a");
   expect(await program.stop()).toBe(0);
-  // http-proxy needs it.
+  // http-proxy needs node:http.
   expect(program.stderr()).toBe(hasRoute ? "node:http" : "");
 });
 
@@ -77,8 +77,8 @@ it.each([
 });
 
 it.each([
-  ["loads nothing of tracing where it is not configured", false],
-  ["loads it where it is configured, and connects to no collector before there is a span", true],
+  ["loads nothing of tracing if tracing is not configured", false],
+  ["loads tracing if it is configured, and connects to no collector before there is a span", true],
 ])("%s", async (_, isTraced) => {
   const collector = await startCollector();
   // A token request would be a span.

@@ -1,4 +1,4 @@
-/** Row 61: while it serves, nothing but JSON lines leaves the process; warnings of Node's become lines without their text. */
+/** Row 61: while it serves, the process writes JSON lines only; warnings of Node's become lines without their text. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { startServe } from "../../../testkit/run-program.ts";
@@ -15,7 +15,7 @@ process.on("SIGUSR2", () => {
   for (let n = 0; n < 11; n++) emitter.on("${secret}", () => {});
 });`;
 
-it("logs each warning as a line of JSON, and keeps its text to itself", async () => {
+it("logs each warning as a line of JSON, without the warning's text", async () => {
   const pod = await startPod();
   await pod.program.stop("SIGKILL");
   const preload = pod.folder.write("warns.mjs", warns);

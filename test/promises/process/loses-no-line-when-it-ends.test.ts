@@ -1,4 +1,4 @@
-/** Access lines are written in batches. However the process ends, the lines of what it has served are there, in order. */
+/** Access lines are written in batches. However the process ends, the lines of all served requests are written, in order. */
 
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it } from "vitest";
@@ -41,7 +41,7 @@ it("writes all lines when a defect ends it right after an answer", async () => {
   expect(await end("SIGUSR2")).toEqual({ how: 70, events: [...served, "defect"] });
 });
 
-it("has written what is older than 50 ms when it is killed", async () => {
+it("has written all lines older than 50 ms when it is killed", async () => {
   const { end } = await startServing();
   await wait(500);
   expect(await end("SIGKILL")).toEqual({ how: "SIGKILL", events: served });

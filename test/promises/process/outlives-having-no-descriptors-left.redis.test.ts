@@ -1,4 +1,4 @@
-/** Row 52: connections for which there are no descriptors are lost; the process goes on, and serves when there is room again. */
+/** Row 52: connections for which there are no descriptors are lost; the process survives, and serves when descriptors are free again. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
@@ -8,7 +8,7 @@ import { stageBothWays } from "../../../testkit/both-ways.ts";
 import { sites } from "../../../testkit/faults-configuration.ts";
 import { isInstalled, nameFor, startServe } from "../../../testkit/run-program.ts";
 
-/** As many connections as there is room for, and as many as there are. */
+/** Connections for which there are descriptors, and connections that the test opens. */
 const room = 5;
 const connections = 20;
 

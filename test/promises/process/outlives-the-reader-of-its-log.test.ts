@@ -1,4 +1,4 @@
-/** Row 69: whatever the reader of standard output does, requests and SIGTERM go on, and lost lines are counted. */
+/** Row 69: whatever the reader of standard output does, requests and SIGTERM still work, and lost lines are counted. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
@@ -13,7 +13,7 @@ import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { plainEnvironment } from "../../../testkit/run-program.ts";
 import { writeServed } from "../../load/served.ts";
 
-/** What a stop may take, on an idle process. */
+/** How long an idle process may take to stop. */
 const stopMs = 2_000;
 /** More lines than the backlog holds. */
 const orders = 4_000;
@@ -26,7 +26,7 @@ async function startServe(stdout: number) {
   const port = await freePort();
   const adminPort = await freePort();
   const file = writeServed(upstream.url, `127.0.0.1:${port}`, "log: { level: trace }", `127.0.0.1:${adminPort}`);
-  // As in the image: without a limit Node lets garbage lie for as long as the machine has memory.
+  // As in the image: without a limit Node collects no garbage while the machine has memory.
   const child = spawn(process.execPath, ["--max-old-space-size=64", "dist/main.js", "serve", "--config", file], {
     env: plainEnvironment(),
     stdio: ["ignore", stdout, "pipe"],
@@ -60,7 +60,7 @@ async function startServe(stdout: number) {
       Number(/^countersign_log_lines_dropped_total (\d+)$/m.exec((await admin("/metrics")).text)?.[1]),
     residentBytes: () =>
       Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1_024,
-    /** Asks it to end; it has to, in time and without a word on standard error. */
+    /** Sends SIGTERM; the process must end in time and with nothing on standard error. */
     stop: async (withinMs = stopMs) => {
       const sinceMs = performance.now();
       child.kill("SIGTERM");
@@ -70,7 +70,7 @@ async function startServe(stdout: number) {
   };
 }
 
-/** A pipe with a reader that reads when it is asked to. */
+/** A pipe with a reader that reads on demand only. */
 function openPipe() {
   const path = join(new ConfigFolder().path, "pipe");
   execFileSync("mkfifo", [path]);
@@ -87,13 +87,13 @@ function openPipe() {
         searched.take(buffer.toString("utf8", 0, length));
       }
     } catch {
-      // Nothing is there now.
+      // The pipe is empty now.
     }
   };
   return {
     writing,
     leave: () => closeSync(reading),
-    /** Reads until a whole line is there that satisfies the condition, and returns all lines so far. */
+    /** Reads until a whole line satisfies the condition, and returns all lines so far. */
     async until(isMeant: (line: Record<string, unknown>) => boolean) {
       for (;;) {
         read();
@@ -106,10 +106,10 @@ function openPipe() {
   };
 }
 
-it("serves while its log is not read, says afterwards how much is lost, and ends in time", async () => {
+it("serves while its log is not read, says afterwards how many lines are lost, and ends in time", async () => {
   const pipe = openPipe();
   const serve = await startServe(pipe.writing);
-  // What compiled code and connections take is not the log's.
+  // Compiled code and connections take memory too, before the measurement.
   for (let batch = 0; batch < 10; batch++) {
     expect(await serve.order(160)).toEqual([[200, 160]]);
     await pipe.until(({ event }) => event === "request_finished");
@@ -128,12 +128,12 @@ it("serves while its log is not read, says afterwards how much is lost, and ends
   const times = lines.map(({ time }) => time);
   expect(times).toEqual(times.toSorted());
 
-  // Full again, and nobody reads to the end.
+  // The pipe is full again, and is not read until the process ends.
   expect(await serve.order(orders)).toEqual([[200, orders]]);
   await serve.stop();
 });
 
-it("loses no line of a reader that reads, to the last one", async () => {
+it("loses no line, not even the last, if its log is read", async () => {
   const pipe = openPipe();
   const serve = await startServe(pipe.writing);
   expect(await serve.order(320)).toEqual([[200, 320]]);
@@ -154,7 +154,7 @@ it("serves when the reader of its log has gone, and counts what is lost", async 
   await serve.stop();
 });
 
-it.skipIf(process.platform !== "linux")("serves when there is no room for its log", async () => {
+it.skipIf(process.platform !== "linux")("serves when the disk for its log is full", async () => {
   const serve = await startServe(openSync("/dev/full", "w"));
   expect(await serve.order(160)).toEqual([[200, 160]]);
   await expect.poll(serve.dropped).toBeGreaterThanOrEqual(160);

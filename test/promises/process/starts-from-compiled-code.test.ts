@@ -1,4 +1,4 @@
-/** In the image, `serve` starts from what V8 has compiled before: scripts/code-cache.mjs makes it. */
+/** In the image, `serve` starts from code that V8 has compiled before: scripts/code-cache.mjs makes this code. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,7 +10,7 @@ import { plainEnvironment, startServe } from "../../../testkit/run-program.ts";
 
 const other = "9.9.9";
 
-/** The built command with compiled code, and a way to start it, which says the version that has started. */
+/** The built command with compiled code; starting it returns the version that has started. */
 function stage() {
   const main = bundle();
   const program = join(dirname(main), "bundled/serve-script.cjs");
@@ -34,12 +34,12 @@ function stage() {
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
-it("is made of the same bytes each time, so that two builds of an image are the same", () => {
+it("compiled code has the same bytes each time, so that two builds of an image are the same", () => {
   const { compile } = stage();
   expect(compile().equals(compile())).toBe(true);
 });
 
-/** V8 tells one source from another by its length alone: this one differs from what was compiled. */
+/** Gives the source another length than the compiled one: V8 compares nothing else. */
 function changeSource(program: string): void {
   const text = readFileSync(program, "utf8");
   const changed = text.replaceAll(`"${version}"`, `"${other}"`);
@@ -47,20 +47,20 @@ function changeSource(program: string): void {
   writeFileSync(program, changed);
 }
 
-it("is what starts, with the image's options", { timeout: 60_000 }, async () => {
+it("compiled code is what starts, with the image's options", { timeout: 60_000 }, async () => {
   const { program, compile, startedVersion } = stage();
   compile();
   changeSource(program);
-  // For earlier versions of Node, limits of memory are options that ask for other code.
+  // In earlier versions of Node, limits of memory are options that need other code.
   const options = Number.parseInt(process.versions.node, 10) < 24 ? [] : imageOptions(256 * 2 ** 20);
   expect(await startedVersion(options)).toBe(version);
 });
 
 it.each([
-  ["other options of V8 ask for other code", () => {}, ["--no-opt"], other],
-  ["it is broken", (file: string) => writeFileSync(file, "no code"), [], other],
-  ["it is missing, as in the npm package", (file: string) => rmSync(file), [], version],
-])("is not needed: %s", { timeout: 60_000 }, async (_, change, options, started) => {
+  ["other options of V8 need other code", () => {}, ["--no-opt"], other],
+  ["its file is broken", (file: string) => writeFileSync(file, "no code"), [], other],
+  ["its file is missing, as in the npm package", (file: string) => rmSync(file), [], version],
+])("compiled code is not needed: %s", { timeout: 60_000 }, async (_, change, options, started) => {
   const { program, compile, startedVersion } = stage();
   compile();
   changeSource(program);

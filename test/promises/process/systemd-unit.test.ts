@@ -1,4 +1,4 @@
-/** deploy/systemd, read by systemd itself where it is installed, and held to the times of the code. */
+/** deploy/systemd, verified by systemd itself if installed, and compared with the times in the code. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ describe.runIf(hasSystemd)(nameFor(hasSystemd, "systemd-analyze", "systemd"), ()
   it.each([
     ["as it is", {}],
     ["with the drop-in for credentials", { "credentials.conf": dropIn }],
-  ])("takes the unit %s", (_, dropIns) => {
+  ])("accepts the unit %s", (_, dropIns) => {
     expect(analyze("verify", dropIns)).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 
@@ -24,7 +24,7 @@ describe.runIf(hasSystemd)(nameFor(hasSystemd, "systemd-analyze", "systemd"), ()
     expect(analyze("verify", { "wrong.conf": "[Service]\nRestart=sometimes\n" }).stderr).toContain("sometimes");
   });
 
-  it("finds the service little exposed: what is left of 100 is its use of the network", () => {
+  it("rates the service's exposure as low: its only points are for the use of the network", () => {
     const limit = ["--offline=true", "--threshold=15", "--no-pager"];
     expect(analyze("security", {}, ...limit).status).toBe(0);
     const { status } = analyze("security", { "lax.conf": "[Service]\nProtectSystem=no\nPrivateUsers=no\n" }, ...limit);
@@ -51,12 +51,12 @@ it("docs/install.md makes the user, the folder and the program that the unit nam
   expect(page).toContain(`${prefix}/lib/node_modules/countersign/deploy/systemd/countersign.service`);
 });
 
-it("V8 may compile, and a reload with credentials asks for none, which systemd does not give it", () => {
+it("V8 may compile, and with credentials a reload runs no check, since systemd gives ExecReload no credentials", () => {
   expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
   expect(dropIn).toMatch(/^ExecReload=\nExecReload=\/bin\/kill -HUP \$MAINPID$/m);
 });
 
-/** Runs systemd-analyze on a copy of the unit, whose program is one that is there. */
+/** Runs systemd-analyze on a copy of the unit, whose program is one that exists. */
 function analyze(verb: string, dropIns: Readonly<Record<string, string>>, ...options: readonly string[]) {
   const folder = emptyFolder();
   const file = join(folder, "countersign.service");
