@@ -1,6 +1,6 @@
 /**
- * Rows 11, 12a: whoever is refused gets a whole answer before the close, also while sending, since libraries repeat a request otherwise;
- * nobody is invited to send what is refused, and nothing of it is kept or served.
+ * Rows 11, 12a: a refused caller gets a whole answer before the close, also while it sends, since libraries repeat a request otherwise;
+ * a refused body gets no 100 Continue, and nothing of it is kept or served.
  */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
@@ -58,13 +58,13 @@ const refusedByTheHead = refused.flatMap(([status, code, given]) =>
 );
 
 it.each([...refusedByTheHead, [400, { more: ["Countersign-Timeout-Ms: soon"] }] as const])(
-  "who is refused before the body is looked at is not invited to send it: %i for %j",
+  "a caller that is refused by its head gets no 100 Continue: %i for %j",
   async (status, given) => {
     const { connection, clock, simulator } = await stageConnected();
     const framing = ["Content-Length: 10"];
     connection.write(rawPost({ framing, ...given, more: [...(given.more ?? []), "Expect: 100-continue"], body: "" }));
     await connection.until(wholeFailure);
-    // No need to wait while the proxy waits for a body that will not come.
+    // Skips the time in which the proxy waits for a body that will not come.
     clock.push(1_000);
     const answers = readAnswers(await connection.ended());
     expect(answers.map((answer) => [answer.status, answer.headers["connection"]])).toEqual([[status, "close"]]);
@@ -91,19 +91,19 @@ it.each([
   ["too long a head", rawPost({ more: [`X: ${"x".repeat(20_000)}`] })],
   ["a body that does not come", rawPost({ target: "//evil", framing: ["Content-Length: 9"], body: "" })],
   ["a body that is broken", rawPost({ framing: ["Transfer-Encoding: chunked"], body: "zz\r\n" })],
-])("a connection whose request was refused does not stay, if its owner keeps it or not %s", async (_, bytes) => {
+])("a connection whose request was refused does not stay open, even if its caller keeps it: %s", async (_, bytes) => {
   const { clock, port, url } = await stageProxy({ limits: { connections: 1 } });
   const connection = await RawConnection.open(port);
   await connection.write(bytes).until(wholeFailure);
   clock.push(1_000);
   await connection.ended();
   clock.push(1_000);
-  // It is half open on the caller's side, and yet no longer the one connection that is allowed.
+  // The connection is half open on the caller's side, but no longer takes the only place.
   await expect.poll(async () => (await call(url)).status).toBe(200);
 });
 
-describe("what follows on a kept-alive connection", () => {
-  it("is answered 400 when it is malformed and all is quiet, and the next connection works", async () => {
+describe("the next request on a kept-alive connection", () => {
+  it("is answered 400 if it is malformed and nothing else is under way, and the next connection works", async () => {
     const { connection, url } = await stageConnected();
     await connection.write(rawPost({ connection: [] })).until(/"order_1"/);
     const answers = readAnswers(await connection.write("BLAH blah\r\n\r\n").ended());
@@ -112,7 +112,7 @@ describe("what follows on a kept-alive connection", () => {
     expect((await call(url, orderText)).status).toBe(200);
   });
 
-  it("works after a refusal that came with its whole body", async () => {
+  it("is served after a refused request whose body was complete", async () => {
     const { connection } = await stageConnected();
     await connection.write(rawPost({ connection: [], body: '{"a":null}' })).until(wholeFailure);
     const answers = readAnswers(await connection.write(rawPost()).ended());
@@ -120,7 +120,7 @@ describe("what follows on a kept-alive connection", () => {
   });
 });
 
-it("an invitation behind an answer that is not there yet comes in its turn", async () => {
+it("a 100 Continue waits for the answer before it", async () => {
   const { connection, release } = await openBehindHeld(await stageProxy(), rawPost({ connection: [] }));
   const framing = [`Content-Length: ${orderText.length}`];
   connection.write(rawPost({ more: ["Expect: 100-continue"], framing, body: "" }));
@@ -130,7 +130,7 @@ it("an invitation behind an answer that is not there yet comes in its turn", asy
   expect(answers.map(({ status }) => status)).toEqual([200, 100, 200]);
 });
 
-it("an invitation is not written into an answer that is not there yet, and nothing is served behind a request that never got one", async () => {
+it("a 100 Continue is not written into an earlier answer, and nothing is served behind a request that never got one", async () => {
   const stage = await stageProxy();
   const open = { connection: [] };
   const more = ["Expect: 100-continue"];
@@ -145,33 +145,33 @@ it("an invitation is not written into an answer that is not there yet, and nothi
   expect(stage.simulator.counts().apiRequests).toBe(1);
 });
 
-it("refuses HEAD without a body, as HEAD wants it", async () => {
+it("a HEAD is refused without a body, as HEAD demands", async () => {
   const { connection } = await stageConnected();
   const text = await connection.write(rawPost({ method: "HEAD", framing: [], body: "" })).ended();
   expect(text).toMatch(/^HTTP\/1\.1 405 [\s\S]*\r\n\r\n$/);
 });
 
 it.each([
-  ["a header line that is none", "HEAD / HTTP/1.1\r\nHost : 127.0.0.1\r\n\r\n"],
-  ["a target that is none", "HEAD /a\x7f HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"],
+  ["a malformed header line", "HEAD / HTTP/1.1\r\nHost : 127.0.0.1\r\n\r\n"],
+  ["a malformed target", "HEAD /a\x7f HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"],
   ["two lengths", "HEAD / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nContent-Length: 1\r\n\r\n"],
-])("refuses HEAD without a body though it cannot be read: %s", async (_, bytes) => {
+])("a HEAD that cannot be read is refused without a body: %s", async (_, bytes) => {
   const { port } = await stageProxy();
   const text = await (await RawConnection.open(port)).write(bytes).ended();
   expect(text).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\n\r\n$/);
-  // Another method's refusal on its own connection has its body.
+  // The refusal of another method has a body.
   const other = await (await RawConnection.open(port)).write(bytes.replace("HEAD", "POST")).ended();
   expect(other).toMatch(/\r\n\r\n\{.*"malformed_request"/s);
 });
 
 const largeBytes = 4_000_000;
 const chunk = `40000\r\n${" ".repeat(0x40000)}\r\n`;
-/** Our direction is closed by then, and bytes are still taken in. */
+/** After this time our direction is closed, and bytes are still read. */
 const slowMs = 1_500;
-/** Nothing is taken in any more. */
+/** After this time nothing is read any more. */
 const tooSlowMs = 5_000;
 
-/** A proxy without a place, so that each request is refused by its head; and a large one that begins. */
+/** A proxy that allows no request in flight, so that each is refused by its head; and a large request that begins. */
 async function stageRefused() {
   const limits = { inFlightPerEnvironment: 0, bodyBytes: largeBytes };
   const { clock, connection } = await stageConnected({ limits });
@@ -183,7 +183,7 @@ async function stageRefused() {
   return { clock, connection, errors };
 }
 
-it("takes in the rest of a large body that comes seconds after the answer", async () => {
+it("the rest of a large refused body is read, even seconds after the answer", async () => {
   const { clock, connection, errors } = await stageRefused();
   clock.push(slowMs);
   // A caller that reads to the end need not wait for the close.
@@ -196,7 +196,7 @@ it("takes in the rest of a large body that comes seconds after the answer", asyn
   expect(errors).toEqual([]);
 });
 
-it("waits for the rest no longer than 5 s", async () => {
+it("the rest of a refused body is waited for no longer than 5 s", async () => {
   const { clock, connection, errors } = await stageRefused();
   clock.push(tooSlowMs);
   await connection.ended();
@@ -205,7 +205,7 @@ it("waits for the rest no longer than 5 s", async () => {
   expect(errors.length).toBeLessThanOrEqual(1);
 });
 
-it("keeps nothing of a refused body whose rest is still to come", async () => {
+it("nothing of a refused body is kept while its rest still comes", async () => {
   const { connection, adminUrl } = await stageConnected();
   connection.write(rawPost({ framing: ["Transfer-Encoding: chunked"], body: chunk + chunk }));
   const [refused] = readAnswers(await connection.until(wholeFailure));
@@ -222,7 +222,7 @@ it.each([
     ["Transfer-Encoding: chunked"],
     [`${orders.length.toString(16)}\r\n`, orders.slice(0, -1), `${orders.slice(-1)}\r\n0\r\n\r\n`],
   ],
-])("reads no part of a refused body of %s as a request, nor what follows it", async (_, framing, pieces) => {
+])("no part of a refused body of %s is read as a request, nor the bytes after it", async (_, framing, pieces) => {
   const { connection, simulator, recorder } = await stageConnected();
   connection.write(rawPost({ target: "/no_such_operation", connection: [], framing, body: "" }));
   await connection.until(wholeFailure);

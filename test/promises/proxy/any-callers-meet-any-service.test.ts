@@ -1,4 +1,4 @@
-/** Rows 12, 63, 65: by random callers and services, nobody gets another's answer, and each answer has one line. */
+/** Rows 12, 63, 65: with random callers and services, nobody gets another's answer, and each answer has one access line. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
@@ -15,7 +15,7 @@ const runs = 100;
 const requestMs = 250;
 const bodyBytes = 4_096;
 
-/** What the service does with an order, by a letter in its marker. */
+/** The service's answers, by a letter in the order's marker. */
 const services: Readonly<Record<string, (marker: string) => string>> = {
   a: (marker: string) => rawAnswer(200, marker),
   b: (marker: string) => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunked(marker)}`,
@@ -25,7 +25,7 @@ const services: Readonly<Record<string, (marker: string) => string>> = {
   f: (marker: string) => rawAnswer(200, `${marker}and more`).slice(0, -4),
   g: () => "HTTP/1.1 junk\r\n\r\n",
 };
-/** The answer never comes, comes late, or ends with its connection. */
+/** Other behaviours: the answer never comes, comes late, or ends with its connection. */
 const endings: Readonly<Record<string, (socket: Socket, marker: string) => void>> = {
   h: () => {},
   i: (socket) => void socket.end(),
@@ -35,7 +35,7 @@ const endings: Readonly<Record<string, (socket: Socket, marker: string) => void>
   m: (socket, marker) => void setTimeout(() => socket.write(rawAnswer(200, marker)), 30),
   n: (socket, marker) => void setTimeout(() => socket.write(rawAnswer(200, marker)), requestMs + 50),
 };
-/** No answer to these is whole in time. One of `n` is where the machine stands still until it has come. */
+/** Orders whose answer is never whole in time. An answer to `n` can be, if the machine stalls until it has come. */
 const unanswered = "fghijl";
 const marked = /m\d{6}[a-n]/g;
 const letters = [...Object.keys(services), ...Object.keys(endings)];
@@ -66,12 +66,12 @@ function bodyOf(marker: string): string {
   return JSON.stringify({ site_customer_identifier: marker });
 }
 
-/** `fc.double` would be near 0 nearly always. */
+/** A number from 0 to 1; `fc.double` would be near 0 nearly always. */
 const part = fc.nat(100).map((percent) => percent / 100);
 const order = fc.record({
   form: fc.oneof({ weight: 3, arbitrary: fc.constant("length" as const) }, fc.constantFrom(...formNames)),
   service: fc.oneof({ weight: 1, arbitrary: fc.constant("a") }, { weight: 2, arbitrary: fc.constantFrom(...letters) }),
-  /** Where the caller pauses, in parts of its length: before it, or within. */
+  /** Pauses before or within the request, at a part of its length. */
   pauses: fc.array(fc.record({ at: fc.oneof(fc.constant(0), part), pauseMs: fc.nat(8) }), { maxLength: 2 }),
 });
 
@@ -84,7 +84,7 @@ const caller = fc.record({
 let numbered = 0;
 let callers = 0;
 
-it("gives nobody another's answer, tells nothing as not sent that was, and logs each answer once", async () => {
+it("gives nobody another's answer, says not_sent of no order that was sent, and logs each answer once", async () => {
   const seen: string[] = [];
   const upstream = await startRawUpstream({
     answer: ({ head, body }, socket) => {
@@ -103,7 +103,7 @@ it("gives nobody another's answer, tells nothing as not sent that was, and logs 
     timeouts,
   });
 
-  /** What a caller does, and all that came back. */
+  /** Plays a caller, and returns everything that came back. */
   const play = async ({ orders, end, reads }: Caller): Promise<Played> => {
     const markers = orders.map(({ service }) => `m${String(numbered++).padStart(6, "0")}${service}`);
     callers += 1;
@@ -116,7 +116,7 @@ it("gives nobody another's answer, tells nothing as not sent that was, and logs 
     const closed = new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
     let text = "";
     const read = () => socket.setEncoding("latin1").on("data", (piece: string) => (text += piece));
-    // Node reports a reset that comes together with bytes as an orderly end; only then the peer has no address any more.
+    // Node reports a reset that comes together with bytes as an orderly end; but then the socket has no remote address any more.
     let isOrderly = false;
     socket.once("end", () => (isOrderly = socket.remoteAddress !== undefined));
     await once(socket, "connect");
@@ -140,7 +140,7 @@ it("gives nobody another's answer, tells nothing as not sent that was, and logs 
       await wait(20);
       read();
     }
-    // What does not end by itself is a connection on which nothing more is expected.
+    // A connection that does not end by itself is over when all its answers have come.
     const isOver = () => socket.closed || socket.readableEnded || answersIn(text).length >= orders.length;
     const untilMs = performance.now() + (orders.length + 2) * requestMs * 10;
     while (!isOver() && performance.now() < untilMs) {
@@ -154,7 +154,7 @@ it("gives nobody another's answer, tells nothing as not sent that was, and logs 
   };
 
   const judge = async (played: readonly Played[]): Promise<void> => {
-    // An access line is written before or with the answer; the last may be that of a caller who has left.
+    // An access line is written before or with the answer, but may be late for a caller who has left.
     for (let round = 0; round < 3; round++) {
       await letItRead({ url });
       await whenInFlight({ adminUrl }, 0);
@@ -192,7 +192,7 @@ it("gives nobody another's answer, tells nothing as not sent that was, and logs 
         expect(own[0]?.outcome, where).not.toBe("not_sent");
         if (unanswered.includes(marker.slice(-1))) expect(own[0]?.outcome, where).toBe("unknown");
       }
-      // Whoever reads to the end has an answer to each request up to the last one: that which closes the connection, or is cut.
+      // A caller that reads to the end has an answer to each request, up to one that closes the connection or is cut.
       if (isWhole && answers.length < markers.length && answers.length > 0) {
         expect(answers.at(-1)?.closes, where).toBe(true);
       }
@@ -217,14 +217,14 @@ interface Played {
   readonly markers: readonly string[];
   readonly end: Caller["end"];
   readonly answers: ReturnType<typeof answersIn>;
-  /** It came to an orderly end. */
+  /** The connection came to an orderly end. */
   readonly isWhole: boolean;
   /** Neither its connection nor its last answer ended in time. */
   readonly isStuck: boolean;
   readonly text: string;
 }
 
-/** The final answers whose bodies are whole, in their order. Without a length the close ends a body. */
+/** All final answers, in their order, up to the first that is not whole. Without a length the close ends a body. */
 function answersIn(text: string) {
   const answers: {
     status: number;

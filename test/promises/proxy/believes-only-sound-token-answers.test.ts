@@ -1,6 +1,6 @@
 /**
- * Rows 32 to 34: what is not surely a bearer token is none, and nothing is sent with it. No redirect is followed. A 429's Retry-After is
- * honoured from 1 s to 24 h. A refused set is tried once in 10 s while the second serves; both refused: 502 credentials_refused.
+ * Rows 32 to 34: an answer that is not certainly a bearer token is no token, and is never sent. No redirect is followed. A 429's
+ * Retry-After is honoured from 1 s to 24 h. A refused set is tried once in 10 s while the second serves; both refused: 502 credentials_refused.
  */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
@@ -8,7 +8,7 @@ import { stageLiving } from "../../../testkit/living-stage.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { canaries, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
-/** What the authorization server issues, `{{token}}` standing for it, with some fields changed; `undefined` leaves one out. */
+/** The authorization server's answer, with some fields changed; `undefined` leaves a field out, `{{token}}` becomes the token. */
 function grant(changes: Record<string, unknown> = {}): string {
   return JSON.stringify({ access_token: "{{token}}", token_type: "Bearer", expires_in: 3_600, ...changes });
 }
@@ -17,8 +17,8 @@ const dayMs = 86_400_000;
 const timeouts = { requestMs: 30_000, connectMs: 10_000, tokenMs: 20_000 };
 
 /**
- * The next token answers have this body; the token at hand has expired. No pauses between the five tries of a refresh, and as long a
- * one as there is before the sixth.
+ * The next token answers have this body; the present token has expired. There is no pause between the five tries of a refresh, and the
+ * longest possible pause before the sixth.
  */
 async function stageAnswer(body: string, status = 200, headers: Record<string, string> = {}) {
   let asked = () => 0;
@@ -35,7 +35,7 @@ async function stageAnswer(body: string, status = 200, headers: Record<string, s
 it.each([
   ["HTML", "<!doctype html><title>Log in</title>"],
   ["empty", ""],
-  ["half of one", grant().slice(0, 40)],
+  ["half of a token answer", grant().slice(0, 40)],
   ["null", "null"],
   ["an array", `[${grant()}]`],
   ["a string", '"{{token}}"'],
@@ -79,7 +79,7 @@ it.each([
 
 describe("a token answer is used", () => {
   it.each([
-    ["as it should be", grant(), 3_600_000],
+    ["as the specification has it", grant(), 3_600_000],
     ["with expires_in as digits in a string", grant({ expires_in: "3600" }), 3_600_000],
     ["without expires_in: 300 s", grant({ expires_in: undefined }), 300_000],
     ["with expires_in 1e12: 7 days", grant().replace("3600", "1e12"), 7 * dayMs],
@@ -94,9 +94,9 @@ describe("a token answer is used", () => {
     expect(await recorder.nth("token_adopted", 2)).toMatchObject({ lifetimeMs, issuedHere: true });
   });
 
-  it("however short its life, refreshes are at least a second apart", async () => {
+  it("with any lifetime, but refreshes are at least a second apart", async () => {
     const startMs = Date.now();
-    // An order may be on its way for a while on a busy machine: at the service a token lives ten times as long.
+    // On a busy machine an order may take long: at the service a token is valid ten times as long.
     const nowMs = () => startMs + (Date.now() - startMs) / 10;
     const { url, simulator } = await stageProxy({ simulator: { tokenLifetimeSeconds: 1, nowMs }, oneSet: true });
     while (simulator.counts().tokenRequests < 4) expect((await call(url)).status).toBe(200);
@@ -115,18 +115,18 @@ it.each([301, 302, 303, 307, 308])("a redirect %i of the authorization server is
 });
 
 const inAMinute = () => new Date(Date.now() + 60_000).toUTCString();
-/** With chance at a half, after six steps: half of 50 ms * 2^6. */
+/** The sixth pause if the random number is a half: half of 50 ms * 2^6. */
 const backoffMs = 1_600;
 
 it.each([
   ["seconds", () => "7", 7_000, 7_000],
   ["one second", () => "1", 1_000, 1_000],
   ["zero", () => "0", 1_000, 1_000],
-  ["a day and more", () => "86401", dayMs, dayMs],
-  ["beyond all numbers", () => "9".repeat(400), dayMs, dayMs],
+  ["more than a day", () => "86401", dayMs, dayMs],
+  ["a number of 400 digits", () => "9".repeat(400), dayMs, dayMs],
   ["a date", inAMinute, 57_000, 61_000],
   ["a date in the past", () => "Tue, 02 Jan 2024 03:04:05 GMT", 1_000, 1_000],
-  ["a date in a century", () => "Fri, 02 Jan 2126 03:04:05 GMT", dayMs, dayMs],
+  ["a date in 2126", () => "Fri, 02 Jan 2126 03:04:05 GMT", dayMs, dayMs],
   ["negative", () => "-5", backoffMs, backoffMs],
   ["a fraction", () => "1.5", backoffMs, backoffMs],
   ["a word", () => "soon", backoffMs, backoffMs],
@@ -173,7 +173,7 @@ describe("credentials that every set has refused:", () => {
     expect(simulator.counts().apiRequests).toBe(1);
   });
 
-  it("costs one token request in 10 s, however many ask", async () => {
+  it("one token request in 10 s, however many orders come", async () => {
     const { url, simulator, clock, expire } = await stageLiving();
     simulator.changeClientSecret("blue-id", "another");
     expire();
@@ -188,7 +188,7 @@ describe("credentials that every set has refused:", () => {
     expect(simulator.counts().apiRequests).toBe(1);
   });
 
-  it("names both sets where there are two", async () => {
+  it("both sets are named if there are two", async () => {
     const { url, simulator, expire } = await stageLiving({ oneSet: false });
     simulator.deleteCredentials("blue-id");
     simulator.deleteCredentials("green-id");
@@ -200,7 +200,7 @@ describe("credentials that every set has refused:", () => {
     expect(simulator.counts()).toMatchObject({ tokenRequests: 3, apiRequests: 1 });
   });
 
-  it("is over when the authorization server accepts them again", async () => {
+  it("orders are served when the authorization server accepts the credentials again", async () => {
     const { url, simulator, clock, expire } = await stageLiving();
     simulator.deleteCredentials("blue-id");
     expire();
@@ -228,7 +228,7 @@ describe("the second set", () => {
     expect(simulator.counts()).toMatchObject({ accepted: 41, apiRequests: 41, tokensIssued: 2 });
   });
 
-  it("is left when the first is accepted again", async () => {
+  it("is used no longer when the first is accepted again", async () => {
     const { url, simulator, clock, expire, recorder } = await stageLiving({ oneSet: false });
     simulator.deleteCredentials("blue-id");
     expire();
@@ -242,7 +242,7 @@ describe("the second set", () => {
     expect(simulator.seen.apiRequests.at(-1)?.token).toBe("token_3");
   });
 
-  it("is not asked for while the first one's token lives", async () => {
+  it("gets no token request while the first one's token is valid", async () => {
     const { url, simulator } = await stageLiving({ oneSet: false });
     simulator.deleteCredentials("blue-id");
     for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);

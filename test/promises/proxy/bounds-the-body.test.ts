@@ -1,4 +1,4 @@
-/** Rows 9, 7: a body beyond limits.bodyBytes is refused and not read on; one that does not come in time is 408. */
+/** Rows 9, 7: a body beyond limits.bodyBytes is refused and its rest not read; a body that does not come in time is 408. */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
@@ -9,7 +9,7 @@ import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const bodyBytes = 262_144;
 const tooLarge = { status: 413, code: "body_too_large", detail: /262144 bytes \(limits\.bodyBytes\)/ } as const;
-/** What the listener takes in and drops, so that the sender gets to read the answer. */
+/** How much the listener reads and drops, so that the sender can read the answer. */
 const lingerBytes = 1_048_576;
 const oneReadBytes = 65_536;
 const padded = (length: number) => orderText + " ".repeat(length - orderText.length);
@@ -77,8 +77,8 @@ it("sends nothing of a body that is shorter than announced and then ends", async
 });
 
 it.each([
-  ["the caller's own time for it all", ["Countersign-Timeout-Ms: 400"], 400, "0.4"],
-  ["the time for all requests", [], 5_000, "5"],
+  ["the caller's own deadline", ["Countersign-Timeout-Ms: 400"], 400, "0.4"],
+  ["timeouts.request", [], 5_000, "5"],
 ])("gives a slow body %s", async (_, more, timeoutMs, said) => {
   const { connection, clock, adminUrl, simulator, recorder } = await stageConnected();
   connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], more, body: "{" }));
@@ -90,7 +90,7 @@ it.each([
     code: "request_timeout",
     detail: new RegExp(`^The body was not complete after ${said.replace(".", "\\.")} s\\.`),
   });
-  // What still comes is too late.
+  // The rest of the body comes too late.
   connection.write(orderText.slice(1));
   await connection.ended();
   connection.socket.end();

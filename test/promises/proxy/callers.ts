@@ -11,28 +11,28 @@ import { authority, clientKey, serverCertificate, serverKey } from "../../../tes
 import { type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 export const token = "canary-caller-token-new";
-/** What the other one replaces. */
+/** The former token, which `token` replaces. */
 export const older = "canary-caller-token-old";
 
-/** What a listener is given in these tests. It trusts its own authority, too, as far as certificates of callers go. */
+/** The TLS settings of these tests' listeners. Callers' certificates may also come from the listener's own authority. */
 export const listenerTls: CallersTls = {
   ca: `${authority}${callersAuthority}`,
   cert: serverCertificate,
   key: new Secret(serverKey),
 };
 
-/** A caller that has a certificate of its authority, and that knows the listener by the other one. */
+/** A caller with a certificate of the callers' authority, which trusts the listener's authority. */
 export const known: ConnectionOptions = { ca: authority, cert: paymentsCertificate, key: clientKey };
 
 const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
 
-/** The whole proxy, whose listener asks who calls, also on loopback. */
+/** The whole proxy, whose listener identifies its callers, also on loopback. */
 export function stageWithCallers(callers: Callers, { config, ...options }: StageOptions = {}) {
   const listeners = [{ bind: anyPort, environment: "sandbox", hosts: [], callers }];
   return stageProxy({ ...options, config: { listeners, ...config } });
 }
 
-/** What a caller of these tests may do, unless they say less. */
+/** The rights of these tests' callers, unless a test gives fewer. */
 const allRights = {
   tokens: [],
   certificates: [],
@@ -41,26 +41,26 @@ const allRights = {
   requestsPerSecond: undefined,
 } as const;
 
-/** One caller, `orders`, who gives `token`. */
+/** The proxy with one caller, `orders`, whose token is `token`. */
 export function stageWithCaller(rights: Partial<Caller>, options: StageOptions = {}) {
   const orders: Caller = { ...allRights, name: "orders", tokens: [new Secret(token)], ...rights };
   return stageWithCallers({ kind: "named", callers: [orders], tls: undefined }, options);
 }
 
-/** The caller `payments`, whose certificate is that of `known`. */
+/** The caller `payments`, which has the certificate in `known`. */
 export const payments = {
   kind: "named",
   tls: listenerTls,
   callers: [{ ...allRights, name: "payments", certificates: ["URI:spiffe://prod.example/ns/pay/sa/payments"] }],
 } satisfies Callers;
 
-/** Callers by a name of their certificates, of the authority that signed those of caller-certificates.ts. */
+/** Callers that are identified by a name in their certificates, whose authority is that of caller-certificates.ts. */
 export function byCertificate(...callers: readonly (Partial<Caller> & Pick<Caller, "name">)[]): Callers {
   const tls = { ...listenerTls, ca: callersAuthority };
   return { kind: "named", tls, callers: callers.map((caller) => ({ ...allRights, ...caller })) };
 }
 
-/** A client of such a listener. */
+/** The connection options of a client of such a listener. */
 export function clientWith(cert: string): ConnectionOptions {
   return { ...known, cert };
 }
@@ -82,7 +82,7 @@ export interface SecurelyCalled {
   readonly json: any;
 }
 
-/** One order over TLS; on a connection of its own without an agent. */
+/** One order over TLS; without an agent on a new connection. */
 export async function callSecurely(
   port: number,
   options: ConnectionOptions & { readonly agent?: Agent } = known,

@@ -1,11 +1,11 @@
-/** Row 83: where a site has it checked, a caller's own signature is found to be what it is, counted, and dropped as ever. */
+/** Row 83: if a site is configured so, a caller's own signature is checked and counted, and dropped as always. */
 import { createHmac } from "node:crypto";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { bothSite, canaries, childSite, hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
 
-/** As a client of the service signs: by its own code. */
+/** The order with the signature of a client, made by code of the test. */
 function signed(
   parameters: Readonly<Record<string, unknown>>,
   secret: string,
@@ -35,7 +35,7 @@ async function resultOf(stage: Stage, body: object, headers = {}): Promise<strin
   return finished.callerSignature;
 }
 
-/** What the service got first. */
+/** The parameters of the first request that the service got. */
 function sentBy({ simulator }: Stage): Record<string, string> {
   return JSON.parse(simulator.seen.apiRequests[0]?.body.toString() ?? "");
 }
@@ -46,11 +46,11 @@ it.each<[string, object, string]>([
   ["with the site's default key", signed(order, canaries.keyOne), "valid"],
   ["with the key that it names", signed({ ...order, site_identifier: "K2000000002" }, canaries.keyTwo), "valid"],
   ["over numbers and booleans as they are written", signed({ ...order, n: 10, b: true }, canaries.keyOne), "valid"],
-  ["whatever is in exempt parameters", { ...signed(order, canaries.keyOne), format: "xml", call: "x" }, "valid"],
+  ["with any values of exempt parameters", { ...signed(order, canaries.keyOne), format: "xml", call: "x" }, "valid"],
   ["over names in any case", signed({ ...order, Zulu: "1", alpha: "2" }, canaries.keyOne), "valid"],
   ["with another of the site's keys than the default", signed(order, canaries.keyTwo), "invalid"],
   [
-    "with the default key, naming another",
+    "with the default key, though it names another",
     signed({ ...order, site_identifier: "K2000000002" }, canaries.keyOne),
     "invalid",
   ],
@@ -59,11 +59,11 @@ it.each<[string, object, string]>([
   ["that is no signature", { ...order, signature: "é" }, "invalid"],
   ["without a timestamp", signed({ ...order, timestamp: "" }, canaries.keyOne), "incomplete"],
   ["that is empty", { ...order, signature: "" }, "missing"],
-  ["that is not there", order, "missing"],
+  ["that is absent", order, "missing"],
 ])("a signature %s", async (_, body, expected) => {
   const stage = await stageChecking();
   expect(await resultOf(stage, body)).toBe(expected);
-  // It was signed anew over what was sent: the simulator verifies it.
+  // The order was signed anew as it was sent: the simulator verifies this signature.
   expect(sentBy(stage)["timestamp"]).not.toBe(order.timestamp);
   const { value } = await scrape(stage.adminUrl);
   const labels = { environment: "sandbox", site: hmacSite };
@@ -73,7 +73,7 @@ it.each<[string, object, string]>([
   }
 });
 
-it("at a site that calls with OAuth its keys check, and no signature is sent", async () => {
+it("at a site with OAuth, a signature is checked by the site's keys, and no signature is sent", async () => {
   const stage = await stageChecking();
   const body = signed({ ...order, site_identifier: bothSite }, canaries.keyOne);
   expect(await resultOf(stage, body)).toBe("valid");
@@ -81,14 +81,14 @@ it("at a site that calls with OAuth its keys check, and no signature is sent", a
   expect(await resultOf(stage, signed({ ...order, site_identifier: childSite }, "any"))).toBe("unknown_key");
 });
 
-it("the names that a site exempts are not signed", async () => {
+it("the parameters that a site exempts are not part of the signature", async () => {
   const exempt = new Set(["format", "signature", "call", "note"]);
   const stage = await stageProxy({ withBoth: true, site: { checksCallerSignature: true, exempt } });
   const body = signed({ ...order, site_identifier: bothSite, note: "a" }, canaries.keyOne, [...exempt]);
   expect(await resultOf(stage, { ...body, note: "b" })).toBe("valid");
 });
 
-it("where it is not asked for, nothing is checked and there is no series", async () => {
+it("without the setting nothing is checked and there is no series", async () => {
   const stage = await stageProxy();
   expect(await resultOf(stage, signed(order, canaries.keyOne))).toBeUndefined();
   expect((await scrape(stage.adminUrl)).families.get("countersign_caller_signature_total")?.samples).toEqual([]);

@@ -1,4 +1,4 @@
-/** Spec 5.4 and rows 20, 39, 49: after a 401 one new token and one retry, equal but for the timestamp. */
+/** Spec 5.4 and rows 20, 39, 49: after a 401 one new token and one retry, equal except for the timestamp. */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
@@ -36,7 +36,7 @@ it("fetches one new token, sends once more, and answers 200", async () => {
   expect(second.retryReason).toBeUndefined();
 });
 
-it("sends the same bytes twice, but for the timestamp", async () => {
+it("sends the same bytes twice, except for the timestamp", async () => {
   const { url, simulator } = await stageRevoked();
   expect((await call(url, body)).status).toBe(200);
   const [, first = expect.unreachable(), second = expect.unreachable()] = simulator.seen.apiRequests;
@@ -47,7 +47,7 @@ it("sends the same bytes twice, but for the timestamp", async () => {
   expect(second.target).toBe(first.target);
 });
 
-it("stamps the retry anew", async () => {
+it("gives the retry a new timestamp", async () => {
   const clock = new ShiftedClock();
   const { url, simulator } = await stageRevoked({
     surroundings: { clock },
@@ -56,7 +56,7 @@ it("stamps the retry anew", async () => {
   });
   const login = simulator.faults.add({ host: "login", kind: "hang" });
   const calling = call(url);
-  // The spacing between two refreshes (1 s) passes before the authorization server is asked.
+  // Two refreshes are at least 1 s apart: this time passes before the authorization server is asked.
   await login.whenPlayed(1);
   clock.push(10_000);
   login.release();
@@ -69,7 +69,7 @@ it("stamps the retry anew", async () => {
   expect(second - first).toBeGreaterThanOrEqual(10);
 });
 
-it("is not held up by a 401 with a body longer than what is held in memory", async () => {
+it("is not delayed by a 401 whose body is longer than the part that is kept in memory", async () => {
   const { url, simulator } = await stageProxy();
   simulator.faults.add({ host: "api", kind: "answer", status: 401, body: "x".repeat(1_000_000) });
   const answer = await call(url);
@@ -80,7 +80,7 @@ it("is not held up by a 401 with a body longer than what is held in memory", asy
 
 const asChild = { headers: { "Countersign-Site": childSite } };
 
-/** A site whose every order gets 401, as long as that fault is there. */
+/** A site whose every order gets 401, until the fault is removed. */
 async function stageForever() {
   const clock = new ShiftedClock();
   const stage = await stageProxy({ surroundings: { clock }, simulator: { nowMs: () => clock.wallMs() } });
@@ -95,7 +95,7 @@ async function stageForever() {
   return { ...stage, clock, askAsChild };
 }
 
-it("401 for ever at one site does not hold back the cure of another site's revoked token", async () => {
+it("endless 401s at one site do not delay the cure of another site's revoked token", async () => {
   const { url, simulator, askAsChild, recorder } = await stageForever();
   expect((await call(url)).status).toBe(200);
   for (let n = 0; n < 5; n++) await askAsChild();
@@ -107,7 +107,7 @@ it("401 for ever at one site does not hold back the cure of another site's revok
   expect(recorder.of("refresh_suppressed").filter(({ site }) => site === oauthSite)).toEqual([]);
 });
 
-it("a pause after 401s in a row ends with its window once the service accepts the site again", async () => {
+it("a pause after several 401s in a row ends with its window if the service accepts the site again", async () => {
   const { url, simulator, clock, askAsChild } = await stageForever();
   for (let n = 0; n < 3; n++) await askAsChild();
   simulator.faults.clear();
@@ -118,7 +118,7 @@ it("a pause after 401s in a row ends with its window once the service accepts th
   expect(simulator.counts().tokensIssued).toBe(3);
 });
 
-it("a site goes on pausing when something in front of the service answers 5xx: that accepts no token", async () => {
+it("a site's pause does not end when something in front of the service answers 5xx: a 5xx accepts no token", async () => {
   const { simulator, url, askAsChild } = await stageForever();
   await askAsChild();
   const { tokensIssued } = simulator.counts();

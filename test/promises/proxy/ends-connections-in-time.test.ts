@@ -1,6 +1,6 @@
 /**
- * Rows 7, 44: no connection waits for ever: a head has 10 s, the next request and a reader 75 s. One that is being closed takes no
- * request any more: its caller would never see the answer.
+ * Rows 7, 44: no connection waits for ever: a head has 10 s, the next request and a reader 75 s. A connection that is being closed
+ * accepts no request any more: its caller would never see the answer.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -20,7 +20,7 @@ const tooSlow = {
 } as const;
 const kept = { connection: [] };
 
-/** What was written is read by the proxy, and timers that are due have run. */
+/** Resolves when the proxy has read everything written, and timers that are due have run. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 100));
 }
@@ -29,7 +29,7 @@ it.each([
   ["nothing", ""],
   ["half a method", "PO"],
   ["a head without its end", rawPost({ body: "" }).slice(0, -2)],
-])("answers 408 where %s has come 10 s after the connection", async (_, bytes) => {
+])("answers 408 if only %s has come 10 s after the connection", async (_, bytes) => {
   const { clock, connection, simulator } = await stageConnected();
   connection.write(bytes);
   await settle();
@@ -107,7 +107,7 @@ it("serves no request that comes while its connection is being closed", async ()
   const accepted = once(server, "connection");
   const idle = await RawConnection.open(port);
   await accepted;
-  // Another connection and the request are there in the same turn of the loop, the connection first.
+  // Another connection and the request arrive in the same turn of the loop, the connection first.
   server.once("connection", () => listener.closeIdle(systemClock.nowMs()));
   const another = connect(port, "127.0.0.1");
   process.nextTick(() => idle.write(rawPost()));

@@ -1,4 +1,4 @@
-/** Each code of the failure table is answered, logged and counted with its status, outcome and detail. Row 4: CONNECT and TRACE are such. */
+/** Each code of the failure table is answered, logged and counted with its status, outcome and detail. Row 4: CONNECT and TRACE are among them. */
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../../simulator/src/service/fault.ts";
@@ -37,16 +37,16 @@ const reference = "A-1042";
 /** One way to provoke a failure through the whole proxy. */
 interface FailureCase {
   readonly code: FailureCode;
-  /** In words, to tell the ways apart. */
+  /** In words, for the test's name. */
   readonly way: string;
   readonly status: number;
   /** Default `not_sent`. */
   readonly outcome?: "not_sent" | "unknown" | undefined;
-  /** What the detail says of its own. */
+  /** The part of the detail that is special to this way. */
   readonly detail: RegExp;
   /** How many requests the service saw in all; default 0. */
   readonly sent?: number | undefined;
-  /** False where the head could not be read, so that no reference is known. */
+  /** False if the head could not be read, so that no reference is known. */
   readonly isReferenced?: false | undefined;
   readonly provoke: () => Promise<Provoked>;
 }
@@ -63,7 +63,7 @@ interface Wrong {
   readonly body?: unknown;
 }
 
-/** A call with the reference and whatever else is wrong with it. */
+/** A call with the reference, and with `Wrong` in it. */
 function callBadly(
   stage: Stage,
   { path = "/create_order", method = "POST", headers = {}, body = order }: Wrong = {},
@@ -71,16 +71,16 @@ function callBadly(
   return call(stage.url, body, { path, method, headers: { "Countersign-Reference": reference, ...headers } });
 }
 
-/** What is wrong with the call, or its bytes; with the stage; and what the service plays. */
+/** The fault: in the call or its bytes, in the stage, or in the service. */
 interface Cause extends Wrong, Pick<FailureCase, "outcome" | "sent" | "isReferenced"> {
   readonly raw?: Parameters<typeof ask>[1];
   readonly options?: StageOptions;
-  /** In place of a plain stage with these options. */
+  /** Opens the stage, in place of a plain one with these options. */
   readonly open?: () => Promise<Stage>;
   readonly fault?: FaultAction;
 }
 
-/** The case of nothing but a bad call to a stage. */
+/** A case with one call to a stage. */
 function failing(code: FailureCode, status: number, way: string, detail: RegExp, cause: Cause): FailureCase {
   const { raw, options, open = () => stageProxy(options), fault, outcome, sent, isReferenced, ...wrong } = cause;
   const provoke = async () => {
@@ -94,13 +94,13 @@ function failing(code: FailureCode, status: number, way: string, detail: RegExp,
 const withReference = [`Countersign-Reference: ${reference}`];
 const withToken = { "Proxy-Authorization": `Bearer ${token}` };
 
-/** Every way in which the caller's own request is at fault: 400 to 431, but for the values of its parameters. */
+/** Every way in which the caller's own request is at fault: 400 to 431, except the values of its parameters. */
 const failuresOfTheRequest: readonly FailureCase[] = [
   failing("malformed_request", 400, "a head that is not HTTP", /^The request is not well-formed HTTP\/1\.1/, {
     raw: "BLAH blah\r\n\r\n",
     isReferenced: false,
   }),
-  failing("malformed_request", 400, "an impossible wish", /^Countersign-Timeout-Ms must be .* 100 to 5000\./, {
+  failing("malformed_request", 400, "a malformed timeout", /^Countersign-Timeout-Ms must be .* 100 to 5000\./, {
     headers: { "Countersign-Timeout-Ms": "soon" },
   }),
   failing("malformed_request", 400, "a misspelt header", /Refrence is not a header .*; write Countersign-Reference\./, {
@@ -160,20 +160,20 @@ const failuresOfTheRequest: readonly FailureCase[] = [
   failing(
     "method_not_allowed",
     405,
-    "a CONNECT, which comes of an https URL and a proxy setting",
+    "a CONNECT, as of a client with an https URL and HTTP_PROXY",
     /^An https:\/\/ URL came through the proxy setting.* Set your base URL to http:\/\/127\.0\.0\.1:\d+\./,
     { raw: `CONNECT api.example:443 HTTP/1.1\r\nHost: api.example:443\r\n${withReference}\r\n\r\n` },
   ),
   failing(
     "caller_not_authenticated",
     407,
-    "no token for a listener that asks for one",
+    "no token for a listener that demands one",
     /^The request has no Proxy-Authorization\. This listener wants a token with every request/,
     { open: () => stageWithTokens() },
   ),
   {
     code: "caller_not_known",
-    way: "a certificate of the authority, of no caller",
+    way: "a certificate of the authority, with no caller's name",
     status: 403,
     detail: /^The client certificate names no caller of this listener\. It has URI:spiffe:.*\/payments2; one of its/,
     async provoke() {
@@ -191,7 +191,7 @@ const failuresOfTheRequest: readonly FailureCase[] = [
   ),
   {
     code: "caller_rate_limited",
-    way: "more requests than the caller may make",
+    way: "more requests than the caller's rate",
     status: 429,
     detail:
       /^Caller orders makes more requests than it may: 0\.01 a second \(requestsPerSecond\)\. Send this one again/,
@@ -248,7 +248,7 @@ const failuresOfTheParameters: readonly FailureCase[] = [
   failing("version_mismatch", 422, "another version", /^The body's version is not 3\.0/, {
     body: { ...order, version: "2.0" },
   }),
-  failing("site_conflict", 422, "header and body of two minds", /mean different sites or keys/, {
+  failing("site_conflict", 422, "header and body for different sites", /mean different sites or keys/, {
     body: { ...order, site_identifier: hmacSite },
     headers: { "Countersign-Site": bothSite },
     options: { withBoth: true },
@@ -258,10 +258,10 @@ const failuresOfTheParameters: readonly FailureCase[] = [
   }),
 ];
 
-/** Nobody listens on it. */
+/** A URL on which nobody listens. */
 const deadUrl = "http://127.0.0.1:1";
 
-/** Fails once when it is told to, as a clock that is broken might. */
+/** A clock that fails once on demand: a defect. */
 class BreakableClock extends ShiftedClock {
   isBroken = false;
 
@@ -333,7 +333,13 @@ const failuresAfterAdmission: readonly FailureCase[] = [
       return { stage, answer: await callBadly(stage) };
     },
   },
-  { code: "draining", way: "the time to end is up", status: 503, detail: /shutting down/, provoke: drainAway },
+  {
+    code: "draining",
+    way: "the time of open requests has run out",
+    status: 503,
+    detail: /shutting down/,
+    provoke: drainAway,
+  },
   failing(
     "upstream_timeout",
     504,
@@ -348,13 +354,13 @@ const failuresAfterAdmission: readonly FailureCase[] = [
     detail:
       /^No connection to the service was ready in time\. (?!0\.[0-2])\d+\.\d s had passed by then\. Nothing was sent\./,
     async provoke() {
-      // It accepts connections, but never speaks TLS.
+      // The service accepts connections, but never speaks TLS.
       const { port } = await startRawUpstream();
       const stage = await stageProxy({ baseUrl: `https://127.0.0.1:${port}/json-api` });
       return { stage, answer: await callBadly(stage, { headers: { "Countersign-Timeout-Ms": "300" } }) };
     },
   },
-  // The configuration never lets a site through that signs without a key.
+  // The configuration never allows a site that signs without a key.
   failing("internal", 500, "a defect before anything is sent", /failed in a way that it should not/, {
     headers: { "Countersign-Site": hmacSite },
     options: { site: { keys: [], defaultKey: undefined } },
@@ -379,7 +385,7 @@ const failuresAfterAdmission: readonly FailureCase[] = [
   },
 ];
 
-/** The body of a pass-through request breaks off when its head has gone on. */
+/** The body of a pass-through request breaks off after its head was sent to the service. */
 async function breakOff(): Promise<Provoked> {
   const { connection: caller, ...stage } = await stageConnected({ environment: { passThrough: [files] } });
   const framing = ["Content-Length: 100"];
@@ -403,12 +409,12 @@ async function crowd(): Promise<Provoked> {
   return { stage, answer };
 }
 
-/** A request that had begun before the end is complete when the time for open requests has run out. */
+/** A request that began before SIGTERM is complete only when the time for open requests has run out. */
 async function drainAway(): Promise<Provoked> {
   const { connection: late, ...stage } = await stageConnected();
   const bytes = rawPost({ connection: [], more: withReference });
   late.write(bytes.slice(0, 20));
-  // Connections are taken in their order, so the late one has been read from when this one is answered.
+  // Connections are accepted in their order, so the late one has been read when this one is answered.
   await letItRead(stage);
   const stopping = stage.proxy.stop("SIGTERM");
   stage.clock.push(stage.config.timeouts.requestMs + 500);
@@ -424,7 +430,7 @@ const cases = [...failuresOfTheRequest, ...failuresOfTheParameters, ...failuresA
 describe.each([
   ["the request", failuresOfTheRequest],
   ["the parameters", failuresOfTheParameters],
-  ["whatever is behind the door", failuresAfterAdmission],
+  ["the service, the authorization server or Countersign", failuresAfterAdmission],
 ])("failures of %s", (_, group) => {
   it.each(group)("$status $code: $way", prove);
 });
@@ -439,7 +445,7 @@ async function prove({ code, status, outcome = "not_sent", detail, sent = 0, isR
   expect(stage.recorder.count("defect")).toBe(code === "internal" ? 1 : 0);
 }
 
-it("leads into the documentation where its site is known", async () => {
+it("a failure's type is a URL of the documentation if docsUrl is set", async () => {
   const stage = await stageProxy({ config: { docsUrl: "https://docs.example/pay" } });
   const { json } = await callBadly(stage, { path: "/delete_all" });
   expect(json.type).toBe("https://docs.example/pay/docs/reference/errors.html#operation_not_allowed");

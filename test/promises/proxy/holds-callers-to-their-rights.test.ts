@@ -1,4 +1,4 @@
-/** Row 81: a caller uses its own sites, operations and rate; else it is refused before a token is asked for. */
+/** Row 81: a caller may use only its own sites, operations and rate; otherwise it is refused before a token is requested. */
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { order } from "../../../testkit/call.ts";
@@ -14,11 +14,11 @@ const post = ({ more = [], ...given }: RawPost): RawPost => ({ ...given, more: [
 const json = (body: unknown): RawPost => post({ body: JSON.stringify(body) });
 const header = (site: string, name = "Countersign-Site"): RawPost => post({ more: [`${name}: ${site}`] });
 
-describe("a caller of one site does not get at another", () => {
+describe("a caller of one site cannot use another", () => {
   it.each<[string, RawPost]>([
-    ["by naming none, where the default is another's", post({})],
+    ["by naming none, if the default is another's", post({})],
     ["by the header", header(oauthSite)],
-    ["by the header in other letters", header(oauthSite, "cOuNtErSiGn-SiTe")],
+    ["by the header in other casing", header(oauthSite, "cOuNtErSiGn-SiTe")],
     ["by the body", json(naming(oauthSite))],
     ["by an escaped name in the body", post({ body: `{"\\u0073ite_identifier":"${oauthSite}"}` })],
     ["by an escaped value in the body", post({ body: `{"site_identifier":"\\u0053${oauthSite.slice(1)}"}` })],
@@ -26,7 +26,7 @@ describe("a caller of one site does not get at another", () => {
     ["by a child of another", header(childSite)],
     ["by a key of another in the header", header("K2000000005")],
     ["by a key of another in the body", json(naming("K2000000005"))],
-    ["by another method", post({ more: [`Countersign-Site: ${bothSite}`, "Countersign-Auth: oauth"] })],
+    ["by a site with another method", post({ more: [`Countersign-Site: ${bothSite}`, "Countersign-Auth: oauth"] })],
   ])("%s", async (_, given) => {
     const stage = await stageWithCaller({ sites: new Set([hmacSite]) }, { withBoth: true });
     const before = stage.simulator.counts();
@@ -60,14 +60,14 @@ describe("a caller of one site does not get at another", () => {
     expect(simulator.counts().apiRequests).toBe(1);
   });
 
-  it("by asking for one that does not exist: it is told of its own alone", async () => {
+  it("by naming one that does not exist: the answer lists the caller's own sites only", async () => {
     const stage = await stageWithCaller({ sites: new Set([hmacSite]) }, { withBoth: true });
     const answer = await ask(stage.port, header("S9"));
     const detail = new RegExp(`Sites that can be used here: ${hmacSite}\\. Nothing was sent\\.$`);
     expectFailure(answer, { status: 403, code: "site_not_configured", detail });
   });
 
-  it("and waits for no token, where none can be had", async () => {
+  it("and waits for no token, even if none is available", async () => {
     const stage = await stageWithCaller({ sites: new Set([hmacSite]) }, { authUrl: "http://127.0.0.1:1" });
     const answer = await ask(stage.port, header(oauthSite));
     expect(answer.headers["countersign-error"]).toBe("caller_not_allowed");
@@ -75,8 +75,8 @@ describe("a caller of one site does not get at another", () => {
   });
 });
 
-describe("a caller of one operation does not get at another", () => {
-  it("which is refused before its body is waited for", async () => {
+describe("a caller of one operation cannot call another", () => {
+  it("which is refused before its body has come", async () => {
     const { port, simulator } = await stageWithCaller({ operations: new Set(["get_order"]) });
     const connection = await RawConnection.open(port);
     const framing = ["Content-Length: 100", "Expect: 100-continue"];
@@ -100,7 +100,7 @@ describe("a caller of one operation does not get at another", () => {
   );
 });
 
-describe("a caller of a rate", () => {
+describe("a caller with a rate", () => {
   const limited = { name: "orders", certificates: [], sites: "any", operations: "any", requestsPerSecond: 2 } as const;
   const callers = [
     { ...limited, tokens: [new Secret(token)] },
@@ -123,7 +123,7 @@ describe("a caller of a rate", () => {
     expect(await statuses(right, 2)).toEqual([200, 200]);
   });
 
-  it("spends it at all listeners together, and a reload does not give it back", async () => {
+  it("has one rate for all listeners together, and a reload does not reset it", async () => {
     const one = {
       kind: "named",
       callers: callers.map((each) => ({ ...each, requestsPerSecond: 0.01 })),

@@ -1,6 +1,6 @@
 /**
- * Row 44: which connection a request to the service takes, how long connections are kept, and how a pool of them ends. A kept one that the
- * service has closed costs no request, and never sends one twice.
+ * Row 44: which connection a request to the service uses, how long connections are kept, and how a pool of them ends. A kept connection
+ * that the service has closed fails no request, and sends no request twice.
  */
 import { once } from "node:events";
 import { createServer as createTcpServer, type Socket } from "node:net";
@@ -35,7 +35,7 @@ async function startHeldUpstream(
   return { ...openServicePoolTo(upstream.url), upstream, sockets };
 }
 
-/** A service with a loop of its own. It counts its answers for the other side, and tells its port and its connections. */
+/** A service in a thread of its own. It counts its answers in shared memory, and reports its port and its connections. */
 const fastTlsService = `
   const { parentPort, workerData } = require("node:worker_threads");
   const { key, cert, answer, how, answered } = workerData;
@@ -55,7 +55,7 @@ const fastTlsService = `
 
 const openServicePoolTo = (url: string) => openServicePool(url, { connections: 2 });
 
-/** Runs in the timers' phase of the event loop, which comes before that of the sockets. */
+/** Runs a task in the timers' phase of the event loop, which comes before the phase of the sockets. */
 const inTimersPhase = <Value>(run: () => Value) => new Promise<Value>((resolve) => setTimeout(() => resolve(run()), 1));
 const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
 
@@ -79,7 +79,7 @@ describe("a connection", () => {
     ["nothing", "", 4_000],
     ["a hint", "Keep-Alive: timeout=21\r\n", 20_000],
     ["a long hint", "Keep-Alive: timeout=900\r\n", 60_000],
-  ])("is idle for so long, where the service says %s", async (_name, line, idleMs) => {
+  ])("is kept idle for as long as it should if the service says %s", async (_name, line, idleMs) => {
     const { outcome, sockets, clock } = await startHeldUpstream((socket) => socket.write(rawAnswer(200, "{}", line)));
     await outcome();
     let hasEnded = false;
@@ -108,7 +108,7 @@ describe("a connection", () => {
     ["is closed", (socket) => socket.end()],
     ["is reset", (socket) => socket.resetAndDestroy()],
     ["brings a byte", (socket) => socket.write("!")],
-    ["brings a response that nothing asked for", (socket) => socket.write(rawAnswer(200, "foreign"))],
+    ["brings a response without a request", (socket) => socket.write(rawAnswer(200, "foreign"))],
   ])("that %s while it is idle is not used again", async (_name, change) => {
     const { outcome, sockets, upstream } = await startHeldUpstream();
     expect(await outcome()).toBe("200 {}");
@@ -119,7 +119,7 @@ describe("a connection", () => {
     expect(upstream.connections).toBe(2);
   });
 
-  it("that was idle for long is looked at once more for a close before it is used", async () => {
+  it("that was idle for long is checked once more for a close before it is used", async () => {
     const { outcome, clock, sockets, upstream } = await startHeldUpstream();
     expect(await outcome()).toBe("200 {}");
     clock.push(1_000);
@@ -130,7 +130,7 @@ describe("a connection", () => {
     expect(upstream.connections).toBe(2);
   });
 
-  it("that closes at this moment has what was written into it sent nowhere else", async () => {
+  it("that closes at the moment of a write never has that request sent again elsewhere", async () => {
     const { outcome, upstream } = await startHeldUpstream((socket, number) => {
       if (number === 1) socket.write(keptOpen);
       else socket.resetAndDestroy();
@@ -140,7 +140,7 @@ describe("a connection", () => {
     expect([upstream.connections, upstream.requests.length]).toEqual([1, 2]);
   });
 
-  it("that brings a response which nothing asked for, in the moment of the next request, is not used for it", async () => {
+  it("that brings a response without a request, at the moment of the next request, is not used for the next one", async () => {
     const { outcome, sockets, upstream } = await startHeldUpstream();
     for (let n = 1; n <= 20; n++) {
       expect(await outcome()).toBe("200 {}");
@@ -153,7 +153,7 @@ describe("a connection", () => {
     }
   });
 
-  it("that brings more than its response serves no other request", async () => {
+  it("that brings more bytes than the response serves no other request", async () => {
     const { outcome, upstream } = await startHeldUpstream((socket) =>
       socket.write(keptOpen + rawAnswer(200, "foreign")),
     );
@@ -165,7 +165,7 @@ describe("a connection", () => {
     ["write", 1],
     ["end", 5],
   ])(
-    "with TLS takes a response however fast it came, and serves the next request where it may: %s",
+    "with TLS accepts a response however fast it came, and serves the next request if it may: %s",
     async (how, connections) => {
       const answered = new Int32Array(new SharedArrayBuffer(4));
       const service = new Worker(fastTlsService, {
@@ -175,7 +175,7 @@ describe("a connection", () => {
       onTestFinished(async () => void (await service.terminate()));
       const [port] = await once(service, "message");
       const { outcome } = openServicePool(`https://localhost:${port}`, { connections: 2, tls: trusting });
-      // The loop stands still from the write of the request until its response is there.
+      // The event loop is blocked from the write of the request until its response has arrived.
       const render = () => {
         const before = Atomics.load(answered, 0);
         process.nextTick(() => Atomics.wait(answered, 0, before, 2_000));
@@ -193,7 +193,7 @@ describe("a connection", () => {
     ["a refusal, in pieces", rawAnswer(401, "x".repeat(200_000)), `401 ${"x".repeat(200_000)}`],
     ["no answer, in pieces", rawAnswer(200, "x".repeat(200_000)), "upstream_bad_response unknown BEFORE_ITS_REQUEST"],
   ])(
-    "whose response came before all of the request was written serves no other one; it is %s",
+    "whose response came before the request was written whole serves no other request; the response is %s",
     async (_, bytes, end) => {
       const upstream = await startRawUpstream({
         receive: (received, socket) => {
@@ -214,7 +214,7 @@ describe("a connection", () => {
   it.each([
     ["in one piece", "{}"],
     ["in pieces", "x".repeat(200_000)],
-  ])("takes no second answer to an earlier request, where it repeats that one's x-request-id: %s", async (_, body) => {
+  ])("does not accept a second answer to an earlier request, recognised by its x-request-id: %s", async (_, body) => {
     const answerTo = (id: number) => rawAnswer(200, body, `X-Request-Id: id-${id}\r\n`);
     const { outcome, upstream } = await startHeldUpstream((socket, number) => {
       socket.write(answerTo(number === 3 ? 1 : number));
@@ -244,7 +244,7 @@ describe("a connection", () => {
     expect(upstream.connections).toBe(1);
   });
 
-  it("carries as many requests as it may, and says so with the last one", async () => {
+  it("carries as many requests as allowed, and says close with the last one", async () => {
     const upstream = await startRawUpstream({ answer: keptOpen });
     const { outcome } = openServicePool(upstream.url, { connections: 2, requestsPerConnection: 3 });
     const fails = () => {
@@ -254,7 +254,7 @@ describe("a connection", () => {
       expect(await outcome()).toBe("200 {}");
       expect(upstream.connections).toBe(Math.ceil(n / 3));
       expect(upstream.requests[n - 1]?.head).toContain(`connection: ${n % 3 === 0 ? "close" : "keep-alive"}`);
-      // What is not written is not counted.
+      // A request that is not written is not counted.
       if (n % 3 === 2) expect(await outcome({ render: fails })).toBe("Error: not made");
     }
   });
@@ -292,7 +292,7 @@ describe("requests that find all connections busy", () => {
   });
 });
 
-describe("connections that cannot be made", () => {
+describe("connections that cannot be opened", () => {
   it("fail one request each", async () => {
     const { outcome, upstream } = await startHeldUpstream();
     upstream.refuse();
@@ -301,7 +301,7 @@ describe("connections that cannot be made", () => {
     expect(outcomes).toEqual(Array(7).fill("upstream_unreachable not_sent ECONNREFUSED"));
   });
 
-  it("are given up in time", async () => {
+  it("are given up after timeouts.connect", async () => {
     const upstream = await startRawUpstream();
     const { outcome, clock } = openServicePool(upstream.url.replace("http:", "https:"), { connectTimeoutMs: 5_000 });
     const refused = outcome();
@@ -310,8 +310,8 @@ describe("connections that cannot be made", () => {
     expect(await refused).toBe("upstream_unreachable not_sent CONNECT_TIMEOUT");
   });
 
-  it("fail no request for which another one is being made", async () => {
-    // TLS, so that the test decides when a connection is ready.
+  it("fail no request for which another one is being opened", async () => {
+    // With TLS the test decides when a connection is ready.
     const raw: Socket[] = [];
     const service = createServer(serverTls, (socket) => {
       socket.on("error", () => {}).on("data", () => held.push(socket));
@@ -337,7 +337,7 @@ describe("connections that cannot be made", () => {
 });
 
 describe("a pool", () => {
-  it("that is closed serves what waits, and ends its connections after that", async () => {
+  it("that is closed serves requests that wait, and then ends its connections", async () => {
     const held: Socket[] = [];
     const { outcome, pool, upstream, sockets } = await startHeldUpstream((socket) => held.push(socket));
     const outcomes = Promise.all([outcome(), outcome(), outcome()]);
@@ -355,7 +355,7 @@ describe("a pool", () => {
     await Promise.all(sockets.map((socket) => socket.readableEnded || once(socket, "end")));
   });
 
-  it("that is closed keeps no connection that became idle together with the one for the last request", async () => {
+  it("that is closed keeps no connection that became idle together with the last request's connection", async () => {
     const waiting: Socket[] = [];
     const { outcome, pool, upstream, sockets } = await startHeldUpstream((socket) => waiting.push(socket));
     const outcomes = [outcome(), outcome(), outcome()];
@@ -376,7 +376,7 @@ describe("a pool", () => {
     expect(sockets.map(({ readableEnded }) => readableEnded)).toEqual([true, true]);
   });
 
-  it("that is destroyed fails what was written as unknown, the rest as not sent", async () => {
+  it("that is destroyed fails requests that were written as unknown, and others as not sent", async () => {
     const { outcome, pool, upstream } = await startHeldUpstream(() => {});
     const outcomes = [outcome(), outcome(), outcome()];
     await upstream.whenRequests(2);
@@ -391,7 +391,7 @@ describe("a pool", () => {
   });
 });
 
-it("serves call after call where every answer is followed by an unannounced close", async () => {
+it("all calls are served even if every answer is followed by an unannounced close", async () => {
   const { url, simulator, recorder } = await stageProxy();
   simulator.faults.add({ host: "api", kind: "close_after_answer", times: "until_cleared" });
   const answers = [];
@@ -403,8 +403,8 @@ it("serves call after call where every answer is followed by an unannounced clos
   expect(recorder.of("request_finished").every(({ attempts }) => attempts === 1)).toBe(true);
 });
 
-it("sends no more requests over one connection than keepAlive.requests, to the service and to the authorization server", async () => {
-  // What both hosts answer: to an order this is any text.
+it("no more requests than keepAlive.requests are sent over one connection, to the service and to the authorization server", async () => {
+  // Both hosts answer with a token: for an order it is any text.
   const upstream = await startRawUpstream({
     answer: rawAnswer(200, '{"access_token":"a","token_type":"Bearer","expires_in":90}'),
   });
@@ -415,7 +415,7 @@ it("sends no more requests over one connection than keepAlive.requests, to the s
   expect(upstream.spoken).toBe(upstream.requests.length);
 });
 
-/** Takes connections and never says a word, so that TLS and a tunnel are waited for. */
+/** A server that accepts connections and sends nothing, so that TLS or a tunnel is never ready. */
 async function startSilent() {
   const server = createServer();
   const port = await listen(server);
@@ -428,7 +428,7 @@ async function startSilent() {
 }
 
 it.each(["directly", "through a proxy"])(
-  "waits for no connection that is being made when it ends: the pool to a service, an authorization server or a collector, %s",
+  "a pool that ends waits for no connection that is being opened to a service, an authorization server or a collector, %s",
   async (way) => {
     const { address, accepted } = await startSilent();
     const proxy = { proxy: { ...address, scheme: "http" as const }, tls, credentials: undefined };
@@ -442,7 +442,7 @@ it.each(["directly", "through a proxy"])(
   },
 );
 
-it("waits for no connection that is being made when it ends: those of pass-through routes", async () => {
+it("a pool that ends waits for no connection that is being opened: pools of pass-through routes", async () => {
   const { address, accepted } = await startSilent();
   const connect = createConnect({ address, tls, connectTimeoutMs }, systemClock);
   const agent = new ServiceAgent({ connect, requests: 1, requestsPerConnection: undefined });

@@ -1,4 +1,4 @@
-/** Row 12: nothing is sent for a caller that left before; a request that is out runs its course once, and is logged. */
+/** Row 12: nothing is sent for a caller that has left before; a request that was sent is completed once, and logged. */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
@@ -26,7 +26,7 @@ it.each(leaving)("sends nothing for a caller that %s its connection in the middl
   leave(connection);
   const ending = await finished(stage);
   expect(ending).toMatchObject({ outcome: "not_sent", by: "countersign", code: "malformed_request", attempts: 0 });
-  // Who only closes might still be reading.
+  // A caller that only closes its half may still be reading.
   expect(ending.callerLeft).toBe(how === "resets");
   expect(stage.simulator.counts().apiRequests).toBe(0);
   expect((await call(stage.url)).status).toBe(200);
@@ -64,7 +64,7 @@ it.each([...leaving.map(([how, leave]) => [how, "TCP", leave] as const), ["close
     const { sum } = await scrape(stage.adminUrl);
     const left = { site: oauthSite, operation: "create_order", status: "499", by: "countersign", outcome: "not_sent" };
     expect(sum("countersign_requests_total", left)).toBe(1);
-    // The one failure is that of the other caller.
+    // The one failure is the other caller's.
     expect(sum("countersign_failures_total")).toBe(1);
   },
 );
@@ -72,7 +72,7 @@ it.each([...leaving.map(([how, leave]) => [how, "TCP", leave] as const), ["close
 it.each([
   ["OAuth", []],
   ["HMAC", [`Countersign-Site: ${hmacSite}`]],
-])("lets an order that is out run its course, once, and tells how it ended: %s", async (_, site) => {
+])("completes an order that was sent, once, and logs how it ended: %s", async (_, site) => {
   const stage = await stageProxy();
   const { connection, release } = await openBehindHeld(stage, rawPost({ more: [...more, ...site] }));
   await connection.leave();
@@ -88,7 +88,7 @@ it.each([
   expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
 });
 
-it("tells that the outcome is unknown when no answer comes after the caller has left", async () => {
+it("logs that the outcome is unknown when no answer comes after the caller has left", async () => {
   const stage = await stageProxy();
   const hurried = rawPost({ more: [...more, "Countersign-Timeout-Ms: 500"] });
   const { connection } = await openBehindHeld(stage, hurried);
@@ -122,9 +122,9 @@ it("makes no second attempt after a 401 for a caller that has left", async () =>
   expect(stage.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 1, unauthorized: 1 });
 });
 
-it("reads a long answer to its end for a caller that has left: how it ended is worth knowing", async () => {
+it("reads a long answer to its end after its caller has left, to log how it ended", async () => {
   const stage = await stageProxy();
-  // More than the system's buffers hold, or the caller would have been given all of it before it leaves.
+  // More than the system's buffers hold: otherwise the whole answer would be written before the caller leaves.
   const body = "x".repeat(16_000_000);
   stage.simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, body });
   const connection = await RawConnection.open(stage.port);

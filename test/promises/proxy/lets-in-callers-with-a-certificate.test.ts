@@ -1,6 +1,6 @@
 /**
- * Rows 60, 80: a listener with mTLS speaks with nobody but those who have a certificate of its authorities, and of those the configured ones
- * come in, and no others.
+ * Rows 60, 80: a listener with mTLS speaks only with clients that have a certificate of its authorities, and serves only configured
+ * callers among them.
  */
 import type { ConnectionOptions } from "node:tls";
 import { describe, expect, it } from "vitest";
@@ -34,14 +34,14 @@ import {
 const handshakeMs = 10_000;
 const stage = () => stageWithCallers(payments);
 
-it("serves who has a certificate of the authority", async () => {
+it("serves a caller with a certificate of the authority", async () => {
   const { port, simulator, recorder } = await stage();
   expect((await callSecurely(port)).status).toBe(200);
   expect(simulator.counts()).toMatchObject({ accepted: 1 });
   expect(recorder.count("handshake_failed")).toBe(0);
 });
 
-describe("cuts the connection, and hears nothing, of a caller", () => {
+describe("cuts the connection, and reads no request, of a caller", () => {
   const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
   it.each<[string, ConnectionOptions, RegExp, string]>([
     [
@@ -77,7 +77,7 @@ describe("cuts the connection, and hears nothing, of a caller", () => {
     expect((await callSecurely(port)).status).toBe(200);
   });
 
-  it("that speaks no TLS at all, to which nothing is said", async () => {
+  it("that speaks no TLS at all, without an answer", async () => {
     const { port, recorder } = await stage();
     const connection = await RawConnection.open(port);
     expect(await connection.write(rawPost()).ended()).not.toContain("HTTP");
@@ -114,14 +114,14 @@ const stageOfTwo = () => stageWithCallers(byCertificate(pays, reports));
 it.each([
   ["payments", paymentsCertificate],
   ["reports", reportsCertificate],
-])("serves %s, whose name stands in the log", async (name, certificate) => {
+])("serves %s, whose name is in the log", async (name, certificate) => {
   const { port, recorder, simulator } = await stageOfTwo();
   expect((await callSecurely(port, clientWith(certificate))).status).toBe(200);
   expect(await accessLines({ recorder }, 1)).toMatchObject([{ caller: name, status: 200 }]);
   expect(simulator.counts()).toMatchObject({ accepted: 1 });
 });
 
-describe("refuses, of those with a certificate of its authority, before anything is sent,", () => {
+describe("refuses, before anything is sent,", () => {
   it.each([
     [
       "a workload that nobody has configured",
@@ -130,13 +130,13 @@ describe("refuses, of those with a certificate of its authority, before anything
       "unknown certificate",
     ],
     [
-      "a certificate whose subject alone has the name",
+      "a certificate with the name in its subject only",
       namelessCertificate,
       /no URI and no DNS name/,
       "unknown certificate",
     ],
     [
-      "names that contain others",
+      "a certificate whose names only contain a caller's",
       hostileCertificate,
       /names no caller.* It has DNS:\*\.example;/,
       "unknown certificate",
@@ -160,7 +160,7 @@ describe("refuses, of those with a certificate of its authority, before anything
   });
 });
 
-it("asks anew with each request: what is configured holds on connections that are open", async () => {
+it("checks the caller anew with each request: a changed configuration applies to open connections", async () => {
   const { port, proxy, config, simulator } = await stageOfTwo();
   const kept = keptConnection(clientWith(paymentsCertificate));
   expect((await kept(port)).status).toBe(200);

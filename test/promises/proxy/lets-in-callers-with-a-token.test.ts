@@ -1,4 +1,4 @@
-/** Row 60: without the listener's token a caller gets 407 first, its body is not read, and it takes up no place. */
+/** Row 60: without the listener's token a caller gets 407 first, its body is not read, and it does not count as in flight. */
 import { Agent } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { headline } from "../../../src/adapters/log/lines.ts";
@@ -14,11 +14,11 @@ const challenges = ['Bearer realm="countersign"', 'Basic realm="countersign", ch
 describe("a caller is served", () => {
   it.each([
     ["with the token", right],
-    ["with the one that it replaces", `Proxy-Authorization: Bearer ${older}`],
-    ["whatever the scheme's case", `proxy-authorization: bEARER ${token}`],
-    ["with the token as a password, as a proxy's URL gives it", basic(`app:${token}`)],
+    ["with the token that it replaces", `Proxy-Authorization: Bearer ${older}`],
+    ["with the scheme in any case", `proxy-authorization: bEARER ${token}`],
+    ["with the token as a password, as from a proxy's URL", basic(`app:${token}`)],
     ["with a password and no user", basic(`:${older}`)],
-  ])("%s, which goes no further", async (_, line) => {
+  ])("%s, which is not passed on", async (_, line) => {
     const { port, simulator } = await stageWithTokens();
     const answer = await ask(port, { more: [line, "Countersign-Reference: A-1"] });
     expect(answer.status, answer.text).toBe(200);
@@ -30,7 +30,7 @@ describe("a caller is served", () => {
     for (const text of [token, older, line.split(" ").at(-1) ?? ""]) expect(sent).not.toContain(text);
   });
 
-  it("with the header that its Connection names as meant for this hop", async () => {
+  it("with the token in a header that Connection names as hop-by-hop", async () => {
     const { port } = await stageWithTokens();
     const connection = ["Connection: close, Proxy-Authorization"];
     expect((await ask(port, { connection, more: [right] })).status).toBe(200);
@@ -41,11 +41,11 @@ describe("a caller is answered 407, and nothing is sent", () => {
   it.each<[string, RawPost]>([
     ["without a token", {}],
     ["with an unknown token", { more: ["Proxy-Authorization: Bearer canary-caller-token-n0w"] }],
-    ["with all of the token but its end", { more: [right.slice(0, -1)] }],
+    ["with the token without its last character", { more: [right.slice(0, -1)] }],
     ["with more than the token", { more: [`${right}x`] }],
     ["with the token under another scheme", { more: [`Proxy-Authorization: Token ${token}`] }],
     ["with the token as a user", { more: [basic(token)] }],
-    ["with base64 that is none", { more: ["Proxy-Authorization: Basic %%%"] }],
+    ["with malformed base64", { more: ["Proxy-Authorization: Basic %%%"] }],
     ["with the token twice", { more: [right, right] }],
     ["with a right and a wrong token", { more: [right, "proxy-authorization: Bearer x"] }],
     ["with the token in Authorization", { more: [`Authorization: Bearer ${token}`] }],
@@ -75,7 +75,7 @@ describe("a caller is answered 407, and nothing is sent", () => {
     expect(metrics).toMatch(/^countersign_failures_total\{.*site="none".*code="caller_not_authenticated".*\} 1$/m);
   });
 
-  it("who asks for a tunnel, before it is told that there is none", async () => {
+  it("when it asks for a tunnel, before it is told that there are no tunnels", async () => {
     const { port, simulator } = await stageWithTokens();
     const tunnel = "CONNECT api.example:443 HTTP/1.1\r\nHost: api.example:443\r\n";
     expectFailure(await ask(port, `${tunnel}\r\n`), { status: 407, code: "caller_not_authenticated" });
@@ -84,7 +84,7 @@ describe("a caller is answered 407, and nothing is sent", () => {
   });
 });
 
-it("reads no body of theirs and asks for none", async () => {
+it("a refused caller gets no 100 Continue, and its body is not read", async () => {
   const { port } = await stageWithTokens();
   const connection = await RawConnection.open(port);
   const framing = ["Content-Length: 200000", "Expect: 100-continue"];
@@ -93,7 +93,7 @@ it("reads no body of theirs and asks for none", async () => {
   await connection.leave();
 });
 
-it("gives them no permit: they are refused, and others served, where all but one permit is taken", async () => {
+it("a refused caller takes no permit: others are served by the last free permit", async () => {
   const { url, simulator } = await stageWithTokens({ limits: { inFlightPerEnvironment: 1 } });
   const refused = async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => call(url)));
@@ -102,7 +102,7 @@ it("gives them no permit: they are refused, and others served, where all but one
   const headers = { "Proxy-Authorization": `Bearer ${token}` };
   const [answer] = await Promise.all([call(url, order, { headers }), refused()]);
   expect(answer.status).toBe(200);
-  // The place is taken when the body is there, so the service must not answer.
+  // A permit is taken once the body has come, so the service must not answer.
   const hanging = simulator.faults.add({ host: "api", kind: "hang" });
   const holding = call(url, order, { headers });
   await hanging.whenPlayed(1);
@@ -111,7 +111,7 @@ it("gives them no permit: they are refused, and others served, where all but one
   expect((await holding).status).toBe(504);
 });
 
-it("keeps the connection of one who was refused before a body was due", async () => {
+it("a refused caller keeps its connection if it announced no body", async () => {
   const { port } = await stageWithTokens();
   const connection = await RawConnection.open(port);
   connection.write(rawPost({ connection: [], more: [right] }));

@@ -12,7 +12,7 @@ export const settings: ListenerSettings = {
   isDraining: () => false,
 };
 
-/** A listener without the proxy behind it, whose serving the test replaces. It ends with the test. */
+/** A listener without the proxy behind it: the test provides its `Serving`. It ends with the test. */
 export async function openListener(first: Partial<Serving> & Pick<Serving, "handler">) {
   let serving: Serving = { settings, ...first };
   const recorder = new EventRecorder();

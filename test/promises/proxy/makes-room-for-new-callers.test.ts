@@ -1,4 +1,4 @@
-/** Row 94: of connections that only wait, the longest waiting one gives way; what is being served stays. */
+/** Row 94: of connections that only wait, the longest waiting one is closed for a new one; those with a request under way stay. */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
@@ -14,14 +14,14 @@ async function stage() {
   const open = async (bytes: string, count: number) => {
     const opened = await Promise.all(Array.from({ length: count }, () => RawConnection.open(proxy.port)));
     for (const connection of opened) connection.write(bytes);
-    // The listener has taken and read them, one in a turn of its loop, when so many probes have been answered.
+    // The listener handles one connection in a turn of its loop: after as many probes it has accepted and read all.
     for (const _ of opened) await call(proxy.adminUrl, "", { method: "GET", path: "/livez" });
     return opened;
   };
   return { ...proxy, open };
 }
 
-/** Each on a connection of its own. */
+/** Expects so many calls to be served, each on a connection of its own. */
 async function expectServed(url: string, others: number): Promise<void> {
   const answers = await Promise.all(Array.from({ length: others }, () => call(url)));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -36,7 +36,7 @@ it("serves 5 of 5 others while one caller has as many idle connections as are se
   expect(later.at(-1)?.socket.readableEnded).toBe(false);
 });
 
-it("answers the others while one caller has opened more connections than are taken", async () => {
+it("answers the others while one caller has opened more connections than are accepted", async () => {
   const { url, clock, open } = await stage();
   await open("", 5 * connections);
   expectFailure(await call(url), { status: 503, code: "overloaded" });
@@ -47,7 +47,7 @@ it("answers the others while one caller has opened more connections than are tak
 it.each([
   ["the head", rawPost().slice(0, 60)],
   ["the body", rawPost().slice(0, -1)],
-])("refuses requests whose callers do not send the rest of %s, for others", async (_, bytes) => {
+])("refuses requests whose callers do not send the rest of %s, to make room for others", async (_, bytes) => {
   const { url, clock, open, simulator } = await stage();
   const slow = await open(bytes, connections);
   clock.push(quietMs);
@@ -61,7 +61,7 @@ it.each([
   expect(simulator.counts().apiRequests).toBe(3);
 });
 
-it("closes no connection with a request that is served, and none whose caller is busy", async () => {
+it("closes no connection whose request is being served, and none whose caller is active", async () => {
   const { url, clock, open, simulator } = await stage();
   const hanging = simulator.faults.add({ host: "api", kind: "hang", times: connections - 1 });
   const served = await open(rawPost(), connections - 1);
@@ -74,7 +74,7 @@ it("closes no connection with a request that is served, and none whose caller is
   expect(await busy?.write(rawPost()).ended()).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-it("serves as many as there are places, of a crowd whose requests come later than all of its connections", async () => {
+it("fills all places from a crowd that first opens all its connections and then sends its requests", async () => {
   const { open, simulator } = await stage();
   const crowd = await open("", 5 * connections);
   const left = crowd.filter(({ socket }) => !socket.readableEnded);

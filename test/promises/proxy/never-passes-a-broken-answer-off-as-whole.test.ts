@@ -12,10 +12,10 @@ import { cut, refused } from "../../unit/broken-responses.ts";
 import { early } from "../../unit/whole-responses.ts";
 
 const signed = { "Countersign-Site": hmacSite };
-/** More than comes in one read. */
+/** An order that needs more than one read. */
 const large = { ...order, padding: "x".repeat(200_000) };
 
-/** One order to a service that behaves so: it is sent once. */
+/** One order to a service that behaves so; expects that the order is sent once. */
 async function orderOnce(service: RawBehaviour) {
   const { port, upstream, finished } = await stageBehind(service);
   const answer = await orderRaw(port, signed, large);
@@ -27,7 +27,7 @@ const resets = (socket: Socket) => void socket.resetAndDestroy();
 const closes = (socket: Socket) => void socket.destroy();
 const ends = (socket: Socket) => void socket.end();
 
-/** It writes these bytes, and then does this. */
+/** A service that writes these bytes, and then does `then`. */
 const writing = (bytes: string, then: (socket: Socket) => void): RawBehaviour => ({
   answer: (_request, socket) => void socket.write(bytes, "latin1", () => then(socket)),
 });
@@ -35,7 +35,7 @@ const writing = (bytes: string, then: (socket: Socket) => void): RawBehaviour =>
 const ok = "HTTP/1.1 200 OK\r\n";
 
 const inChunks = "2\r\n{}\r\n0\r\n\r\n";
-/** Read, but not passed on: a caller could not take the body out of them. */
+/** Codings that are read, but not passed on: a caller could not decode the body. */
 const codings = [
   "Transfer-Encoding: gzip, chunked\r\n",
   "Transfer-Encoding: chunked, chunked\r\n",
@@ -44,7 +44,7 @@ const codings = [
   "Transfer-Encoding: GZIP\r\n",
 ].map((lines) => ["", lines, `${ok}${lines}\r\n${inChunks}`] as const);
 
-it("is 502 upstream_bad_response, unknown, whatever the reader refuses of a head", async () => {
+it("a head that the reader refuses is 502 upstream_bad_response, unknown", async () => {
   const rows = [...refused.filter(([code]) => !/^(CHUNK|TRAILER)/.test(code)), ...codings];
   const { port, recorder, upstream } = await stageBehind({ answer: rows.map(([, , bytes]) => bytes) });
   for (const [at, [, title]] of rows.entries()) {
@@ -58,7 +58,7 @@ it("is 502 upstream_bad_response, unknown, whatever the reader refuses of a head
   }
 });
 
-it("is 502 upstream_reset, unknown, wherever it ends before a byte of its body", async () => {
+it("an answer that ends before a byte of its body is 502 upstream_reset, unknown", async () => {
   const rows = cut.filter(([, bytes]) => !/\r\n\r\n./s.test(bytes.replace(early, "")));
   const { port, recorder, upstream } = await stageBehind({
     answer: ({ number }, socket) => void socket.end(rows[number - 1]?.[1] ?? "", "latin1"),
@@ -75,7 +75,7 @@ it("is 502 upstream_reset, unknown, wherever it ends before a byte of its body",
 
 it.each<[string, string, (socket: Socket) => void]>([
   ["half of a body with its length announced", `${ok}Content-Length: 20\r\n\r\n{"order_`, ends],
-  ["all but one byte of it", `${ok}Content-Length: 20\r\n\r\n0123456789012345678`, ends],
+  ["all of it except one byte", `${ok}Content-Length: 20\r\n\r\n0123456789012345678`, ends],
   ["chunks without the last one", `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`, ends],
   ["half a chunk", `${ok}Transfer-Encoding: chunked\r\n\r\n20\r\n{"order_`, ends],
   ["a chunk size that is no number", `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n`, () => {}],
@@ -84,21 +84,18 @@ it.each<[string, string, (socket: Socket) => void]>([
     `${ok}\r\n{"order_`,
     (socket: Socket) => void setTimeout(() => resets(socket), 20),
   ],
-])(
-  "an answer that ends too early is a cut connection where a part had been passed on: %s",
-  async (_name, bytes, then) => {
-    const { answer, upstream, end } = await orderOnce(writing(bytes, then));
-    expect([200, 502]).toContain(answer.status);
-    expect(answer.status === 200 && answer.isComplete).toBe(false);
-    expect(upstream.requests).toHaveLength(1);
-    expect(end.code).toMatch(/^upstream_(reset|bad_response)$/);
-    expect(end).toMatchObject({ outcome: "unknown", attempts: 1 });
-  },
-);
+])("an answer that ends too early is a cut connection if a part was passed on: %s", async (_name, bytes, then) => {
+  const { answer, upstream, end } = await orderOnce(writing(bytes, then));
+  expect([200, 502]).toContain(answer.status);
+  expect(answer.status === 200 && answer.isComplete).toBe(false);
+  expect(upstream.requests).toHaveLength(1);
+  expect(end.code).toMatch(/^upstream_(reset|bad_response)$/);
+  expect(end).toMatchObject({ outcome: "unknown", attempts: 1 });
+});
 
-it("passes on a body that is ended by the close, as HTTP allows, and ends it by the close too", async () => {
+it("a body that is ended by the close, as HTTP allows, is passed on and ended by the close too", async () => {
   const { answer, end } = await orderOnce(writing("HTTP/1.0 200 OK\r\nX-Old: yes\r\n\r\n{}", ends));
-  // Nobody can tell it from a part of a longer one, so it gets no end that the service did not give it.
+  // The body may be a part of a longer one, so Countersign must not mark its end.
   expect(answer).toMatchObject({ status: 200, body: "{}", isComplete: false });
   expect([answer.value("connection"), answer.value("transfer-encoding")]).toEqual(["close", undefined]);
   expect(end).toMatchObject({ outcome: "answered", code: undefined });
@@ -111,7 +108,7 @@ it.each<[string, string, RawBehaviour]>([
   ["reset while the request is on its way", "send", { receive: (_bytes, socket) => resets(socket) }],
   ["reset behind the answer's head", "stream_answer", writing(head, resets)],
   ["closed behind the answer's head", "stream_answer", writing(head, closes)],
-])("is 502 upstream_reset with what to do, not a bare close: %s", async (_, stage, service) => {
+])("a broken answer is 502 upstream_reset with advice, not a bare close: %s", async (_, stage, service) => {
   const { answer, end } = await orderOnce(service);
   expect(answer.status).toBe(502);
   expect(answer.value("countersign-error")).toBe("upstream_reset");
@@ -121,7 +118,7 @@ it.each<[string, string, RawBehaviour]>([
   expect(end).toMatchObject({ stage, code: "upstream_reset", status: 502 });
 });
 
-it("is a cut connection when part of the answer had been passed on", async () => {
+it("a broken answer is a cut connection if a part had been passed on", async () => {
   const { answer, end } = await orderOnce(writing(head + body.slice(0, 100), closes));
   expect(answer).toMatchObject({ status: 200, isComplete: false, body: body.slice(0, 100) });
   expect(end).toMatchObject({ by: "service", status: 200, outcome: "unknown", code: "upstream_reset" });

@@ -21,12 +21,12 @@ async function answerWith(bytes: string) {
   return answer;
 }
 
-/** A 5xx passes like any answer, and says nothing of the effect. */
+/** A 5xx passes like any answer, but its outcome is `unknown`. */
 function outcomeOf(status: number): string {
   return status >= 500 ? "unknown" : "answered";
 }
 
-/** Neither JSON nor even text. */
+/** A body that is neither JSON nor text. */
 const everyByte = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)).join("");
 
 describe("status and body", () => {
@@ -98,7 +98,7 @@ describe("headers", () => {
     expect((await answerWith(rawAnswer(200, "{}"))).value("date")).toBeUndefined();
   });
 
-  it("lose what was meant for one connection, and what could pass for ours", async () => {
+  it("are dropped if they are for one connection only, or in Countersign's name", async () => {
     const hops =
       "Connection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=9\r\nProxy-Authenticate: x\r\nUpgrade: h2c\r\n";
     const forged = "Countersign-Outcome: not_sent\r\nCOUNTERSIGN-ERROR: draining\r\nCountersign-Attempts: 2\r\n";
@@ -155,9 +155,9 @@ const stageWith = (answer: (request: RawRequest) => string, sliceBytes = Number.
     },
   });
 
-/** RFC 9110 section 15.2: those that nobody asked for, however many and in any pieces. */
+/** RFC 9110 section 15.2: interim responses may come unrequested, in any number and in any pieces. */
 describe.each(Object.entries(interim))("the interim response %s", (_name, bytes) => {
-  it("of the service is ignored, on a connection that goes on serving", async () => {
+  it("of the service is ignored, and its connection serves further requests", async () => {
     const { upstream, port } = await stageWith(({ number }) => bytes + rawAnswer(201, `{"n":${number}}`));
     for (const n of [1, 2, 3]) {
       const answer = await orderRaw(port, signed);
@@ -187,7 +187,7 @@ it("interim responses are ignored wherever the network cuts them into pieces", a
   }
 });
 
-it("they are ignored while the answer takes its time", async () => {
+it("interim responses are ignored while the answer is slow", async () => {
   const { port } = await stageBehind({
     answer: (_request, socket) => {
       socket.write(plain);
@@ -216,7 +216,7 @@ it.each([
   [oauthSite, "5xx"],
   [hmacSite, [502, 504]],
 ] as const)(
-  "an undecided answer at %s, where the list is %o, passes as it is, and is unknown wherever it is counted",
+  "an undecided answer at %s, if the list is %o, passes unchanged, and is counted as unknown everywhere",
   async (site, undecided) => {
     const stage = await stageUndecided([502, 504], undecided);
     for (const status of [502, 504]) {
@@ -245,7 +245,7 @@ it.each([
   },
 );
 
-it("5xx that are not in the list, and all of them where the list is empty, are the service's own word", async () => {
+it("a 5xx that is not in the list, or any 5xx if the list is empty, is the service's answer", async () => {
   const some = await stageUndecided([500, 503, 400], [502, 504]);
   const none = await stageUndecided([502, 503, 504], []);
   for (const stage of [some, none]) {
@@ -257,7 +257,7 @@ it("5xx that are not in the list, and all of them where the list is empty, are t
   }
 });
 
-it("a retry that something in front of the service answers is unknown, too", async () => {
+it("a retry that gets a 5xx from something in front of the service is unknown, too", async () => {
   const stage = await stageWithToken(answersOf([401, 502]), { environment: { undecided: new Set([502]) } });
   const answer = await orderRaw(stage.port);
   expect(answer).toMatchObject({ status: 502, body: gateway, isComplete: true });

@@ -1,6 +1,6 @@
 /**
- * Spec 5.4 and rows 12a, 45: what the caller gets when the retry after a 401 is refused, impossible or fails, and where the 401 stalls or
- * breaks. HMAC and 403 are never retried.
+ * Spec 5.4 and rows 12a, 45: the caller's answer when the retry after a 401 is refused, impossible or fails, and when the 401 stalls
+ * or breaks. HMAC and 403 are never retried.
  */
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -45,7 +45,7 @@ function expectFirst(answer: RawAnswer) {
 }
 
 describe("a second 401", () => {
-  it("is passed on byte for byte (log.test.ts has what is reported of both)", async () => {
+  it("is passed on byte for byte (log.test.ts has the log lines of both)", async () => {
     const { port, upstream, recorder, simulator } = await stageAnswers([first401, second401]);
     const answer = await orderRaw(port);
     expect(answer).toMatchObject({ status: 401, body: secondBody, isComplete: true });
@@ -56,7 +56,7 @@ describe("a second 401", () => {
     expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "refused" });
   });
 
-  it("is passed on whole where it is longer than what is held in memory", async () => {
+  it("is passed on whole if it is longer than the part that is kept in memory", async () => {
     const long = "y".repeat(300_000);
     const { port } = await stageAnswers([rawAnswer(401, "x".repeat(300_000)), rawAnswer(401, long)]);
     const answer = await orderRaw(port);
@@ -73,7 +73,7 @@ describe("the first 401 is passed on", () => {
     ["answers malformed", { kind: "answer", status: 200, body: "<html>" }, 5],
     ["resets", { kind: "reset", when: "before_reading" }, 5],
   ] as const)("when the authorization server %s", async (_name, fault, tokenRequests) => {
-    // Time for all that a refresh tries.
+    // Long enough for all tries of a refresh.
     const timeouts = { requestMs: 20_000, tokenMs: 10_000 };
     const { port, upstream, simulator, recorder } = await stageAnswers([first401], { oneSet: true, timeouts });
     simulator.faults.add({ host: "login", times: "until_cleared", ...fault });
@@ -135,7 +135,7 @@ describe("the first 401 is passed on", () => {
     expect(await finished()).toMatchObject({ status: 401, outcome: "answered", attempts: 1, retry: "failed" });
   });
 
-  it("whole, where it is longer than what is held in memory", async () => {
+  it("whole, if it is longer than the part that is kept in memory", async () => {
     const long = "x".repeat(300_000);
     const { port, simulator } = await stageAnswers([rawAnswer(401, long)]);
     await simulator.stopLogin();
@@ -188,16 +188,16 @@ const stalls = () => {};
 const resets = (socket: Socket) => socket.resetAndDestroy();
 const ends = (socket: Socket) => socket.end();
 
-/** Half of the body, or none of it, and then the worst. */
+/** The 401 with half of the body, or none of it, and how it then breaks. */
 const broken: readonly (readonly [string, string, (socket: Socket) => void])[] = [
   ["that stalls after its head", framings.length.slice(0, headBytes(framings.length)), stalls],
   ["that stalls in its body", framings.length.slice(0, -5), stalls],
   ["in chunks that stall", framings.chunks.slice(0, -8), stalls],
-  ["that stalls, and only the close would end it", framings.close, stalls],
+  ["without a length that stalls", framings.close, stalls],
   ["that is reset after its head", framings.length.slice(0, headBytes(framings.length)), resets],
   ["that is reset in its body", framings.length.slice(0, -5), resets],
   ["in chunks that are reset", framings.chunks.slice(0, -8), resets],
-  ["that is reset, and only the close would end it", framings.close, resets],
+  ["without a length that is reset", framings.close, resets],
   ["that ends too early", framings.length.slice(0, -5), ends],
 ];
 
@@ -221,7 +221,7 @@ describe.each(broken)("a 401 %s", (_name, bytes, breakOff) => {
     expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "cured" });
   });
 
-  it("is told as a whole answer where no token is to be had", async () => {
+  it("becomes a whole answer of Countersign's if no token is available", async () => {
     const { port, upstream, recorder, simulator } = await stageBroken(bytes, breakOff);
     simulator.faults.add({ host: "login", times: "until_cleared", kind: "answer", status: 401 });
     const startedMs = performance.now();
@@ -241,7 +241,7 @@ it.each([
   ["stalls", 504, "upstream_timeout", stalls, "The rest of that answer did not come in time."],
   ["is reset", 502, "upstream_reset", resets, ""],
 ] as const)(
-  "a 401 that %s is told by %i %s where the retry finds no connection",
+  "a 401 that %s becomes %i %s if the retry finds no connection",
   async (_name, status, code, breakOff, why) => {
     const { port, upstream, finished } = await stageBehind({
       answer: (_request, socket) => {
@@ -258,7 +258,7 @@ it.each([
   },
 );
 
-it("gets a whole answer at each of 100 random points where a 401 may break", async () => {
+it("the caller gets a whole answer at each of 100 random points where a 401 may break", async () => {
   const random = seededRandom(drawSeed("broken 401s"));
   const pick = pickBy(random);
   const plans = Array.from({ length: 100 }, () => {

@@ -1,4 +1,4 @@
-/** Spec 4.2, row 72: what goes over the wire to an authorization server, for each `clientAuth`: a strict server of the test looks at every byte. */
+/** Spec 4.2, row 72: the bytes of token requests, for each `clientAuth`: a strict server of the test checks every byte. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, verify, X509Certificate } from "node:crypto";
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
@@ -31,13 +31,13 @@ const headOf = (port: number, path: string, contentType: string, length: number,
   `content-type: ${contentType}\r\n${more}content-length: ${length}`;
 
 const form = "application/x-www-form-urlencoded";
-/** By the serialiser of forms that browsers have, written out. */
+/** As URLSearchParams encodes it, written out. */
 const encodedId = "client%3Aof%2Fa%2Bserver";
 const encodedSecret = "canary+client%3Asecret%2Bof%2Fa%3Dserver%25%26%C3%BC";
 const basicForm = Buffer.from(`${encodedId}:${encodedSecret}`).toString("base64");
 
 describe("a token request", () => {
-  it("is the service's own, byte for byte, where nothing else is said", async () => {
+  it("has by default the service's own form, byte for byte", async () => {
     const { request, login } = await ask(undefined);
     const body =
       `grant_type=client_credentials&client_id=${encodedId}&client_secret=${encodedSecret}` +
@@ -46,7 +46,7 @@ describe("a token request", () => {
     expect(request.head).toBe(headOf(login.port, "/oauth/token", form, body.length));
   });
 
-  it("goes to no other host, tells the authorization server of no order, and the service of no secret", async () => {
+  it("goes to no other host; the authorization server sees no order, and the service no secret", async () => {
     const [service, login] = [await startService(), await startLogin()];
     const authUrl = `${login.url}/tenant`;
     const written = { baseUrl: `${service.url}/json-api`, authUrl, sites: one(post) };
@@ -63,7 +63,7 @@ describe("a token request", () => {
     }
   });
 
-  it("has all settings as fields, and goes to the endpoint that is written down", async () => {
+  it("has all settings as fields, and goes to the configured endpoint", async () => {
     const { request, login } = await ask({
       scope: "orders:write orders:read",
       resource: "https://orders.example/a",
@@ -85,7 +85,7 @@ describe("a token request", () => {
     expect(login.requests[0]?.head).toMatch(/^POST \/o\/token\/ HTTP\/1\.1\r\n/);
   });
 
-  it("is JSON where that is said", async () => {
+  it("is JSON if `body` says so", async () => {
     const { request, login } = await ask({ body: "json", scope: "orders" });
     const fields = {
       grant_type: "client_credentials",
@@ -98,7 +98,7 @@ describe("a token request", () => {
     expect(request.head).toBe(headOf(login.port, "/as/token", "application/json", request.body.length));
   });
 
-  it("proves its client by HTTP Basic, form-encoded, and shows nothing of it in the body", async () => {
+  it("proves its client by HTTP Basic, form-encoded, and has no credentials in the body", async () => {
     const { request, login } = await ask({ clientAuth: "basic" });
     const body = "grant_type=client_credentials&audience=https%3A%2F%2Fapi.example";
     expect(request.body).toBe(body);
@@ -186,7 +186,7 @@ describe("an assertion", () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  it("is for whom the settings name", async () => {
+  it("has the audience of the settings", async () => {
     const assertion = { audience: "https://login.example/", keyId: "k-7" };
     const { request } = await ask({ ...settings, assertion }, byKey, { key: String(p256.privateKey.export(pem)) });
     const { header, claims } = verified(request, p256.publicKey, "sha256");
@@ -195,7 +195,7 @@ describe("an assertion", () => {
   });
 });
 
-/** A TLS server that asks for a client certificate, and takes none but those of the authority. */
+/** A TLS server that demands a client certificate of the authority. */
 async function startTlsServer(answer: object) {
   const seen: { readonly subject: string; readonly body: string; readonly authorization: string | undefined }[] = [];
   const options = {
@@ -218,7 +218,7 @@ async function startTlsServer(answer: object) {
 }
 
 describe("with clientAuth tls", () => {
-  it("the certificate proves the client, and the service that the token is bound to it for sees the same one", async () => {
+  it("the certificate proves the client, and the service, which accepts the bound token, sees the same certificate", async () => {
     const [service, login] = [await startTlsServer({}), await startTlsServer(granted)];
     const { url } = await startConfiguredProxy(
       {
@@ -280,7 +280,7 @@ describe("an answer without expires_in", () => {
     expect(recorder.of("token_adopted")[0]).toMatchObject({ lifetimeMs: seconds * 1_000 });
   });
 
-  it("does not outweigh one that says", async () => {
+  it("has the settings' lifetime, but an expires_in takes precedence", async () => {
     const { recorder } = await ask({ lifetime: "2h" });
     expect(recorder.of("token_adopted")[0]).toMatchObject({ lifetimeMs: 3_600_000 });
   });

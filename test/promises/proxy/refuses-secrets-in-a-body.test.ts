@@ -1,4 +1,4 @@
-/** Row 90: a secret never travels in a body, by the name that a sample has for it (spec 5.2) or by its value. */
+/** Row 90: a secret is never sent in a body, recognised by its name in a sample (spec 5.2) or by its value. */
 import { expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";
@@ -25,7 +25,7 @@ async function expectRefusal(stage: Stage, body: unknown, parameter: string, sit
   for (const secret of Object.values(canaries)) expect(`${answer.text} ${logged}`).not.toContain(secret);
 }
 
-it.each(sites)("refuses secret_key at %s, however it is written and whatever it holds", async (site) => {
+it.each(sites)("refuses the parameter secret_key at %s, in any spelling and with any value", async (site) => {
   const stage = await stageProxy();
   for (const body of [
     { ...order, secret_key: "x" },
@@ -38,7 +38,7 @@ it.each(sites)("refuses secret_key at %s, however it is written and whatever it 
   }
 });
 
-it.each(sites)("refuses a secret of the environment's sites as any value at %s", async (site) => {
+it.each(sites)("refuses a secret of the environment's sites as the value of any parameter at %s", async (site) => {
   const stage = await stageProxy();
   for (const secret of [canaries.blue, canaries.green, canaries.keyOne, canaries.keyTwo]) {
     await expectRefusal(stage, { ...order, note: secret }, "note", site);
@@ -48,7 +48,7 @@ it.each(sites)("refuses a secret of the environment's sites as any value at %s",
   }
 });
 
-it("refuses a secret that is written as a number, and what the way out is proved with", async () => {
+it("refuses a secret that is written as a number, and the forward proxy's credentials", async () => {
   const key = { identifier: "K2000000001", version: "3.0", secret: new Secret("90210902109021090210") };
   const credentials = new Secret("user:canary-of-the-proxy");
   const proxy = { origin: "http://proxy.example:1", scheme: "http", host: "proxy.example", port: 1, path: "" } as const;
@@ -61,7 +61,7 @@ it("refuses a secret that is written as a number, and what the way out is proved
   expect(answer.headers["countersign-error"]).toBe("secret_in_body");
 });
 
-it("serves what only looks like one", async () => {
+it("serves an order with a value that only looks like a secret", async () => {
   const { url, simulator } = await stageProxy();
   const alike = canaries.blue.replace("blue", "bluf");
   const values = { note: alike, secret_keys: "a", Secret_Key: "b", secretkey: "c", longer: `${canaries.blue}x` };
@@ -69,7 +69,7 @@ it("serves what only looks like one", async () => {
   expect(simulator.counts().apiRequests).toBe(1);
 });
 
-it("knows a secret from its reload on, and the one before no longer", async () => {
+it("after a reload refuses the new secret, and no longer the former one", async () => {
   const pod = await startPod();
   const headers = { "Countersign-Site": podsHmacSite };
   const rotated = "canary-api-secret-key-rotated";

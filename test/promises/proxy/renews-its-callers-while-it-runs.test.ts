@@ -1,4 +1,4 @@
-/** Row 60: new tokens, limits and certificates hold from the next request or handshake; no connection is lost. */
+/** Row 60: new tokens, limits and certificates apply from the next request or handshake; no connection is lost. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
@@ -14,7 +14,7 @@ import { openListener, settings } from "./listener-alone.ts";
 
 const buffer = { reserve: () => {}, onEvicted: () => {} };
 
-/** A journey that tells which one it is. */
+/** A handler that answers with its name. */
 function journeyOf(name: string): RequestHandler {
   const body = Buffer.from(JSON.stringify({ name }));
   const headers = ["Content-Length", String(body.length)];
@@ -35,7 +35,7 @@ function journeyOf(name: string): RequestHandler {
 
 const openFirst = (tls?: CallersTls) => openListener({ handler: journeyOf("first"), tls });
 
-it("serves the next request on an open connection with what it was given since", async () => {
+it("serves the next request on an open connection with the new handler", async () => {
   const { port, change } = await openFirst(listenerTls);
   const kept = keptConnection();
   expect((await kept(port)).json).toEqual({ name: "first" });
@@ -44,7 +44,7 @@ it("serves the next request on an open connection with what it was given since",
   expect((await callSecurely(port)).json).toEqual({ name: "second" });
 });
 
-it("holds new connections to the new limit, below and beyond", async () => {
+it("applies the new limit to new connections, lower or higher", async () => {
   const { port, server, change } = await openFirst(listenerTls);
   change({ settings: { ...settings, connections: 2 } });
   const open = [await openSecurely(port), await openSecurely(port)];
@@ -55,7 +55,7 @@ it("holds new connections to the new limit, below and beyond", async () => {
   expect(server.maxConnections).toBe(6);
 });
 
-it("shows the new certificate to new connections, and open ones go on", async () => {
+it("shows the new certificate to new connections, and keeps open ones", async () => {
   const { port, change } = await openFirst(listenerTls);
   const kept = keptConnection();
   await kept(port);
@@ -68,7 +68,7 @@ it("shows the new certificate to new connections, and open ones go on", async ()
   expect((await callSecurely(port)).status).toBe(200);
 });
 
-it("believes the new authority and no longer the old one, and takes both while one replaces the other", async () => {
+it("trusts the new authority and no longer the old one, and both while one replaces the other", async () => {
   const { port, change, recorder } = await openFirst(listenerTls);
   const other = { ...known, cert: certificate.cert, key: certificate.key };
   const trouble = async () => [await troubleOf(port, known), await troubleOf(port, other)];
@@ -83,7 +83,7 @@ it("believes the new authority and no longer the old one, and takes both while o
   ]);
 });
 
-it("lets who was let in by the old authority go with the next answer, and not in again", async () => {
+it("closes a connection that the old authority admitted with its next answer, and does not admit it again", async () => {
   const { port, change } = await openFirst(listenerTls);
   const kept = keptConnection();
   await kept(port);
@@ -95,13 +95,13 @@ it("lets who was let in by the old authority go with the next answer, and not in
 });
 
 it.each(["TLSv1.2", "TLSv1.3"] as const)(
-  "resumes no session of before: each %s connection shows its certificate",
+  "resumes no session from before the change: each %s connection shows its certificate",
   async (version) => {
     const { port, change } = await openFirst(listenerTls);
     const options = { ...known, minVersion: version, maxVersion: version };
     const first = await openSecurely(port, options);
     first.write("POST /create_order HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
-    // With TLS 1.3 a ticket comes after the handshake, before the first answer.
+    // With TLS 1.3 a session ticket comes after the handshake, before the first answer.
     await once(first, "data");
     const session = first.getSession() ?? expect.unreachable();
     expect((await openSecurely(port, { ...options, session })).isSessionReused()).toBe(false);
@@ -110,7 +110,7 @@ it.each(["TLSv1.2", "TLSv1.3"] as const)(
   },
 );
 
-it("keeps what it has where OpenSSL will not have the new files", async () => {
+it("keeps the former certificate and key if OpenSSL refuses the new files", async () => {
   const { port, change } = await openFirst(listenerTls);
   const mixed = { ...listenerTls, cert: clientCertificate };
   expect(() => change({ tls: mixed })).toThrow(/key values mismatch/);

@@ -1,6 +1,6 @@
 /**
- * Row 42: refused, an unknown name, a host that closes or says nothing during the TLS handshake, a bad certificate or an old protocol is 502
- * not_sent, and nothing turns verification off.
+ * Row 42: a refused connection, an unknown name, a host that closes or sends nothing during the TLS handshake, a bad certificate or an
+ * old protocol is 502 not_sent, and nothing turns verification off.
  */
 import { once } from "node:events";
 import { connect, type TlsOptions } from "node:tls";
@@ -35,13 +35,13 @@ it.each<[string, RawBehaviour, RegExp, connectMs: number]>([
     10_000,
   ],
   [
-    "speaks plain HTTP where TLS is due",
+    "speaks plain HTTP instead of TLS",
     { receive: (_bytes, socket) => socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") },
     /TLS certificate or protocol is not acceptable/,
     10_000,
   ],
   ["never answers the TLS handshake within timeouts.connect", {}, /did not accept a connection in time/, 200],
-])("a host that %s, after one reconnect", async (_, service, because, connectMs) => {
+])("a host that %s: not_sent, after one reconnect", async (_, service, because, connectMs) => {
   const upstream = await startRawUpstream(service);
   const stage = await stageProxy({
     baseUrl: upstream.url.replace("http:", "https:"),
@@ -76,7 +76,7 @@ async function expectUnreachable(stage: Stage, because: RegExp) {
   expect(line.message).toBe(`create_order for ${hmacSite}: 502 ${code} (${line.cause}), not_sent`);
 }
 
-it("is back as soon as the service is", async () => {
+it("orders are served again as soon as the service is back", async () => {
   const { url, simulator } = await stageProxy();
   await simulator.stopApi();
   const statuses = [(await call(url)).status];
@@ -110,7 +110,7 @@ describe("a service is refused", () => {
     expect(upstream).toMatchObject({ connections: 2, spoken: 0 });
   });
 
-  it("also where the whole process was told to trust any certificate", async () => {
+  it("even if an environment variable tells the process to trust any certificate", async () => {
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     onTestFinished(() => void vi.unstubAllEnvs());
     const upstream = await startTlsUpstream(certificate);
@@ -119,8 +119,8 @@ describe("a service is refused", () => {
   });
 });
 
-/** The counter-proof: that server is there for whoever still speaks TLS 1.1. */
-it("the TLS 1.1 server of these tests does work", async () => {
+/** The counter-proof: that server answers a client that still speaks TLS 1.1. */
+it("the TLS 1.1 server of these tests works", async () => {
   const upstream = await startTlsUpstream({ ...serverTls, ...old });
   const socket = connect({ ...old, host: "localhost", port: upstream.port, ca: authority });
   await once(socket, "secureConnect");
@@ -135,7 +135,7 @@ describe("a service behind a private CA", () => {
     expect(simulator.counts()).toMatchObject({ accepted: 1, tokensIssued: 1 });
   });
 
-  it("that asks for client certificates is shown the configured one", async () => {
+  it("that demands client certificates is shown the configured one", async () => {
     const tls: Tls = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };
     const asking = { ...serverTls, ca: authority, requestCert: true };
     const { url, simulator } = await stageProxy({ simulator: { tls: asking }, environment: { tls } });
@@ -143,7 +143,7 @@ describe("a service behind a private CA", () => {
     expect(simulator.counts()).toMatchObject({ accepted: 1, tokensIssued: 1 });
   });
 
-  it("that asks for client certificates is not reached without one", async () => {
+  it("that demands client certificates is not reached without one", async () => {
     const asking = { ...serverTls, ca: authority, requestCert: true };
     const { url, simulator } = await stageProxy({ simulator: { tls: asking }, environment: { tls: trusting } });
     expect((await call(url, order, signed)).status).toBe(502);
@@ -152,7 +152,7 @@ describe("a service behind a private CA", () => {
   });
 });
 
-it("an authorization server with a bad certificate is never told the credentials", async () => {
+it("an authorization server with a bad certificate never gets the credentials", async () => {
   const login = await startTlsUpstream(certificate);
   const { url, simulator } = await stageProxy({ authUrl: login.url });
   const answer = await call(url);

@@ -1,21 +1,21 @@
-/** Row 89: where a retry could not be answered by the deadline, the first 401, which is certain, is passed on. */
+/** Row 89: if a retry could not be answered by the deadline, the first 401, which is certain, is passed on. */
 import { expect, it } from "vitest";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 
-/** By the proxy's clock, which the test moves on, and which real time only makes later. */
+/** Times of the proxy's clock, which the test moves on; real time comes on top. */
 interface Times {
   readonly deadlineMs: number;
-  /** How long the new token is waited for. */
+  /** How long orders wait for the new token. */
   readonly tokenMs: number;
   /** How long the service took for an order before, and for its refusal. */
   readonly orderMs?: number;
   readonly refusalMs?: number;
 }
 
-/** Orders whose token was revoked: the service refuses it, and a new one comes when all of them wait for it. */
+/** Orders with a revoked token: the service refuses it, and a new token comes once all orders wait for one. */
 async function orderRevoked({ deadlineMs, tokenMs, orderMs = 0, refusalMs = 0 }: Times, orders: number) {
   const clock = new ShiftedClock();
   let isRevoked = false;
@@ -61,24 +61,24 @@ async function orderRevoked({ deadlineMs, tokenMs, orderMs = 0, refusalMs = 0 }:
 
 const passedOn = { told: ["401 answered"], retries: ["not_possible too_late"], sentAgain: 0 };
 
-it("where no more is left than a tenth of the request's time", async () => {
+it("the 401 is passed on if at most a tenth of the request's time is left", async () => {
   expect(await orderRevoked({ deadlineMs: 2_000, tokenMs: 1_800 }, 80)).toEqual(passedOn);
 });
 
-it("where less is left than the 401 took", async () => {
+it("the 401 is passed on if less time is left than the 401 took", async () => {
   expect(await orderRevoked({ deadlineMs: 5_000, tokenMs: 3_300, refusalMs: 900 }, 1)).toEqual(passedOn);
 });
 
-it("where less is left than the service took for orders of late", async () => {
+it("the 401 is passed on if less time is left than the service took for recent orders", async () => {
   expect(await orderRevoked({ deadlineMs: 5_000, tokenMs: 4_200, orderMs: 900 }, 20)).toEqual(passedOn);
 });
 
-it("but not where half of the time is left, however slow an order was", async () => {
+it("the order is sent again if half of the time is left, however slow an order was", async () => {
   const times = { deadlineMs: 10_000, tokenMs: 2_000, orderMs: 9_000 };
   expect(await orderRevoked(times, 1)).toMatchObject({ retries: ["cured"], sentAgain: 1 });
 });
 
-it("is sent again where there is time, once each", async () => {
+it("each order is sent again once if there is time", async () => {
   const cured = { told: ["200 answered"], retries: ["cured"], sentAgain: 20 };
   expect(await orderRevoked({ deadlineMs: 10_000, tokenMs: 3_000 }, 20)).toEqual(cured);
 });

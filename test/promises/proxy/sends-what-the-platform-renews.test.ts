@@ -1,4 +1,4 @@
-/** Row 100: a token that the platform renews in a file proves the client, and nothing of it is kept or shown. */
+/** Row 100: a token that the platform renews in a file proves the client, and is neither kept nor shown. */
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
@@ -13,7 +13,7 @@ import { audience, clientId, granted, one, startLogin, startService } from "./to
 const set = { name: "one", clientId, audience };
 const gauge = "countersign_assertion_expiry_timestamp_seconds";
 
-/** A proxy whose set is proved by a file that the test writes, and the authorization server that it asks. */
+/** A proxy whose client is proved by a token in a file that the test writes, and its authorization server. */
 async function stage(login: Awaited<ReturnType<typeof startLogin>>, change: Partial<WrittenEnvironment> = {}) {
   const file = `${emptyFolder()}/token`;
   const service = await startService();
@@ -25,7 +25,7 @@ async function stage(login: Awaited<ReturnType<typeof startLogin>>, change: Part
 const sentIn = ({ body }: { body: string }) => new URLSearchParams(body).get("client_assertion");
 
 describe("a token request", () => {
-  it("has the file's token and the client id, and nothing else that proves", async () => {
+  it("has the file's token and the client id, and no other proof", async () => {
     const login = await startLogin();
     const { write, proxy, service } = await stage(login);
     const token = tokenFor(3_600);
@@ -46,7 +46,7 @@ describe("a token request", () => {
     expect(assertionRemainingMs).toBeLessThanOrEqual(3_600_000);
   });
 
-  it("has what stands in the file at that moment", async () => {
+  it("has the token that is in the file at that moment", async () => {
     const tokens = [tokenFor(60, { n: 1 }), tokenFor(60, { n: 2 }), tokenFor(60, { n: 3 })] as const;
     const login = await startRawUpstream({
       answer({ number }, socket) {
@@ -81,19 +81,19 @@ describe("without a token to send", () => {
   it.each([
     { what: "no file", content: undefined, cause: "ENOENT" },
     { what: "an empty file", content: "\n", cause: "empty" },
-    { what: "a file of something else", content: canary, cause: "no signed JWT" },
+    { what: "a file with other text", content: canary, cause: "no signed JWT" },
     {
       what: "a JWT without a signature",
       content: `${tokenFor(60).split(".").slice(0, 2).join(".")}.`,
       cause: "no signed JWT",
     },
     {
-      what: "a JWT of no claims",
+      what: "a JWT without claims",
       content: `e30.${Buffer.from(`"${canary}"`).toString("base64url")}.c2ln`,
       cause: "no signed JWT",
     },
     { what: "a token of 100 kB", content: tokenFor(60, { canary: "x".repeat(100_000) }), cause: "no signed JWT" },
-  ])("nobody is asked: $what; and it heals by itself", async ({ content, cause }) => {
+  ])("no server is asked, and orders are served once the file has a token: $what", async ({ content, cause }) => {
     const login = await startLogin();
     const { file, write, proxy, service } = await stage(login);
     if (content !== undefined) write(content);
@@ -114,7 +114,7 @@ describe("without a token to send", () => {
   });
 });
 
-it("a renewal is seen by the gauge, asks for no token, and is no other client's", async () => {
+it("a renewal changes the gauge, needs no token request, and does not make another client", async () => {
   const login = await startLogin();
   const { file, write, proxy, service } = await stage(login);
   write(platformToken({ exp: 2_000_000_000 }));

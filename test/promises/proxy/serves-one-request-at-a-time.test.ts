@@ -21,7 +21,7 @@ it("forwards twelve orders of one connection one by one, in their order, and wri
   const stage = await stageProxy();
   const { connection, release } = await openBehindHeld(stage, numbered(0));
   for (let n = 1; n < 12; n++) connection.write(numbered(n));
-  // Time enough to forward them all at once.
+  // Enough time to forward all orders at once, which must not happen.
   for (let n = 0; n < 20; n++) await letItRead(stage);
   expect(stage.simulator.counts().apiRequests).toBe(1);
   release();
@@ -33,7 +33,7 @@ it("forwards twelve orders of one connection one by one, in their order, and wri
   expect(warnings).toEqual([]);
 });
 
-it("does not forward what waits behind an answer that only the close ends", async () => {
+it("does not forward an order that waits behind an answer that only the close ends", async () => {
   let respond = () => {};
   const upstream = await startRawUpstream({
     answer(_request, socket) {
@@ -52,7 +52,7 @@ it("does not forward what waits behind an answer that only the close ends", asyn
   expect(upstream.requests).toHaveLength(1);
 });
 
-it("sends one of two HTTP/1.0 orders in one packet, though the answer of the first cannot be framed for it", async () => {
+it("forwards one of two HTTP/1.0 orders in one packet, though the answer to it cannot be framed in HTTP/1.0", async () => {
   const upstream = await startRawUpstream({
     answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
   });
@@ -65,7 +65,7 @@ it("sends one of two HTTP/1.0 orders in one packet, though the answer of the fir
   expect(upstream.requests).toHaveLength(1);
 });
 
-it("refuses nonsense that came while an answer was under way, once that is whole", async () => {
+it("refuses nonsense that came during an answer, once that answer is whole", async () => {
   let respond = () => {};
   const upstream = await startRawUpstream({
     answer(_request, socket) {
@@ -115,7 +115,7 @@ describe("behind an order that is not answered yet", () => {
     ],
     ["a refused order and nonsense", `${rawPost({ ...kept, method: "PUT" })}BLAH blah\r\n\r\n`, [[405, "close"]]],
     [
-      "a refused order that would be invited and another",
+      "a refused order with Expect: 100-continue and another",
       `${rawPost({ ...kept, more: ["Expect: 100-continue", "Countersign-Site: S9"] })}${rawPost({ more: ["Expect: 100-continue"] })}`,
       [[403, "close"]],
     ],
@@ -152,7 +152,7 @@ describe("behind an order that is not answered yet", () => {
     expect(stage.simulator.counts().apiRequests).toBe(1);
   });
 
-  it("a body that breaks fails that request alone", async () => {
+  it("a malformed body fails its own request only", async () => {
     const stage = await stageProxy();
     const { connection, release } = await openBehindHeld(stage, numbered(0));
     connection.write(`${rawPost({ ...kept, framing: ["Transfer-Encoding: chunked"], body: "zz\r\n" })}${numbered(1)}`);
@@ -166,7 +166,7 @@ describe("behind an order that is not answered yet", () => {
     expect(stage.simulator.counts().apiRequests).toBe(1);
   });
 
-  it("nonsense behind an answer that has promised more is refused in its turn", async () => {
+  it("nonsense behind an answer with keep-alive is refused in its turn", async () => {
     const stage = await stageProxy();
     const body = "x".repeat(16_000_000);
     stage.simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, body });
@@ -181,7 +181,7 @@ describe("behind an order that is not answered yet", () => {
     expect(stage.simulator.counts().apiRequests).toBe(1);
   });
 
-  it("a tunnel does not cut an answer that the caller reads slowly", async () => {
+  it("a CONNECT does not cut an answer that the caller reads slowly", async () => {
     const stage = await stageProxy();
     const body = "x".repeat(8_000_000);
     const long = stage.simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, body });
@@ -198,7 +198,7 @@ describe("behind an order that is not answered yet", () => {
   });
 });
 
-it("reads a bounded part of what a caller pipelines, and serves all of it", async () => {
+it("reads a bounded part of a caller's pipeline ahead, and serves all of it", async () => {
   const many = 3_000;
   const stage = await stageProxy();
   const server = serverSideOf(stage.port);
@@ -206,7 +206,7 @@ it("reads a bounded part of what a caller pipelines, and serves all of it", asyn
   const refused = "GET /create_order HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Filler: fills-some-of-the-packet\r\n\r\n";
   connection.write(refused.repeat(many));
   for (let n = 0; n < 5; n++) await letItRead(stage);
-  // The one that is served, what may wait behind it, what one more read brings, and one that stays in the socket.
+  // The request that is served, those that may wait behind it, one more read, and what stays in the socket.
   const { bytesRead } = await server;
   expect(bytesRead).toBeGreaterThan(numbered(0).length);
   expect(bytesRead).toBeLessThanOrEqual(numbered(0).length + 16_384 + 2 * 65_536);
@@ -218,7 +218,7 @@ it("reads a bounded part of what a caller pipelines, and serves all of it", asyn
   expect(answers.at(-1)?.status).toBe(200);
 });
 
-it("answers every request that waits when it is stopped, and closes with the last", async () => {
+it("answers every request that waits when the process is stopped, and closes with the last", async () => {
   const stage = await stageProxy();
   const { connection, release } = await openBehindHeld(stage, numbered(0));
   connection.write(`${numbered(1)}${numbered(2)}`);
@@ -234,7 +234,7 @@ it("answers every request that waits when it is stopped, and closes with the las
   expect(await stopped).toBe(true);
 });
 
-it("serves nothing that waits for a caller that has left, and has its places again", async () => {
+it("serves no waiting request of a caller that has left, and frees its places", async () => {
   const stage = await stageProxy({ limits: { inFlightPerEnvironment: 2 } });
   const { connection, release } = await openBehindHeld(stage, numbered(0));
   connection.write(`${numbered(1)}${numbered(2)}`);

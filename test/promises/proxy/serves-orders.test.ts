@@ -1,4 +1,4 @@
-/** Rows 2, 3, 6, 19: what the service gets of an order, in every way of authentication; the corpora have what it never gets. */
+/** Rows 2, 3, 6, 19: the request that the service gets, for every authentication; the corpora have what it must not get. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
@@ -7,7 +7,7 @@ import { headerPairs } from "../../../testkit/header-pairs.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
-/** What the service got in its n-th call. */
+/** The n-th request that the service got. */
 async function received(simulator: Awaited<ReturnType<typeof stageProxy>>["simulator"], n = 1) {
   const requests = await simulator.seen.whenApiRequests(n);
   const request = requests[n - 1] ?? expect.unreachable();
@@ -34,7 +34,7 @@ it("authorises an order with a token and sends every value as a string", async (
   expect(Object.keys(parameters).slice(0, 3)).toEqual(["order_amount", "order_is_standing", "order_currency"]);
 });
 
-it("reuses the token: a hundred orders, one token request", async () => {
+it("reuses the token: a hundred orders need one token request", async () => {
   const { url, simulator } = await stageProxy();
   const answers = await Promise.all(Array.from({ length: 100 }, () => call(url)));
   expect(answers.every(({ status }) => status === 200)).toBe(true);
@@ -66,13 +66,13 @@ it.each(["K2000000001", "K2000000002"])("signs with the key that the caller name
   expect((await received(simulator)).parameters["site_identifier"]).toBe(key);
 });
 
-it("names the default key instead of the site where the site says so", async () => {
+it("names the default key instead of the site if the site is configured so", async () => {
   const { url, simulator } = await stageProxy({ site: { identifyBy: "key" } });
   expect((await call(url, order, { headers: { "Countersign-Site": hmacSite } })).status).toBe(200);
   expect((await received(simulator)).parameters["site_identifier"]).toBe("K2000000001");
 });
 
-it("authenticates as the caller asks where the site has both ways", async () => {
+it("authenticates as the caller asks if the site has both methods", async () => {
   const { url, simulator } = await stageProxy({ withBoth: true });
   const site = { "Countersign-Site": bothSite };
   expect((await call(url, order, { headers: site })).status).toBe(200);
@@ -95,7 +95,7 @@ it("passes on the caller's identification, languages, trace and request id", asy
   expect(Object.fromEntries(headerPairs(rawHeaders))).toMatchObject(sent);
 });
 
-it("passes on what forwardHeaders names, whatever its casing, and no Via where that is off", async () => {
+it("passes on the headers in forwardHeaders, in any casing, and no Via if Via is off", async () => {
   const { port, simulator } = await stageProxy({ environment: { forwardHeaders: ["x-tenant"], via: false } });
   await ask(port, { more: ["X-TENANT: a", "x-tenant: b", "X-Other: c"] });
   const names = headerPairs((await received(simulator)).rawHeaders).map(([name]) => name);
@@ -104,7 +104,7 @@ it("passes on what forwardHeaders names, whatever its casing, and no Via where t
 });
 
 describe("an absolute-form target", () => {
-  it("of another environment is refused, and that environment hears nothing of it", async () => {
+  it("of another environment is refused, and nothing is sent to that environment", async () => {
     const [own, other] = [await stageProxy(), await stageProxy()];
     expectFailure(await ask(own.port, { target: `${other.simulator.apiUrl}/create_order` }), {
       code: "target_not_allowed",
@@ -114,7 +114,7 @@ describe("an absolute-form target", () => {
     expect(other.simulator.counts()).toMatchObject({ apiRequests: 0, apiConnections: 0 });
   });
 
-  it("makes the Host header count for nothing, but for its being one", async () => {
+  it("overrides the Host header, which must still be exactly one", async () => {
     const { port, simulator } = await stageProxy();
     const target = `${simulator.apiUrl}/create_order`;
     expect((await ask(port, { target, host: ["Host: evil.example"] })).status).toBe(200);
@@ -123,7 +123,7 @@ describe("an absolute-form target", () => {
   });
 });
 
-it("answers to the names of its configuration and to the service's own, and tells whom it means upstream", async () => {
+it("the names in the configuration and the service's own are accepted as Host, and the service gets its own name", async () => {
   const bind = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
   const listeners = [{ bind, environment: "sandbox", hosts: ["countersign.internal"] }];
   const { port, simulator } = await stageProxy({ config: { listeners } });
@@ -145,7 +145,7 @@ const decimal = fc.integer({ min: -1_000_000, max: 1_000_000 }).map((cents) => c
 const value = fc.oneof(plainText, fc.boolean(), fc.integer(), decimal);
 const body = fc.tuple(fc.uniqueArray(fc.tuple(name, value), { selector: ([key]) => key, maxLength: 30 }), decimal);
 
-it("is verified by the service for every generated body", async () => {
+it("every generated body is verified by the service", async () => {
   const { url, simulator } = await stageProxy();
   let sent = 0;
   await fc.assert(

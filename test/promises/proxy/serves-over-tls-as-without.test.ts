@@ -24,7 +24,7 @@ it("serves many requests on one connection, and several at once in their order",
   expect((await answersTo(port, pipelined)).map(({ status }) => status)).toEqual([200, 200, 403]);
 });
 
-it("answers what is no HTTP, an endless head and a CONNECT over TLS, and closes", async () => {
+it("answers bytes that are no HTTP, an endless head and a CONNECT over TLS, and closes", async () => {
   const { port, recorder } = await stage();
   const ask = async (bytes: string) => {
     const [answer] = await answersTo(port, bytes);
@@ -36,17 +36,17 @@ it("answers what is no HTTP, an endless head and a CONNECT over TLS, and closes"
   expect(recorder.count("handshake_failed")).toBe(0);
 });
 
-it("cuts a body that does not come", async () => {
+it("gives up a body that does not come", async () => {
   const { port } = await stage();
   const slow = rawPost({ framing: ["Content-Length: 5"], more: ["Countersign-Timeout-Ms: 200"], body: "{" });
   expect((await answersTo(port, slow)).map(({ status }) => status)).toEqual([408]);
 });
 
-it("answers 503 to connections beyond the limit, and forgets those that are gone", async () => {
+it("answers 503 to connections beyond the limit, and does not count those that are gone", async () => {
   const { port, recorder } = await stage({ limits: { connections: 2 } });
   const open = [await openSecurely(port), await openSecurely(port)];
   expect(await callSecurely(port)).toMatchObject({ status: 503, json: { code: "overloaded" } });
-  // Handshakes that fail take no place for good.
+  // A failed handshake gives its place back.
   for (let round = 0; round < 5; round += 1) await troubleOf(port, { ca: authority });
   await recorder.nth("handshake_failed", 5);
   for (const socket of open) {
@@ -56,7 +56,7 @@ it("answers 503 to connections beyond the limit, and forgets those that are gone
   for (let round = 0; round < 5; round += 1) expect((await callSecurely(port)).status).toBe(200);
 });
 
-it("drains: answers what is open, tells its callers to go, and closes idle connections", async () => {
+it("drains: answers open requests, tells callers to close, and closes idle connections", async () => {
   const { port, adminUrl, proxy } = await stage();
   const idle = await openSecurely(port);
   const kept = keptConnection();

@@ -1,4 +1,4 @@
-/** Rows 64 and 91: an answer that was cut looks cut and counts as `unknown`, above all where the close would end it. */
+/** Rows 64 and 91: an answer that was cut looks cut and counts as `unknown`, above all if the close would be its end. */
 import type { NetConnectOpts, Socket } from "node:net";
 import { join } from "node:path";
 import type { ConnectionOptions } from "node:tls";
@@ -20,7 +20,7 @@ const framings = {
 type Framing = keyof typeof framings;
 
 const breaks = {
-  /** Its last bytes and the reset come together. */
+  /** The last bytes and the reset arrive together. */
   "a reset with the last bytes": (socket: Socket) => socket.resetAndDestroy(),
   "a reset after them": (socket: Socket) => setTimeout(() => socket.resetAndDestroy(), 20),
   "an orderly end": (socket: Socket) => socket.end(),
@@ -31,7 +31,7 @@ type Break = keyof typeof breaks;
 const signed = [`Countersign-Site: ${hmacSite}`];
 const hurried = [...signed, "Countersign-Timeout-Ms: 400"];
 
-/** A service that answers with the bytes of the order's reference: as many as it says, and then breaks as told. */
+/** A service that answers the n-th order with the given bytes, and then ends the connection as given. */
 async function serviceThat(answer: (orderNumber: number) => { readonly bytes: string; readonly how: Break }) {
   return startRawUpstream({
     answer: ({ number }, socket) => {
@@ -84,14 +84,14 @@ describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
     const { answer, end } = await orderToTheEnd(to, { connection: [], more: hurried });
     expect(answer).toMatchObject({ status: 200, isComplete: false });
     expect(end).toBe(canBeReset ? "rst" : "fin");
-    // What cannot be reset tells by its chunks.
+    // A connection that cannot be reset shows the cut by a missing last chunk.
     if (!canBeReset && framing === "close") expect(answer.value("transfer-encoding")).toBe("chunked");
     const code = how === "silence until the deadline" ? "upstream_timeout" : "upstream_reset";
     const finished = await recorder.nth("request_finished", 1);
     expect(finished).toMatchObject({ outcome: "unknown", code, status: 200, by: "service", callerLeft: false });
   });
 
-  it("that closes its half sees where its answer was cut by that", async () => {
+  it("that closes its half sees where its answer was then cut", async () => {
     const { url } = await serviceThat(() => ({
       bytes: framings.close.slice(0, -10),
       how: "silence until the deadline",
@@ -115,7 +115,7 @@ describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
 
 const versions = ["TLSv1.2", "TLSv1.3"] as const;
 
-/** The proxy before a service over TLS that answers with these bytes, and then does this with TLS and the TCP below it. */
+/** The proxy before a service over TLS that answers with these bytes, and then does `end` with TLS and TCP. */
 async function stageTls(
   version: (typeof versions)[number],
   bytes: string,
@@ -176,7 +176,7 @@ describe.each(versions)("over %s", (version) => {
   );
 });
 
-it("shows it at 360 random points, of which the log names each one", async () => {
+it("a cut is seen at each of 360 random points, and the log has a line for each", async () => {
   const random = seededRandom(drawSeed("cut answers"));
   const pick = pickBy(random);
   const plans = Array.from({ length: 360 }, () => {

@@ -1,6 +1,6 @@
 /**
- * `bridge: hmac` (row 99): a site with both methods signs its orders while no token can be had, and goes back to the next
- * token. Never after a 401, never against the caller's own choice, and never what must not be signed.
+ * `bridge: hmac` (row 99): a site with both methods signs its orders while no token is available, and uses the next token
+ * again. It never signs after a 401, against the caller's own choice, or a value that must not be signed.
  */
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
@@ -27,7 +27,7 @@ async function stageBridge({ site, environment, ...options }: StageOptions = {})
   return { ...stage, bridged, lastSent };
 }
 
-/** The same, with its token over and its authorization server stopped. */
+/** The same, with an expired token and a stopped authorization server. */
 async function stageOutage(options: StageOptions = {}) {
   const stage = await stageBridge(options);
   await stage.simulator.stopLogin();
@@ -44,7 +44,7 @@ async function orderUntilToken({ url, clock, lastSent }: Awaited<ReturnType<type
 }
 
 describe("while the authorization server is away", () => {
-  it("for an hour past expiry: each order is signed and accepted, and then one token ends it", async () => {
+  it("for an hour after expiry, each order is signed and accepted, and then one token ends the bridge", async () => {
     const stage = await stageOutage();
     const { url, simulator, clock, bridged, lastSent, recorder } = stage;
     const { tokensIssued } = simulator.counts();
@@ -64,7 +64,7 @@ describe("while the authorization server is away", () => {
     expect(issued).toBe(tokensIssued + 1);
   });
 
-  it("tells metrics and the page since when, and that no order is refused", async () => {
+  it("metrics and the page say since when, and that no order is refused", async () => {
     const stage = await stageOutage();
     const { url, adminUrl, statusUrl, simulator } = stage;
     const active = async () => (await scrape(adminUrl)).value("countersign_bridge_active", ofSite);
@@ -82,7 +82,7 @@ describe("while the authorization server is away", () => {
     expect(await page()).not.toContain("Their orders are signed");
   });
 
-  it("asks for a token again where an idle one has ended: the first order after that", async () => {
+  it("the first order after an unused token has lapsed requests a token again", async () => {
     const stage = await stageBridge();
     const { url, adminUrl, simulator, clock, recorder } = stage;
     clock.push(720_000);
@@ -91,11 +91,11 @@ describe("while the authorization server is away", () => {
     await recorder.nth("token_adopted", 3);
     await simulator.stopLogin();
     clock.push(dueMs + marginMs);
-    // The last of the tries that a refresh makes.
+    // The last try of the refresh.
     await recorder.nth("token_requested", 5, ({ result }) => result === "failed");
-    // From here on it has not been used for a lifetime, so no timer renews it.
+    // From here on the token has not been used for a lifetime, so no timer renews it.
     clock.push(expiredMs - dueMs - 2 * marginMs);
-    // The timer runs meanwhile.
+    // Lets the timer run.
     await scrape(adminUrl);
     clock.push(3 * marginMs);
     expect((await call(url)).status).toBe(200);
@@ -103,7 +103,7 @@ describe("while the authorization server is away", () => {
     await orderUntilToken(stage);
   });
 
-  it("waits for a token that hangs once, within half of the request's time; the orders after it wait for none", async () => {
+  it("one order waits for a hanging token request, up to half of its time; later orders do not wait", async () => {
     const stage = await stageBridge();
     const { url, simulator, expire, recorder } = stage;
     simulator.faults.add({ host: "login", kind: "hang", times: "until_cleared" });
@@ -121,7 +121,7 @@ describe("while the authorization server is away", () => {
 describe("signs for", () => {
   it.each([
     ["refused credentials", "credentials_refused", 401, {}],
-    ["a pause that the authorization server asked for", "token_unavailable", 429, { "Retry-After": "600" }],
+    ["a pause that the authorization server demands", "token_unavailable", 429, { "Retry-After": "600" }],
     ["a failing authorization server", "token_unavailable", 500, {}],
   ])("%s, by that reason", async (_name, reason, status, headers) => {
     const { url, simulator, expire, bridged, lastSent } = await stageBridge();
@@ -134,7 +134,7 @@ describe("signs for", () => {
 
   it.each([
     ["the key that the caller names", {}, "K2000000005", "K2000000005"],
-    ["the site's key, where it is known by its key", { identifyBy: "key" }, bothSite, "K2000000005"],
+    ["the site's key, if the key identifies the site", { identifyBy: "key" }, bothSite, "K2000000005"],
     ["the site", {}, bothSite, bothSite],
   ] as const)("%s", async (_name, site, asked, sent) => {
     const { url, lastSent } = await stageOutage({ site });
@@ -152,7 +152,7 @@ describe("refuses as without a bridge", () => {
     expect(simulator.counts().apiRequests).toBe(1);
   });
 
-  it("a value that must not be signed (spec 5.2 rule 3): with a token it can be sent later", async () => {
+  it("an order with a value that must not be signed (spec 5.2 rule 3): it can be sent later with a token", async () => {
     const stage = await stageOutage();
     const { url, simulator } = stage;
     for (let n = 0; n < 2; n++) expectFailure(await call(url, { ...order, city: "New York" }), unavailable);
@@ -164,7 +164,7 @@ describe("refuses as without a bridge", () => {
 });
 
 describe("never signs after a 401", () => {
-  it("though the authorization server is away", async () => {
+  it("even if the authorization server is away", async () => {
     const { url, simulator, bridged, clock } = await stageBridge();
     await simulator.stopLogin();
     clock.push(1_000);

@@ -1,4 +1,4 @@
-/** Row 20: timestamps come from the wall clock just before the write; a wrong or jumping clock costs no token. */
+/** Row 20: timestamps come from the wall clock just before the write; a wrong or jumping clock needs no new token. */
 import { expect, it } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { call, order } from "../../../testkit/call.ts";
@@ -15,7 +15,7 @@ function stampOf(request: ApiRequest | undefined): number {
 }
 
 it.each([10 * minuteMs, -10 * minuteMs])(
-  "a wrong clock of %i ms is what it stamps by, and the skew is measured",
+  "timestamps follow a clock that is wrong by %i ms, and the skew is measured",
   async (offsetMs) => {
     const { clock, url, adminUrl, simulator, recorder } = await stageProxy({
       simulator: { timestampToleranceSeconds: 3_600 },
@@ -29,7 +29,7 @@ it.each([10 * minuteMs, -10 * minuteMs])(
     }
     const skews = recorder.of("clock_skew_measured");
     expect(skews).toHaveLength(20);
-    // An HTTP date is a whole second, so up to one is seen on top.
+    // An HTTP date is in whole seconds, so the measured skew is up to a second larger.
     for (const { skewSeconds } of skews) expect(Math.abs(skewSeconds - offsetMs / 1_000 - 0.5)).toBeLessThan(2);
     const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
     const [, shown] = /^countersign_clock_skew_seconds\{[^}]*\} (\S+)$/m.exec(metrics) ?? [];
@@ -38,7 +38,7 @@ it.each([10 * minuteMs, -10 * minuteMs])(
   },
 );
 
-it("a clock that jumps an hour forward and back changes the stamps and asks for no token", async () => {
+it("a clock that jumps an hour forward and back changes the timestamps and causes no token request", async () => {
   const { clock, url, simulator, recorder } = await stageProxy({
     simulator: { timestampToleranceSeconds: 7_200, tokenLifetimeSeconds: 600 },
   });
@@ -59,7 +59,7 @@ it("a clock that jumps an hour forward and back changes the stamps and asks for 
 });
 
 it.each([oauthSite, hmacSite])(
-  "a connection that takes two minutes to come up gets a stamp of the moment it is ready, signed anew: %s",
+  "an order whose connection takes two minutes to open gets the timestamp of the moment when it is ready, signed anew: %s",
   async (site) => {
     const clock = new ShiftedClock();
     const front = await stageProxy({

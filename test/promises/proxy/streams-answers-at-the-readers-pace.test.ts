@@ -10,7 +10,7 @@ import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 
 const mebibyte = 1_048_576;
 
-/** A signed order whose answer is left to the test to read. */
+/** A signed order whose answer the test reads itself. */
 async function open(url: string): Promise<IncomingMessage> {
   const body = JSON.stringify(order);
   const headers = { "Content-Type": "application/json", "Countersign-Site": hmacSite };
@@ -22,12 +22,12 @@ async function open(url: string): Promise<IncomingMessage> {
   return incoming;
 }
 
-/** By whatever end. */
+/** Resolves at the close, whatever its cause. */
 function closed(emitter: EventEmitter): Promise<void> {
   return new Promise((resolve) => emitter.on("error", () => {}).once("close", () => resolve()));
 }
 
-/** What passes here takes its time on a busy machine. */
+/** Long: on a busy machine these answers are slow. */
 const timeouts = { requestMs: 60_000, connectMs: 10_000, tokenMs: 10_000 };
 
 /** A service whose answer the test writes by hand. */
@@ -56,7 +56,7 @@ it("passes on each piece of an answer before the next is written", async () => {
   expect(pieces).toEqual(["one", "two", "six"]);
 });
 
-it("lets a reader that stalls stall the service, and then gives it every byte", async () => {
+it("a reader that stalls makes the service stall, and later gets every byte", async () => {
   const { url, socket, recorder } = await stageByHand();
   const size = 128 * mebibyte;
   const piece = Buffer.alloc(mebibyte, "x");
@@ -70,7 +70,7 @@ it("lets a reader that stalls stall the service, and then gives it every byte", 
   });
   const incoming = await open(url);
   await untilSteady(() => taken);
-  // What sockets on both sides of the proxy hold in the kernel, and far less than the answer.
+  // The kernel's buffers on both sides of the proxy, far less than the answer.
   expect(taken).toBeLessThan(40 * mebibyte);
   let read = 0;
   for await (const chunk of incoming) read += chunk.length;
@@ -79,7 +79,7 @@ it("lets a reader that stalls stall the service, and then gives it every byte", 
   expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 200, outcome: "answered" });
 }, 180_000);
 
-/** Until a number has not changed for half a second. */
+/** Resolves when a number has not changed for half a second. */
 async function untilSteady(read: () => number): Promise<void> {
   for (let last = -1; last !== read(); ) {
     last = read();
@@ -107,7 +107,7 @@ it("ends the service's answer too when its caller leaves in the middle, and rese
   expect(upstream.spoken).toBe(1);
 });
 
-it("cuts off a caller that does not take its answer, at the deadline, says so, and has its place again", async () => {
+it("cuts off a caller that does not read its answer, at the deadline, says so, and frees its place", async () => {
   const timeouts = { requestMs: 1_000, tokenMs: 1_000 };
   const { port, url, recorder, simulator } = await stageProxy({ timeouts, limits: { inFlightPerEnvironment: 2 } });
   const body = "x".repeat(30_000_000);

@@ -3,7 +3,7 @@ import { call } from "../../../testkit/call.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 
-/** Characters that a form and HTTP Basic must encode. */
+/** A secret with characters that a form and HTTP Basic must encode. */
 export const secret = "canary client:secret+of/a=server%&ü";
 export const clientId = "client:of/a+server";
 export const audience = "https://api.example";

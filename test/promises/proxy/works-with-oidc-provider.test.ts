@@ -1,4 +1,4 @@
-/** Row 72: a certified authorization server (oidc-provider) takes each way to prove a client. */
+/** Row 72: a certified authorization server (oidc-provider) accepts each way to prove a client. */
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { createServer, request as httpsRequest } from "node:https";
@@ -47,7 +47,7 @@ const clients = [
   }),
 ];
 
-/** Its warnings are about production. */
+/** Hides oidc-provider's warnings, which are about production. */
 vi.spyOn(console, "warn").mockImplementation(() => {});
 
 async function startProvider() {

@@ -1,4 +1,4 @@
-/** One request on one connection to the service: what is written, and how its response arrives. */
+/** One request on one connection to the service: the bytes written, and how the response is read. */
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { TLSSocket, type TlsOptions } from "node:tls";
@@ -18,8 +18,8 @@ async function startPool(answer: (socket: Socket) => void, over: { readonly tls?
 
 const answersWell = (socket: Socket) => void socket.write(rawAnswer(200, "{}"));
 
-describe("what is written", () => {
-  it("is a head with the given lines in their order, and the body", async () => {
+describe("the request that is written", () => {
+  it("has the given header lines in their order, and the body", async () => {
     const { outcome, upstream } = await startPool(answersWell);
     await outcome({
       path: "/json-api/create_order",
@@ -40,7 +40,7 @@ describe("what is written", () => {
   });
 
   it.each(["{}", '"Zürich"', '"\u0101\u010a\u010d"', '"😀"', `"${"ü".repeat(100_000)}"`, `"${"x".repeat(300_000)}"`])(
-    "is the body in UTF-8, with its length in bytes (%#)",
+    "has the body in UTF-8, with its length in bytes (%#)",
     async (text) => {
       const { outcome, upstream } = await startPool(answersWell);
       expect(await outcome({ headers: ["x-latin", "Z\xfcrich"], render: () => text })).toBe("200 {}");
@@ -63,7 +63,7 @@ describe("what is written", () => {
     // Cut to one byte, these are LF and CR.
     [["x", "a\u010ab"]],
     [["x", "a\u010db"]],
-  ])("has no line that was not given (%j)", async (headers) => {
+  ])("cannot get further lines by a value (%j)", async (headers) => {
     const { outcome, upstream } = await startPool(answersWell);
     expect(await outcome({ headers })).toMatch(/^Error/);
     expect(await outcome({ path: "/a HTTP/1.1\r\nx: 1\r\n" })).toMatch(/^Error/);
@@ -71,7 +71,7 @@ describe("what is written", () => {
     expect([upstream.requests.length, upstream.connections]).toEqual([1, 1]);
   });
 
-  it("is made when the connection is ready, after its user was told of that", async () => {
+  it("is made when the connection is ready, after `onConnected`", async () => {
     const order: string[] = [];
     const { outcome, upstream } = await startPool((socket) => {
       order.push("came");
@@ -86,7 +86,7 @@ describe("what is written", () => {
     expect(order).toEqual(["connected 1", "made", "came"]);
   });
 
-  it("is nothing where it cannot be made, and the connection serves the next request", async () => {
+  it("is not written if making it fails, and the connection serves the next request", async () => {
     const { outcome, upstream } = await startPool(answersWell);
     const render = () => {
       throw new Error("defect");
@@ -189,7 +189,7 @@ describe("a response", () => {
     }
   });
 
-  it("has its deadline in every part", async () => {
+  it("has a deadline in every part", async () => {
     for (const [bytes, cause] of [
       ["", "no answer"],
       [ok, "no answer"],
@@ -205,7 +205,7 @@ describe("a response", () => {
   });
 });
 
-it("over TLS connections are kept, and the next one resumes the session", async () => {
+it("over TLS, connections are kept, and a new one resumes the session", async () => {
   let n = 0;
   const resumed = new Map<Socket, boolean>();
   const answer = (socket: Socket) => {
