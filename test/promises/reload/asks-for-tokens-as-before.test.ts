@@ -1,7 +1,7 @@
 /**
- * Rows 54, 72, decision 6: after a reload tokens are asked for as before it. What it closes some time later is nothing that they
- * depend on, and it ends no pause, so that reloading cannot become a way to flood the authorization server. Changed
- * settings of `token` are in force with the reload, and cost a token only where they make it another one.
+ * Rows 54, 72, decision 6: a reload does not change how tokens are requested. The objects that it closes later are not in use any
+ * more, and it ends no pause, so that reloads cannot flood the authorization server. Changed settings of `token` are in force with
+ * the reload, and need a new token only if they make another token.
  */
 import { expect, it } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
@@ -38,7 +38,7 @@ it.each(changes)("a new token can be had long after a change of %s", async (_, c
   expect(simulator.counts().tokensIssued).toBe(2);
 });
 
-it("a token that was refused is asked for no sooner", async () => {
+it("after a refusal, reloads cause no earlier token request", async () => {
   const { config, recorder, reload, simulator, url } = await stageProxy({ oneSet: true });
   await recorder.nth("token_adopted", 1);
   simulator.deleteCredentials("blue-id");
@@ -53,12 +53,12 @@ it("a token that was refused is asked for no sooner", async () => {
   expect(simulator.counts().tokenRequests).toBe(tokenRequests);
 });
 
-it("asks no sooner after a reload where its requests get no answer, unless on another way", async () => {
+it("after failed token requests, a reload causes no earlier one, unless the way to the server changes", async () => {
   const { config } = await new ConfigFolder().loadSound(sound);
   const { clock, login, tokens, apply } = await openTokensOf(config);
   for (let n = 0; n < 1_000; n++) login.next({ kind: "failed" });
   tokens.warm();
-  // Chance is at a half: from the tenth failure on the pause is of 15 s.
+  // The random number is a half: from the tenth failure on the pause is 15 s.
   await clock.advance(60_000);
   const { requests } = login;
   const environments = new Map(
@@ -66,7 +66,7 @@ it("asks no sooner after a reload where its requests get no answer, unless on an
       return [name, { ...each, baseUrl: { ...each.baseUrl, path: "/other" } }] as const;
     }),
   );
-  // Its tokens go elsewhere, so all caches are new.
+  // The tokens are for another service, so all caches are new.
   const elsewhere = apply({ ...config, environments });
   await clock.advance(1);
   expect(login.requests).toBe(requests);

@@ -1,6 +1,6 @@
 /**
- * Rows 50, 54: user and password of Redis come from files that are renewed, as those that a cloud's IAM or Vault issues; what is shown of it
- * follows the configuration, since alerts read it; and nothing is kept of a reload that is under way at the end.
+ * Rows 50, 54: user and password of Redis come from files that are renewed, as by a cloud's IAM or Vault; what metrics and status show of
+ * Redis follows the configuration, since alerts use it; and a reload that is under way when the process ends leaves nothing open.
  */
 import { expect, it } from "vitest";
 import { aclRules, aclUser } from "../../../testkit/acl.ts";
@@ -24,7 +24,7 @@ it.each<[files: string, login: string, filesOf: (user: User) => Readonly<Record<
     ({ username, password }) => ({ login: `${username}\n${password}\n` }),
   ],
 ])(
-  "with a login of %s: the new connection is there before the old login ends, and no token is asked for",
+  "with a login of %s: the new connection is open before the old login ends, and no token is requested",
   async (_, login, filesOf) => {
     const redis = await startRedis();
     await redis.command("ACL", "SETUSER", next.username, "on", `>${next.password}`, ...aclRules);
@@ -47,7 +47,7 @@ it.each<[files: string, login: string, filesOf: (user: User) => Readonly<Record<
   },
 );
 
-/** What `/metrics` and `/status` say of the servers. */
+/** The Redis servers on `/metrics` and `/status`. */
 async function shown(pod: Pod) {
   const { families } = await pod.metrics();
   const { redis } = await pod.status();
@@ -60,7 +60,7 @@ async function shown(pod: Pod) {
 const up = { metric: [1], status: [true] };
 const down = { metric: [0], status: [false] };
 
-it("says nothing more of a server that was down when the configuration left it", async () => {
+it("a server that was down when the configuration dropped it is not shown any more", async () => {
   const [one, pod] = [await startRedis(), await startPod()];
   await pod.apply({ more: sharingAt(one, pod) }, 1);
   await expect.poll(() => shown(pod)).toEqual(up);
@@ -70,7 +70,7 @@ it("says nothing more of a server that was down when the configuration left it",
   expect(await shown(pod)).toEqual({ metric: [], status: [] });
 });
 
-it("does not report the end of the Redis that it has left as that of the one in use", async () => {
+it("the end of a Redis that is not used any more is not reported as that of the one in use", async () => {
   const [one, other, pod] = [await startRedis(), await startRedis(), await startPod()];
   await pod.apply({ more: sharingAt(one, pod) }, 1);
   await expect.poll(() => shown(pod)).toEqual(up);
@@ -84,7 +84,7 @@ it("does not report the end of the Redis that it has left as that of the one in 
   expect(pod.lines("redis_down")).toHaveLength(1);
 });
 
-it("closes what a reload has prepared when the process is told to end meanwhile", async () => {
+it("connections that a reload has prepared are closed if the process is told to end meanwhile", async () => {
   const redis = await startRedis();
   const { proxy, config, reload } = await stageProxy();
   const timeouts = { ...config.timeouts, requestMs: 4_000 };

@@ -1,4 +1,4 @@
-/** Row 54: a reload changes what has changed and nothing else: connections, tokens, pauses and requests under way go on. */
+/** Row 54: a reload applies the changes and keeps everything else: connections, tokens, pauses and requests under way. */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
@@ -11,7 +11,7 @@ import { blueSet, greenSet, hmacSite, knock, listenerAt, oauthSite, ownListener,
 
 const signed = { "Countersign-Site": hmacSite };
 
-it("goes on with the same connection, token and authorization server's patience when timeouts change", async () => {
+it("keeps the connection, the token and the pause of the authorization server when timeouts change", async () => {
   const pod = await startPod({ settings: { more: "timeouts: { request: 20s }" } });
   const { simulator } = pod;
   const agent = keepAlive(1);
@@ -29,7 +29,7 @@ it("goes on with the same connection, token and authorization server's patience 
   expect(value("countersign_config_reloads_total", { result: "applied" })).toBe(1);
 });
 
-it("opens new listeners, and lets go of old ones when their last request has ended", async () => {
+it("opens new listeners, and closes old ones when their last request has ended", async () => {
   const pod = await startPod();
   const other = await freePort();
   await pod.apply({ listeners: [ownListener, listenerAt(other)] }, 1);
@@ -46,7 +46,7 @@ it("opens new listeners, and lets go of old ones when their last request has end
   expect((await pod.order()).status).toBe(200);
 });
 
-it("refuses as a whole what it cannot listen on, and takes it once it can", async () => {
+it("refuses a whole configuration if a port is taken, and accepts it once the port is free", async () => {
   const pod = await startPod();
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
@@ -67,7 +67,7 @@ it("refuses as a whole what it cannot listen on, and takes it once it can", asyn
   expect(await knock(free)).toBe("open");
 });
 
-it("says on SIGHUP that nothing has changed, also of a file that is back as it was", async () => {
+it("says on SIGHUP that nothing has changed, also if a file is back at its former content", async () => {
   const pod = await startPod();
   pod.program.child.kill("SIGHUP");
   await pod.nth("config_unchanged", 1);
@@ -77,7 +77,7 @@ it("says on SIGHUP that nothing has changed, also of a file that is back as it w
   expect((await pod.metrics()).sum("countersign_config_reloads_total")).toBe(1);
 });
 
-it("takes a plainly edited secret: a refused set recovers at once when its secret changes", async () => {
+it("uses a secret that was edited in place: a refused set recovers at once when its secret changes", async () => {
   const pod = await startPod({ settings: { oauthKeys: `credentials: [ ${greenSet} ]` } });
   pod.folder.write("green", "canary-client-secret-wrong");
   await pod.nth("config_applied", 1);
@@ -91,7 +91,7 @@ it("takes a plainly edited secret: a refused set recovers at once when its secre
   expect(pod.simulator.seen.apiRequests.at(-1)?.token).toBe("token_2");
 });
 
-it("gives the set in use, and its token, to no other: a removed one leaves no series behind", async () => {
+it("never shows a removed set's token under another set, and removes its series", async () => {
   const pod = await startPod({ settings: { oauthKeys: `credentials: [ ${blueSet}, ${greenSet} ]` } });
   expect((await pod.order()).status).toBe(200);
   await pod.apply({ oauthKeys: `credentials: [ ${greenSet} ]` }, 1);
@@ -108,7 +108,7 @@ it("gives the set in use, and its token, to no other: a removed one leaves no se
   expect(used).toEqual(["token_1", "token_2"]);
 });
 
-it("ends requests under way as they began, even those of a site that is gone", async () => {
+it("completes requests under way as they began, even those of a removed site", async () => {
   const pod = await startPod();
   const hang = pod.simulator.faults.add({ host: "login", kind: "hang" });
   pod.simulator.revokeAllTokens();

@@ -1,4 +1,4 @@
-/** A port that is taken is found before any token is asked for, at the start and at a reload. */
+/** A port that is taken is noticed before any token is requested, at the start and at a reload. */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { freePort } from "../../../testkit/free-port.ts";
@@ -25,7 +25,7 @@ it.each(["listener", "admin"])("a second process ends without a token request: i
   expect(pod.simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1 });
 });
 
-it("a reload that cannot listen asks for no token with the secret that came with it", async () => {
+it("a reload that cannot listen requests no token with its new secret", async () => {
   const pod = await startPod();
   const other = await startPod();
   expect((await pod.order()).status).toBe(200);
@@ -37,7 +37,7 @@ it("a reload that cannot listen asks for no token with the secret that came with
   expect(pod.simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1 });
 });
 
-it("what comes in on a new listener before its configuration is active waits, and is served by it", async () => {
+it("a request on a new listener whose configuration is not active yet waits, and is served by that configuration", async () => {
   const pod = await startPod();
   expect((await pod.order()).status).toBe(200);
   const hang = pod.simulator.faults.add({ host: "login", kind: "hang" });

@@ -13,7 +13,7 @@ export class Mount {
     this.update(content);
   }
 
-  /** All that is there from now on: what is not named stays as it was. */
+  /** Swaps in a folder with these files changed; other files stay as they were. */
   update(change: Readonly<Record<string, string>>): void {
     this.#content = { ...this.#content, ...change };
     const before = `..generation_${this.#generation}`;

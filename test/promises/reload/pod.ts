@@ -22,9 +22,9 @@ export const greenSet = `{ name: green, clientId: green-id, clientSecret: { file
 export const ownListener = '{ bind: "127.0.0.1:PORT", environment: sandbox }';
 export const listenerAt = (port: number) => `{ bind: "127.0.0.1:${port}", environment: sandbox }`;
 
-/** What a test may want to change; the whole file is written from it. */
+/** The settings that a test may change; the whole file is written from them. */
 export interface Settings {
-  /** In YAML, one listener each; `PORT` stands for the pod's own. */
+  /** In YAML, one entry for each listener; `PORT` stands for the pod's own port. */
   readonly listeners: readonly string[];
   readonly oauthKeys: string;
   readonly hmacKeys: string;
@@ -33,11 +33,11 @@ export interface Settings {
   readonly more: string;
 }
 
-/** A line of the log, or what `/status` shows. */
+/** A line of the log, or the answer of `/status`. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
 type Shown = any;
 
-/** Within which a changed file is taken up. */
+/** A changed file must be in use within this time. */
 const takenUpMs = 10_000;
 
 /** The built command with its files mounted as in a pod, and the simulator behind it. */
@@ -55,9 +55,9 @@ export interface Pod {
   readonly folder: ConfigFolder;
   /** The configuration file's text with these settings changed. */
   yaml(change?: Partial<Settings>): string;
-  /** Writes the configuration anew, from settings or as a whole, and waits for the n-th line that says what came of it. */
+  /** Writes the configuration anew, from settings or as a whole, and waits for the n-th line with its result. */
   apply(configuration: Partial<Settings> | string, n: number, event?: string): Promise<Shown>;
-  /** Changes something, and waits for the n-th line that says what came of it; it must come in time. */
+  /** Changes something, and waits for the n-th line with the result, which must come in time. */
   told(event: string, n: number, change: () => void): Promise<Shown>;
   /** An order on a kept connection. */
   order(headers?: Readonly<Record<string, string>>): Promise<Called>;
@@ -74,7 +74,7 @@ export interface PodOptions {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** All of it ends with the test. */
+/** Starts a pod; its processes end with the test. */
 export async function startPod({
   settings = {},
   simulator: simulated = {},
@@ -155,7 +155,7 @@ ${settings.more}
 `;
 }
 
-/** Writes what Redis needs to let this pod in; returns the settings with which its tokens are shared there. */
+/** Writes the files with which this pod logs in to Redis; returns the settings with which it shares tokens there. */
 export function sharingAt(redis: RealRedis, { folder }: Pod): string {
   folder.write("token-key", tokenKey);
   folder.write("password", aclUser.password);

@@ -1,6 +1,6 @@
 /**
- * A changed trust towards the authorization server is tried immediately: what failed with the old one says nothing. What
- * the authorization server itself has said, such as a 429, outlives the change.
+ * If the trusted authority of the authorization server changes, it is tried immediately: earlier failures prove nothing. An answer
+ * of the authorization server itself, such as a 429, outlives the change.
  */
 import { expect, it } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
@@ -14,7 +14,7 @@ import { stageProxy } from "../../../testkit/stage.ts";
 /** Longer than a test or a caller waits. */
 const longMs = 6_000;
 
-/** A proxy that trusts the wrong authority, and has failed so often that it would wait for long. */
+/** A proxy that trusts the wrong authority, and has failed so often that its next pause is long. */
 async function stage(tokens: Config["tokens"]) {
   const staged = await stageProxy({
     oneSet: true,
@@ -45,7 +45,7 @@ it.each(["memory", "redis"] as const)("with the right authority orders are serve
   expect(simulator.counts().tokenRequests).toBe(1);
 });
 
-it("a 429 with Retry-After is kept to, whatever changes", async () => {
+it("a 429 with Retry-After is obeyed, whatever changes", async () => {
   const { trust, url, simulator } = await stage({ cache: "memory" });
   simulator.faults.add({ host: "login", kind: "answer", status: 429, headers: { "retry-after": "600" } });
   await trust(authority);

@@ -1,7 +1,7 @@
 /**
- * Row 54: a configuration that is refused, or cannot even be read to its end, leaves the old one active, and the next change is taken up;
- * `/readyz` says no meanwhile, where `reload.unreadyAfterRefusal` asks for it. A warning is logged when it comes up, and not again at each
- * reload; an acknowledged one is in no log at all.
+ * Row 54: a configuration that is refused, or cannot even be read, leaves the old one active, and the next change is noticed; meanwhile
+ * `/readyz` says no if `reload.unreadyAfterRefusal` is set. A warning is logged when it appears, and not again at each reload; an
+ * acknowledged warning is never logged.
  */
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const ready = async ({ adminUrl }: Pod) => {
 };
 const refused = [503, "the newest configuration is refused; the one before it stays active\n"];
 
-it("/readyz says no after the time given, serves on, and is ready again with the next good configuration", async () => {
+it("after the configured time /readyz says no, requests are still served, and the next good configuration is ready again", async () => {
   const pod = await startPod({ settings: { more: "reload: { unreadyAfterRefusal: 1s }" } });
   await pod.apply(pod.yaml().replace("operations:", "operation:"), 1, "config_refused");
   await expect.poll(() => ready(pod), { timeout: 20_000 }).toEqual(refused);
@@ -40,7 +40,7 @@ it("/readyz says no after the time given, serves on, and is ready again with the
   expect(await ready(pod)).toEqual([200, "ok\n"]);
 });
 
-/** Refused at second 0; what `/readyz` would say later on. */
+/** The readiness after a refusal at second 0; `isReadyAfter` moves the clock on. */
 function refusedAtZero(unreadyAfterRefusalMs: number | undefined) {
   const clock = new FakeClock();
   const readiness = createReadiness(clock);
@@ -63,11 +63,11 @@ it("/readyz counts from the first refusal: another wrong configuration gives no 
   expect(await isReadyAfter(1)).toBe(false);
 });
 
-it("/readyz is ready for ever where it is not asked to tell", async () => {
+it("/readyz stays ready if unreadyAfterRefusal is not set", async () => {
   expect(await refusedAtZero(undefined).isReadyAfter(86_400_000)).toBe(true);
 });
 
-/** A proxy that takes up every configuration, and whose reading fails as often as it is told to. */
+/** A reloader whose proxy applies every configuration, and whose reading fails on demand. */
 async function stage() {
   const folder = new ConfigFolder();
   const recorder = new EventRecorder();
@@ -97,7 +97,7 @@ async function stage() {
   return { recorder, reloader, failures, applied, write };
 }
 
-it("tells of a defect while reading, refuses, and reads again when asked", async () => {
+it("a defect while reading is reported and refused, and the files are read again on demand", async () => {
   const { recorder, reloader, failures, applied, write } = await stage();
   write("timeouts: { request: 19s }");
   failures.push(new TypeError("canary"));
@@ -113,7 +113,7 @@ it("tells of a defect while reading, refuses, and reads again when asked", async
   expect(applied).toEqual([19_000]);
 });
 
-it("notices the next change of a file also after a change that could not be read", async () => {
+it("the next change of a file is noticed also after a change that could not be read", async () => {
   const { recorder, failures, applied, write } = await stage();
   failures.push(new TypeError("canary"));
   write("timeouts: { request: 19s }");
@@ -125,7 +125,7 @@ it("notices the next change of a file also after a change that could not be read
 
 const codes = (lines: readonly { readonly code: string }[]) => lines.map(({ code }) => code);
 
-it("tells each warning once, whatever is reloaded beside it", async () => {
+it("each warning is logged once, however often the configuration is reloaded", async () => {
   const pod = await startPod();
   expect(codes(pod.lines("configuration_warned"))).toEqual(["hmac_for_existing_clients"]);
   expect(pod.lines("configuration_warned")[0]).toMatchObject({
@@ -139,7 +139,7 @@ it("tells each warning once, whatever is reloaded beside it", async () => {
   expect(codes(pod.lines("configuration_warned"))).toHaveLength(1);
 });
 
-it("tells of a new warning, also where no setting has changed", async () => {
+it("a new warning is logged, even if no setting has changed", async () => {
   const pod = await startPod();
   chmodSync(join(pod.folder.path, "k1"), 0o644);
   pod.program.child.kill("SIGHUP");
@@ -147,7 +147,7 @@ it("tells of a new warning, also where no setting has changed", async () => {
   expect(codes(pod.lines("configuration_warned"))).toEqual(["hmac_for_existing_clients", "secret_readable_by_all"]);
 });
 
-it("does not log a warning that is acknowledged", async () => {
+it("an acknowledged warning is not logged", async () => {
   const pod = await startPod({ settings: { more: "acknowledge: [ hmac_for_existing_clients ]" } });
   expect(codes(pod.lines("configuration_warned"))).toEqual([]);
   chmodSync(join(pod.folder.path, "k1"), 0o644);
@@ -159,7 +159,7 @@ it("does not log a warning that is acknowledged", async () => {
   ]);
 });
 
-it("tells of ten sites that have the same warning, and how many more have it", async () => {
+it("if many sites have the same warning, ten are logged, and the number of the others", async () => {
   const pod = await startPod();
   const sites = Array.from({ length: 29 }, (_, n) => {
     return `      S${2_000_000_000 + n}: { keys: [{ identifier: K${3_000_000_000 + n}, secret: { file: DIR/k1 } }] }`;

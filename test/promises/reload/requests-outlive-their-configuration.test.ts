@@ -1,6 +1,6 @@
 /**
- * Rows 12a and 54, decision 6: a request belongs to the configuration that accepted it. It has that one's deadline and its
- * secrets, and an answer, whatever has become of its listener, its site and the process meanwhile.
+ * Rows 12a and 54, decision 6: a request belongs to the configuration that accepted it. It has that configuration's deadline and
+ * secrets, and gets an answer, whatever happens to its listener, its site and the process meanwhile.
  */
 import { expect, it, onTestFinished } from "vitest";
 import { openUpstreams } from "../../../src/app/upstreams.ts";
@@ -31,12 +31,12 @@ async function stage(requestMs: number) {
     withRequestMs: (ms: number) => staged.reload({ timeouts: timeouts(ms) }),
     removeSecond: () => staged.reload({ listeners: [listener] }),
     secondUrl: `http://127.0.0.1:${second.port}`,
-    /** The next request to the service has no answer until it is released. */
+    /** The service holds the next answer back until the fault is released. */
     hangNext: () => staged.simulator.faults.add({ host: "api", kind: "hang" }),
   };
 }
 
-it("has the deadline that it was accepted with, when its listener goes that was opened with a shorter one", async () => {
+it("a request keeps its deadline when its listener is removed, which was opened with a shorter one", async () => {
   const { clock, secondUrl, adminUrl, hangNext, withRequestMs, removeSecond } = await stage(5_000);
   await withRequestMs(60_000);
   const hang = hangNext();
@@ -49,7 +49,7 @@ it("has the deadline that it was accepted with, when its listener goes that was 
   expect((await answer).status).toBe(200);
 });
 
-it("has an answer at its deadline, when it came on a kept connection just after its listener went", async () => {
+it("a request on a kept connection just after its listener was removed gets an answer at its deadline", async () => {
   const { clock, secondUrl, adminUrl, hangNext, removeSecond } = await stage(5_000);
   const agent = keepAlive(1);
   const refused = await call(secondUrl, "{", { headers: signed, agent });
@@ -66,7 +66,7 @@ it("has an answer at its deadline, when it came on a kept connection just after 
   expect({ status, outcome: json.outcome }).toEqual({ status: 504, outcome: "unknown" });
 });
 
-it("is waited for by a drain, when its listener has gone before", async () => {
+it("a drain waits for a request whose listener was removed before", async () => {
   const { proxy, secondUrl, adminUrl, hangNext, removeSecond } = await stage(5_000);
   const hang = hangNext();
   const answer = call(secondUrl, order, { headers: signed });
@@ -79,7 +79,7 @@ it("is waited for by a drain, when its listener has gone before", async () => {
   expect(await stopped).toBe(true);
 });
 
-it("has the deadline that it was accepted with, when a shorter one becomes active and then a drain", async () => {
+it("a request keeps its deadline when a shorter one becomes active and then a drain begins", async () => {
   const { proxy, clock, url, adminUrl, hangNext, withRequestMs } = await stage(60_000);
   const hang = hangNext();
   const answer = call(url, order, { headers: signed });
@@ -93,7 +93,7 @@ it("has the deadline that it was accepted with, when a shorter one becomes activ
   expect(await stopped).toBe(true);
 });
 
-it("has its site's token, when the site goes while it is still being sent", async () => {
+it("a request gets its site's token when the site is removed while the request still comes", async () => {
   const { clock, port, adminUrl, config, recorder, reload, withRequestMs } = await stage(60_000);
   const caller = await RawConnection.open(port);
   const [head = ""] = rawPost().split(orderText);
@@ -112,7 +112,7 @@ it("has its site's token, when the site goes while it is still being sent", asyn
   expect(recorder.of("defect")).toEqual([]);
 });
 
-it("connections that a reload has left are ended with all others, and not once more when their time is up", async () => {
+it("connections of a former configuration end with all others when the process ends, and only once", async () => {
   const refused: unknown[] = [];
   const onRefused = (reason: unknown) => refused.push(reason);
   process.on("unhandledRejection", onRefused);
@@ -130,7 +130,7 @@ it("connections that a reload has left are ended with all others, and not once m
   expect(refused).toEqual([]);
 });
 
-it("connections that a reload was preparing when everything ended are ended at once", async () => {
+it("connections that a reload was preparing when the process ends are ended at once", async () => {
   const clock = new FakeClock();
   const upstreams = openUpstreams(clock);
   const [first, next] = await bothConfigs();
@@ -142,7 +142,7 @@ it("connections that a reload was preparing when everything ended are ended at o
   expect(clock.pending).toBe(0);
 });
 
-/** Two that differ in the service's address. */
+/** Two configurations that differ in the service's address. */
 async function bothConfigs(): Promise<readonly [Config, Config]> {
   const other = edited(["https://api.sandbox.example", "https://other.sandbox.example"]);
   const folder = new ConfigFolder();

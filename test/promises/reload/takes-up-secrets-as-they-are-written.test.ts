@@ -1,7 +1,7 @@
 /**
- * Secrets and certificates are taken up however they are written: by one swap of a folder's `..data` link, as the kubelet and the Secrets
- * Store CSI driver do, or file by file, each renamed into its place, as Vault's agent does. Rows 80 and 81: a caller's new token and changed
- * rights hold within 10 s, on open connections too, and no token comes out.
+ * New secrets and certificates are used however they are written: by one swap of a folder's `..data` link, as the kubelet and the Secrets
+ * Store CSI driver do, or file by file, each renamed into its place, as Vault's agent does. Rows 80 and 81: a caller's new token and
+ * changed rights apply within 10 s, on open connections too, and no token is shown.
  */
 import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
@@ -45,7 +45,7 @@ async function shown(port: number): Promise<string> {
 }
 const fingerprint = (pem: string) => new X509Certificate(pem).fingerprint256;
 
-it("by a swap of the folder: the secret, and a certificate together with its key", async () => {
+it("a swap of the folder: the new secret is used, and a certificate together with its key", async () => {
   const port = await freePort();
   const mount = new Mount(`${emptyFolder()}/tls`, first);
   const pod = await startPod({ settings: { listeners: listeners(mount.path, port) } });
@@ -62,7 +62,7 @@ it("by a swap of the folder: the secret, and a certificate together with its key
   expect(pod.lines("config_refused")).toEqual([]);
 });
 
-it("file by file: a certificate without its key is refused, and the one before it stays until the key is there", async () => {
+it("file by file: a certificate without its key is refused, and the former one stays until the key is written", async () => {
   const port = await freePort();
   const files = {
     ...Object.fromEntries(Object.entries(first).map(([name, text]) => [`agent/${name}`, text])),
@@ -89,7 +89,7 @@ it("file by file: a certificate without its key is refused, and the one before i
   expect((await pod.order()).status).toBe(200);
 });
 
-it("behind a pipe in its place, which is refused and not waited for", async () => {
+it("a pipe in place of a secret's file is refused without waiting, and the next file is used", async () => {
   const pod = await startPod();
   const key = `${pod.folder.path}/k1`;
   const refused = await pod.told("config_refused", 1, () => {
@@ -106,7 +106,7 @@ const [shop, shopNext, shopLast] = [1, 2, 3].map((n) => `canary-token-of-the-sho
 const shopListener = (rights = "", tokens = "[{ file: DIR/shop }, { file: DIR/shop-next }]") =>
   `{ bind: "127.0.0.1:PORT", environment: sandbox, callers: { shop: { token: ${tokens}${rights} } } }`;
 
-it("the tokens and rights of a caller, while it serves", async () => {
+it("the new tokens and rights of a caller are used without a restart", async () => {
   const files = { shop: `${shop}\n`, "shop-next": `${shopNext}\n` };
   const pod = await startPod({ settings: { listeners: [shopListener()] }, files });
   const agent = keepAlive(1);

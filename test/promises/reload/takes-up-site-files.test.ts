@@ -1,4 +1,4 @@
-/** Row 101: sites come, change and go with their files while orders are served; a wrong file is refused alone, and told. */
+/** Row 101: sites are added, changed and removed with their files while orders are served; only a wrong file is refused, and reported. */
 import { rmSync } from "node:fs";
 import { expect, it } from "vitest";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
@@ -8,7 +8,7 @@ import { startPod } from "./pod.ts";
 
 const sites = ["S1000000001", "S1000000002", "S1000000003"] as const;
 const [one, two, three] = sites;
-/** Uses OAuth; the others sign. */
+/** The site that uses OAuth; the others sign. */
 const four = "S1000000004";
 const all = [...sites, four];
 const secretOf = (site: string) => `canary-secret-of-${site}`;
@@ -20,13 +20,13 @@ const simulated = [
   })),
   { identifier: four, credentials: [{ clientId: "c4", clientSecret: secretOf(four), audience }] },
 ];
-/** Its paths begin at the configuration. */
+/** A site's file; its paths are relative to the configuration's folder. */
 const contentOf = (site: string) =>
   site === four
     ? `credentials: [ { name: a, clientId: c4, clientSecret: { file: ../../secrets/${four} }, audience: "${audience}" } ]\n`
     : `keys: [ { identifier: K${site.slice(1)}, secret: { file: ../../secrets/${site} } } ]\n`;
 
-/** A pod with a folder of these sites, and the simulator, which knows four. */
+/** A pod with a folder of these sites, and the simulator, which knows four sites. */
 async function stage(written: readonly string[]) {
   const nameOf = (site: string) => `sites.d/${site}.yaml`;
   const files = Object.fromEntries([
@@ -46,7 +46,7 @@ async function stage(written: readonly string[]) {
   };
 }
 
-it("while it serves", async () => {
+it("site files are applied while orders are served", async () => {
   const { program, metrics, status, statusUrl, write, remove, send, nth } = await stage([one]);
   expect([await send(one), await send(two)]).toEqual([200, "site_not_configured"]);
 
@@ -94,7 +94,7 @@ it("while it serves", async () => {
 it.each([
   ["its first order", []],
   ["a later order", [200]],
-])("while an order of a site that goes is at the service, and of another one %s is half sent", async (_, before) => {
+])("removing a site keeps its order at the service, and another's that is half sent: %s", async (_, before) => {
   const { adminUrl, port, simulator, remove, send, nth, lines } = await stage([one, two, four]);
   for (const status of before) expect(await send(four)).toBe(status);
   const hang = simulator.faults.add({ host: "api", kind: "hang" });
@@ -115,7 +115,7 @@ it.each([
   expect(lines("defect")).toEqual([]);
 });
 
-it("and says so where the folder has none", async () => {
+it("with no site file left, an answer says that there is no site", async () => {
   const { order, remove, nth } = await stage([one]);
   remove(one);
   await nth("sites_changed", 1);
@@ -126,7 +126,7 @@ it("and says so where the folder has none", async () => {
   ]);
 });
 
-it("as check and doctor say", async () => {
+it("check and doctor report wrong site files", async () => {
   const { config, write } = await stage([one]);
   const run = (...args: readonly string[]) => runCommand([...args, "--config", `${config.path}/countersign.yaml`]);
   const serves = expect.stringContaining("sandbox serves 1 site of ");

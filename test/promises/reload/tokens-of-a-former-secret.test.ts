@@ -1,6 +1,6 @@
 /**
- * Row 67: the token of a former secret serves on while the new secret has none; but never at another host than before, and
- * not in place of one that is asked for with something else.
+ * Row 67: the token of a former secret is still used while the new secret has none; but never at another host than before, and
+ * not in place of a token that is requested with other settings.
  */
 import { expect, it, vi } from "vitest";
 import type { Called } from "../../../testkit/call.ts";
@@ -8,7 +8,7 @@ import { canaries } from "../../../testkit/config-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { audience, blueSet, oauthSite, type PodOptions, startPod } from "./pod.ts";
 
-/** A pod that has served an order at each of these sites; then the secret of the mounted set can be mistyped. */
+/** A pod that has served an order at each of these sites; `mistype` then makes the secret of the mounted set wrong. */
 async function startServed(options: PodOptions = {}, sites = [oauthSite]) {
   const pod = await startPod(options);
   const orderAt = (site: string): Promise<Called> => pod.order({ "countersign-site": site });
@@ -31,11 +31,11 @@ const sitesOfOneClient = [
 ];
 const kept = "{ name: blue, dir: DIR/blue }";
 
-// The sets share a label until one is mistaken.
+// The sets share a label until one of their secrets is wrong.
 it.each([
   ["first", blueSet, kept, `${oauthSite}/blue`],
   ["second", kept, blueSet, `${second}/blue`],
-])("of two sites of one client the %s one's secret is mistaken: both are served", async (_, first, other, mistaken) => {
+])("of two sites of one client the %s one's secret is wrong: both are served", async (_, first, other, mistaken) => {
   const oauthKeys = `credentials: [ ${first} ], children: { ${second}: { credentials: [ ${other} ] } }`;
   const options = { settings: { oauthKeys }, simulator: { sites: sitesOfOneClient } };
   const { simulator, orderAt, mistype, lines, metrics } = await startServed(options, [oauthSite, second]);
@@ -56,7 +56,7 @@ it.each([
 it.each([
   ["with the way to the authorization server", "timeouts: { connect: 3s }"],
   ["alone", ""],
-])("a baseUrl that changes %s gets no token of a former secret", async (_, more) => {
+])("a baseUrl that changes %s never gets the token of a former secret", async (_, more) => {
   const { simulator, order, mistype, yaml, apply } = await startServed();
   await mistype();
   expect((await order()).status).toBe(200);
@@ -77,7 +77,7 @@ it.each([
   ["resource", asked("token: { resource: a }"), asked("token: { resource: b }")],
   ["further fields", asked("token: { extra: { tenant: a } }"), asked("token: { extra: { tenant: b } }")],
   ["audience", set(`audience: "${audience}"`), set('audience: "https://other.example"')],
-])("with another %s no token of the former serves, also while there is no new one", async (_, before, after) => {
+])("with another %s the former token is not used, even while there is no new one", async (_, before, after) => {
   const { simulator, order, apply } = await startServed({ settings: { oauthKeys: before } });
   simulator.faults.add({ host: "login", clientId: "blue-id", kind: "answer", status: 500, times: "until_cleared" });
   const orders = simulator.seen.apiRequests.length;
