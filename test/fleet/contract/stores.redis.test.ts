@@ -1,6 +1,6 @@
 /**
- * The contract on the run's common Redis, which is a given address, a container, or a process; and wherever else Redis may be. In a
- * Cluster the user may ask for the slots, elsewhere not even that (row 59).
+ * The contract of the stores on the test run's common Redis, which is a given address, a container, or a process; and on every other
+ * kind of Redis. In a Cluster the user may query the slots, elsewhere not even that (row 59).
  */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The servers of a place serve all of its tests. */
+/** All tests of one kind of Redis use the same servers. */
 const start: Starter = async (options) => {
   const redis = await openRedis(options);
   opened.push(redis);
@@ -105,7 +105,7 @@ function tlsFiles(): string[] {
 }
 
 const pass = (ms: number) => sleep(systemClock, ms);
-/** Others may use the common Redis too. */
+/** A random key, since other users may share the common Redis. */
 const ownKey = () => randomBytes(8).toString("hex");
 
 for (const [place, open] of Object.entries(places)) {

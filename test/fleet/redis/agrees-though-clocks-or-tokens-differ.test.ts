@@ -1,6 +1,6 @@
 /**
- * A pod whose clock is ten minutes wrong changes nothing for the others: lifetimes are by Redis's clock. Row 39: nor do pods
- * lose more than a request each, for one token, whose tokens differ when all are revoked.
+ * A pod whose clock is ten minutes wrong changes nothing for the others: lifetimes are measured by Redis's clock. Row 39: if pods
+ * have different tokens, and all are revoked, each pod loses at most one request, and one new token serves all.
  */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
@@ -9,17 +9,17 @@ import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import type { Stage } from "../../../testkit/stage.ts";
 import { stagePod } from "./pod.ts";
 
-/** A token is due after 80 % of its life, or 88 %. */
+/** Random numbers with which a token is due after 80 % or 88 % of its lifetime. */
 const early = () => 0;
 const late = () => 0.999;
 
 interface Pods {
-  /** Due first, so it is the one that refreshes. */
+  /** The pod whose token is due first, so it refreshes. */
   readonly first: Stage;
   readonly others: readonly Stage[];
 }
 
-/** Three processes' worth of proxy over one Redis and one simulator, each with its own wall clock. */
+/** As many proxies as clock offsets, over one Redis and one simulator, each with its own wall clock. */
 async function stagePods(lifetimeMs: number, firstMs: number, ...othersMs: readonly number[]): Promise<Pods> {
   const { port } = await startRedis();
   const stage = (wallOffsetMs: number, random: () => number, shared?: Stage) => {
@@ -27,7 +27,7 @@ async function stagePods(lifetimeMs: number, firstMs: number, ...othersMs: reado
     clock.jumpWall(wallOffsetMs);
     return stagePod(port, {}, shared, {
       surroundings: { clock, random },
-      // Timestamps are another promise's.
+      // Another test proves timestamps.
       simulator: { tokenLifetimeSeconds: lifetimeMs / 1_000, timestampToleranceSeconds: 3_600 },
     });
   };
@@ -37,7 +37,7 @@ async function stagePods(lifetimeMs: number, firstMs: number, ...othersMs: reado
   return { first, others };
 }
 
-/** An order through each, and the token that the service saw. */
+/** Sends an order through each pod, and returns the tokens that the service saw. */
 async function orderThroughAll({ first, others }: Pods): Promise<readonly (string | undefined)[]> {
   const tokens: (string | undefined)[] = [];
   for (const { url } of [first, ...others]) {
@@ -66,7 +66,7 @@ it.each([
     for (const { recorder } of [pods.first, ...pods.others]) {
       const [adopted] = recorder.of("token_adopted");
       expect(adopted?.lifetimeMs).toBe(lifetimeMs);
-      // A wall clock in the reckoning would be ten minutes out.
+      // If a wall clock were used, the remaining time would be wrong by ten minutes.
       expect(adopted?.remainingMs).toBeGreaterThan(lifetimeMs / 2);
       expect(adopted?.remainingMs).toBeLessThanOrEqual(lifetimeMs);
     }
@@ -80,7 +80,7 @@ it.each([
 );
 
 it("tokens that differ and are all revoked: each replica passes on one 401 at the most, and one token serves both", async () => {
-  // Due after 12.8 s in one replica, after 14 s in the other.
+  // The token is due after 12.8 s in one replica, after 14 s in the other.
   const { first, others } = await stagePods(16_000, right, right);
   const [second = expect.unreachable()] = others;
   const { simulator } = first;

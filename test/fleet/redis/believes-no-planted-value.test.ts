@@ -1,4 +1,4 @@
-/** Row 29: what stands in Redis is never sent upstream unless a replica sealed it for exactly this set; it is counted and overwritten. */
+/** Row 29: a value in Redis is sent upstream only if a replica sealed it for exactly this set; any other is counted and overwritten. */
 import { expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { openToken, sealToken } from "../../../src/adapters/redis/token-store.ts";
@@ -15,7 +15,7 @@ const planted = { secret: new Secret("planted-token"), lifetimeMs: 3_600_000 };
 const hourSeconds = "3600";
 type Plant = (redis: RealRedis, name: string) => Promise<unknown>;
 
-/** Writes a value with an hour to live. */
+/** Writes a value that expires in an hour. */
 const text =
   (value: string | ((name: string) => string)): Plant =>
   (redis, name) =>
@@ -54,7 +54,7 @@ const kinds: Record<string, Plant> = {
   "a set": (redis, name) => redis.command("SADD", name, "planted-token"),
 };
 
-it.each(Object.entries(kinds))("a planted value %s", async (_, plant) => {
+it.each(Object.entries(kinds))("is counted, overwritten and never sent: %s", async (_, plant) => {
   const redis = await startRedis();
   const clock = new ShiftedClock();
   const stage = await stagePod(redis.port, {}, undefined, { surroundings: { clock } });

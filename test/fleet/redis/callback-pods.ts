@@ -3,7 +3,7 @@ import { freePort } from "../../../testkit/free-port.ts";
 import { site } from "../../promises/callbacks/sender.ts";
 import type { Application } from "../../promises/callbacks/stage.ts";
 
-/** A process and the port where it takes callbacks. */
+/** A process and the port of its listener for callbacks. */
 export type CallbackPod = Replica & { readonly port: number };
 
 /** Processes that share a Redis and lead to one application. */

@@ -1,6 +1,6 @@
 /**
- * Rows 74, 85: replicas that share a Redis hand a callback to the application once, and say so when they cannot know; also
- * callbacks of six hours, though one of the replicas is killed.
+ * Rows 74, 85: replicas that share a Redis hand a callback to the application once, and say so if they cannot know whether it
+ * was handed over; also callbacks that are repeated after six hours, though one of the replicas is killed.
  */
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
@@ -14,7 +14,7 @@ import { refusedWrites } from "./troubles.ts";
 const unguardedTotal = "countersign_callbacks_unguarded_total";
 const fullRefuses = { args: ["--maxmemory-policy", "noeviction"] };
 
-/** So many processes that share a Redis and lead to one application, and a callback that none has seen. */
+/** So many processes that share a Redis and lead to one application, and a callback that is new to all. */
 async function stage(count: number, replay = "strict", redisOptions: RedisOptions = {}) {
   const redis = await startRedis(redisOptions);
   const application = await startApplication();
@@ -23,7 +23,7 @@ async function stage(count: number, replay = "strict", redisOptions: RedisOption
   return { redis, application, fleet, pods, one, other, callback: freshCallback() };
 }
 
-it("of forty at the same moment at two processes one reaches the application, and none later", async () => {
+it("of forty equal callbacks at the same moment at two processes one reaches the application, and no later one", async () => {
   const { redis, application, pods, callback } = await stage(2);
   application.answerWith((response, received) => setTimeout(() => accepts(response, received), 400));
   const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => sendJson(portOf(pods, n), callback)));
@@ -39,7 +39,7 @@ it("of forty at the same moment at two processes one reaches the application, an
   expect(ttlMs).toBeLessThanOrEqual(604_860_000);
 });
 
-it("one that a process could not deliver is delivered by another", async () => {
+it("a callback that a process could not deliver is delivered by another", async () => {
   const { application, one, other, callback } = await stage(2);
   application.answerWith((response) => response.writeHead(500).end());
   expect((await sendJson(one.port, callback)).status).toBe(500);
@@ -48,7 +48,7 @@ it("one that a process could not deliver is delivered by another", async () => {
   expect(application.received).toHaveLength(2);
 });
 
-it("one whose process is killed while it delivers is delivered again, which is counted", async () => {
+it("a callback whose process is killed during the delivery is delivered again, which is counted", async () => {
   const { application, one, other, callback } = await stage(2);
   application.answerWith(() => {});
   const lost = sendJson(one.port, callback).catch(() => "lost");
@@ -84,46 +84,46 @@ it.each([
   await expect.poll(async () => (await sendJson(port, freshCallback())).status, { timeout: 10_000 }).toBe(200);
 });
 
-it("a Redis that is full takes no claim: strict asks to come again", async () => {
+it("a Redis that is full accepts no claim: strict answers that the callback should come again", async () => {
   const { redis, application, one } = await stage(1, "strict", fullRefuses);
   await redis.config("maxmemory", "1");
   expect((await sendJson(one.port, freshCallback())).status).toBe(503);
   expect(application.received).toEqual([]);
 });
 
-it("a claim that Redis took too late to say so keeps the callback from no replica once Redis is back", async () => {
+it("a claim that Redis took after its timeout does not block the callback once Redis is back", async () => {
   const { redis, application, one, other, callback } = await stage(2);
   for (const { port } of [one, other]) expect((await sendJson(port, freshCallback())).status).toBe(200);
   redis.stop();
   expectProblem(await sendJson(one.port, callback), "replay_store_unavailable");
   redis.cont();
-  // The lease is of 7 s.
+  // The lease lasts 7 s.
   await expect
     .poll(async () => (await sendJson(other.port, callback)).status, { timeout: 5_000, interval: 250 })
     .toBe(200);
   expect(application.received).toHaveLength(3);
 });
 
-it("one that was taken while Redis was away is known to all replicas once it is back", async () => {
+it("a callback that was accepted while Redis was away is known to all replicas once Redis is back", async () => {
   const { redis, application, one, other, callback } = await stage(2);
   application.answerWith((response, received) => void redis.kill().then(() => accepts(response, received)));
   expect((await sendJson(one.port, callback)).status).toBe(200);
   await redis.restart();
-  // It comes back empty: without the mark the application would get the callback a second time.
+  // Redis comes back empty: without the mark the application would get the callback a second time.
   await expect.poll(() => redis.command("KEYS", "*:callback"), { timeout: 5_000 }).toHaveLength(1);
   await expect.poll(async () => (await sendJson(other.port, callback)).status, { timeout: 5_000 }).toBe(200);
   expect(application.received).toHaveLength(1);
 });
 
 it.each(refusedWrites)(
-  "%s between claim and mark: delivered once, and the mark comes by itself before any replica takes the claim over",
+  "%s between claim and mark: delivered once, and the mark is written without a request before another replica takes the claim over",
   async (_, { begin, end }) => {
     const { redis, application, one, other, callback } = await stage(2, "strict", fullRefuses);
     await end(redis);
     application.answerWith((response, received) => void begin(redis).then(() => accepts(response, received)));
     expect((await sendJson(one.port, callback)).status).toBe(200);
     const repeat = async () => (await sendJson(other.port, callback)).status;
-    // Beyond the lease of 7 s, so that whoever comes first once Redis takes writes could have it.
+    // Longer than the lease of 7 s, so that any replica could take the claim over once Redis accepts writes.
     for (const untilMs = Date.now() + 8_000; Date.now() < untilMs; await sleep(systemClock, 100)) {
       expect(await repeat()).toBe(503);
     }
@@ -138,7 +138,7 @@ it.each(refusedWrites)(
   },
 );
 
-it("a mark that Redis refused comes within seconds, with no further callback at any replica", async () => {
+it("a mark that Redis refused is written within seconds, without a further callback at any replica", async () => {
   const { redis, application, one } = await stage(1, "strict");
   const [[, { begin, end }] = expect.unreachable()] = refusedWrites;
   application.answerWith((response, received) => void begin(redis).then(() => accepts(response, received)));
@@ -166,7 +166,7 @@ it("a thousand callbacks, repeated unchanged after six hours, are delivered once
   expect(new Set(refused)).toEqual(new Set([502]));
   await application.restart();
 
-  // A moment in the application, so that the killed replica is in the middle of some.
+  // The application waits a moment, so that the killed replica has callbacks under way.
   application.answerWith((response, received) => {
     if (application.received.length === killAfter) {
       living.delete(victim);
@@ -174,7 +174,7 @@ it("a thousand callbacks, repeated unchanged after six hours, are delivered once
     }
     setTimeout(() => accepts(response, received), 20);
   });
-  /** What the killed replica had in its hands: whether the application has taken it, nobody knows. */
+  /** Callbacks that the killed replica had under way: nobody knows whether the application has accepted them. */
   const cutOff = new Set<string>();
   const statuses = await inParallel(callbacks, async (callback, index) => {
     for (let tries = index; ; tries += 1) {
@@ -202,7 +202,7 @@ it("a thousand callbacks, repeated unchanged after six hours, are delivered once
   expect(times.size).toBe(count);
   const twice = [...times].filter(([, delivered]) => delivered > 1);
   for (const [number, delivered] of twice) expect([number, delivered, cutOff.has(number)]).toEqual([number, 2, true]);
-  // Each that may have come twice is counted, and no other.
+  // Each callback that may have been delivered twice is counted, and no other.
   const unguarded = await fleet.sum(unguardedTotal);
   expect(unguarded).toBeGreaterThanOrEqual(twice.length);
   expect(unguarded).toBeLessThanOrEqual(cutOff.size);
@@ -213,7 +213,7 @@ it("a thousand callbacks, repeated unchanged after six hours, are delivered once
   expect(application.received).toHaveLength(count + twice.length);
 });
 
-it("a callback that is remembered takes less than 400 bytes of Redis", async () => {
+it("a remembered callback takes less than 400 bytes of Redis", async () => {
   const redis = await startRedis();
   const { claims } = openReplica(redis, patientClock);
   const usedBytes = async () => Number(/^used_memory:(\d+)/m.exec(String(await redis.command("INFO", "memory")))?.[1]);
@@ -235,7 +235,7 @@ it("a callback that is remembered takes less than 400 bytes of Redis", async () 
 
 const portOf = (pods: readonly CallbackPod[], index: number) => pods[index % pods.length]?.port ?? 0;
 
-/** Two dozen at a time. */
+/** Runs the task for all items, two dozen at a time. */
 async function inParallel<Item, Result>(
   items: readonly Item[],
   task: (item: Item, index: number) => Promise<Result>,

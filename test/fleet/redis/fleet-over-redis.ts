@@ -6,9 +6,9 @@ import { countRound } from "../../../testkit/replays.ts";
 const rounds = 5;
 
 /**
- * Plays with a fleet over a Redis of its own. "Over all replicas" holds while Redis answers. On a busy machine it may stand
- * still for longer than a command's 100 ms, and then each process rightly goes its own way: a round that fails after that
- * proves nothing, and is played again with new processes. A round without such a disturbance counts, whatever it shows.
+ * Plays with a fleet over a Redis of its own. Promises for all replicas hold while Redis answers. On a busy machine Redis may stall
+ * for longer than a command's 100 ms, and then each process rightly acts alone: a round that fails after a stall proves nothing,
+ * and is played again with new processes. The result of a round without a stall always counts.
  */
 export async function playFleet(
   options: Omit<FleetOptions, "redis">,
@@ -30,7 +30,7 @@ export async function playFleet(
   }
 }
 
-/** The value of the one refresh lock in Redis, which tells its holder from any other; undefined while nobody has it. */
+/** The value of the only refresh lock in Redis, which is different for each holder; undefined while nobody has the lock. */
 export async function heldLock(redis: RealRedis): Promise<string | undefined> {
   const names = await redis.command("KEYS", "countersign:*:lock");
   const [name] = Array.isArray(names) ? names.map(String) : [];
@@ -38,7 +38,7 @@ export async function heldLock(redis: RealRedis): Promise<string | undefined> {
   return value === null ? undefined : String(value);
 }
 
-/** Resolves when each of the replicas has tried for the lock; with this result, if one is named. */
+/** Resolves when each of the replicas has tried to get the lock; with this result, if one is named. */
 export async function whenTried(replicas: readonly Replica[], result?: "held"): Promise<void> {
   const labels = result === undefined ? undefined : { result };
   for (const replica of replicas) {
@@ -52,19 +52,19 @@ export function refuseNext({ simulator }: Fleet): void {
   simulator.faults.add({ host: "api", kind: "answer", status: 401, body: "refused once" });
 }
 
-/** The tokens of the last so many requests to the service, each once. */
+/** The different tokens of the last `count` requests to the service. */
 export function lastTokens({ simulator }: Fleet, count: number): readonly (string | undefined)[] {
   return [...new Set(simulator.seen.apiRequests.slice(-count).map(({ token }) => token))];
 }
 
-/** Names of the tokens that Redis holds now. */
+/** The keys of all tokens in Redis. */
 export async function tokensInRedis(redis: RealRedis): Promise<readonly string[]> {
   const names = await redis.command("KEYS", "countersign:*:token");
   return Array.isArray(names) ? names.map(String) : [];
 }
 
 /**
- * Waits until every replica says that Redis answers and one token is in it.
+ * Waits until every replica says that Redis answers, and Redis holds one token.
  * @returns how long that took, in ms
  */
 export async function whenShared(fleet: Fleet, redis: RealRedis, longestMs: number): Promise<number> {

@@ -1,4 +1,4 @@
-/** The refresh lock on real servers that die, hang and lose it (rows 23, 24, 51): it saves requests, and nothing rests on it. */
+/** The refresh lock on real servers that die, hang and lose it (rows 23, 24, 51): the lock saves requests, and correctness never depends on it. */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
@@ -11,21 +11,21 @@ import { accessTo, nodeAt, openReplica } from "../../../testkit/redis-replica.ts
 const key = "key";
 const name = redisKeys(key).lock;
 
-/** Three masters of the lock, the first of which has the tokens. */
+/** Three masters for the lock; the first also has the tokens. */
 async function stageMasters() {
   const masters = await startMasters();
   const [cache, ...others] = masters;
   return [masters, accessTo(nodeAt(cache.port), { lockNodes: others.map(({ port }) => nodeAt(port)) })] as const;
 }
 
-/** Tries until it is free; how long that took. */
+/** Tries until the lock is free; returns how long that took. */
 async function awaitFree(lock: RefreshLock): Promise<number> {
   const sinceMs = systemClock.nowMs();
   while (typeof (await lock.tryAcquire(key)) === "string") await sleep(systemClock, 50);
   return systemClock.nowMs() - sinceMs;
 }
 
-it("is free again 1.5 s after its holder died", async () => {
+it("the lock is free again 1.5 s after its holder died", async () => {
   const redis = await startRedis();
   const [dying, other] = [openReplica(redis), openReplica(redis)];
   await acquire(dying.lock, key);
@@ -35,7 +35,7 @@ it("is free again 1.5 s after its holder died", async () => {
   expect(tookMs).toBeLessThan(15_000);
 });
 
-it("is renewed for as long as the refresh takes", async () => {
+it("the lock is renewed for as long as the refresh takes", async () => {
   const redis = await startRedis();
   const [holder, other] = [openReplica(redis), openReplica(redis)];
   const lease = await acquire(holder.lock, key);
@@ -47,20 +47,20 @@ it("is renewed for as long as the refresh takes", async () => {
   await acquire(other.lock, key);
 });
 
-it("is not renewed and not given back by one who has lost it", async () => {
+it("a holder that has lost the lock neither renews nor releases it", async () => {
   const redis = await startRedis();
   const [late, other] = [openReplica(redis), openReplica(redis)];
   const lost = await acquire(late.lock, key);
   await redis.command("DEL", name);
   await acquire(other.lock, key);
   const value = await redis.command("GET", name);
-  // Longer than a renewal takes to come round.
+  // Longer than the time until the next renewal.
   await sleep(systemClock, 1_600);
   await lost.release();
   expect(await redis.command("GET", name)).toBe(value);
 });
 
-it("is renewed though the wall clock is set forward", async () => {
+it("the lock is renewed even if the wall clock is set forward", async () => {
   const redis = await startRedis();
   const lease = await acquire(openReplica(redis).lock, key);
   const realNow = Date.now.bind(Date);
@@ -72,7 +72,7 @@ it("is renewed though the wall clock is set forward", async () => {
   await lease.release();
 });
 
-it("outlives no holder: it always has an end", async () => {
+it("the lock always has an expiry", async () => {
   const redis = await startRedis();
   await acquire(openReplica(redis).lock, key);
   const leftMs = Number(await redis.command("PTTL", name));
@@ -81,9 +81,9 @@ it("outlives no holder: it always has an end", async () => {
 });
 
 it.each([
-  ["no end", []],
-  ["an end in an hour, as after Redis's clock was set back", ["PX", 3_600_000]],
-])("is taken over where a key with %s stands", async (_, end) => {
+  ["no expiry", []],
+  ["an expiry in an hour, as after Redis's clock was set back", ["PX", 3_600_000]],
+])("a key of the lock with %s is taken over", async (_, end) => {
   const redis = await startRedis();
   await redis.command("SET", name, "left by nobody who lives", ...end);
   const [one, other] = [openReplica(redis), openReplica(redis)];
@@ -94,7 +94,7 @@ it.each([
   expect(await redis.command("EXISTS", name)).toBe(0);
 });
 
-it("cannot be had from a server that is away, and says so at once", async () => {
+it("a server that is away gives no lock, which is reported at once", async () => {
   const redis = await startRedis();
   const { lock, recorder } = openReplica(redis);
   await recorder.nth("redis_up", 1);
@@ -102,7 +102,7 @@ it("cannot be had from a server that is away, and says so at once", async () => 
   expect(await lock.tryAcquire(key)).toBe("unavailable");
 });
 
-it("is had from two of three masters, and without a majority from the server of the tokens alone", async () => {
+it("two of three masters give the lock; without a majority the server of the tokens alone does", async () => {
   const [[, second, third], access] = await stageMasters();
   const [one, other] = [openReplica(access), openReplica(access)];
   await third.kill();
@@ -110,7 +110,7 @@ it("is had from two of three masters, and without a majority from the server of 
   expect(await other.lock.tryAcquire(key)).toBe("held");
   await lease.release();
 
-  // A hung one costs a few commands' time.
+  // A master that hangs delays by a few commands' time.
   second.stop();
   const sinceMs = systemClock.nowMs();
   const alone = await acquire(other.lock, key);
@@ -120,11 +120,11 @@ it("is had from two of three masters, and without a majority from the server of 
   await (await acquire(one.lock, key)).release();
   second.cont();
   await other.recorder.nth("redis_up", 2, ({ node }) => node === "lock-2");
-  // What timed out there was carried out when it woke up; that ends by itself.
+  // Commands that timed out were carried out when the server woke up; the locks from them expire by themselves.
   expect(await awaitFree(other.lock)).toBeLessThan(40_000);
 });
 
-it("cannot be had when the server of the tokens and one more of three masters are away", async () => {
+it("no lock is given when the server of the tokens and one more of three masters are away", async () => {
   const [[first, second], access] = await stageMasters();
   const { lock, recorder } = openReplica(access);
   await recorder.nth("redis_up", 3);
@@ -133,7 +133,7 @@ it("cannot be had when the server of the tokens and one more of three masters ar
   expect(await lock.tryAcquire(key)).toBe("unavailable");
 });
 
-it("of several contenders for three masters has one winner at most, and one in the end", async () => {
+it("of several contenders for three masters one at most gets the lock, and finally one does", async () => {
   const [, access] = await stageMasters();
   const replicas = Array.from({ length: 5 }, () => openReplica(access));
   let winners = 0;

@@ -1,4 +1,4 @@
-/** Row 82: while Redis fails, nothing with a key is sent that might be a repetition; what was known is written when it is back. */
+/** Row 82: while Redis fails, no request with a key is sent that may be a repetition; results are written when Redis is back. */
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
@@ -30,7 +30,7 @@ async function whenBack({ once }: Awaited<ReturnType<typeof stageOnce>>, key: st
   return answer;
 }
 
-it("a Redis that hangs: nothing is sent, and the claim that it takes too late is freed", async () => {
+it("a Redis that hangs: nothing is sent, and a claim that it stores too late is freed", async () => {
   const redis = await startRedis();
   const stage = await stageOnce(redis, undefined, hasty);
   expect((await whenBack(stage, "before")).status).toBe(200);
@@ -61,7 +61,7 @@ it("a Redis that is killed: nothing is sent until it is back", async () => {
   expect(count("unavailable")).toBeGreaterThan(0);
 });
 
-it("a Redis that is full, or read-only, takes no key; what it has is still known", async () => {
+it("a Redis that is full, or read-only, accepts no key; the keys in it are still known", async () => {
   const redis = await startRedis({ args: ["--maxmemory-policy", "noeviction"] });
   const full = await stageOnce(redis, undefined, hasty);
   expect((await whenBack(full, "before")).status).toBe(200);
@@ -78,7 +78,7 @@ it("a Redis that is full, or read-only, takes no key; what it has is still known
   expect(readonly.upstream.requests).toHaveLength(0);
 });
 
-it("an end that cannot be written is written when Redis is back; until then the key is in progress", async () => {
+it("a result that cannot be written is written when Redis is back; until then the key is in progress", async () => {
   const redis = await startRedis();
   let isLost = false;
   const answer = (_: unknown, socket: Socket) => {
@@ -94,7 +94,7 @@ it("an end that cannot be written is written when Redis is back; until then the 
   const values = async () => [...(await keysIn(redis)).values()];
   const isRecorded = (value: string) => value.includes(" answered 200");
   await expect.poll(async () => (await values()).filter(isRecorded).length, { timeout: 10_000 }).toBe(2);
-  // Redis may have taken the whole answer after all.
+  // Redis may have stored the whole answer after all.
   expect(await whenBack(stage, "order-1")).toSatisfy(({ status, json }) => status === 200 || json.first.status === 200);
   expect(stage.upstream.requests).toHaveLength(2);
 });
@@ -109,7 +109,7 @@ it("a Redis that lost the key while its request was under way gets it back with 
   expect(stage.upstream.requests).toHaveLength(1);
 });
 
-it("what stands there in another form is no free key", async () => {
+it("a key with a value in another form is not free", async () => {
   const redis = await startRedis();
   const stage = await stageOnce(redis, undefined, hasty);
   await stage.once("order-1");
@@ -122,7 +122,7 @@ it("what stands there in another form is no free key", async () => {
   expect(stage.upstream.requests).toHaveLength(1);
 });
 
-it("an end that waits for Redis never follows a later one: an answer that was cut stays unknown", async () => {
+it("a result that waits for Redis never replaces a later one: an answer that was cut stays unknown", async () => {
   const redis = await startRedis();
   const { claims } = openReplica(redis, patientClock);
   const open = (holder: string) => {
@@ -135,13 +135,13 @@ it("an end that waits for Redis never follows a later one: an answer that was cu
   await expect(claim.settle("answered 200")).rejects.toThrow();
   await redis.config("maxmemory", "0");
   await claim.settle("unknown 200");
-  // Whatever waits is tried again within this time.
+  // Waiting results are tried again within this time.
   await sleep(systemClock, 2_500);
   expect(await open("c").make()).toMatchObject({ holder: "a", value: "unknown 200" });
 });
 
 it.each(refusedWrites)(
-  "%s: an end that was refused is written by itself at a quiet replica",
+  "%s: a result that was refused is written later even if the replica gets no request",
   async (_, { begin, end }) => {
     const redis = await startRedis({ args: ["--maxmemory-policy", "noeviction"] });
     const answer = (_request: unknown, socket: Socket) => void begin(redis).then(() => socket.write(accepted));

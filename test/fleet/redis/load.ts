@@ -1,6 +1,6 @@
 import type { Replica } from "../../../testkit/fleet.ts";
 
-/** What became of the requests that were sent within a stretch of time. */
+/** The results of the requests that were sent within a stretch of time. */
 export interface Stretch {
   readonly sent: number;
   /** Every answer other than 200, and every broken connection, in words. */
@@ -15,13 +15,13 @@ interface Sent {
   failure: string | undefined;
 }
 
-/** Beyond this a request waits for its turn: answers that never come must not fill the memory. */
+/** Further requests wait for their turn: answers that never come must not fill the memory. */
 const mostInFlight = 1_000;
 const tickMs = 5;
 
 /**
- * Orders at a steady pace, one replica after the other, however long the answers take: a slow one delays no other request, so
- * that a stall shows in full.
+ * Sends orders at a steady pace, to one replica after the other, however long the answers take: a slow answer delays no other
+ * request, so that a stall is seen in full.
  */
 export function startLoad(replicas: readonly Pick<Replica, "order">[], perSecond: number) {
   const startedMs = performance.now();
@@ -48,7 +48,7 @@ export function startLoad(replicas: readonly Pick<Replica, "order">[], perSecond
   }, tickMs);
 
   return {
-    /** Goes on for so long, and resolves when all that was sent by then has its answer. */
+    /** Continues for so long, and resolves when all requests sent by then have an answer. */
     async during(forMs: number) {
       const first = all.length;
       await new Promise((resolve) => setTimeout(resolve, forMs));
@@ -56,7 +56,7 @@ export function startLoad(replicas: readonly Pick<Replica, "order">[], perSecond
       await Promise.all(inFlight);
       return summarise(all.slice(first, last));
     },
-    /** Sends no more, and waits for the last answer; sums up all that was sent. */
+    /** Sends no more, and waits for the last answer; sums up all requests. */
     async stop() {
       clearInterval(timer);
       await Promise.all(inFlight);
@@ -75,7 +75,7 @@ function summarise(requests: readonly Sent[]): Stretch {
   };
 }
 
-/** A figure for whoever reads the test's output: the bounds asserted are ten times the promise. */
+/** Prints figures for the reader of the test's output: the asserted bounds are ten times the promise. */
 export function print(what: string, figures: Readonly<Record<string, number>>): void {
   const words = Object.entries(figures).map(([name, value]) => `${name} ${Math.round(value * 10) / 10}`);
   // biome-ignore lint/suspicious/noConsole: figures belong beside the verdict

@@ -7,8 +7,8 @@ import { hmacSite, type StageOptions, stageProxy } from "../../../testkit/stage.
 export const accepted = rawAnswer(200, '{"order":"1"}');
 
 /**
- * The proxy in this process, over a Redis, before a service whose bytes the test writes. It signs, unless told otherwise.
- * With the clock that it has if nothing else is said, no command fails because the machine stands still for a moment.
+ * The proxy in this process, over a Redis, before a service whose bytes the test writes. By default it signs, and has
+ * a patient clock, so that no command fails because the machine stalls for a moment.
  */
 export async function stageOnce(
   redis: Pick<RealRedis, "port">,
@@ -33,12 +33,12 @@ export async function stageOnce(
       calls += 1;
       return call(stage.url, body, { headers: { "Countersign-Once": key, ...headers } });
     },
-    /** How the last request ended, as it is logged. */
+    /** The event of the last request's end. */
     lastEnd: () => stage.recorder.nth("request_finished", calls),
   };
 }
 
-/** What stands in Redis for keys of Countersign-Once, by name. */
+/** The values in Redis for keys of Countersign-Once, by name. */
 export async function keysIn(redis: { command: RealRedis["command"] }): Promise<ReadonlyMap<string, string>> {
   const names = (await redis.command("KEYS", "countersign:*:once")) as string[];
   return new Map(

@@ -7,8 +7,8 @@ import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stag
 
 /**
  * A proxy in this process that keeps its tokens in a real Redis.
- * @param access where it differs from that of the user with the fewest privileges
- * @param shared whose simulator it uses, to be another replica of it
+ * @param access changes to the access of the user with the fewest privileges
+ * @param shared a stage whose simulator the proxy uses, as another replica
  */
 export async function stagePod(
   port: number,
@@ -26,7 +26,7 @@ export async function stagePod(
   return pod;
 }
 
-/** The token at hand is revoked, and the next request cured: every way to the new one leads through Redis. */
+/** Revokes the present token, and expects the next request to be cured: the new token must come through Redis. */
 export async function cure({ simulator, url }: Stage): Promise<void> {
   const { tokenRequests } = simulator.counts();
   simulator.revokeAllTokens();
@@ -44,7 +44,7 @@ export async function expectShared(pod: Stage, port: number, access: Partial<Red
   expect(other.recorder.of("token_adopted")).toMatchObject([{ issuedHere: false }]);
 }
 
-/** How many Redis commands failed, by node and kind; those kinds that there were at all. */
+/** How many Redis commands failed, by node and kind, without zeros. */
 export async function errorsOf({ adminUrl }: Stage): Promise<Readonly<Record<string, number>>> {
   const family = (await scrape(adminUrl)).families.get("countersign_redis_errors_total");
   const seen = (family?.samples ?? []).filter(({ value }) => value > 0);

@@ -1,7 +1,7 @@
 /**
- * Rows 23, 24 and 97: when the lock's holder is killed, the callers of the others have a token within 2.5 s, for one request;
- * one that comes back after its lock has ended changes neither the newer token nor the new lock; a foreign lock key or a lost
- * majority of `lockNodes` costs no token for each replica; and a process that is told to end leaves no lock behind.
+ * Rows 23, 24 and 97: when the lock's holder is killed, the callers of the others have a token within 2.5 s, by one request;
+ * a holder that resumes after its lock has ended changes neither the newer token nor the new lock; with a foreign lock key or a lost
+ * majority of `lockNodes` there is still one token for all; and a process that is told to end leaves no lock behind.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -22,13 +22,13 @@ import {
 import { burst, print } from "./load.ts";
 
 const callersEach = 5;
-/** Callers that come before the holder dies or stops outwait it. */
+/** Long enough for callers that come before the holder dies or stops. */
 const patient = "timeouts: { token: 30s, request: 40s }";
 
-/** What a slow authorization server takes. */
+/** The time that a slow authorization server takes. */
 const fetchMs = 1_500;
 
-/** Callers wait at the living, the holder is killed, and the living serve them all with the token named. */
+/** Callers wait at the other replicas, the holder is killed, and the others serve all callers with this token. */
 async function killAndGoOn(fleet: Fleet, redis: RealRedis, holder: Replica, token: string): Promise<void> {
   const { simulator } = fleet;
   const living = fleet.replicas.filter((replica) => replica !== holder);
@@ -41,7 +41,7 @@ async function killAndGoOn(fleet: Fleet, redis: RealRedis, holder: Replica, toke
   holder.signal("SIGKILL");
   expect(await holder.ended).toBe("SIGKILL");
   const killedMs = performance.now();
-  // The dead cannot give it back.
+  // A killed holder cannot release the lock.
   expect(await heldLock(redis)).toBe(lock);
   const { statuses } = await waiting;
   print(`${living.length} replicas served all callers after the kill, in ms`, { after: performance.now() - killedMs });
@@ -66,7 +66,7 @@ it.each([2, 8])("%i replicas whose token was revoked have a new one before their
   });
 });
 
-it("replicas that have no token yet go on when the holder is killed", async () => {
+it("replicas that have no token yet get one when the holder is killed", async () => {
   await playFleet({ replicas: 0, more: patient }, async (fleet, redis) => {
     const { simulator } = fleet;
     simulator.faults.add({ host: "login", kind: "hang" });
@@ -78,14 +78,14 @@ it("replicas that have no token yet go on when the holder is killed", async () =
   });
 });
 
-/** Its token is refused once, and it is served with the one named. */
+/** The replica's token is refused once, and its order is then served with this token. */
 async function refresh(fleet: Fleet, replica: Replica, token: string): Promise<void> {
   refuseNext(fleet);
   expect((await replica.order()).status).toBe(200);
   expect(lastTokens(fleet, 1)).toEqual([token]);
 }
 
-/** Its token is refused once, and it holds the lock while the authorization server does not answer, until it is released. */
+/** The replica's token is refused once, and it holds the lock while the authorization server does not answer, until `release`. */
 async function holdLock(fleet: Fleet, redis: RealRedis, replica: Replica) {
   const { simulator } = fleet;
   const { tokenRequests } = simulator.counts();
@@ -98,7 +98,7 @@ async function holdLock(fleet: Fleet, redis: RealRedis, replica: Replica) {
   return { lock, answered, release };
 }
 
-it("a holder that comes back late takes the newer token, and leaves another's lock alone", async () => {
+it("a holder that resumes late uses the newer token, and leaves another's lock alone", async () => {
   await playFleet({ replicas: 3, more: `${patient}\nlog: { level: debug }` }, async (fleet, redis) => {
     const { simulator, replicas } = fleet;
     const [late = expect.unreachable(), next = expect.unreachable(), third = expect.unreachable()] = replicas;
@@ -114,13 +114,13 @@ it("a holder that comes back late takes the newer token, and leaves another's lo
     const held = await holdLock(fleet, redis, third);
     expect(held.lock).not.toBe(lost.lock);
 
-    // It wakes up with token_2 before it, which is valid, but not the newest.
+    // The replica resumes and gets token_2, which is valid, but not the newest.
     lost.release();
     await simulator.seen.whenTokenAnswers(3);
     late.signal("SIGCONT");
     expect((await lost.answered).status).toBe(200);
     expect(lastTokens(fleet, 1)).toEqual(["token_3"]);
-    // Its log may come after its answer.
+    // The log line may come after the answer.
     await vi.waitFor(() => {
       expect(late.events("token_requested").at(-1)).toMatchObject({ result: "issued", reason: "unauthorized" });
       expect(late.events("token_adopted").at(-1)).toMatchObject({ issuedHere: false });
@@ -128,7 +128,7 @@ it("a holder that comes back late takes the newer token, and leaves another's lo
     expect(await storedToken()).toBe(newest);
     expect(await heldLock(redis)).toBe(held.lock);
 
-    // The third one finishes as if nothing had been, and its token becomes everybody's.
+    // The third replica completes its refresh undisturbed, and all replicas use its token.
     held.release();
     expect((await held.answered).status).toBe(200);
     expect(lastTokens(fleet, 1)).toEqual(["token_4"]);
@@ -141,8 +141,8 @@ it("a holder that comes back late takes the newer token, and leaves another's lo
 });
 
 it.each([
-  ["no end", []],
-  ["an end in an hour", ["PX", 3_600_000]],
+  ["no expiry", []],
+  ["an expiry in an hour", ["PX", 3_600_000]],
 ])("a lock key with %s is taken over: a revoked token is replaced at once, by one request", async (_, end) => {
   await playFleet({ replicas: 4 }, async (fleet, redis) => {
     expect(await tokensInUse(fleet)).toEqual(Array(4).fill("token_1"));
@@ -151,13 +151,13 @@ it.each([
     fleet.simulator.revokeAllTokens();
     const { statuses, tookMs } = await burst(fleet.replicas, callersEach);
     expect(statuses).toEqual({ 200: 4 * callersEach });
-    // Less than callers wait for a token.
+    // Less than the time that callers wait for a token.
     expect(tookMs).toBeLessThan(5_000);
     expect(fleet.simulator.counts().tokenRequests).toBe(2);
   });
 });
 
-it("a revocation costs one token though two of three masters of the lock are away", async () => {
+it("after a revocation one token is issued, even if two of three masters of the lock are away", async () => {
   const [cache, ...others] = await startMasters();
   const lockNodes = others.map(({ url }) => `"${url}"`).join(", ");
   const fleet = await startFleet({ redis: `{ url: "${cache.url}", lockNodes: [ ${lockNodes} ] }`, replicas: 4 });
@@ -172,14 +172,14 @@ it("a revocation costs one token though two of three masters of the lock are awa
   }
 });
 
-/** One process, whose authorization server may be another than the simulator's. */
+/** One process, optionally with another authorization server than the simulator's. */
 async function startOne(options: Omit<FleetOptions, "redis"> = {}) {
   const redis = await startRedis();
   const [replica = expect.unreachable()] = (await startFleet({ ...options, redis, replicas: 1 })).replicas;
   return { redis, replica };
 }
 
-it("gives the lock back when it ends during a refresh", async () => {
+it("a process that ends during a refresh releases the lock", async () => {
   const login = createServer(() => {});
   const authUrl = `http://127.0.0.1:${await listen(login)}`;
   const asked = once(login, "request");
@@ -191,7 +191,7 @@ it("gives the lock back when it ends during a refresh", async () => {
   expect(await heldLock(redis)).toBeUndefined();
 });
 
-it("ends at once though Redis hangs", async () => {
+it("a process ends at once even if Redis hangs", async () => {
   const { redis, replica } = await startOne();
   await replica.order();
   redis.stop();

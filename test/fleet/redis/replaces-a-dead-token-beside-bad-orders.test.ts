@@ -1,4 +1,4 @@
-/** Rows 37 to 39: beside orders that are answered 401 for ever a revoked token is replaced, for three useless ones a minute. */
+/** Rows 37 to 39: beside orders that always get 401 a revoked token is still replaced, with at most three useless tokens a minute. */
 import { Agent, createServer, request } from "node:http";
 import { setTimeout as pass } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
@@ -10,15 +10,15 @@ import { print, startLoad } from "./load.ts";
 const replicas = 4;
 const perSecond = 100;
 const badShare = 100;
-/** Long enough for the bad orders to use up what they may cost. */
+/** Long enough for the bad orders to use up their allowed useless tokens. */
 const beforeMs = 8_000;
-/** A useless token for a bad order keeps a revoked one from being replaced for so long. */
+/** After a useless token for a bad order, a revoked token may stay unreplaced for so long. */
 const windowMs = 10_000;
 const afterMs = 15_000;
-/** By this the service knows an order that it refuses. */
+/** The User-Agent of orders that the service refuses. */
 const badAgent = "bad-order/1";
 
-/** A service that answers 401 to bad orders whatever their token, and otherwise is the simulator. */
+/** Stands before the simulator, and answers bad orders with 401 whatever their token. */
 async function standBefore(apiUrl: string): Promise<string> {
   const agent = new Agent({ keepAlive: true });
   const server = createServer((order, answer) => {
@@ -35,13 +35,13 @@ async function standBefore(apiUrl: string): Promise<string> {
     forwarded.on("error", () => answer.destroy());
     order.pipe(forwarded);
   });
-  // Longer than any pause between two orders, or one would meet a closing connection.
+  // Longer than any pause between two orders: otherwise an order could meet a closing connection.
   server.keepAliveTimeout = 60_000;
   onTestFinished(() => agent.destroy());
   return `http://127.0.0.1:${await listen(server)}${new URL(apiUrl).pathname}`;
 }
 
-/** Orders in turn through all replicas; one in a hundred is bad. */
+/** Sends orders in turn through all replicas; one in a hundred is bad. */
 function startOrders({ replicas: all }: Fleet) {
   const answers: { isBad: boolean; status: number; atMs: number }[] = [];
   let sent = 0;
@@ -57,7 +57,7 @@ function startOrders({ replicas: all }: Fleet) {
   return { answers, stop: startLoad(orders, perSecond).stop };
 }
 
-it("one in a hundred: a token is replaced within ten seconds, twice in a row, and useless tokens stay few", async () => {
+it("one bad order in a hundred: a token is replaced within ten seconds, twice in a row, and useless tokens stay few", async () => {
   await playFleet({ replicas, front: standBefore }, async (fleet) => {
     const { simulator } = fleet;
     const orders = startOrders(fleet);
@@ -91,7 +91,7 @@ it("one in a hundred: a token is replaced within ten seconds, twice in a row, an
   });
 }, 300_000);
 
-it("all of one site, while another uses the set well: three useless tokens a minute at most, and no real revocation waits", async () => {
+it("all orders of one site are bad: three useless tokens a minute at most, and a real revocation is cured at once for another site", async () => {
   const seconds = 35;
   await playFleet({ replicas: 8 }, async ({ replicas: all, simulator }) => {
     simulator.faults.add({ host: "api", site: otherSite, kind: "answer", status: 401, times: "until_cleared" });
@@ -123,7 +123,7 @@ it("all of one site, while another uses the set well: three useless tokens a min
     expect(new Set(bad)).toEqual(new Set([401]));
     // The revocation was cured at once, by one token.
     expect(after).toBe(before + 1);
-    // The first token, one that cured, and at most three that cured nothing.
+    // The first token, one that cured a 401, and at most three that cured nothing.
     expect(inAll).toBeLessThanOrEqual(1 + 1 + 3);
   });
 }, 300_000);

@@ -1,4 +1,4 @@
-/** Row 58: two keys during rotation. Replicas with old, both and new keys share one Redis and one authorization server. */
+/** Row 58: rotation with two keys. Replicas with the old key, both keys and the new key share one Redis and one authorization server. */
 import { expect, it } from "vitest";
 import type { Secret } from "../../../src/model/secret.ts";
 import { call } from "../../../testkit/call.ts";
@@ -10,7 +10,7 @@ import { stagePod } from "./pod.ts";
 
 const [oldKey, newKey] = [sealKey(1), sealKey(2)];
 
-/** Proxies that differ in their keys alone; the first brings the simulator. */
+/** Proxies that differ in their keys only; the first one's simulator serves all. */
 async function stageWithKeys(redis: RealRedis, ...keys: readonly (readonly [Secret, ...Secret[]])[]) {
   const clock = new ShiftedClock();
   const stages: Stage[] = [];
@@ -31,7 +31,7 @@ async function stageWithKeys(redis: RealRedis, ...keys: readonly (readonly [Secr
   };
 }
 
-it("[old], [old, new], [new, old], [new] cost no token at all", async () => {
+it("[old], [old, new], [new, old], [new] need no extra token", async () => {
   const { stages, issued, revoke } = await stageWithKeys(
     await startRedis(),
     [oldKey],
@@ -41,7 +41,7 @@ it("[old], [old, new], [new, old], [new] cost no token at all", async () => {
   );
   expect(issued()).toBe(1);
   const [byOld, , byBoth, byNewFirst] = stages;
-  // Whoever refreshes, everyone reads it.
+  // Whichever replica refreshes, all replicas can read the token.
   for (const [refresher, others] of [
     [byOld, stages.slice(0, 3)],
     [byBoth, stages],
@@ -54,12 +54,12 @@ it("[old], [old, new], [new, old], [new] cost no token at all", async () => {
   }
 });
 
-it("[old], [new, old], [new] cost one token more", async () => {
+it("[old], [new, old], [new] need one extra token", async () => {
   const { stages, issued, revoke } = await stageWithKeys(await startRedis(), [oldKey], [newKey, oldKey]);
   const [byOld, byBoth] = stages;
   expect(issued()).toBe(1);
   revoke();
-  // The new key seals; who has the old one alone takes that for damaged, and asks once more.
+  // The new key seals; to a replica with the old key only, the value looks damaged, and it requests one more token.
   for (const stage of [byBoth, byOld, byBoth, byOld]) expect((await call(stage?.url ?? "")).status).toBe(200);
   expect(issued()).toBe(3);
 });

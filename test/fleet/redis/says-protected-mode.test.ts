@@ -1,4 +1,4 @@
-/** The log's reason and the doctor say that Redis is in protected mode; nothing else is printed. */
+/** The log and the doctor name protected mode as the reason; the Redis client prints nothing itself. */
 import { networkInterfaces } from "node:os";
 import { expect, it, vi } from "vitest";
 import { aclUser } from "../../../testkit/acl.ts";
@@ -14,7 +14,7 @@ const own = Object.values(networkInterfaces())
 
 const configure = async (redis: string) => (await stageDoctor({ redis })).file;
 
-/** The proxy's log and standard error once this event is in the log. */
+/** The proxy's log and standard error, read once this event is in the log. */
 async function logOf(file: string, event: string) {
   const program = await startServe(file);
   await program.nth(event, 1);
@@ -22,7 +22,7 @@ async function logOf(file: string, event: string) {
   return { stderr: program.stderr(), of: program.events(event) };
 }
 
-it.skipIf(own === undefined)("says that Redis is in protected mode, and what to do", async () => {
+it.skipIf(own === undefined)("the log and the doctor say that Redis is in protected mode, and what to do", async () => {
   const redis = await startRedis({ args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes"] });
   const file = await configure(`url: "redis://${own}:${redis.port}"`);
   const warn = vi.spyOn(console, "warn");
@@ -36,11 +36,11 @@ it.skipIf(own === undefined)("says that Redis is in protected mode, and what to 
   expect(down).toMatchObject([{ level: "warn", failure: "protected_mode" }]);
 });
 
-it.skipIf(own === undefined)("says so of a Cluster too", async () => {
+it.skipIf(own === undefined)("the doctor says so of a Cluster too", async () => {
   const redis = await startRedis({
     args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes", "--cluster-enabled", "yes"],
   });
-  // On one machine the end of the connection may overtake what Redis said.
+  // On one machine the end of the connection may overtake the message of Redis.
   const wire = await startFaultProxy(`redis://${own}:${redis.port}`);
   const file = await configure(`cluster: { nodes: [ "127.0.0.1:${wire.port}" ] }`);
   const warn = vi.spyOn(console, "warn");
@@ -48,7 +48,7 @@ it.skipIf(own === undefined)("says so of a Cluster too", async () => {
   expect(warn).not.toHaveBeenCalled();
 });
 
-it("logs what the client prints about Redis as a line of JSON", async () => {
+it("a message of the Redis client is logged as a line of JSON", async () => {
   const redis = await startRedis();
   await redis.command("ACL", "SETUSER", aclUser.username, "-info");
   const file = await configure(`url: "redis://127.0.0.1:${redis.port}"`);

@@ -1,4 +1,4 @@
-/** Rows 82 and 98: a key of Countersign-Once is used by one request; its repetitions get its answer, or what is known of it. */
+/** Rows 82 and 98: a key of Countersign-Once is used by one request; its repetitions get its answer, or the last known state. */
 import { expect, it } from "vitest";
 import { type Clock, sleep, systemClock } from "../../../src/model/clock.ts";
 import { type Called, call, order } from "../../../testkit/call.ts";
@@ -13,7 +13,7 @@ import { accessTo, nodeAt, patientClock, sealKey } from "../../../testkit/redis-
 import { bothSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 import { accepted, keysIn, stageOnce } from "./once-stage.ts";
 
-/** An answer without what Countersign says of each request itself. */
+/** An answer without Countersign's headers on the single request. */
 function withoutOwn({ status, rawHeaders, text }: Called) {
   const lines = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}`] : []));
   return { status, text, headers: lines.filter((line) => !/^(countersign-|connection:|keep-alive:)/i.test(line)) };
@@ -43,7 +43,7 @@ it.each([200, 201, 204, 302, 400, 401, 404, 409, 429])(
   },
 );
 
-// Nobody knows what became of the order (row 87).
+// A 5xx does not say whether the order exists (row 87).
 it.each([500, 503])("a request answered %i is not sent again, and stays unknown", async (status) => {
   const { once, upstream, lastEnd } = await stageOnce(await startRedis(), (_, socket) => {
     socket.write(rawAnswer(status));
@@ -93,7 +93,7 @@ it.each([
   expect(upstream.requests).toHaveLength(1);
 });
 
-it("a kept answer opens under its own key and request alone", async () => {
+it("a kept answer can be decrypted for its own key and request only", async () => {
   const redis = await startRedis();
   const { once, upstream } = await stageOnce(redis);
   for (const key of ["order-1", "order-2"]) await once(key);
@@ -107,7 +107,7 @@ it("a kept answer opens under its own key and request alone", async () => {
   expect(upstream.requests).toHaveLength(2);
 });
 
-it("a caller that leaves before its answer is whole finds the whole of it when it asks again", async () => {
+it("a caller that leaves before its answer is whole gets the whole answer when it asks again", async () => {
   let finish = () => {};
   const { once, upstream, port, recorder } = await stageOnce(await startRedis(), (_, socket) => {
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab");
@@ -124,7 +124,7 @@ it("a caller that leaves before its answer is whole finds the whole of it when i
   expect(upstream.requests).toHaveLength(1);
 });
 
-it("with once.header the standard's header carries keys too, the same ones", async () => {
+it("with once.header the standard's header carries keys too, and both headers mean the same key", async () => {
   const { url, once, upstream } = await stageOnce(await startRedis(), undefined, {
     config: { once: { ttlMs: 900_000, header: "Idempotency-Key" } },
   });
@@ -137,7 +137,7 @@ it("with once.header the standard's header carries keys too, the same ones", asy
   expect(upstream.requests[0]?.head).not.toMatch(/idempotency-key/i);
 });
 
-it("a request that broke off, or whose status decides nothing, is unknown and is not sent again", async () => {
+it("a request that broke off, or whose status leaves its effect open, is unknown and is not sent again", async () => {
   let answer = "";
   const { once, upstream } = await stageOnce(
     await startRedis(),
@@ -169,7 +169,7 @@ it("a request that was not sent frees its key at once", async () => {
   }
 });
 
-it("a request that ends before its claim writes nothing: no token, a body that is refused", async () => {
+it("a request that ends before its claim, without a token or with a refused body, writes nothing", async () => {
   const redis = await startRedis();
   const { once, upstream, lastEnd } = await stageOnce(redis, undefined, {
     authUrl: "http://127.0.0.1:1",
@@ -199,7 +199,7 @@ it("a 401 and the retry after it are one use of the key", async () => {
   expect(stage.simulator.counts().apiRequests).toBe(2);
 });
 
-it("while the first is under way a repetition waits for its answer, and is refused at its own deadline", async () => {
+it("a repetition waits for the answer of a request under way, and is refused at its own deadline", async () => {
   let finish = () => {};
   const { once, upstream, lastEnd } = await stageOnce(await startRedis(), (_, socket) => {
     finish = () => void socket.write(accepted);
@@ -220,7 +220,7 @@ it("while the first is under way a repetition waits for its answer, and is refus
   expect(upstream.requests).toHaveLength(1);
 });
 
-it("a key belongs to one request: another operation or value is refused, another order of members or timestamp is not", async () => {
+it("a key belongs to one request: another operation or value is refused, members in another order or another timestamp are not", async () => {
   const { once, upstream } = await stageOnce(await startRedis());
   const body = { order_currency: "EUR", order_amount: "10.50" };
   const first = await once("order-1", { body });
@@ -232,7 +232,7 @@ it("a key belongs to one request: another operation or value is refused, another
   expect(upstream.requests).toHaveLength(1);
 });
 
-it("a repetition is the same request though the site's version has changed meanwhile", async () => {
+it("a repetition is the same request even if the site's version has changed meanwhile", async () => {
   const { once, upstream, proxy, config } = await stageOnce(await startRedis());
   const first = await once("order-1");
   const environments = new Map(
@@ -247,9 +247,9 @@ it("a repetition is the same request though the site's version has changed meanw
   expect(upstream.requests[1]?.body).toContain('"version":"3.9"');
 });
 
-it("an end is written though the configuration has had other settings of Redis for long", async () => {
+it("a result is written even if the configuration has long had other settings of Redis", async () => {
   let finish = () => {};
-  // As if 20 s had passed.
+  // Waits of 20 s are shortened.
   const clock: Clock = { ...patientClock, after: (ms, task) => patientClock.after(ms === 20_000 ? 0 : ms, task) };
   const redis = await startRedis();
   const { once, upstream, proxy, config, lastEnd } = await stageOnce(
@@ -270,7 +270,7 @@ it("an end is written though the configuration has had other settings of Redis f
   expectReplay(await once("order-1"), await first);
 });
 
-it("keys of different sites are different keys; letters count", async () => {
+it("equal keys of different sites are different keys, and so are keys in different case", async () => {
   const { once, upstream } = await stageOnce(await startRedis(), undefined, { withBoth: true });
   expect((await once("order-1")).status).toBe(200);
   expect((await once("Order-1")).status).toBe(200);
@@ -280,7 +280,7 @@ it("keys of different sites are different keys; letters count", async () => {
   expect(upstream.requests).toHaveLength(3);
 });
 
-it("Redis holds neither key nor request nor a readable answer, the service sees no header of ours, and the key lives as long as configured", async () => {
+it("Redis holds neither key nor request nor a readable answer, the service sees no header of ours, and the key expires as configured", async () => {
   const redis = await startRedis();
   const key = "customer-4711/order-0815";
   const { once, upstream } = await stageOnce(redis, undefined, {

@@ -1,6 +1,6 @@
 /**
- * Rows 82 and 98: real processes that share a Redis send a request with one key once, also when one of them is killed at any
- * moment, and though callers are cut off; a repetition gets the answer.
+ * Rows 82 and 98: real processes that share a Redis send a request with one key once, even if one of them is killed at any
+ * moment, and even if callers are cut off; a repetition gets the answer.
  */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
@@ -15,7 +15,7 @@ import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { hmacSite } from "../../../testkit/stage.ts";
 import { accepted, keysIn } from "./once-stage.ts";
 
-/** Processes before this service, which sign, and remember keys for an hour. */
+/** Processes before this service that sign, and remember keys for an hour. */
 async function startPods(redis: RealRedis, baseUrl: string, replicas = 2) {
   const moreSites = `${hmacSite}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }`;
   const front = async () => baseUrl;
@@ -45,14 +45,14 @@ it("a thousand keys, each at two processes at the same moment, are a thousand re
   const first = answers.filter(({ status, headers }) => status === 200 && !("countersign-replayed" in headers));
   expect(first).toHaveLength(sent.length);
   expect(first.length).toBeGreaterThan(900);
-  // A busy machine may let a claim or a record take too long: then it is refused, and its key can be free again.
+  // On a busy machine a claim or a record may take too long: then the request is refused, and its key can be free again.
   const others = answers.filter((answer) => !first.includes(answer));
   expect(others.filter(({ status }) => ![200, 409, 503].includes(status))).toEqual([]);
   expect(others.filter(({ status }) => status === 200).length).toBeGreaterThan(900);
 });
 
 it("killed after its claim and before a byte was sent, a process leaves a key that is unknown", async () => {
-  // It takes connections, and never speaks TLS.
+  // A service that accepts connections, and never speaks TLS.
   const silent = createServer((socket) => void socket.on("error", () => {}));
   const isConnected = once(silent, "connection");
   const port = await listen(silent);
@@ -62,7 +62,7 @@ it("killed after its claim and before a byte was sent, a process leaves a key th
   await readsAsUnknown(other, redis);
 });
 
-it("killed while the service works on it, a process leaves a key that is unknown", async () => {
+it("killed while the service handles the order, a process leaves a key that is unknown", async () => {
   const upstream = await startRawUpstream();
   const redis = await startRedis();
   const [one, other] = await startPods(redis, upstream.url);
@@ -92,7 +92,7 @@ async function killWhile(pod: Replica, sending: Promise<unknown>, reached: Promi
   expect(await lost).toBe("lost");
 }
 
-/** In progress as long as the killed process could have been at it, then unknown, and never free. */
+/** Expects the key to be in progress for as long as the killed process could have worked, then unknown, and never free. */
 async function readsAsUnknown(pod: Replica, redis: RealRedis): Promise<void> {
   const outcomes = new Set<string>();
   await expect
@@ -113,14 +113,14 @@ async function readsAsUnknown(pod: Replica, redis: RealRedis): Promise<void> {
 
 const orders = 10_000;
 const together = 40;
-/** One of three is killed after so many orders, and another takes its place. */
+/** After so many orders one of three processes is killed and replaced. */
 const ordersAKill = 2_500;
-/** No head and body are longer. */
+/** No answer, head and body together, is longer. */
 const longestAnswer = 480;
 
 const answerOf = (key: string) => `{"order":"${key}","status":"ok"}`;
 
-it("10,000 callers that are cut off have their answers in the end", { timeout: 600_000 }, async () => {
+it("10,000 callers that are cut off get their answers at last", { timeout: 600_000 }, async () => {
   const upstream = await startRawUpstream({
     answer: ({ body }, socket) => void socket.write(rawAnswer(200, answerOf(JSON.parse(body).key))),
   });
@@ -146,9 +146,9 @@ it("10,000 callers that are cut off have their answers in the end", { timeout: 6
   const refused = [...ends.values()].filter(({ status }) => status !== 200);
   const unknown = refused.filter(({ json }) => json.first.outcome === "unknown");
   process.stdout.write(`unknown: ${unknown.length}; answered, not kept: ${refused.length - unknown.length}\n`);
-  // What a killed replica had under way.
+  // Orders that a killed replica had under way.
   expect(unknown.length).toBeLessThanOrEqual((orders / ordersAKill) * together);
-  // Of a busy machine: Redis took the answer too late.
+  // On a busy machine Redis may store an answer too late.
   expect(refused.length - unknown.length).toBeLessThan(orders / 100);
   expect(sent.length).toBeGreaterThanOrEqual(orders - unknown.length);
 });
@@ -160,7 +160,7 @@ function replaceOne(inUse: Replica[], spare: Replica[]): void {
   killed?.signal("SIGKILL");
 }
 
-/** Sends an order, reads so many bytes of its answer, and is gone. */
+/** Sends an order, reads so many bytes of its answer, and closes the connection. */
 function beCutOff({ socketPath }: Replica, key: string, bytes: number): Promise<void> {
   const socket = connect(socketPath);
   let left = bytes;
@@ -177,7 +177,7 @@ function beCutOff({ socketPath }: Replica, key: string, bytes: number): Promise<
   return new Promise((resolve) => void socket.on("close", () => resolve()));
 }
 
-/** Asks the other replicas in turn until one knows. */
+/** Asks the other replicas in turn until one knows the result. */
 async function askAgain(inUse: readonly Replica[], key: string, first: number): Promise<Called> {
   for (let asked = 0; asked < 300; asked += 1) {
     const answer = await send(inUse[(first + asked) % 3] as Replica, key, { key }, 2_000).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Rows 33, 34: a 429 or a refusal that one of eight replicas gets counts for all of them, from the start on. */
+/** Rows 33, 34: a 429 or a refusal that one of eight replicas gets applies to all of them, from the start on. */
 import { expect, it, vi } from "vitest";
 import type { TokenRequest } from "../../../simulator/src/service/request-log.ts";
 import { canaries } from "../../../testkit/config-folder.ts";
@@ -15,7 +15,7 @@ const refusedPauseMs = 10_000;
 const tooMany = (retryAfter: string) =>
   ({ host: "login", kind: "answer", status: 429, headers: { "retry-after": retryAfter } }) as const;
 
-/** Whose token each replica uses now, by client id. */
+/** The client id of the token that each replica uses now. */
 async function clientsInUse(fleet: Fleet): Promise<readonly (string | undefined)[]> {
   const tokens = await tokensInUse(fleet);
   const clients = new Map(fleet.simulator.seen.tokenRequests.map(({ token, clientId }) => [token, clientId]));
@@ -31,7 +31,7 @@ async function whenRequested(fleet: Fleet, client: string, count: number): Promi
   await vi.waitFor(() => expect(requestsBy(fleet, client)).toHaveLength(count), options);
 }
 
-/** So many requests for tokens, each so long after the one before: by the receipt, which lies just before the answer. */
+/** Expects so many token requests, each so long after the one before, by their receipt, which is just before the answer. */
 function expectSpaced(requests: readonly TokenRequest[], count: number, pauseMs = refusedPauseMs - 50): void {
   expect(requests).toHaveLength(count);
   const gapsMs = requests.slice(1).map(({ receivedAtMs }, n) => receivedAtMs - (requests[n]?.receivedAtMs ?? 0));
@@ -39,7 +39,7 @@ function expectSpaced(requests: readonly TokenRequest[], count: number, pauseMs 
   for (const gapMs of gapsMs) expect(gapMs).toBeGreaterThanOrEqual(pauseMs);
 }
 
-/** Orders go on through all replicas, and none of them fails. */
+/** Sends orders through all replicas meanwhile, and expects that none fails. */
 async function underLoad(fleet: Fleet, play: () => Promise<unknown>): Promise<void> {
   const load = startLoad(fleet.replicas, perSecond);
   await play().finally(() => load.stop());
@@ -48,14 +48,14 @@ async function underLoad(fleet: Fleet, play: () => Promise<unknown>): Promise<vo
 
 it("a 429 at the start of eight replicas makes one request, and all of them say when to come again", async () => {
   await playFleet({ replicas: 0 }, async (fleet) => {
-    // A second request would be answered.
+    // A second request would get a token.
     fleet.simulator.faults.add(tooMany("60"));
     await Promise.all(Array.from({ length: replicas }, () => fleet.add()));
     const { answers } = await burst(fleet.replicas, callersEach);
     for (const answer of answers) {
       const detail = /the authorization server answered 429/;
       expectFailure(answer, { status: 503, code: "token_unavailable", detail });
-      // Nobody's own back-off is so long.
+      // Longer than any replica's own back-off.
       expect(Number(answer.headers["retry-after"])).toBeGreaterThan(30);
       expect(Number(answer.headers["retry-after"])).toBeLessThanOrEqual(60);
     }
@@ -90,7 +90,7 @@ it("a refused set gives way at once on eight replicas, is tried once in 10 s, an
     simulator.restoreCredentials("blue-id");
     await underLoad(fleet, async () => {
       await whenRequested(fleet, "blue-id", 4);
-      // Whoever still uses the other set looks once a second.
+      // A replica that still uses the other set checks once a second.
       const inUse = () => fleet.sum("countersign_credential_active", { credential: `${site}/blue` });
       await vi.waitFor(async () => expect(await inUse()).toBe(replicas), { timeout: 20_000 });
     });
@@ -103,7 +103,7 @@ it("a refused set gives way at once on eight replicas, is tried once in 10 s, an
   });
 }, 300_000);
 
-it("a refused set is asked for immediately by a process with another secret, and by no other", async () => {
+it("for a refused set, only a process with another secret requests a token immediately", async () => {
   const moreSets = [greenSet];
   await playFleet({ replicas: 0, moreSets }, async (fleet) => {
     const { simulator } = fleet;
@@ -119,7 +119,7 @@ it("a refused set is asked for immediately by a process with another secret, and
     moreSets[0] = greenSet.replace("DIR/green", "DIR/blue/client-secret");
     const changed = await fleet.add();
     expect((await changed.order()).status).toBe(200);
-    // The first set is the same for all of them, so the new process knows without asking.
+    // The first set is the same for all, so the new process knows of its refusal without a request.
     expect(requestsBy(fleet, "blue-id")).toHaveLength(1);
     const [first, second, ...more] = requestsBy(fleet, "green-id");
     expect([first?.refusal, second?.refusal, more]).toEqual(["secret_wrong", undefined, []]);
@@ -154,7 +154,7 @@ it("a refused set is tried by one of eight replicas whose mounted secret changes
     await load.during(periods * refusedPauseMs + 2_000);
     // The former secret's token serves.
     expect((await load.stop()).failures).toEqual([]);
-    // One more where the first replica's file was looked at seconds before the last one's was active.
+    // One more try if the first replica read its file seconds before the last one's was active.
     const tries = simulator.seen.tokenRequests.slice(tokenRequests);
     expectSpaced(tries, tries.length);
     expect([1 + periods, 2 + periods]).toContain(tries.length);

@@ -1,6 +1,6 @@
 /**
- * Rows 30 and 66: without Redis and authorization server a process starts, says 503 in time, and recovers by itself; without
- * the authorization server alone it uses the shared token to its leeway.
+ * Rows 30 and 66: without Redis and authorization server a process starts, says 503 in time, and recovers by itself; if only
+ * the authorization server is missing, it uses the shared token until the leeway before its expiry.
  */
 import { expect, it, vi } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
@@ -18,16 +18,16 @@ import { startVanishingPort } from "./vanishing-port.ts";
 
 /** Ten times what is promised; node itself takes half a second to start. */
 const upMs = 10_000;
-/** Below `timeouts.token`: nobody waited for it. */
+/** Less than `timeouts.token`: no order waited for that time. */
 const refusedMs = 4_000;
 const vanishedMs = 5_000;
 const slackMs = 2_000;
-/** The longest back-off, and what comes on top. */
+/** The longest back-off, and some tolerance. */
 const recoveryMs = 32_000;
 
 const unavailable = { status: 503, code: "token_unavailable", detail: /^No token for credential "blue"/ } as const;
 
-/** One process that starts where nothing else is up; the simulator's own API is. */
+/** One process that starts while everything else is down, except the simulator's API. */
 async function startAlone(options: FleetOptions, prepare: (fleet: Fleet) => Promise<void> = async () => {}) {
   const fleet = await startFleet({ ...options, replicas: 0 });
   await prepare(fleet);
@@ -38,7 +38,7 @@ async function startAlone(options: FleetOptions, prepare: (fleet: Fleet) => Prom
   return { ...fleet, replica, startMs: tookMs };
 }
 
-/** An order in vain; says how long it took, and when to come again. */
+/** An order that gets 503; returns how long it took, and its Retry-After. */
 async function orderInVain(replica: Replica, longestMs: number) {
   const sinceMs = performance.now();
   const answer = await replica.order();
@@ -48,7 +48,7 @@ async function orderInVain(replica: Replica, longestMs: number) {
   return { tookMs, retryAfterMs: Number(answer.headers["retry-after"]) * 1_000 };
 }
 
-/** Orders until one is served; each in vain is a proper 503. */
+/** Orders until one is served; all before it must get a proper 503. */
 async function orderUntilServed(replica: Replica) {
   const sinceMs = performance.now();
   for (let inVain = 0; ; inVain++) {
@@ -61,7 +61,7 @@ async function orderUntilServed(replica: Replica) {
   }
 }
 
-it("while both refuse connections, is up, says 503 at once, and serves once the authorization server is back, Redis or not", async () => {
+it("while both refuse connections, a process is up, says 503 at once, and serves once the authorization server is back", async () => {
   const redis = `{ url: "redis://127.0.0.1:${await freePort()}" }`;
   const { simulator, replica, startMs } = await startAlone({ redis }, ({ simulator }) => simulator.stopLogin());
   const first = await orderInVain(replica, refusedMs);
@@ -70,7 +70,7 @@ it("while both refuse connections, is up, says 503 at once, and serves once the 
   expect(simulator.counts()).toMatchObject({ tokenRequests: 0, apiRequests: 0 });
   await simulator.startLogin();
   const { recoveredMs, inVain } = await orderUntilServed(replica);
-  // Whoever follows Retry-After is served.
+  // A caller that obeys Retry-After is served.
   expect(recoveredMs).toBeLessThan(last.retryAfterMs + slackMs);
   expect(simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1, apiRequests: 1 });
   expect(replica.events("redis_down")).toHaveLength(1);
@@ -80,7 +80,7 @@ it("while both refuse connections, is up, says 503 at once, and serves once the 
   print("refused", { startMs, firstAnswerMs: first.tookMs, lastAnswerMs: last.tookMs, recoveredMs });
 });
 
-it("while not even connections are made, is up, and says 503 within timeouts.token", async () => {
+it("while connections to both never open, a process is up, and says 503 within timeouts.token", async () => {
   const port = await startVanishingPort();
   const { simulator, replica, startMs } = await startAlone({
     redis: `{ url: "redis://127.0.0.1:${port}" }`,
@@ -94,10 +94,10 @@ it("while not even connections are made, is up, and says 503 within timeouts.tok
   print("vanished", { startMs, firstAnswerMs: first.tookMs, secondAnswerMs: second.tookMs });
 });
 
-it("while connections are accepted and never answered, is up, says 503 within timeouts.token, and recovers", async () => {
+it("while both accept connections and never answer, a process is up, says 503 within timeouts.token, and recovers", async () => {
   const loginPort = await freePort();
   const login = await startFaultProxy(`http://127.0.0.1:${loginPort}`);
-  // Whatever accepts connections.
+  // Any server that accepts connections.
   const redis = await startFaultProxy(`http://127.0.0.1:${loginPort}`);
   for (const { toTarget } of [redis, login]) toTarget.become({ blackHole: true });
   const { simulator, replica, startMs } = await startAlone({
@@ -118,7 +118,7 @@ it("while connections are accepted and never answered, is up, says 503 within ti
 const hourMs = 3_600_000;
 const lifetimeMs = 24 * hourMs;
 
-/** The shared token that another replica was given and left in Redis. */
+/** Puts a token into Redis, as another replica that got it would. */
 async function shareToken({ simulator }: Fleet, redis: RealRedis, remainingMs: number): Promise<void> {
   const set = { label: `${site}/blue`, name: "blue", clientId: "blue-id", audience };
   const key = cacheKey(`${simulator.loginUrl}/oauth/token`, { ...set, clientSecret: new Secret(canaries.blue) });
@@ -128,7 +128,7 @@ async function shareToken({ simulator }: Fleet, redis: RealRedis, remainingMs: n
   if (remainingMs > 0) await store.save(key, { secret, lifetimeMs }, lifetimeMs - remainingMs);
 }
 
-/** A replica that starts while nobody issues tokens. */
+/** Starts a replica while no tokens are issued. */
 async function startWith(remainingMs: number) {
   const redis = await startRedis();
   const fleet = await startFleet({ redis, replicas: 0, more: "readiness: token" });

@@ -1,6 +1,6 @@
 /**
  * Rows 31, 40, 95 and 99 over four replicas: an authorization server that is slow or never answers gets one token request, a
- * lost answer holds nobody up for longer than its attempt takes, and at a site with a bridge each order of an outage is signed.
+ * lost answer delays no order for longer than its attempt takes, and at a site with a bridge each order of an outage is signed.
  */
 import { setTimeout as pass } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
@@ -13,9 +13,9 @@ import { burst, print, startLoad } from "./load.ts";
 
 const replicas = 4;
 const callersEach = 10;
-/** The lock is given for 1.5 s at a time. */
+/** Longer than the lock's lease of 1.5 s. */
 const slowMs = 4_000;
-/** `timeouts.token`, which one token request takes at most. */
+/** `timeouts.token`, the longest time of one token request. */
 const longestWaitMs = 5_000;
 const slackMs = 2_000;
 const patience = { timeout: 20_000, interval: 50 };
@@ -30,7 +30,7 @@ async function orderInVain(fleet: Fleet): Promise<void> {
     expectFailure(answer, {
       status: 503,
       code: "token_unavailable",
-      // An attempt takes as long as its callers wait: it ends before or behind them.
+      // An attempt takes as long as its callers wait, so it may end before or after their wait.
       detail: /the authorization server (issued none in time|could not be reached, or gave no complete answer)/,
     });
   }
@@ -38,7 +38,7 @@ async function orderInVain(fleet: Fleet): Promise<void> {
   expect(tookMs).toBeLessThan(longestWaitMs + slackMs);
 }
 
-it("an authorization server that takes 4 s gets one request, and its token is everybody's", async () => {
+it("an authorization server that takes 4 s gets one request, and all replicas use its token", async () => {
   await playFleet({ replicas: 0 }, async (fleet, redis) => {
     const { simulator } = fleet;
     const hang = simulator.faults.add({ host: "login", kind: "hang" });
@@ -65,7 +65,7 @@ it("no request waits for a slow authorization server while the token is due", as
     simulator.faults.add({ host: "login", kind: "delay", delayMs: slowMs });
     const requests = await simulator.seen.whenTokenRequests(3);
     const { statuses } = await burst(fleet.replicas, callersEach);
-    // All of them have their answers, and the authorization server has still to give its own.
+    // All orders have their answers, but the authorization server has not answered yet.
     expect(requests.at(-1)?.answer).toBeUndefined();
     expect(statuses).toEqual({ 200: replicas * callersEach });
     expect(lastTokens(fleet, replicas * callersEach)).toEqual(["token_2"]);
@@ -89,7 +89,7 @@ it("a token request that is never answered is given up after 5 s, and so is the 
       patience,
     );
     const endedMs = performance.now();
-    // A caller that meets the back-off after it is told to come again.
+    // A caller during the back-off after that is told when to come again.
     for (const replica of all) {
       while ((await replica.order()).status !== 200) expect(performance.now() - endedMs).toBeLessThan(longestWaitMs);
     }
@@ -98,12 +98,12 @@ it("a token request that is never answered is given up after 5 s, and so is the 
   });
 });
 
-/** A replica's token requests are so far apart, whatever comes. */
+/** The least time between two token requests of a replica. */
 const spacingMs = 1_000;
-/** A name that only forward proxies know, so that each replica's way to the authorization server is its own. */
+/** A name that only forward proxies can resolve, so that each replica has its own way to the authorization server. */
 const loginHost = "login.sandbox.example";
 
-/** Orders through all replicas until each gets 200 again; when the last other answer came, and how many there were. */
+/** Orders through all replicas until each gets 200 again; returns when the last other answer came, and how many there were. */
 async function orderUntilServed({ replicas: all }: Fleet, sinceMs: number) {
   let lost = 0;
   let lastLostMs = 0;
@@ -123,7 +123,7 @@ async function orderUntilServed({ replicas: all }: Fleet, sinceMs: number) {
   return { lost, lastLostMs };
 }
 
-it("a lost answer of the authorization server is over after one attempt, at all replicas", async () => {
+it("a lost answer of the authorization server delays orders for one attempt only, at all replicas", async () => {
   await playFleet({ replicas }, async (fleet) => {
     const { simulator } = fleet;
     expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
@@ -148,7 +148,7 @@ it.each<[string, (way: FaultProxy) => void]>([
       way.reset();
     },
   ],
-])("a replica whose way to the authorization server %s stops no other one", async (_, cut) => {
+])("a replica whose way to the authorization server %s delays no other replica", async (_, cut) => {
   const proxy = await startForwardProxy();
   await playFleet({ replicas: 0, authUrl: `http://${loginHost}` }, async (fleet) => {
     const { simulator } = fleet;
@@ -162,15 +162,15 @@ it.each<[string, (way: FaultProxy) => void]>([
     for (const revocation of [1, 2]) {
       await pass(spacingMs);
       simulator.revokeAllTokens();
-      // It is the first to want a token, and so the lock.
+      // This replica is the first that needs a token, so it gets the lock.
       const lost = cutOff.order();
       const { statuses, tookMs } = await burst(sound, callersEach);
       print(`sound replicas after revocation ${revocation}`, { tookMs });
       expect(statuses).toEqual({ 200: sound.length * callersEach });
-      // Less than a connection may take (`timeouts.connect`).
+      // Less than the time for a connection (`timeouts.connect`).
       expect(tookMs).toBeLessThan(2_000);
       expect(simulator.counts().tokensIssued).toBe(1 + revocation);
-      // It takes up the token of the others.
+      // The replica uses the token of the others.
       await lost;
       await vi.waitFor(async () => expect((await cutOff.order()).status).toBe(200), { timeout: 20_000 });
     }
@@ -192,7 +192,7 @@ const set = `{ name: both, clientId: both-id, clientSecret: { file: DIR/green },
 const key = "{ identifier: K2000000007, secret: { file: DIR/k1 } }";
 const moreSites = `${bridged}: { auth: [oauth, hmac], bridge: hmac, credentials: [ ${set} ], keys: [ ${key} ] }`;
 
-it("orders of an outage of several lifetimes of a token are signed, none waits long, and one token serves all afterwards", async () => {
+it("in an outage of several token lifetimes all orders are signed, none waits long, and one token serves all afterwards", async () => {
   await playFleet({ replicas, moreSites, simulator: { sites, tokenLifetimeSeconds } }, async (fleet) => {
     const { simulator } = fleet;
     const orders = fleet.replicas.map((replica) => ({ order: () => replica.order({ "countersign-site": bridged }) }));

@@ -1,6 +1,6 @@
 /**
- * Row 28: a fail-over to an empty server costs each process one token request at most, and no request; so does an outage,
- * after which the newest token is shared. While a Cluster moves a slot, an ASK or TRYAGAIN that fails or hangs is a miss.
+ * Row 28: a fail-over to an empty server causes one token request per process at most, and fails no request; the same holds for an
+ * outage, after which the newest token is shared. While a Cluster moves a slot, an ASK or TRYAGAIN that fails or hangs is a miss.
  */
 import { expect, it, onTestFinished } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
@@ -18,7 +18,7 @@ const processes = 3;
 const perSecond = 60;
 const sharedMs = 50_000;
 
-/** As a configuration lists them. */
+/** The nodes as a configuration lists them. */
 const listed = (nodes: readonly RealRedis[]) => nodes.map(({ port }) => `"127.0.0.1:${port}"`).join(", ");
 
 const bySentinels = (sentinels: readonly RealRedis[]) =>
@@ -29,14 +29,14 @@ async function issuedByEach({ replicas }: Fleet): Promise<readonly number[]> {
   return all.map((metrics) => metrics.sum("countersign_token_requests_total"));
 }
 
-/** A replica that was never told anything: what a master loses that dies before it has replicated. */
+/** Empties a replica, as if the master died before it had replicated. */
 async function forget(replica: RealRedis): Promise<void> {
   await replica.config("replica-read-only", "no");
   await replica.command("FLUSHALL");
   await replica.config("replica-read-only", "yes");
 }
 
-/** Two new processes at once, and nothing in Redis: one of them asks for a token, which serves both. */
+/** Starts two processes at once with nothing in Redis, and expects one token request and one token for both. */
 async function expectSharing(fleet: Fleet, redis: RealRedis): Promise<void> {
   const { tokenRequests } = fleet.simulator.counts();
   await redis.command("FLUSHALL");
@@ -62,7 +62,7 @@ it("the Sentinels make an empty replica the master, while a process holds the lo
   await forget(replica);
   await master.kill();
   const sinceMs = performance.now();
-  // Who waited for the holder of a lock that nobody knows any more goes ahead.
+  // The processes that waited for the holder of the lost lock continue.
   await login.whenPlayed(processes);
   login.clear();
   login.release();
@@ -81,7 +81,7 @@ it("the Sentinels make an empty replica the master, while a process holds the lo
   print("failed over, in ms", { back: upMs });
 });
 
-it("a master that hung comes back after it was replaced: an idle process has its next order's key where all look for it", async () => {
+it("a master that hung resumes after it was replaced: an idle process stores its next order's key at the new master, like all others", async () => {
   const { master, replica, sentinels } = await startSentinels();
   const fleet = await startFleet({ redis: bySentinels(sentinels), replicas: 1 });
   const [idle] = fleet.replicas as [Replica];
@@ -97,7 +97,7 @@ it("a master that hung comes back after it was replaced: an idle process has its
   expect(await replica.command("KEYS", "countersign:*:once")).toHaveLength(1);
 });
 
-it("the only known server is demoted: each process goes on with a token of its own, and they share again after it", async () => {
+it("the only known server is demoted: each process uses a token of its own, and they share one again afterwards", async () => {
   const { master, replica, promote } = await startReplicated();
   const fleet = await startFleet({ redis: master, replicas: processes });
   const { simulator, replicas } = fleet;
@@ -119,7 +119,7 @@ it("the only known server is demoted: each process goes on with a token of its o
   await expectSharing(fleet, master);
 });
 
-/** A fleet whose replicas have all used one token, and have each had another one issued while Redis was away. */
+/** A fleet whose replicas have shared one token, and then got one each while Redis was away. */
 async function stageDiverged(tokenLifetimeSeconds: number) {
   const redis = await startRedis();
   const fleet = await startFleet({ redis, replicas: processes, simulator: { tokenLifetimeSeconds } });
@@ -131,13 +131,13 @@ async function stageDiverged(tokenLifetimeSeconds: number) {
   return { fleet, redis };
 }
 
-it("replicas with a token each have one by the next refresh after the outage, with one token request", async () => {
+it("replicas with a token each share one after the outage by the next refresh, with one token request", async () => {
   const { fleet, redis } = await stageDiverged(12);
   const { simulator, replicas } = fleet;
   await redis.restart();
   await whenShared(fleet, redis, sharedMs);
   expect(simulator.counts().tokenRequests).toBe(processes + 1);
-  // A used token is refreshed when it is due, and nobody's before.
+  // A used token is refreshed when it is due, and not before.
   const load = startLoad(replicas, 20);
   await simulator.seen.whenTokenAnswers(processes + 2);
   expect(simulator.counts().tokenRequests).toBe(processes + 2);
@@ -146,11 +146,11 @@ it("replicas with a token each have one by the next refresh after the outage, wi
   await load.stop();
   expect(await tokensInUse(fleet)).toEqual(Array(processes).fill("token_5"));
   expect(simulator.counts()).toMatchObject({ tokenRequests: processes + 2, tokensIssued: processes + 2 });
-  // Each replica's first try after the revocation, and none later.
+  // Only each replica's first try after the revocation gets a 401.
   expect(simulator.counts().unauthorized).toBe(processes);
 });
 
-it("a replica without a token takes the published one when Redis is back, whether it starts then or had none before", async () => {
+it("when Redis is back, a replica without a token uses the published one, whether it has just started or not", async () => {
   const { fleet, redis } = await stageDiverged(3_600);
   const { simulator, replicas } = fleet;
   await simulator.stopLogin();
@@ -159,23 +159,23 @@ it("a replica without a token takes the published one when Redis is back, whethe
   await redis.restart();
   await whenShared(fleet, redis, sharedMs);
   while ((await late.order()).status !== 200) await late.event("redis_up", ({ awayMs }) => awayMs !== undefined);
-  // Each replica publishes within a second of its own, so by then the newest is there.
+  // Each replica publishes its token within a second, so the newest is in Redis by then.
   const load = startLoad(replicas, 20);
   await load.during(2_000);
   expect((await load.stop()).failures).toEqual([]);
   await fleet.add();
-  // On a busy machine the replica with the newest may be late.
+  // On a busy machine the replica with the newest token may be late.
   while ((await tokensInUse(fleet)).at(-1) !== "token_4" && fleet.replicas.length < processes + 5) await fleet.add();
   const tokens = await tokensInUse(fleet);
   expect(tokens.at(-1)).toBe("token_4");
-  // It may have looked before the newest was published.
+  // The replica may have read before the newest token was published.
   expect(["token_2", "token_3", "token_4"]).toContain(tokens[processes]);
   expect(simulator.counts()).toMatchObject({ tokenRequests: processes + 1, tokensIssued: processes + 1 });
 });
 
 const key = "23".repeat(32);
 
-/** Begins to move the slot of this key, and loses what was there, as if it had moved already. */
+/** Begins to move the slot of this key, and deletes its keys, as if they had moved already. */
 async function beginMoving(nodes: readonly RealRedis[], name: string) {
   const [first = expect.unreachable()] = nodes;
   const slot = Number(await first.command("CLUSTER", "KEYSLOT", name));
@@ -187,7 +187,7 @@ async function beginMoving(nodes: readonly RealRedis[], name: string) {
   return target;
 }
 
-/** What no caller waits for must not fail unheard: Node ends the process for it. */
+/** Collects unhandled rejections, for which Node would end the process. */
 function hearUnhandled(): readonly string[] {
   const unhandled: string[] = [];
   const hear = (reason: unknown) => void unhandled.push(String(reason));
@@ -204,7 +204,7 @@ function openOn(nodes: readonly RealRedis[]) {
 it.each([
   ["may ask the new owner, as documented", "+asking"],
   ["may not", "-asking"],
-])("a replica goes on, and refreshes on its own: its user %s", async (_, rule) => {
+])("a replica continues, and refreshes on its own: its user %s", async (_, rule) => {
   const nodes = await startCluster();
   for (const node of nodes) await node.command("ACL", "SETUSER", aclUser.username, rule);
   const fleet = await startFleet({ redis: `{ cluster: { nodes: [ ${listed(nodes)} ] } }`, replicas: 1 });
@@ -225,18 +225,18 @@ it.each([
   expect(await replica.ended).toBe(0);
 });
 
-it("a node that hangs while its slot arrives is a miss, and so is what the client had asked it", async () => {
+it("a node that hangs while its slot arrives is a miss, and so are the client's pending commands to it", async () => {
   const nodes = await startCluster();
   const { store, lock, recorder } = openOn(nodes);
   await store.read(key);
   const unhandled = hearUnhandled();
   const target = await beginMoving(nodes, redisKeys(key).token);
-  // All is well, and the client is connected to the new owner.
+  // Everything works, and the client is connected to the new owner.
   await (await acquire(lock, key)).release();
   target.stop();
   expect(await lock.tryAcquire(key)).toBe("unavailable");
   expect((await store.read(key)).token).toBeUndefined();
-  // Longer than the client waits for an answer to ASKING, of which nobody tells.
+  // Longer than the client waits for an answer to ASKING, whose failure is not reported.
   await sleep(systemClock, 1_500);
   target.cont();
   await recorder.nth("redis_up", 2);

@@ -7,7 +7,7 @@ import { heldLock, tokensInRedis } from "./fleet-over-redis.ts";
 import { cure, errorsOf, expectShared, stagePod } from "./pod.ts";
 import { type Trouble, troubles, wrongLogin } from "./troubles.ts";
 
-/** A connection that is cut while Redis is in trouble is another fact, and counted as such. */
+/** Connections that are cut while Redis is in trouble are counted under another kind. */
 async function expectCounted(pod: Stage, { kind }: Pick<Trouble, "kind">): Promise<void> {
   await vi.waitFor(
     async () => {
@@ -18,7 +18,7 @@ async function expectCounted(pod: Stage, { kind }: Pick<Trouble, "kind">): Promi
   );
 }
 
-/** Nothing but what was to be expected has happened. */
+/** Expects that no defect was reported. */
 function expectNoDefect({ recorder }: Stage): void {
   expect(recorder.of("defect")).toEqual([]);
 }
@@ -28,7 +28,7 @@ it.each(Object.entries(troubles))("%s", async (_name, trouble) => {
   const redis = await startRedis({ args: await args() });
   await trouble.prepare?.(redis);
   const pod = await stagePod(redis.port, login);
-  // Or else nobody gives it back.
+  // Otherwise nobody would release the lock.
   await vi.waitFor(async () => expect(await heldLock(redis)).toBeUndefined());
   await trouble.begin(redis, pod);
   await cure(pod);
@@ -40,7 +40,7 @@ it.each(Object.entries(troubles))("%s", async (_name, trouble) => {
   expectNoDefect(pod);
 });
 
-it("WRONGPASS from the start, since the password is another", async () => {
+it("WRONGPASS from the start, since the password is wrong", async () => {
   const redis = await startRedis();
   const pod = await stagePod(redis.port, wrongLogin);
   await cure(pod);
@@ -49,7 +49,7 @@ it("WRONGPASS from the start, since the password is another", async () => {
   expectNoDefect(pod);
 });
 
-it("WRONGTYPE under the token and the limits: all are overwritten or gone, and then all is well", async () => {
+it("WRONGTYPE of the token's and the limits' keys: all are overwritten or deleted, and then everything works", async () => {
   const redis = await startRedis();
   const pod = await stagePod(redis.port);
   const [token = ""] = await tokensInRedis(redis);
@@ -63,7 +63,7 @@ it("WRONGTYPE under the token and the limits: all are overwritten or gone, and t
   const types = () => Promise.all(names.map((name) => redis.command("TYPE", name)));
   await vi.waitFor(async () => expect(await types()).toEqual(["string", "none", "string", "string"]));
   const metrics = await scrape(pod.adminUrl);
-  // At the look before the lock is taken, and at each one after.
+  // At the read before the lock is taken, and at each read after that.
   expect(metrics.value("countersign_token_cache_total", { tier: "redis", result: "unreadable" })).toBeGreaterThan(1);
   await expectCounted(pod, { kind: "wrongtype" });
   const errors = await errorsOf(pod);
@@ -73,7 +73,7 @@ it("WRONGTYPE under the token and the limits: all are overwritten or gone, and t
   expectNoDefect(pod);
 });
 
-it("NOSCRIPT, since they are forgotten before a refresh and in the middle of it: sends them again, and it is no error", async () => {
+it("NOSCRIPT, since the scripts are lost before a refresh and in the middle of it: they are sent again, and no error is counted", async () => {
   const redis = await startRedis();
   const pod = await stagePod(redis.port);
   await cure(pod);
@@ -84,7 +84,7 @@ it("NOSCRIPT, since they are forgotten before a refresh and in the middle of it:
   await redis.command("SCRIPT", "FLUSH");
   login.release();
   await curing;
-  // No request waits for the unlocking. By itself the lock would end later.
+  // No request waits for the release of the lock. By itself the lock would expire later.
   await vi.waitFor(async () => expect(await redis.command("KEYS", "countersign:*:lock")).toEqual([]), {
     timeout: 500,
   });

@@ -7,21 +7,21 @@ import { freePort } from "../../../testkit/free-port.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
 import type { Stage } from "../../../testkit/stage.ts";
 
-/** Something that makes a real Redis answer with an error, and its end. */
+/** A way to make a real Redis answer with an error, and to end that. */
 interface Change {
-  /** Resolves when the error is there. */
+  /** Resolves when Redis answers with the error. */
   begin(redis: RealRedis): Promise<unknown>;
   end(redis: RealRedis): Promise<unknown>;
 }
 
 export interface Trouble extends Omit<Change, "begin"> {
-  /** As what it is counted. */
+  /** The kind under which the error is counted. */
   readonly kind: RedisFailureKind;
   /** Arguments of redis-server. */
   readonly args?: () => Promise<readonly string[]>;
-  /** How the proxy logs in, where that is not as usual. */
+  /** Changes to the proxy's usual login. */
   readonly login?: Partial<RedisAccess>;
-  /** Before the proxy starts. */
+  /** Called before the proxy starts. */
   prepare?(redis: RealRedis): Promise<unknown>;
   begin(redis: RealRedis, pod: Stage): Promise<unknown>;
 }
@@ -29,7 +29,7 @@ export interface Trouble extends Omit<Change, "begin"> {
 const follow = (...master: readonly [string, string]) => ["REPLICAOF", ...master] as const;
 const user = (...rules: readonly string[]) => ["SETUSER", aclUser.username, ...rules] as const;
 
-/** A value of a setting that makes for the error, and the one that ends it. */
+/** A value of a setting that causes the error, and the value that ends it. */
 const setting = (name: string, bad: number, good: number): Change => ({
   begin: (redis) => redis.config(name, bad),
   end: (redis) => redis.config(name, good),
@@ -41,14 +41,14 @@ const demoted: Change = {
 };
 const full = setting("maxmemory", 1, 0);
 
-/** Takes rules from the proxy's user, and gives them back. */
+/** Removes rights from the proxy's user, and gives them back. */
 const forbidden = (taken: readonly string[], given: readonly string[]) => ({
   kind: "noperm" as const,
   begin: (redis: RealRedis) => redis.command("ACL", ...user(...taken)),
   end: (redis: RealRedis) => redis.command("ACL", ...user(...given)),
 });
 
-/** States in which Redis answers, and takes no writes. */
+/** States in which Redis answers, but accepts no writes. */
 export const refusedWrites: readonly [name: string, Change][] = [
   ["NOREPLICAS", setting("min-replicas-to-write", 1, 0)],
   ["OOM", full],
@@ -56,15 +56,15 @@ export const refusedWrites: readonly [name: string, Change][] = [
   ["NOPERM", forbidden(["-set"], ["+set"])],
 ];
 
-/** Connections that are there stay logged in. */
+/** Cuts the connections, since open ones stay logged in. */
 async function cutConnections(redis: RealRedis, { recorder }: Stage): Promise<void> {
   await redis.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
   await recorder.nth("redis_down", 1);
 }
 
-/** A command that takes long, on a connection of its own; resolves when Redis answers others with an error. */
+/** Sends a command that takes long, on a connection of its own; resolves when Redis answers others with an error. */
 async function occupy(redis: RealRedis, command: string, ...args: readonly (string | number)[]): Promise<void> {
-  // Nobody can connect later on.
+  // Connects now, since later that is not possible.
   await isAnswering(redis);
   const own = new Redis(redis.port, { retryStrategy: () => null });
   onTestFinished(() => own.disconnect());
@@ -141,7 +141,7 @@ export const troubles: Readonly<Record<string, Trouble>> = {
   },
   "LOADING, since it reads its data": {
     kind: "loading",
-    // Two seconds: ten milliseconds a key, and a look at who else is there at each.
+    // Loading takes two seconds: ten milliseconds a key, and Redis handles other clients after each key.
     args: async () => {
       const pace = ["--key-load-delay", "10000", "--loading-process-events-interval-bytes", "1024"];
       return ["--enable-debug-command", "yes", "--rdbcompression", "no", ...pace];

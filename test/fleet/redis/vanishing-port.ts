@@ -8,7 +8,7 @@ const neverAccepts = `require("node:net").createServer().listen({ port: 0, host:
 })`;
 
 /**
- * A port where connections vanish: its owner is stopped and its backlog full, so the kernel drops what asks for more.
+ * A port where connections vanish: its owner is stopped and its backlog is full, so the kernel drops further SYNs.
  * @returns the port
  */
 export async function startVanishingPort(): Promise<number> {

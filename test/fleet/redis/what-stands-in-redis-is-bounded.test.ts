@@ -1,6 +1,6 @@
 /**
- * A value in Redis counts no longer than it can have been meant, and keeps no new value from being written: not even where a
- * hung Redis carries a command out long after its sender gave up. A failure that lasts is told once, and what is used no more leaves nothing in the process.
+ * A value in Redis is valid no longer than its writer can have intended, and blocks no new value, even if a hung Redis carries a
+ * command out long after its sender gave up. A lasting failure is reported once, and unused keys leave nothing in the process.
  */
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
@@ -30,11 +30,11 @@ async function stage(planted: readonly (readonly string[])[] = []) {
 
 const counts = (useless: number) => new Map([["S1", useless]]);
 const throttled = (remainingMs: number) => ({ kind: "throttled", status: 429, failures: 1, remainingMs }) as const;
-/** As a server wrote it whose clock was an hour ahead. */
+/** The commands of a refusal that was written when the server's clock was an hour ahead. */
 const refusedThen = () => [["SET", names.endpoint, "refused 401 0 10000", "PX", String(hourMs + 70_000)]];
 const forcedThen = () => [["SET", names.forced("S1"), "9", "PX", String(hourMs + 1_800_000)]];
 
-describe("what was written by a clock that was ahead", () => {
+describe("after values were written when the clock was ahead:", () => {
   it("a token that seems to come from the future is not used", async () => {
     const { redis, store } = await stage();
     const sealed = sealToken([sealKey()], names.token, { secret: new Secret("dead"), lifetimeMs: hourMs });
@@ -47,20 +47,20 @@ describe("what was written by a clock that was ahead", () => {
     expect((await limitsNow())?.endpoint?.remainingMs ?? 0).toBeLessThanOrEqual(10_000);
   });
 
-  it("useless refreshes do not count, and new ones take their place", async () => {
+  it("useless refreshes are not counted, and new ones replace them", async () => {
     const { store, limitsNow } = await stage(forcedThen());
     expect((await limitsNow())?.forced.size).toBe(0);
     await store.countForced(key, counts(4));
     expect((await limitsNow())?.forced.get("S1")?.useless).toBe(4);
   });
 
-  it("a new 429 takes the place of an old pause", async () => {
+  it("a new 429 replaces an old pause", async () => {
     const { store, limitsNow } = await stage(refusedThen());
     await store.pause(key, throttled(60_000));
     expect((await limitsNow())?.endpoint?.kind).toBe("throttled");
   });
 
-  it("a number beyond all numbers breaks no event", async () => {
+  it("a number of 400 digits breaks no event", async () => {
     const { store, recorder, limitsNow } = await stage([
       ["SET", names.endpoint, `refused 401 0 ${"9".repeat(400)}`, "PX", "10000"],
       ["SET", names.forced("S1"), "9".repeat(400), "PX", "10000"],
@@ -73,7 +73,7 @@ describe("what was written by a clock that was ahead", () => {
   });
 });
 
-describe("what another client may have written", () => {
+describe("after another client has written to our keys:", () => {
   it("values of another type are overwritten, and break nothing", async () => {
     const planted = [names.endpoint, names.forced("S1")].map((name) => ["RPUSH", name, "planted"]);
     const { store, limitsNow } = await stage(planted);
@@ -85,13 +85,13 @@ describe("what another client may have written", () => {
     expect(limits?.forced.get("S1")?.useless).toBe(4);
   });
 
-  it("an endpoint's pause of another form ends with the next token", async () => {
+  it("an endpoint's pause in another form ends with the next token", async () => {
     const { redis, store } = await stage([["SET", names.endpoint, "for ever", "PX", String(hourMs)]]);
     await store.save(key, { secret: new Secret("t1"), lifetimeMs: hourMs }, 0);
     expect(await redis.command("EXISTS", names.endpoint)).toBe(0);
   });
 
-  it("every key ends by itself", async () => {
+  it("every key expires by itself", async () => {
     const { redis, store } = await stage();
     await store.pause(key, throttled(60_000));
     await store.countForced(key, counts(4));
@@ -104,7 +104,7 @@ describe("what another client may have written", () => {
   });
 });
 
-describe("what is written now", () => {
+describe("of the values that Countersign writes,", () => {
   it("a refusal with fractions of milliseconds reaches the others", async () => {
     const { store, recorder, limitsNow } = await stage();
     const backoff = new EndpointBackoff(systemClock, Math.random);
@@ -114,7 +114,7 @@ describe("what is written now", () => {
     expect((await limitsNow())?.endpoint?.kind).toBe("refused");
   });
 
-  it("a shorter pause does not take the place of a longer one", async () => {
+  it("a shorter pause does not replace a longer one", async () => {
     const { store, limitsNow } = await stage();
     await store.pause(key, throttled(hourMs));
     await store.pause(key, { kind: "failing", status: 503, failures: 1, remainingMs: 50 });
@@ -123,7 +123,7 @@ describe("what is written now", () => {
 });
 
 describe("a failure that lasts", () => {
-  it("is reported once though other commands succeed meanwhile: no memory left", async () => {
+  it("is reported once even if other commands succeed meanwhile: no memory left", async () => {
     const { redis, store, recorder } = await stage();
     await store.read(key);
     await redis.config("maxmemory", "1");
@@ -142,7 +142,7 @@ describe("a failure that lasts", () => {
     expect(recorder.of("redis_failed").filter(({ isFirst }) => isFirst)).toMatchObject([{ failure: "noperm" }]);
   });
 
-  it("is reported once: a Redis that always answers in 130 ms, where a command has 100; and it is back once when it is fast again", async () => {
+  it("is reported once: a Redis that always answers in 130 ms, when a command has 100; its recovery is also reported once", async () => {
     const network = await startFaultProxy((await startRedis()).url);
     const { store, recorder } = openReplica(network);
     const said = () => recorder.events.map(({ kind }) => kind).filter((kind) => /^redis_(up|down)$/.test(kind));
@@ -163,7 +163,7 @@ describe("a failure that lasts", () => {
 
 const refused = { kind: "refused", status: 401, failures: 0, remainingMs: 2_000 } as const;
 
-/** Two replicas, and a Redis that hangs when the first one sends, and for longer than what it sends may count. */
+/** Two replicas, and a Redis that hangs when the first one sends a command, for longer than the command's value may be valid. */
 async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Promise<unknown>) {
   const redis = await startRedis();
   const [late, other] = [openReplica(redis), openReplica(redis, patientClock)];
@@ -177,12 +177,12 @@ async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Prom
   await send(late);
   await sleep(systemClock, 2_500);
   redis.cont();
-  // Its probe's answer comes after that of the late command.
+  // The answer to the probe comes after the answer to the late command.
   await late.recorder.nth("redis_up", 2);
   return other;
 }
 
-it("a token that arrives after its end is not there, and keeps no newer one away", async () => {
+it("a token that arrives after its expiry is not stored, and blocks no newer token", async () => {
   const { store } = await stageHung(({ store }) =>
     store.save(key, { secret: new Secret("old"), lifetimeMs: 2_000 }, 10),
   );
@@ -191,7 +191,7 @@ it("a token that arrives after its end is not there, and keeps no newer one away
   expect(stored.secret.reveal()).toBe("new");
 });
 
-it("a pause that arrives after its end does not pause", async () => {
+it("a pause that arrives after its end has no effect", async () => {
   const { store } = await stageHung(({ store }) => store.pause(key, refused));
   expect((await store.read(key)).limits?.endpoint?.remainingMs ?? 0).toBe(0);
 });
@@ -203,7 +203,7 @@ it("a count of useless refreshes that arrives late is not counted", async () => 
 
 const rotations = 5_000;
 const atOnce = 50;
-/** Far longer than a real one, so that what is kept shows in the heap. */
+/** Far longer than a real key, so that kept keys are seen in the heap. */
 const keyBytes = 4_096;
 const newKey = () => randomBytes(keyBytes / 2).toString("hex");
 

@@ -7,7 +7,7 @@ import { oneOfEachMethod } from "../../../testkit/simulated-sites.ts";
 import { hmacSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 interface BadNetworkOptions extends StageOptions {
-  /** From before Countersign starts, and with it its first token request. */
+  /** Faults that begin before Countersign starts, and so before its first token request. */
   readonly loginAnswers?: Partial<WayFaults>;
   readonly refuseLogin?: boolean;
 }
@@ -28,7 +28,7 @@ export async function stageBadNetwork(options: BadNetworkOptions = {}) {
 
 export const signed = { "Countersign-Site": hmacSite };
 
-/** Promised are 100 ms after the deadline; two shared cores get ten times that. */
+/** The promise is 100 ms after the deadline; two shared cores get ten times that. */
 const toleranceMs = 1_000;
 
 export interface Expected {
@@ -37,7 +37,7 @@ export interface Expected {
   readonly outcome: "answered" | "unknown" | "not_sent";
 }
 
-/** One order whose answer is whole, says this, and comes between these times. Row 12a: there is always an answer. */
+/** Sends one order, whose answer must be whole, as expected, and between these times. Row 12a: there is always an answer. */
 export async function expectOrder(
   { port }: Pick<Stage, "port">,
   headers: Readonly<Record<string, string>>,
@@ -60,13 +60,13 @@ export async function expectOrder(
   return answer;
 }
 
-/** What the service counts: requests that came in whole, and orders that now exist. */
+/** The service's counts of requests that came in whole, and of orders that now exist. */
 export function ordersAt({ counts }: Simulator): { apiRequests: number; accepted: number } {
   const { apiRequests, accepted } = counts();
   return { apiRequests, accepted };
 }
 
-/** Nobody can take it for the service's whole answer. */
+/** Whether nobody can take the answer for a whole answer of the service. */
 export function isHonest({ status, isComplete, value }: RawAnswer): boolean {
   if (status === 200) return !isComplete;
   return status === 502 && isComplete && value("countersign-outcome") === "unknown";

@@ -8,7 +8,7 @@ import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 import { isHonest, signed } from "./bad-network.ts";
 
-/** So many orders with bodies of such a size; a large one takes several writes. */
+/** Numbers of orders, and the sizes of their bodies; a large body takes several writes. */
 const runs = [
   { points: 9_500, paddingBytes: 150 },
   { points: 500, paddingBytes: 100_000 },
@@ -17,7 +17,7 @@ const atOnce = 16;
 
 const body = JSON.stringify({ order_id: "order_1", padding: "x".repeat(200) });
 const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-/** Each tells its own end: one that only the close ends cannot be told from a truncated one (RFC 9112 section 8). */
+/** Answers that mark their end: an answer that only the close ends looks like a truncated one (RFC 9112 section 8). */
 const answers = [
   rawAnswer(200, body),
   rawAnswer(200, body, "Connection: close\r\n"),
@@ -28,7 +28,7 @@ const shortestAnswer = Math.min(...answers.map(({ length }) => length));
 
 type Faults = { readonly toTarget?: Partial<WayFaults>; readonly toCaller?: Partial<WayFaults> };
 
-/** Never after the last byte: what is broken is always a part. A request has a head beside its padding. */
+/** A break, never after the last byte, so that always a part arrives. A request has a head beside its padding. */
 function drawBreak(random: () => number, paddingBytes: number): Faults {
   const how = random() < 0.5 ? "reset" : "truncate";
   const isRequest = random() < 0.4;
@@ -48,7 +48,7 @@ async function stageBreaking(faultsOf: (connection: number) => Faults, answerOf:
 /** The ids of the requests that the service has seen, whole or only a head. */
 const idsAt = ({ requests }: RawUpstream) => requests.map(({ head }) => /x-request-id: (\S+)/i.exec(head)?.[1]);
 
-it.each(runs)("reaches the service once at each of $points random points in $paddingBytes bytes", async (run) => {
+it.each(runs)("sends each order once: $points random breaks in $paddingBytes bytes", async (run) => {
   const { points, paddingBytes } = run;
   const random = seededRandom(drawSeed("where the network breaks"));
   const { port, network, upstream, recorder } = await stageBreaking(
@@ -67,7 +67,7 @@ it.each(runs)("reaches the service once at each of $points random points in $pad
   };
   await Promise.all(Array.from({ length: atOnce }, callOnAndOn));
   expect(wrong).toEqual([]);
-  // One connection for each order, so none was sent a second time; and none came through whole twice.
+  // One connection for each order, so no order was sent a second time; and no order came through whole twice.
   expect({ connections: network.connections, beyondTheNetwork: upstream.connections }).toEqual({
     connections: points,
     beyondTheNetwork: points,

@@ -1,4 +1,4 @@
-/** The fault proxy does exactly what it says, and in one direction alone if asked: other tests rely on it. */
+/** The fault proxy causes exactly the faults that are set, in one direction only if told so: other tests rely on it. */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -6,7 +6,7 @@ import { type FaultProxy, type OwnFaults, startFaultProxy } from "../../../testk
 import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
 import { listen } from "../../../testkit/listen.ts";
 
-/** One end of a connection, and all that came out of it. */
+/** One end of a connection, and all that it has received. */
 class End {
   readonly socket: Socket;
   readonly pieces: number[] = [];
@@ -69,7 +69,7 @@ const ways = ["toTarget", "toCaller"] as const;
 type WayName = (typeof ways)[number];
 const other = { toTarget: "toCaller", toCaller: "toTarget" } as const;
 
-/** A connection as one direction of it sees it. */
+/** A connection whose faults are in one direction. */
 async function stageWay(way: WayName, faults: Partial<WayFaults> = {}) {
   const { proxy, open } = await stageEnds();
   const { caller, target } = await open();
@@ -81,7 +81,7 @@ async function stageWay(way: WayName, faults: Partial<WayFaults> = {}) {
 
 const letters = (length: number) => "abcdefghij".repeat(Math.ceil(length / 10)).slice(0, length);
 
-/** What has been sent back this way is there, although the faulty direction has not moved. */
+/** Bytes in the other direction arrive, although nothing moves in the faulty one. */
 async function expectSound(from: End, to: End) {
   to.socket.write("back");
   expect(await from.has(4)).toBe("back");
@@ -103,7 +103,7 @@ it("passes everything on both ways, half closes too, and counts it", async () =>
 });
 
 describe.each(ways)("%s alone", (way) => {
-  it("latency: arrives so much later, all of it at once", async () => {
+  it("latency: all bytes arrive so much later, at once", async () => {
     const { from, to, sinceMs } = await stageWay(way, { latencyMs: 200 });
     from.socket.write("ab");
     await expectSound(from, to);
@@ -114,7 +114,7 @@ describe.each(ways)("%s alone", (way) => {
     expect(sinceMs()).toBeLessThan(2_000);
   });
 
-  it("bandwidth: takes as long as the bytes do", async () => {
+  it("bandwidth: bytes take as long as the bandwidth implies", async () => {
     const { from, to, sinceMs } = await stageWay(way, { bytesPerSecond: 50_000 });
     from.socket.write(letters(20_000));
     await expectSound(from, to);
@@ -181,7 +181,7 @@ describe.each(ways)("%s alone", (way) => {
     expect(letters(bytes).startsWith(to.text)).toBe(true);
   });
 
-  it("is switched while a connection is open, on and off", async () => {
+  it("faults can be switched on and off while a connection is open", async () => {
     const { proxy, from, to, faulty } = await stageWay(way);
     from.socket.write("a");
     await to.has(1);
@@ -224,7 +224,7 @@ describe("connections", () => {
     expect(ends.map(({ error }) => error)).toEqual(Array(4).fill("ECONNRESET"));
   });
 
-  it("are lost for good, without a word, while new ones pass", async () => {
+  it("are lost for good, without a reset, while new ones pass", async () => {
     const { proxy, open } = await stageEnds();
     const { caller, target } = await open();
     proxy.lose();
@@ -260,15 +260,15 @@ describe("connections", () => {
   });
 });
 
-describe("the end of a test", () => {
+describe("when a test ends", () => {
   const left: { proxy?: FaultProxy; end?: End } = {};
 
-  it("comes with a connection open", async () => {
+  it("a connection may still be open", async () => {
     const { proxy, open } = await stageEnds();
     Object.assign(left, { proxy, end: (await open()).caller });
   });
 
-  it("and leaves neither the port nor the connection", async () => {
+  it("the port and the connection are closed", async () => {
     await left.end?.closed();
     await left.proxy?.until(() => left.proxy?.open === 0);
     const probe = connect(left.proxy?.port ?? 0, "127.0.0.1");

@@ -51,7 +51,7 @@ describe("a black hole where connections are made", () => {
     await expectOrder(stage, signed, unreachable, [500, 2 * 500 + 1_000]);
   });
 
-  it("of the service: 504 not_sent at the deadline where that is sooner", async () => {
+  it("of the service: 504 not_sent at the deadline if the deadline is sooner", async () => {
     const baseUrl = `http://127.0.0.1:${await startVanishingPort()}`;
     const stage = await stageProxy({ baseUrl, config: { timeouts: patient } });
     await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "not_sent" }, [500, 500]);
@@ -64,7 +64,7 @@ describe("a black hole where connections are made", () => {
     expect(ordersAt(stage.simulator).apiRequests).toBe(0);
   });
 
-  it("within the TLS handshake: 504 not_sent at the deadline, and it is not sent after all when that ends later", async () => {
+  it("within the TLS handshake: 504 not_sent at the deadline, and the order is not sent even if the handshake ends later", async () => {
     const stage = await stageBadNetwork({ ...overTls, config: { timeouts: patient } });
     stage.service.toTarget.become({ blackHole: true });
     const answer = await expectOrder(
@@ -92,7 +92,7 @@ describe("a black hole where connections are made", () => {
   });
 });
 
-describe("a black hole once the request was written: 504 unknown at the deadline", () => {
+describe("a black hole after the request was written: 504 unknown at the deadline", () => {
   it.each([
     ["the caller's own", { ...signed, ...within(500) }, patient],
     ["that of timeouts.request", {}, { requestMs: 500, connectMs: 400, tokenMs: 400 }],
@@ -125,7 +125,7 @@ describe("a black hole once the request was written: 504 unknown at the deadline
     expect(stage.simulator.counts()).toMatchObject({ apiRequests: 3, tokensIssued: 2 });
   });
 
-  it("an answer that drips is cut then, and reported as unknown", async () => {
+  it("an answer that drips is cut at the deadline, and reported as unknown", async () => {
     const clock = new ShiftedClock();
     const timeouts = { requestMs: 60_000, connectMs: 10_000, tokenMs: 10_000 };
     const { port, simulator, recorder } = await stageProxy({ surroundings: { clock }, timeouts });
@@ -160,10 +160,10 @@ describe("a black hole once the request was written: 504 unknown at the deadline
   });
 });
 
-describe("one deadline holds the wait for a token, the connection, and the retry", () => {
+describe("one deadline covers the wait for a token, the connection, and the retry", () => {
   const slow = { latencyMs: 1_500 };
 
-  it("slow authorization server, slow service: each alone in time, together 504 unknown at the deadline", async () => {
+  it("slow authorization server, slow service: one alone would be in time, both are 504 unknown at the deadline", async () => {
     const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
     stage.service.toCaller.become(slow);
     await expectOrder(stage, within(2_200), { ...late, outcome: "unknown" }, [2_200, 2_200]);
@@ -194,7 +194,7 @@ describe("one deadline holds the wait for a token, the connection, and the retry
   });
 
   // A second attempt that takes as long as the first would come too late: the 401, which is certain, passes (row 89). With
-  // 3,700 ms it does so as long before the deadline as the 401 took: 1,500 ms, and what the machine adds.
+  // 3,700 ms it passes when only the time that the 401 took is left: 1,500 ms, and the machine's delays.
   it.each([
     [2_200, { status: 401, outcome: "answered" }, 1, undefined, [1_500, 1_500]],
     [3_700, { status: 401, outcome: "answered" }, 1, undefined, [2_100, 2_200]],
@@ -222,7 +222,7 @@ it.each([
     { bytesPerSecond: 8_000, sliceBytes: 50, latencyMs: 50, slowCloseMs: 200 },
   ],
 ])(
-  "a network that works, but badly: the order is created, once %s, both ways, to both hosts",
+  "a network that works, but badly, both ways, to both hosts: the order is created once: %s",
   async (_name, faults) => {
     const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: faults });
     for (const way of [stage.login.toTarget, stage.service.toTarget, stage.service.toCaller]) way.become(faults);
@@ -250,13 +250,13 @@ it.each([
 });
 
 /**
- * A body that only the close ends may be a part. So it is given on as it came, ended by the close alone, or by a reset, and
- * never with an end of our own making.
+ * A body that only the close ends may be a part. So it is passed on as it came, ended by the close alone, or by a reset, and
+ * Countersign never marks its end.
  */
 it.each([
   ["a reset", (socket: Socket) => socket.resetAndDestroy()],
   ["an orderly end", (socket: Socket) => socket.end()],
-])("a close-ended answer with %s does not look complete", async (_name, close) => {
+])("an answer without a length that ends by %s does not look complete", async (_name, close) => {
   const half = '{"order_id":"order_1","half":"';
   const upstream = await startRawUpstream({
     answer: (_request, socket) => {

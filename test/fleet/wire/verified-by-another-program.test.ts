@@ -24,7 +24,7 @@ const notTried = isPythonThere ? "" : "NOT TRIED, python3 is not installed: ";
 
 interface Rig {
   readonly service: RawUpstream;
-  /** Sends the bodies, each once, and gives what arrived to the receiver. */
+  /** Sends each body once, and hands the arrived request to the receiver. */
   send(texts: readonly string[], receive: (captured: Captured) => Promise<void>): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ async function openRig(): Promise<Rig> {
   const service = await startRawUpstream({
     answer: ({ number }, socket) => socket.write(rawAnswer(200, String(number))),
   });
-  // E-mail addresses are signed by clients in use; any character is the harder case.
+  // Real clients sign e-mail addresses; allowing any character is the harder case.
   const { url } = await stageProxy({ baseUrl: service.url, site: { characters: "off" } });
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
@@ -60,7 +60,7 @@ async function openRig(): Promise<Rig> {
 }
 
 test(
-  `${notTried}100,000 bodies arrive as they were given and as they are signed`,
+  `${notTried}100,000 bodies arrive unchanged, and with the right signature`,
   async () => {
     const random = seededRandom(drawSeed("signed = sent"));
     const { service, send } = await openRig();
@@ -75,7 +75,7 @@ test(
   slowlyMs,
 );
 
-test(`${notTried}a byte that differs would have been found, whichever it is`, async () => {
+test(`${notTried}a single wrong byte anywhere would have been found`, async () => {
   const { send } = await openRig();
   const text = '{"order_amount":10,"order_type":"any \u00e9","big":9007199254740993,"yes":true}';
   const captured: Captured[] = [];
@@ -85,7 +85,7 @@ test(`${notTried}a byte that differs would have been found, whichever it is`, as
   await verifier.check(sound);
   const places = placesThatCount(sound.wire);
   for (const at of places) await verifier.check({ ...sound, wire: flip(sound.wire, at) });
-  // What is signed by another key, given otherwise, or framed otherwise.
+  // A request with another key, other values, or other framing.
   await verifier.check({ ...sound, identifier: "K2000000002" });
   await verifier.check({ ...sound, given: Buffer.from(text.replace("993", "992")) });
   await verifier.check({ ...sound, wire: Buffer.concat([sound.wire, Buffer.from(" ")]) });
@@ -94,7 +94,7 @@ test(`${notTried}a byte that differs would have been found, whichever it is`, as
   expect({ checked, mismatches }).toEqual({ checked: places.length + 4, mismatches: places.length + 3 });
 });
 
-/** Every byte of the body, and of the request line. */
+/** The index of every byte of the body and of the request line. */
 function placesThatCount(wire: Uint8Array): number[] {
   const bytes = Buffer.from(wire);
   const [line, body] = [bytes.indexOf("\r\n"), bytes.indexOf("\r\n\r\n") + 4];

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** Names that have tripped somebody, and the common ones. */
+/** Names that have caused errors in other programs, and common names. */
 const knownNames = [
   ...["order_amount", "minimum_payment_amount", "auto_pay_amount", "order_currency", "site_customer_identifier"],
   ...["order_type", "order_is_standing", "format", "call", "signature", "timestamp", "__proto__", "constructor"],
@@ -46,7 +46,7 @@ const number = fc.tuple(minus, whole, fraction, exponent).map(([sign, before, af
   return `${sign}${before}${after === "" ? "" : `.${after}`}${power}`;
 });
 
-/** What may be an amount: no third digit that counts. */
+/** A valid amount: no third decimal place except 0. */
 const plainAmount = fc
   .tuple(minus, fc.oneof(digits, fewDigits), fc.constantFrom("", ".5", ".05", ".10", ".99", ".2500", ".00"))
   .map(([sign, before, after]) => (/^0*$/.test(before) ? `${before}${after}` : `${sign}${before}${after}`));
@@ -56,7 +56,7 @@ const amount = fc.oneof(
   fc.constantFrom("1e1", "1050e-2", "-0", "0e5", "-0.0", "1.5E+2", "9007199254740993.10"),
 );
 
-/** How a string is written: as short as may be, all in escapes, or with the escapes that are a matter of taste. */
+/** Ways to write a string: as short as possible, all in escapes, or with optional escapes. */
 const style = fc.constantFrom<(plain: string) => string>(
   JSON.stringify,
   JSON.stringify,
@@ -76,7 +76,7 @@ const space = fc.constantFrom("", "", "", " ", "\n", "\t", "\r\n  ");
 
 const member = fc.tuple(name, style, value, amount, space, space);
 
-/** JSON texts of one flat object that the proxy takes, in every way of writing that JSON allows. */
+/** JSON texts of one flat object that the proxy accepts, in every way of writing that JSON allows. */
 export const bodies: fc.Arbitrary<string> = fc
   .tuple(fc.uniqueArray(member, { selector: ([key]) => key, minLength: 1, maxLength: 10 }), space)
   .map(([members, outer]) => {

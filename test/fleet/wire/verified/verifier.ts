@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { isInstalled, plainEnvironment } from "../../../../testkit/run-program.ts";
 
-/** What every request of a run must go by. */
+/** The rules that every request of a run must obey. */
 export interface Rules {
   /** Secrets by identifier. */
   readonly keys: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export interface Rules {
   readonly path: string;
 }
 
-/** One request as its caller gave it and as it arrived. */
+/** One request as its caller sent it and as it arrived. */
 export interface Captured {
   readonly identifier: string;
   readonly given: Uint8Array;
@@ -29,7 +29,7 @@ const program = "test/fleet/wire/verified/verify.py";
 
 export const isPythonThere = isInstalled("python3", "--version");
 
-/** The other program. */
+/** Starts the other program, verify.py. */
 export function startVerifier(rules: Rules) {
   const child = spawn("python3", [program], { env: plainEnvironment(), stdio: ["pipe", "pipe", "pipe"] });
   const ended = once(child, "close");
@@ -38,24 +38,24 @@ export function startVerifier(rules: Rules) {
     child.kill("SIGKILL");
     await ended;
   });
-  // A program that ends early is told by its exit code.
+  // If the program ends early, its exit code says so.
   child.stdin.on("error", () => {});
   child.stdin.write(record(Buffer.from(JSON.stringify(rules))));
-  // One wait for all who write: each of its own would be a listener of its own.
+  // One wait for all writers: otherwise each would add a listener.
   let room: Promise<unknown> | undefined;
   const waitForRoom = async () => {
     await Promise.race([once(child.stdin, "drain"), ended]);
     room = undefined;
   };
   return {
-    /** Resolves as soon as there is room for more. */
+    /** Resolves as soon as the program's input accepts more. */
     async check({ identifier, given, wire }: Captured): Promise<void> {
       const hasRoom = child.stdin.write(Buffer.concat([identifier, given, wire].map(record)));
       if (hasRoom) return;
       room ??= waitForRoom();
       await room;
     },
-    /** Nothing more will come. */
+    /** Ends the input, and returns the verdict. */
     async finish(): Promise<Verdict> {
       child.stdin.end();
       const [code] = await ended;

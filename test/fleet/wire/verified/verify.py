@@ -1,8 +1,8 @@
-"""python3 verify.py < RECORDS: checks captured requests against what their callers gave. Standard library only.
+"""python3 verify.py < RECORDS: checks captured requests against their callers' bodies. Standard library only.
 
 Written from the specification and the product's description alone; it shares nothing with Countersign. Each record is
-a length in four bytes, big endian, and so many bytes. The first is a JSON object: keys (identifier to secret), version,
-path. Then come, for each request, three records: the identifier it is meant for, the caller's body, and the request's
+a length in four bytes, big endian, and so many bytes. The first record is a JSON object: keys (identifier to secret),
+version, path. Then each request has three records: the identifier in it, the caller's body, and the request's
 bytes. Prints one JSON object: {"checked": N, "mismatches": M, "examples": [...]}.
 """
 
@@ -21,7 +21,7 @@ SKEW_SECONDS = 600
 
 
 class Mismatch(Exception):
-    """What is wrong with a request."""
+    """A fault of a request."""
 
 
 class Number(str):
@@ -44,7 +44,7 @@ def refuse_constant(name):
 
 
 def read_members(body):
-    """Name and value, in the order of the text; numbers to the letter."""
+    """Name and value, in the order of the text; numbers exactly as written."""
     try:
         pairs = json.loads(
             body.decode("utf-8"),
@@ -97,7 +97,7 @@ def write_number(text):
 
 
 def write_value(name, value):
-    """What the caller's value must arrive as."""
+    """The text as which the caller's value must arrive."""
     if value is True or value is False:
         text = "true" if value else "false"
     elif isinstance(value, Number):
