@@ -1,4 +1,4 @@
-/** Row 63: stopped for 12 s at any step of a request, the process never says `not_sent` of one that it forwards. */
+/** Row 63: stopped for 12 s at any step of a request, the process never says `not_sent` of a request that it forwards. */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
@@ -12,14 +12,14 @@ const stoppedMs = 12_000;
 const timesEach = 8;
 const answered = /\r\n\r\n\{.*\}\n?$/s;
 
-/** An order that can be found at the service and in the log; its connection stays open. */
+/** An order with an id that the service and the log show; its connection stays open. */
 function orderOf(id: string, given: RawPost = {}): string {
   const more = [`Countersign-Reference: ${id}`, `Countersign-Site: ${hmacSite}`, ...(given.more ?? [])];
   const body = JSON.stringify({ order_amount: "1.00", site_customer_identifier: id });
   return rawPost({ connection: [], body, ...given, more });
 }
 
-/** What a caller does around the stop. Each order that it sends, whole or in part, gets an id of its own. */
+/** A caller's acts before, during and after the stop. Each order that it sends, whole or in part, gets an id of its own. */
 interface Script {
   /** Orders whose answers the service holds back until the process is stopped. */
   readonly held?: boolean;
@@ -51,7 +51,7 @@ class CallerOnce {
     return this;
   }
 
-  /** Writes an order up to a place; `rest` writes what is left. */
+  /** Writes an order up to a mark in it; `rest` writes the remaining bytes. */
   writeUpTo(mark: string, order = this.newOrder()): this {
     const at = order.indexOf(mark) + mark.length;
     this.#rest = order.slice(at);
@@ -88,7 +88,7 @@ const inHead = "Content-Type: app";
 const inBody = '"order_amount"';
 const connectRequest = "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n";
 
-/** What is left of an order, and another one, once there is an answer. */
+/** Writes the rest of an order, and another order, once there is an answer. */
 async function restAndAnother(one: CallerOnce): Promise<void> {
   await one.connection.until(answered);
   one.rest().write(one.newOrder());
@@ -96,7 +96,7 @@ async function restAndAnother(one: CallerOnce): Promise<void> {
 
 const scripts: Readonly<Record<string, Script>> = {
   "head, its rest while stopped": { before: (one) => void one.writeUpTo(inHead), stopped: (one) => void one.rest() },
-  "head, its rest as it goes on": { before: (one) => void one.writeUpTo(inHead), after: (one) => void one.rest() },
+  "head, its rest as it resumes": { before: (one) => void one.writeUpTo(inHead), after: (one) => void one.rest() },
   "head, its rest after the answer": {
     before: (one) => void one.writeUpTo(inHead),
     after: restAndAnother,
@@ -114,7 +114,7 @@ const scripts: Readonly<Record<string, Script>> = {
   },
   "nothing yet, an order while stopped": { stopped: (one) => void one.write(one.newOrder()) },
   "body, its rest while stopped": { before: (one) => void one.writeUpTo(inBody), stopped: (one) => void one.rest() },
-  "body, its rest as it goes on": { before: (one) => void one.writeUpTo(inBody), after: (one) => void one.rest() },
+  "body, its rest as it resumes": { before: (one) => void one.writeUpTo(inBody), after: (one) => void one.rest() },
   "an answered order, half a head, its rest while stopped": {
     async before(one) {
       await one.write(one.newOrder()).connection.until(answered);
@@ -169,7 +169,7 @@ async function openCallers({ port }: Pod): Promise<readonly (readonly [Script, C
   return opened;
 }
 
-it("says of no order that it was not sent and sends it all the same", async () => {
+it("says not_sent of no order that is sent, stopped once at any step", async () => {
   const pod = await startPod();
   const callers = await openCallers(pod);
   const held = callers.filter(([{ held }]) => held);
@@ -177,7 +177,7 @@ it("says of no order that it was not sent and sends it all the same", async () =
   for (const [, caller] of held) caller.write(caller.newOrder());
   await hanging.whenPlayed(held.length);
   await Promise.all(callers.map(([{ before }, caller]) => before?.(caller)));
-  // All that was written is read before this is answered.
+  // The process reads all written bytes before it answers this request.
   for (let n = 0; n < 3; n++) expect((await call(pod.url, "", { method: "GET" })).status).toBe(405);
   pod.program.child.kill("SIGSTOP");
   hanging.release();
@@ -191,7 +191,7 @@ it("says of no order that it was not sent and sends it all the same", async () =
   expect(disagreements(pod, settled)).toEqual([]);
 });
 
-it("says so neither when it runs for a moment now and then", async () => {
+it("says not_sent of no order that is sent, if it runs only for short moments", async () => {
   const pod = await startPod();
   const callers = await Promise.all(
     Array.from({ length: 150 }, async (_, n) => new CallerOnce(`starved-${n}`, await RawConnection.open(pod.port))),
@@ -207,7 +207,7 @@ it("says so neither when it runs for a moment now and then", async () => {
     }
     pod.program.child.kill("SIGCONT");
   };
-  // Heads that end before, about and after the moment when the 10 s are over.
+  // Heads that end before, at and after the end of the 10 s.
   const order = async (caller: CallerOnce) => {
     caller.writeUpTo(inHead);
     await sleep(8_000 + random() * 5_000);
@@ -223,7 +223,7 @@ it("says so neither when it runs for a moment now and then", async () => {
   expect(disagreements(pod, settled)).toEqual([]);
 });
 
-/** Where what callers were told, what the service got and what the log says differ. */
+/** The differences between the callers' answers, the service's requests and the log. */
 function disagreements(pod: Pod, settled: readonly (readonly [CallerOnce, readonly RawAnswer[]])[]): string[] {
   const found: string[] = [];
   const lines = pod.lines("request_finished");

@@ -1,4 +1,4 @@
-/** Row 51: killed at any of a hundred moments, a process is replaced at once, and no lock outlives its end. */
+/** Row 51: killed at any of a hundred moments, a process is replaced at once, and no lock stays without an expiry. */
 import { expect, it } from "vitest";
 import { canaries } from "../../testkit/config-folder.ts";
 import { greenSet, startFleet } from "../../testkit/fleet.ts";
@@ -8,25 +8,25 @@ import { simulatedSites } from "../../testkit/simulated-sites.ts";
 import { print } from "../fleet/redis/load.ts";
 
 const kills = 100;
-/** Side by side: they take each other's locks and tokens over. */
+/** Processes side by side: they take over each other's locks and tokens. */
 const lanes = 4;
 const longestLifeMs = 300;
 /** The promise is 1 s from process start to a served order on a quiet machine. */
 const servingWithinMs = 10_000;
 const leaseMs = 1_500;
-/** Its tokens live so short that many a process dies over a refresh. */
+/** A site whose tokens have such short lifetimes that many kills meet a refresh. */
 const restlessSite = "S1000000009";
 const restless = { clientId: "restless-id", clientSecret: canaries.green, audience: "https://api.sandbox.example" };
 
-/** What is left of each lock that stands, in ms; -1 for one without an end. */
+/** The remaining time of each lock, in ms; -1 for a lock without an expiry. */
 async function lockLives(redis: RealRedis): Promise<number[]> {
   const keys = (await redis.command("KEYS", "*:lock")) as string[];
   const lives = await Promise.all(keys.map((key) => redis.command("PTTL", key)));
-  // -2: it has gone in the meantime.
+  // -2: the lock has gone in the meantime.
   return lives.map(Number).filter((life) => life !== -2);
 }
 
-it("row 51: serves again at once after each of 100 kills, and leaves no lock that does not end", async () => {
+it("row 51: serves again at once after each of 100 kills, and leaves no lock without an expiry", async () => {
   const random = seededRandom(drawSeed("kills"));
   const redis = await startRedis();
   const options = {
@@ -36,10 +36,10 @@ it("row 51: serves again at once after each of 100 kills, and leaves no lock tha
     moreSites: "",
   };
   const fleet = await startFleet(options);
-  // The token that orders need lives for a day, and is everybody's.
+  // The token that orders need is valid for a day, and all processes share it.
   expect(await fleet.replicas[0]?.order()).toMatchObject({ status: 200 });
   fleet.simulator.setTokenLifetimeSeconds(1);
-  // A refresh takes as long as a process lives on average, so many a kill meets one.
+  // A refresh takes as long as a process lives on average, so many kills meet a refresh.
   fleet.simulator.faults.add({
     host: "login",
     kind: "delay",

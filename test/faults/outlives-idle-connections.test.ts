@@ -8,10 +8,10 @@ import { print } from "../fleet/redis/load.ts";
 import { startServed } from "../load/served.ts";
 
 const idleMs = 5_000;
-/** At once, so that each has a connection of its own, which is then as idle as all others. */
+/** So many orders at once, so that each has a connection of its own, and all connections are idle for equally long. */
 const callers = 2_000;
 const rounds = 5;
-/** Around the moment when we close idle connections ourselves, and the one when the service does. */
+/** The pauses are around the times when we and the service close idle connections. */
 const shortestPauseMs = 3_500;
 const longestPauseMs = 5_500;
 const mostFailures = (callers * rounds) / 10_000;

@@ -1,4 +1,4 @@
-/** Row 67: a wrong, empty or half-written new secret is seen at once, and leaves the old token in use to its end. */
+/** Row 67: a wrong, empty or half-written new secret is noticed at once, and the old token is used until it expires. */
 import { expect, it, vi } from "vitest";
 import { expectFailure } from "../../testkit/expect-failure.ts";
 import { scrape } from "../../testkit/exposition.ts";
@@ -11,7 +11,7 @@ const patience = { timeout: 20_000, interval: 50 };
 const lastToken = ({ simulator }: Pod) => simulator.seen.apiRequests.at(-1)?.token;
 const refusals = ({ simulator }: Pod) => simulator.seen.tokenRequests.filter(({ refusal }) => refusal !== undefined);
 
-/** Orders through the pod are served with this token. */
+/** Expects that orders through the pod are served with this token. */
 async function expectServed(pod: Pod, token: string): Promise<void> {
   for (let n = 0; n < 5; n++) expect(await pod.order()).toMatchObject({ status: 200 });
   expect(lastToken(pod)).toBe(token);
@@ -26,7 +26,7 @@ async function startMistaken(): Promise<Pod> {
   return pod;
 }
 
-it("a mistyped secret: the old token serves, the refusal is seen, and a corrected one takes over", async () => {
+it("a mistyped secret: the old token serves, the refusal is reported, and a corrected secret takes over", async () => {
   const pod = await startMistaken();
   await expectServed(pod, "token_1");
   expect(refusals(pod)).toHaveLength(1);
@@ -34,7 +34,7 @@ it("a mistyped secret: the old token serves, the refusal is seen, and a correcte
   expect(line).toMatchObject({ result: "refused", credential: blue, level: "warn" });
   const { sum } = await scrape(pod.adminUrl);
   expect(sum("countersign_token_requests_total", { credential: blue, result: "refused" })).toBe(1);
-  // The old token's end is still what an alarm would look at.
+  // The metric still shows the old token's expiry, for the alerts.
   expect(sum("countersign_token_expiry_timestamp_seconds", { credential: blue })).toBeGreaterThan(Date.now() / 1_000);
   expect((await fetch(`${pod.adminUrl}/readyz`)).status).toBe(200);
   expect(await (await fetch(pod.statusUrl)).text()).toMatch(
@@ -64,7 +64,7 @@ it("an empty secret is refused with the configuration, a half-written one by the
   await expectServed(pod, "token_2");
 });
 
-it("a secret that the authorization server comes to know later is taken up by itself", async () => {
+it("a secret that the authorization server accepts only later is used by itself then", async () => {
   const pod = await startMistaken();
   pod.simulator.changeClientSecret("blue-id", "mistyped-client-secret");
   const isTakenUp = async () => {
@@ -74,7 +74,7 @@ it("a secret that the authorization server comes to know later is taken up by it
   await vi.waitFor(isTakenUp, { timeout: 30_000, interval: 200 });
 });
 
-it("an old token that the service refuses is passed on as 401, without a flood", async () => {
+it("if the service refuses the old token, the 401 is passed on, without a flood of token requests", async () => {
   const pod = await startMistaken();
   pod.simulator.revokeAllTokens();
   const { tokenRequests } = pod.simulator.counts();
@@ -82,7 +82,7 @@ it("an old token that the service refuses is passed on as 401, without a flood",
   expect(pod.simulator.counts().tokenRequests).toBeLessThanOrEqual(tokenRequests + 1);
 });
 
-it("the old token ends with its own life", async () => {
+it("the old token is used until its own expiry", async () => {
   const pod = await startPod({ simulator: { tokenLifetimeSeconds: 12 } });
   await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
   pod.simulator.changeClientSecret("blue-id", anew);
@@ -107,7 +107,7 @@ it("the second set takes over as soon as it has a token", async () => {
   slow.release();
   const hasTakenOver = async () => {
     expect(await pod.order()).toMatchObject({ status: 200 });
-    // The request that hung may have been given up: then its token is nobody's.
+    // The request that hung may have been given up: then its token is not used.
     expect(lastToken(pod)).toMatch(/^token_[23]$/);
   };
   await vi.waitFor(hasTakenOver, patience);

@@ -8,13 +8,13 @@ import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 // The short form of `npm run soak`: every fault once, a second apart. Row 55 (and row 53, of one second).
 
 const longMs = 400_000;
-/** Callers that stand still for so long tell more of the machine than of the proxy. */
+/** If callers stall for so long, the machine is to blame, not the proxy. */
 const stoodStillMs = 500;
 const mostTries = 3;
-/** It decides the order of the faults. */
+/** The seed of the faults' order. */
 const seed = 23;
 
-/** As `npm run soak` does, but for the build, which the tests have made already. Whatever it keeps is in a folder of ours. */
+/** Starts the soak as `npm run soak` does, but without the build, which exists already. Its files are in a folder of the test. */
 function startSoak(args: readonly string[]) {
   const folder = emptyFolder();
   const soak = startProgram(
@@ -22,10 +22,10 @@ function startSoak(args: readonly string[]) {
     ["--import", "tsx", "scripts/soak/main.ts", ...args],
     plainEnvironment({ TMPDIR: folder }),
   );
-  /** Processes that name the folder, and files in it. */
+  /** What the soak has left: processes that name the folder, and files in it. */
   const left = () => {
     const processes = execFileSync("ps", ["-e", "-o", "args="], { encoding: "utf8" }).split("\n");
-    // tsx keeps what it has compiled in a cache of its own.
+    // tsx has a cache for compiled code.
     const files = readdirSync(folder).filter((name) => !name.startsWith("tsx-"));
     return [...processes.filter((line) => line.includes(folder)), ...files];
   };

@@ -6,8 +6,8 @@ import { isThere, type Program } from "../../bench/http/program.ts";
 import { freePort } from "../../testkit/free-port.ts";
 
 /**
- * CPU for each signed order beside that of `node:http` with `undici` and not one check, in the same minute: docs/performance.md
- * has the figure. A third lost is seen; the spread between runs on shared processors is not.
+ * CPU for each signed order, compared with `node:http` and `undici` without any check, in the same minute: docs/performance.md
+ * has the figure. The bound notices a loss of a third, but not the spread between runs on shared processors.
  */
 const mostTimesFloor = 1.45;
 const rounds = 3;

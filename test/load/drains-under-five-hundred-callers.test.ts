@@ -8,7 +8,7 @@ const callers = 500;
 const requestTimeoutMs = 20_000;
 const lastWordsMs = 2_000;
 
-/** Calls without a pause until it is told to go. Resolves to all answers, and what its next call came to. */
+/** Calls without a pause until told to close. Resolves to all answers, and the result of one more call. */
 async function callOnAndOn(url: string, onAnswer: () => void): Promise<{ answers: Called[]; after: string }> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -26,7 +26,7 @@ async function callOnAndOn(url: string, onAnswer: () => void): Promise<{ answers
   }
 }
 
-it("row 50: serves all that 500 callers send until it has told each of them to go", async () => {
+it("row 50: serves all requests of 500 callers until it has told each caller to close", async () => {
   const served = await startServed({ answerMs: 20, more: `limits: { inFlightPerEnvironment: ${callers} }` });
   let answered = 0;
   const running = Array.from({ length: callers }, () =>

@@ -50,7 +50,7 @@ it("lets a stream end by itself while it drains", async () => {
   expect(recorder.of("request_finished")).toMatchObject([{ outcome: "answered", code: undefined }]);
 });
 
-it("lets a stream go on through a reload that has no route any more", async () => {
+it("lets a stream continue after a reload that removes its route", async () => {
   const service = await startService((_, response) => {
     response.writeHead(200).write("some");
     response.socket?.on("more", () => response.end("more"));
@@ -66,7 +66,7 @@ it("lets a stream go on through a reload that has no route any more", async () =
   expect(await caller.ended()).toMatch(/more\r\n0\r\n\r\n$/);
 });
 
-it("takes no more streams than the limit, and keeps none from an operation", async () => {
+it("accepts no more streams than the limit, and streams take no place of operations", async () => {
   const service = await startService((request, response) => {
     if (request.method === "GET") streaming(request, response);
     else response.writeHead(200, { "content-length": "0" }).end();

@@ -1,4 +1,4 @@
-/** Row 68: ten times what can be served, of the worst bodies, fits into the memory of the chart; the rest is refused. */
+/** Row 68: with ten times its load, of the worst bodies, the process fits into the chart's memory, and refuses the excess. */
 import { createServer } from "node:http";
 import { expect, it } from "vitest";
 import { defaultBudget } from "../../src/app/process-limits.ts";
@@ -15,10 +15,10 @@ import { limitMemory, writeServed } from "./served.ts";
 import { load } from "./steady-load.ts";
 
 const memoryBytes = 256 * 1_048_576;
-/** Bodies are held for so long. */
+/** How long the service takes, so how long bodies are held. */
 const answerMs = 4_000;
 const lastsMs = 8_000;
-/** What fits into the memory all the time. */
+/** Orders per second that fit into the memory. */
 const perSecond = 8;
 
 /** `limits.bodyBytes` by default. A longer body would be refused for its length, whatever the memory. */
@@ -53,7 +53,7 @@ function fill(bytes: number, member: (n: number) => string): string {
   return `{${members}"last":true}`;
 }
 
-/** A service that counts orders and keeps none. */
+/** A service that counts orders without keeping them. */
 async function startCountingService() {
   let requests = 0;
   const server = createServer((request, response) => {
@@ -66,14 +66,14 @@ async function startCountingService() {
 }
 
 it.skipIf(process.platform !== "linux")(
-  "lives in 256 MiB under ten times its load, and serves nine tenths of it",
+  "runs in 256 MiB under ten times its load, and serves nine tenths of its load",
   async () => {
     expect(mix.filter(({ length }) => length > bodyBytes)).toEqual([]);
     const random = seededRandom(drawSeed("fits into its memory"));
     const service = await startCountingService();
     const port = await freePort();
     const limit = limitMemory(memoryBytes);
-    // Without a cgroup the process cannot know what it is meant to fit into.
+    // Without a cgroup the process cannot know its limit of memory.
     const more = limit === undefined ? `limits: { bufferedBytes: ${defaultBudget(memoryBytes)} }` : "";
     const file = writeServed(service.url, `127.0.0.1:${port}`, more);
     const program = await startServe(file, { options: imageOptions(memoryBytes), wrap: limit?.wrap });

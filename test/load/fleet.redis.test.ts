@@ -14,19 +14,19 @@ import { drawSeed } from "../../testkit/seeded-random.ts";
 
 const replicas = 50;
 
-test("50 replicas ask for one token per lifetime, and for one each while Redis is away", async () => {
+test("50 replicas request one token per lifetime, and one each while Redis is away", async () => {
   const seed = drawSeed("fleet");
   const { rows } = await simulate({ seed, replicas, lifetimes: 6, startWithinMs: 1_000 });
   expect(judge(rows, replicas).filter(({ isReached }) => !isReached)).toEqual([]);
   expect(rows.map(({ phase }) => phase)).toEqual(["calm", "restarts", "outage", "outage", "outage", "mixed"]);
   expect(rows.slice(0, 5).map(({ tokenRequests }) => tokenRequests)).toEqual([1, 1, 1, replicas, 1]);
   expect(rows[1]?.restarts).toBeGreaterThan(0);
-  // Redis and its clients count on their own.
+  // Redis and its clients count independently.
   const calm = rows.filter(({ redisAwayMs }) => redisAwayMs === 0);
   expect(calm.map(({ commands }) => commands)).toEqual(calm.map(({ sentCommands }) => sentCommands));
 });
 
-test("a real Redis lives by the injected clock: tokens, pauses and the lock end on it", async () => {
+test("a real Redis follows the injected clock: tokens, pauses and the lock expire by it", async () => {
   const { store, lock, pass } = await openStage();
   await store.save("fleet", { secret: new Secret("token_1"), lifetimeMs: 3_600_000 }, 300);
   await pass(100_000);
@@ -34,12 +34,12 @@ test("a real Redis lives by the injected clock: tokens, pauses and the lock end 
   expect(await lock.tryAcquire("fleet")).not.toBe("held");
   await pass(50_000);
   const { token, limits } = await store.read("fleet");
-  // The machine's own time counts only while a command runs.
+  // Real time passes only while a command runs.
   expect(Math.abs((token?.remainingMs ?? 0) - 3_449_700)).toBeLessThan(2_000);
   expect(Math.abs((limits?.endpoint?.remainingMs ?? 0) - 10_000)).toBeLessThan(100);
   expect(await lock.tryAcquire("fleet")).toBe("held");
   await pass(11_000);
-  // Its failures are counted for another minute.
+  // The endpoint's failures are counted for another minute.
   expect((await store.read("fleet")).limits?.endpoint).toMatchObject({ remainingMs: 0, failures: 1 });
   await pass(85_000);
   expect((await store.read("fleet")).limits?.endpoint).toBeUndefined();

@@ -1,6 +1,6 @@
 /**
- * Row 54: a reload lets go of what it has left, secrets first of all: nothing holds a configuration that is not active. A secret
- * that has rotated leaves nothing behind: neither its token, nor what was noted about it.
+ * Row 54: after a reload nothing references the former configuration, above all its secrets, once it is not active. A former
+ * secret leaves nothing behind: neither its token nor any state about it.
  */
 import { queryObjects, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -24,11 +24,11 @@ const listener = { bind: anyPort, environment: "sandbox", hosts: [] };
 it.each([
   ["with its listeners as they were", [listener, listener]],
   ["with a listener removed", [listener]],
-])("%s, the environment of before can be collected", async (_, listeners) => {
+])("after a reload %s, the former environment can be garbage-collected", async (_, listeners) => {
   const clock = new ShiftedClock();
   const { proxy, config } = await stageProxy({ config: { listeners: [listener, listener] }, surroundings: { clock } });
   const copy = () => new Map([...config.environments].map(([name, environment]) => [name, { ...environment }]));
-  /** In a function of its own, whose frame holds nothing afterwards. */
+  /** A function of its own, so that no frame holds references afterwards. */
   const enter = async () => {
     const environments = copy();
     await proxy.apply({ ...config, environments, hash: "ba9876543210" }, "sighup");
@@ -45,14 +45,14 @@ it.each([
 });
 
 const rotations = 5_000;
-/** A few are in use, or wait for the collector. */
+/** A few objects are in use, or wait for the collector. */
 const most = 100;
 
-it("5,000 rotations keep as much as one", async () => {
+it("5,000 rotations keep as much memory as one", async () => {
   const { config, proxy } = await stageProxy({ oneSet: true });
   await proxy.stop("test");
   const login = new TokenEndpointScript();
-  // Requests are over soon, or what they may still want would be what is counted.
+  // Requests end soon: otherwise the count would include what they may still use.
   const timeouts = { ...config.timeouts, requestMs: 1 };
   const tokens = openTokens(
     () => login.endpoint,

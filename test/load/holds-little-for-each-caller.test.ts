@@ -1,6 +1,6 @@
 /**
- * Row 48: 64 callers who ask for large answers and do not read them cost 2 MiB each at the most. Row 9: bodies without an end, in
- * chunks or of a lying length, cost twice the limit each at the most, and end in 413.
+ * Row 48: 64 callers who request large answers and do not read them take 2 MiB each at the most. Row 9: endless bodies, in
+ * chunks or with a wrong length, take twice the limit each at the most, and end in 413.
  */
 import { connect } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -17,7 +17,7 @@ const mostBytesEach = 2 * 1_048_576;
 
 it.runIf(isLinux)("holds 2 MiB for each of 64 stalled readers at the most", async () => {
   const served = await startServed({ answerText: `{"padding":"${"x".repeat(answerBytes)}"}` });
-  // Until code is compiled and the heap has its size: answers that are read.
+  // Warms up with answers that are read, until code is compiled and the heap has its size.
   for (let n = 0; n < 8; n++) expect((await call(served.url)).text).toHaveLength(answerBytes + 14);
   const before = residentBytes(served);
   for (let n = 0; n < callers; n++) {
@@ -28,7 +28,7 @@ it.runIf(isLinux)("holds 2 MiB for each of 64 stalled readers at the most", asyn
     socket.write(rawPost());
   }
   await served.upstream.whenRequests(8 + callers);
-  // What can move has moved when the figure rests.
+  // When the figure is steady, everything that can be sent has been sent.
   const samples: number[] = [];
   await vi.waitFor(
     () => {
@@ -41,7 +41,7 @@ it.runIf(isLinux)("holds 2 MiB for each of 64 stalled readers at the most", asyn
   const grown = Math.max(...samples) - before;
   print("memory in MiB", { before: before / 1_048_576, grown: grown / 1_048_576, each: grown / 1_048_576 / callers });
   expect(grown).toBeLessThan(callers * mostBytesEach);
-  // And whoever reads is served.
+  // A caller that reads is still served.
   expect((await call(served.url)).text).toHaveLength(answerBytes + 14);
 });
 
@@ -49,10 +49,10 @@ const rounds = 5;
 const limitBytes = 262_144;
 const piece = "x".repeat(65_536);
 const chunk = `${piece.length.toString(16)}\r\n${piece}\r\n`;
-/** As many as are taken in and dropped, so that their sender gets to read its answer. */
+/** The number of pieces that are read and dropped, so that their sender can read its answer. */
 const pieces = 1_048_576 / piece.length;
 
-/** Sends without an end: until the connection is closed. */
+/** Sends endlessly, until the connection is closed. */
 async function sendOnAndOn(port: number, framing: string, bytes: string): Promise<number | undefined> {
   const connection = await RawConnection.open(port);
   connection.write(rawPost({ framing: [framing], body: "" }));
@@ -66,7 +66,7 @@ it.runIf(isLinux)("holds 512 KiB for each of 64 endless bodies at the most", asy
   const served = await startServed();
   const sendAll = () =>
     Promise.all(Array.from({ length: callers }, () => sendOnAndOn(served.port, "Transfer-Encoding: chunked", chunk)));
-  // Until code is compiled and the heap has the size that bodies within the limit need.
+  // Warms up until code is compiled and the heap has the size that bodies within the limit need.
   const large = orderText + " ".repeat(limitBytes - orderText.length);
   for (let n = 0; n < rounds; n++) {
     const within = await Promise.all(Array.from({ length: callers }, () => call(served.url, large)));

@@ -1,4 +1,4 @@
-/** Row 92: a connection keeps a small multiple of what its caller has written, charged to the budget. */
+/** Row 92: a connection takes a small multiple of the bytes that its caller has written, charged to the budget. */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { Agent } from "node:http";
@@ -19,17 +19,17 @@ import { startServe } from "../../testkit/run-program.ts";
 import { print } from "../fleet/redis/load.ts";
 import { limitMemory } from "./served.ts";
 
-/** What a connection leaves the proxy with, and what it costs on the wire. */
+/** The state in which a connection stays, and its bytes on the wire. */
 interface Held {
-  /** What each connection writes. */
+  /** The bytes that each connection writes. */
   readonly bytes: string;
-  /** Where it is written in pieces of so many bytes, each read by itself. */
+  /** If the bytes are written in pieces: the size of a piece; each is read by itself. */
   readonly pieceBytes?: number;
-  /** On the listener for callbacks. */
+  /** The connection is to the listener for callbacks. */
   readonly isCallback?: boolean;
-  /** It has a connection to the service. */
+  /** Its request has been sent to the service, so there is a second connection. */
   readonly isSent?: boolean;
-  /** What the service writes for it. */
+  /** How many bytes the service answers. */
   readonly answerBytes?: number;
   /** How many connections the measurement opens. */
   readonly connections: number;
@@ -41,19 +41,19 @@ const post = "POST /create_order HTTP/1.1\r\nHost: 127.0.0.1\r\n";
 const json = "Content-Type: application/json\r\n";
 const chunked = `${post}${json}Transfer-Encoding: chunked\r\n\r\n`;
 const longLines = `X: ${"x".repeat(150)}\r\n`.repeat(96);
-/** As large as a head may be. */
+/** The largest head that is accepted. */
 const largestHead = `${post}${longLines}`;
 const smallest = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 const largeAnswerBytes = 1_000_000;
 
 /**
- * Every state in which a connection may stay. Those that send come last: what they sent stays in flight, though its callers
- * have gone, until `timeouts.request`.
+ * Every state in which a connection may stay. States whose requests are sent come last: these requests stay in flight until
+ * `timeouts.request`, even if their callers have gone.
  */
 const heldStates: Readonly<Record<string, Held>> = {
   "the shortest header lines": { bytes: `${post}${"ab:cd\r\n".repeat(2_320)}`, connections: 1_024 },
-  "a head of as many lines as are taken": { bytes: largestHead, connections: 1_024 },
+  "a head of as many lines as are accepted": { bytes: largestHead, connections: 1_024 },
   "a head that comes byte by byte": { bytes: `${post}X: ${"x".repeat(300)}`, pieceBytes: 1, connections: 256 },
   "a part of a body": {
     bytes: rawPost({ framing: ["Content-Length: 100000"], body: "x".repeat(60_000) }),
@@ -110,7 +110,7 @@ const heldStates: Readonly<Record<string, Held>> = {
   },
 };
 
-/** Opens a connection that writes what it holds. It ends with the test, and reads nothing of a large answer. */
+/** Opens a connection in this state. It ends with the test, and reads nothing of a large answer. */
 async function hold(port: number, { bytes, pieceBytes, answerBytes }: Held, number: number): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   socket.on("error", () => {});
@@ -123,7 +123,7 @@ async function hold(port: number, { bytes, pieceBytes, answerBytes }: Held, numb
   return socket;
 }
 
-/** Two turns for each, so that the other side reads them one by one. */
+/** Waits two turns of the loop after each piece, so that the other side reads them one by one. */
 async function writeInPieces(socket: Socket, text: string, pieceBytes: number): Promise<void> {
   const head = text.lastIndexOf("X: ") === -1 ? text.indexOf("\r\n\r\n") + 4 : text.lastIndexOf("X: ");
   socket.write(text.slice(0, head), "latin1");
@@ -134,11 +134,11 @@ async function writeInPieces(socket: Socket, text: string, pieceBytes: number): 
   }
 }
 
-/** Its socket, its timer, and what reads and serves it. */
+/** The memory of any connection: its socket, its timer, and the objects that read and serve it. */
 const eachBytes = 16_384;
 const perWireByte = 3;
 
-/** On SIGUSR2 it prints what it has in use, without garbage. */
+/** On SIGUSR2 the process prints its memory in use, without garbage. */
 const printUse = `process.on("SIGUSR2", () => {
   gc();
   setImmediate(() => {
@@ -148,7 +148,7 @@ const printUse = `process.on("SIGUSR2", () => {
   });
 });`;
 
-/** A service that answers at once, never, or at length, by the operation. */
+/** A service that answers at once, never, or with a long answer, by the operation. */
 function startService() {
   const large = rawAnswer(200, `{"padding":"${"x".repeat(largeAnswerBytes)}"}`);
   const small = rawAnswer(200, '{"order_id":"order_1"}');
@@ -165,7 +165,7 @@ interface Surroundings {
   readonly wrap?: KernelLimits["wrap"] | undefined;
 }
 
-/** Signs, has a route, takes callbacks and keeps keys. */
+/** Starts a proxy that signs, has a route, accepts callbacks and remembers keys. */
 async function start(service: { readonly url: string }, limits: string, { nodeOptions = [], wrap }: Surroundings = {}) {
   const login = await startRawUpstream({ answer: granted });
   const redis = await startRedis();
@@ -220,12 +220,12 @@ limits: ${limits}
 }
 
 it.each(Object.entries(heldStates))(
-  "in every state a connection holds three bytes for each on the wire, and 16 KiB, at the most %s",
+  "a connection takes at most three bytes for each on the wire, and 16 KiB: %s",
   async (_, held) => {
     const service = await startService();
     const { inUse, portOf } = await start(service, "{ inFlightPerEnvironment: 2000, bufferedBytes: 1000000000 }");
     const open = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => hold(portOf(held), held, n)));
-    // Until code is compiled and pools have their size.
+    // Warms up until code is compiled and pools have their size.
     for (const socket of await open(8)) socket.destroy();
     const before = await inUse();
     await open(held.connections);
@@ -236,7 +236,7 @@ it.each(Object.entries(heldStates))(
     }
     const grown = ((samples.at(-1) ?? 0) - before) / held.connections;
     const onWire = Buffer.byteLength(held.bytes) + (held.answerBytes ?? 0);
-    // The caller's, and the one to the service.
+    // The caller's connection, and the one to the service.
     const fixed = (held.isSent ? 2 : 1) * eachBytes;
     print("bytes of a connection", { grown, onWire, ratio: grown / onWire, beyond: (grown - fixed) / onWire });
     expect(grown).toBeLessThan(fixed + perWireByte * onWire);
@@ -244,13 +244,13 @@ it.each(Object.entries(heldStates))(
 );
 
 const memoryBytes = 256 * 1_048_576;
-/** As many as a listener serves. */
+/** As many connections as a listener serves. */
 const crowd = 1_024;
 const crowdMs = 6_000;
 const goodPerSecond = 40;
 
 it.skipIf(process.platform !== "linux")(
-  "lives in 256 MiB with 1,024 connections in each state, and serves half of what others ask for",
+  "runs in 256 MiB with 1,024 connections in each state, and serves half of the others' orders",
   async () => {
     const service = await startService();
     const limit = limitMemory(memoryBytes);
@@ -261,7 +261,7 @@ it.skipIf(process.platform !== "linux")(
     });
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());
-    // Requests that are sent use up what may be in flight in their environment; they leave room in the others.
+    // Requests that are sent fill the places in flight of their environment, but not of others.
     const order = ({ isSent = false }: Pick<Held, "isSent"> = {}) => {
       const port = isSent ? otherPort : portOf({ bytes: "", connections: 1 });
       return call(`http://127.0.0.1:${port}`, undefined, { agent });

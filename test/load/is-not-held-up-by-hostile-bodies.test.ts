@@ -36,7 +36,7 @@ it("keeps the event loop turning and its memory bounded, and serves the next req
   expect(delay.percentile(99) / 1e6).toBeLessThan(500);
   expect(grown).toBeLessThan(64 * size * 30);
   expect((await call(url)).status).toBe(200);
-  // The first and the last order, and those of the 64 that were long but sound.
+  // The first and the last order, and those of the 64 that were long but valid.
   const sound = answers.filter(({ status }) => status === 200).length;
   expect(simulator.counts().apiRequests).toBe(2 + sound);
 });

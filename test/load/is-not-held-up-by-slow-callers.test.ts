@@ -1,6 +1,6 @@
 /**
- * Row 7: who sends a head or a body drop by drop gets 408 in the end, and meanwhile everybody else is served as ever. Row 69: slow
- * bodies take no place and little memory, however many one caller sends, again and again.
+ * Row 7: a caller that sends a head or a body drop by drop finally gets 408, and meanwhile all others are served as usual. Row 69:
+ * slow bodies take no place and little memory, however many one caller sends, again and again.
  */
 import { once } from "node:events";
 import { Agent } from "node:http";
@@ -13,7 +13,7 @@ import { type ServedOptions, startServed } from "./served.ts";
 
 const samples = 1_000;
 
-/** A process at its pace, and the 99th percentile, in ms, of so many orders one after another; each must be served. */
+/** A process that is warmed up, and a measurement of the 99th percentile, in ms, of many orders in turn; each must be served. */
 async function stage(options: ServedOptions = {}) {
   const served = await startServed(options);
   const agent = new Agent({ keepAlive: true });
@@ -37,7 +37,7 @@ const dropEveryMs = 500;
 const whole = rawPost();
 const headEnd = whole.indexOf("\r\n\r\n");
 
-/** Sends these bytes at once and then a drop now and again, until it is answered. */
+/** Sends these bytes at once and then a drop at intervals, until there is an answer. */
 async function drip(
   port: number,
   bytes: string,
@@ -63,7 +63,7 @@ it("cuts slow heads off after 10 s and slow bodies after 15 s, and serves the ot
   );
   const during = await p99();
   print("p99 in ms", { before, during });
-  // Ten times the growth that is promised, and what a shared machine needs.
+  // Ten times the promised growth, and 10 ms for a shared machine.
   expect(during).toBeLessThan(2 * before + 10);
 
   for (const { status, afterMs } of await Promise.all(slowHeads)) {
@@ -80,7 +80,7 @@ it("cuts slow heads off after 10 s and slow bodies after 15 s, and serves the ot
   expect((await call(served.url)).status).toBe(200);
 });
 
-/** As many as there are places. */
+/** As many slow callers as there are places. */
 const slowCallers = 256;
 const slowBytes = 250_000;
 const bufferedBytes = 33_554_432;
@@ -104,9 +104,9 @@ it("serves every order while 256 slow bodies come again and again", async () => 
   print("p99 in ms", { before, during, more });
   over.abort();
   await slow;
-  // Far more than is seen, and far less than the 15 s of a body that is waited for.
+  // Far longer than usual, and far shorter than the 15 s that a body may take.
   expect(Math.max(during, more)).toBeLessThan(10 * before + 100);
-  // Those that gave way were told so; nothing of theirs was sent.
+  // Slow callers that lost their place got 503; nothing of their requests was sent.
   expect([...refusals].filter((status) => status !== "over")).toEqual(["503"]);
   expect(served.upstream.requests).toHaveLength(4 * samples);
 });

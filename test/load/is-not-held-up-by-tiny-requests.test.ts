@@ -1,4 +1,4 @@
-/** Row 93: the smallest requests at the highest rate hold up no probe, no other caller and no end of the process. */
+/** Row 93: the smallest requests at the highest rate delay no probe, no other caller and no end of the process. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
@@ -13,7 +13,7 @@ const segment = smallest.repeat(Math.floor(65_536 / smallest.length));
 /** Ten times the promise. */
 const latestProbeMs = 1_000;
 const requestMs = 2_000;
-/** Beside the time of a request: for latecomers, and for the last lines of the log. */
+/** Added to the time of a request: for late requests, and for the last lines of the log. */
 const lateMs = 5_000;
 
 async function open(port: number): Promise<Socket> {
@@ -26,7 +26,7 @@ async function open(port: number): Promise<Socket> {
 
 const settings = { more: `timeouts: { request: ${requestMs}ms }` };
 
-it("answers probes while 100 callers send 64 KiB of them each and leave, and serves nothing of theirs afterwards", async () => {
+it("answers probes while 100 callers each send 64 KiB of tiny requests and leave, and serves none of those afterwards", async () => {
   const served = await startServed(settings);
   const sockets = await Promise.all(Array.from({ length: callers }, () => open(served.port)));
   const sendAndLeave = async (socket: Socket) => {
@@ -45,7 +45,7 @@ it("answers probes while 100 callers send 64 KiB of them each and leave, and ser
   expect(performance.now() - startedMs).toBeLessThan(requestMs + lateMs);
 });
 
-it("ends within its time while callers go on sending", async () => {
+it("ends within its time while callers continue to send", async () => {
   const served = await startServed(settings);
   const sockets = await Promise.all(Array.from({ length: callers }, () => open(served.port)));
   for (const socket of sockets) {

@@ -1,6 +1,6 @@
 /**
- * Rows 25 and 26: a minute without Redis costs no request and each process one token. One that hangs, or a lost network to
- * it, holds up one command for 100 ms. Then the token is shared again.
+ * Rows 25 and 26: a minute without Redis fails no request, and each process needs one token. A Redis that hangs, or a lost
+ * network to it, delays one command by 100 ms. Then the token is shared again.
  */
 import { expect, it } from "vitest";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
@@ -10,14 +10,14 @@ import { countRound } from "../../testkit/replays.ts";
 import { tokensInRedis, tokensInUse, whenShared } from "../fleet/redis/fleet-over-redis.ts";
 import { print, startLoad } from "../fleet/redis/load.ts";
 
-/** Each ten times what is promised. */
+/** These bounds are ten times the promise. */
 const firstCommandMs = 1_000;
 const p99GrowthMs = 50;
 const backMs = 50_000;
-/** Where the machine itself stalls for longer than that, two tails are never alike. */
+/** The factor that is allowed between two p99s: if the machine itself stalls, they always differ. */
 const tail = 1.5;
 
-/** A fleet whose Redis is going to fail. Beside it, for what the machine itself is responsible for, a process whose Redis is well. */
+/** A fleet whose Redis will fail, and beside it a process whose Redis does not, to measure the machine's own delays. */
 async function stageBeside(replicas: number, tokenLifetimeSeconds: number) {
   const redis = await startRedis();
   const simulator = { tokenLifetimeSeconds };
@@ -27,7 +27,7 @@ async function stageBeside(replicas: number, tokenLifetimeSeconds: number) {
   return { redis, fleet, beside };
 }
 
-/** Of each replica: how many tokens it was given, or how many commands had no answer. */
+/** For each replica: how many tokens it got, or how many commands had no answer. */
 async function sumOfEach(
   { replicas }: Pick<Fleet, "replicas">,
   metric: string,
@@ -46,18 +46,18 @@ async function timed(replica: Replica): Promise<number> {
   return performance.now() - sinceMs;
 }
 
-it("a minute without Redis under load fails no request and costs each process one token", async () => {
+it("a minute without Redis under load fails no request, and each process needs one token", async () => {
   const processes = 4;
-  /** All processes together. The promise is 500: two shared cores, with the service and the caller on them, are full by then. */
+  /** For all processes together. The promise is 500, but two shared cores also run the service and the caller. */
   const perSecond = 200;
   const outageMs = 60_000;
-  // A token is issued before the outage, so it is due once in it (after 48 s at the earliest) and not again (after 96 s).
+  // A token is issued before the outage, so it is due once during the outage (after 48 s at the earliest) and not again (after 96 s).
   const { redis, fleet, beside } = await stageBeside(processes, 60);
   const { replicas } = fleet;
   const counts = () => fleet.simulator.counts();
   const load = startLoad(replicas, perSecond);
   const loadBeside = startLoad(beside.replicas, perSecond / processes);
-  // Until code is compiled and connections are made.
+  // Warms up until code is compiled and connections are open.
   await load.during(5_000);
   const before = await load.during(8_000);
   expect(before.failures).toEqual([]);
@@ -82,10 +82,10 @@ it("a minute without Redis under load fails no request and costs each process on
   print("requests", { before: before.sent, during: outage.sent, after: after.sent });
   print("p99 in ms", { before: before.p99Ms, during: outage.p99Ms, after: after.p99Ms, duringBeside: calm.p99Ms });
   print("in ms", { slowestDuring: outage.slowestMs, sharedAgain: sharedMs });
-  // The load was there: a tenth may be missing on a machine that is busy.
+  // The load was high enough: on a busy machine a tenth may be missing.
   expect(outage.sent).toBeGreaterThan((0.9 * perSecond * outageMs) / 1_000);
   expect(outage.p99Ms).toBeLessThan(p99GrowthMs + tail * calm.p99Ms);
-  // Facts about Redis are told once, not with every request.
+  // Events about Redis are logged once, not with every request.
   for (const replica of replicas.slice(0, processes)) {
     expect(replica.events("redis_down")).toMatchObject([{ node: "cache", failure: "connection" }]);
     expect(replica.events("redis_up").filter(({ awayMs }) => awayMs !== undefined)).toHaveLength(1);
@@ -93,15 +93,15 @@ it("a minute without Redis under load fails no request and costs each process on
   }
 });
 
-it("while Redis is stopped requests under load wait for nothing, and each process goes on with tokens of its own", async () => {
-  // A token is due after 4.8 s of its life at the earliest, expired after 5.4 s.
+it("while Redis is stopped no request under load waits, and each process uses tokens of its own", async () => {
+  // A token is due 4.8 s after its issue at the earliest, and expired after 5.4 s.
   const { redis, fleet, beside } = await stageBeside(3, 6);
   const [idle = expect.unreachable(), ...busy] = fleet.replicas;
   const load = startLoad(busy, 100);
   const loadBeside = startLoad(beside.replicas, 50);
   await load.during(3_000);
   const before = await load.during(5_000);
-  // Nothing is asked of an idle replica, so its token lapses, and it does not yet know that Redis hangs.
+  // An idle replica gets no order, so its token lapses, and it has not noticed yet that Redis hangs.
   await idle.event("token_lapsed");
   const timeoutsBefore = await timeouts(fleet);
   redis.stop();
@@ -119,7 +119,7 @@ it("while Redis is stopped requests under load wait for nothing, and each proces
   expect(firstMs).toBeLessThan(firstCommandMs);
   expect(secondMs).toBeLessThan(p99GrowthMs + tail * calm.p99Ms);
   expect(hung.p99Ms).toBeLessThan(p99GrowthMs + tail * calm.p99Ms);
-  // One command each has found out.
+  // Each replica has noticed it by one command.
   expect(timeoutsAfter).toEqual(timeoutsBefore.map((count) => count + 1));
   for (const replica of fleet.replicas) {
     expect(replica.events("redis_failed").at(-1)).toMatchObject({ node: "cache", failure: "timeout" });
@@ -127,13 +127,13 @@ it("while Redis is stopped requests under load wait for nothing, and each proces
   }
 });
 
-it("while the network to Redis swallows everything one command waits; then the connection is replaced, and the token shared", async () => {
+it("while the network to Redis swallows everything, one command waits; then the connection is replaced, and the token shared", async () => {
   const redis = await startRedis();
   const wire = await startFaultProxy(redis.url);
   const fleet = await startFleet({ redis: `{ url: "redis://127.0.0.1:${wire.port}" }`, replicas: 2 });
   await Promise.all(fleet.replicas.map((replica) => replica.event("redis_up")));
   const load = startLoad(fleet.replicas, 20);
-  // Two refreshes are a second apart, and nobody shall wait for that.
+  // Two refreshes are a second apart, and no order shall wait for that second.
   await load.during(1_500);
   expect((await load.stop()).failures).toEqual([]);
   expect(await tokensInUse(fleet)).toEqual(["token_1", "token_1"]);
@@ -159,7 +159,7 @@ it("while the network to Redis swallows everything one command waits; then the c
   await expectSharedWithNext(fleet);
 });
 
-/** A replica that starts finds the token. On a disturbed machine Redis may answer its first command too late: then another. */
+/** Expects that a new replica finds the token. If a busy machine delays its first command, another replica is tried. */
 async function expectSharedWithNext(fleet: Fleet): Promise<void> {
   for (let round = 1; ; round++) {
     countRound(round > 1);

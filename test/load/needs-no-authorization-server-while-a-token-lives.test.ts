@@ -1,15 +1,15 @@
-/** Rows 31, 35, 36: while a token lives callers see nothing of the authorization server's faults; then 503 in time. */
+/** Rows 31, 35, 36: while a token is valid callers notice no fault of the authorization server; then 503 in time. */
 import { describe, expect, it, vi } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { dueMs, expiredMs, stageLiving } from "../../testkit/living-stage.ts";
 
 const marginMs = 10_000;
-/** `timeouts.token`, where somebody has to wait. */
+/** `timeouts.token`, if an order has to wait. */
 const tokenMs = 700;
 
 async function stage(longestWaitMs: number) {
   const living = await stageLiving({ timeouts: { requestMs: 15_000, tokenMs: longestWaitMs } });
-  /** Fifty calls, one after another so that each meets what the last one left; their statuses and the slowest time. */
+  /** Fifty calls, one after another so that each meets the state that the last one left; returns their statuses and the slowest time. */
   const callOften = async () => {
     let slowestMs = 0;
     const failed: unknown[] = [];
@@ -20,13 +20,13 @@ async function stage(longestWaitMs: number) {
       if (status !== 200) failed.push({ n, status, text });
     }
     expect(failed).toEqual([]);
-    // Far below timeouts.token: nobody waited for the authorization server.
+    // Far below timeouts.token: no order waited for the authorization server.
     expect(slowestMs).toBeLessThan(3_000);
   };
   return { ...living, callOften };
 }
 
-describe("stopping the authorization server while a token lives fails no call", () => {
+describe("stopping the authorization server while a token is valid fails no call", () => {
   it("while the token is fresh, when it becomes due, and until it expires: 200 calls", async () => {
     const { simulator, clock, callOften, recorder } = await stage(10_000);
     await callOften();
@@ -41,7 +41,7 @@ describe("stopping the authorization server while a token lives fails no call", 
     expect(recorder.of("request_finished").filter(({ code }) => code !== undefined)).toEqual([]);
   });
 
-  it("and it is noticed when it is back, with no call the worse for it", async () => {
+  it("and its return is noticed without a failed or slow call", async () => {
     const { simulator, clock, callOften, recorder } = await stage(10_000);
     await simulator.stopLogin();
     clock.push(dueMs + marginMs);
@@ -107,7 +107,7 @@ describe("once the token has expired", () => {
     expect(simulator.seen.apiRequests.map(({ token }) => token)).toEqual(["token_1", "token_2"]);
   });
 
-  it("it is not attached any more, though the service would still take it", async () => {
+  it("the token is not attached any more, though the service would still accept it", async () => {
     const { url, simulator, clock } = await stage(tokenMs);
     await simulator.stopLogin();
     clock.push(expiredMs - marginMs);
@@ -117,7 +117,7 @@ describe("once the token has expired", () => {
     expect(simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
   });
 
-  it("an authorization server that answers 500 costs five requests, then back-off", async () => {
+  it("an authorization server that answers 500 gets five requests, then there is a back-off", async () => {
     const { url, simulator, expire, recorder } = await stage(tokenMs);
     simulator.faults.add({ host: "login", kind: "answer", status: 500, times: "until_cleared" });
     expire();

@@ -1,11 +1,11 @@
-/** docs/once.md, typed from its first command to its last: one order is created, and its repetition gets the same answer. */
+/** The commands of docs/once.md, run from first to last: one order is created, and its repetition gets the same answer. */
 
 import { it } from "vitest";
 import { isInstalled } from "../../testkit/run-program.ts";
 import { follow } from "../../testkit/try-it.ts";
 
 const page = "docs/once.md";
-it.runIf(isInstalled("curl", "--version"))("creates an order, and only one", async () => {
+it.runIf(isInstalled("curl", "--version"))("the commands of docs/once.md create an order, and only one", async () => {
   await follow({
     page,
     heading: "Try it",

@@ -1,6 +1,6 @@
 /**
- * Rows 22, 37 and 38: any number of replicas, one token request. Eight processes stand for fifty: the two cores of a test
- * machine forbid more.
+ * Rows 22, 37 and 38: any number of replicas make one token request. Eight processes stand for fifty: more do not fit on the
+ * two cores of a test machine.
  */
 import { expect, it } from "vitest";
 import type { Fleet, Replica } from "../../testkit/fleet.ts";
@@ -12,11 +12,11 @@ const replicas = 8;
 
 const orderThroughEach = (fleet: Fleet) => Promise.all(fleet.replicas.map((replica) => replica.order()));
 
-it("an expiry stampede of 8 processes × 20 requests costs one token request", async () => {
+it("8 processes × 20 requests at the moment of expiry cause one token request", async () => {
   await playFleet({ replicas, simulator: { tokenLifetimeSeconds: 2 } }, async (fleet) => {
     const { simulator } = fleet;
     await orderThroughEach(fleet);
-    // Nobody uses its token for a whole life, so all of them lapse.
+    // No replica uses its token for a whole lifetime, so all tokens lapse.
     await Promise.all(fleet.replicas.map((replica) => replica.event("token_lapsed")));
     const before = simulator.counts().tokenRequests;
     simulator.setTokenLifetimeSeconds(3_600);
@@ -29,7 +29,7 @@ it("an expiry stampede of 8 processes × 20 requests costs one token request", a
     expect(simulator.counts().tokenRequests).toBe(before + 1);
     const [worst = 0, p99 = 0] = waits.sort((a, b) => b - a).slice(0, 2);
     process.stdout.write(`waiters: p99 ${p99.toFixed(0)} ms, worst ${worst.toFixed(0)} ms; login ${loginMs} ms\n`);
-    // On a quiet machine the login time and 100 ms.
+    // On a quiet machine it is the login time and 100 ms.
     expect(p99).toBeLessThan(loginMs + 1_000);
   });
 });
@@ -40,7 +40,7 @@ async function timeOrder(replica: Replica): Promise<number> {
   return performance.now() - startedMs;
 }
 
-it("8 processes that start together ask for one token", async () => {
+it("8 processes that start together request one token", async () => {
   await playFleet({ replicas }, async (fleet) => {
     await orderThroughEach(fleet);
     expect(fleet.simulator.counts().tokenRequests).toBe(1);
@@ -48,7 +48,7 @@ it("8 processes that start together ask for one token", async () => {
   });
 });
 
-it("1,000 concurrent 401s over 8 processes cost one token, twice in a row", async () => {
+it("1,000 concurrent 401s over 8 processes need one new token, twice in a row", async () => {
   await playFleet({ replicas }, async (fleet) => {
     const { simulator } = fleet;
     await orderThroughEach(fleet);
@@ -61,7 +61,7 @@ it("1,000 concurrent 401s over 8 processes cost one token, twice in a row", asyn
       expect(after.tokenRequests).toBe(1 + revocation);
       expect(statuses[200]).toBe(1_000);
       expect(after.accepted - before.accepted).toBe(1_000);
-      // Each was sent once, and once more after its 401: never a third time.
+      // Each order was sent once, and once more after its 401: never a third time.
       expect(after.apiRequests - before.apiRequests).toBe(1_000 + refused);
       expect(answers.filter(({ headers }) => headers["countersign-attempts"] === "2")).toHaveLength(refused);
     }

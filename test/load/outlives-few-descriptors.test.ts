@@ -1,4 +1,4 @@
-/** Row 69: with room for few descriptors only, orders are answered or refused, none is half done, and the start says what is missing. */
+/** Row 69: with few descriptors orders are answered or refused, none is left half done, and the start says how many are missing. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -49,7 +49,7 @@ it.skipIf(process.platform !== "linux")(
     await program.line((line) => line.includes('"event":"started"'));
     const statuses = await crowd(program, port);
     const served = statuses.filter((status) => status === 200).length;
-    // As many as it serves at once, and those that come when these have gone.
+    // At least as many as it serves at once; more are served when those have gone.
     expect(served).toBeGreaterThanOrEqual(12);
     expect(upstream.requests).toHaveLength(served);
     expect(statuses.filter((status) => ![200, 503, undefined].includes(status))).toEqual([]);
@@ -57,7 +57,7 @@ it.skipIf(process.platform !== "linux")(
 );
 
 it.skipIf(process.platform !== "linux")(
-  "answers, refuses and recovers, and says at its start what is missing",
+  "answers, refuses and recovers, and says at its start how many descriptors are missing",
   async () => {
     const bytes = rawAnswer(200, '{"order_id":"order_1"}');
     const upstream = await startRawUpstream({ answer: (_, socket) => void setTimeout(() => socket.write(bytes), 100) });
@@ -79,7 +79,7 @@ it.skipIf(process.platform !== "linux")(
       for (const answer of refused) expect(answer?.json).toMatchObject({ outcome: "not_sent" });
       answered += served;
       expect(upstream.requests).toHaveLength(answered);
-      // As soon as the crowd has gone, all is well.
+      // As soon as the crowd has gone, orders are served.
       await expect.poll(() => call(`http://127.0.0.1:${port}`).then(({ status }) => status, String)).toBe(200);
       answered = upstream.requests.length;
     }
@@ -88,10 +88,10 @@ it.skipIf(process.platform !== "linux")(
   },
 );
 
-/** Newer versions open the files of a program one after another. */
+/** Newer versions of Node open the files of a program one after another. */
 const opensAllAtOnce = process.platform === "linux" && Number.parseInt(process.versions.node, 10) < 22;
 
-it.runIf(opensAllAtOnce)("says so in one line where not even its own files can be opened", async () => {
+it.runIf(opensAllAtOnce)("says in one line that not even its own files can be opened", async () => {
   const program = startWithFew("dist/unbundled.js", "nothing.yaml");
   expect(await program.ended).toBe(2);
   expect(program.stderr()).toBe(
@@ -99,7 +99,7 @@ it.runIf(opensAllAtOnce)("says so in one line where not even its own files can b
   );
 });
 
-/** So many listeners, one of them for callbacks where there are more than one, and environments. */
+/** A configuration with so many listeners, one of them for callbacks if there are several, and environments. */
 function configOf(listeners: number, environments: number): Parameters<typeof neededDescriptors>[0] {
   return {
     listeners: Array.from({ length: Math.max(1, listeners - 1) }),
@@ -109,11 +109,11 @@ function configOf(listeners: number, environments: number): Parameters<typeof ne
   } as unknown as Parameters<typeof neededDescriptors>[0];
 }
 
-it("counts what the limits need, and leaves some for connections to the service", () => {
+it("counts the descriptors that the limits need, and leaves some for connections to the service", () => {
   expect(neededDescriptors(configOf(2, 1))).toBe(2 * 1_024 + 2 * 256 + 256);
   expect(fittingConnections(configOf(1, 1), undefined)).toBe(undefined);
   expect(fittingConnections(configOf(1, 1), 2_560)).toBe(undefined);
-  // Enough for all that is served, and not for as many again that are told that it is too many.
+  // Enough for all served connections, but not for as many further ones that are refused with 503.
   expect(fittingConnections(configOf(1, 1), 2_559)).toEqual({ accepted: 2_047, served: 1_024 });
   expect(fittingConnections(configOf(3, 2), 5_000)).toEqual({ accepted: 1_325, served: 1_024 });
   expect(fittingConnections(configOf(1, 1), 1_536)).toEqual({ accepted: 1_024, served: 1_024 });
@@ -126,7 +126,7 @@ it("counts what the limits need, and leaves some for connections to the service"
   expect(fittingConnections(few, 1_024)).toEqual({ accepted: 32, served: 16 });
 });
 
-it("reads how many there are, on Linux and elsewhere", () => {
+it("reads the limit of descriptors, on Linux and elsewhere", () => {
   const line = (soft: string) => `Max open files            ${soft}                   128                  files\n`;
   expect(readDescriptorLimit(line("64"))).toBe(64);
   expect(readDescriptorLimit(line("unlimited"))).toBe(undefined);

@@ -1,4 +1,4 @@
-/** Row 71: a gateway of many sites: few series, and a scrape for which no request waits. */
+/** Row 71: a gateway of many sites has few series, and a scrape delays no request. */
 import { expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { writeExposition } from "../../src/adapters/stats/series.ts";
@@ -72,7 +72,7 @@ it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at
     costs.push({ longestMs: turns.end(), cpuMs: processorMs() - beforeMs });
   }
   const { series } = readExposition(text);
-  // What else goes on only ever adds.
+  // Other processes can only add time, so the least counts.
   const longestMs = Math.min(...costs.map((cost) => cost.longestMs));
   const cpuMs = Math.min(...costs.map((cost) => cost.cpuMs));
   const figures = `${longestMs.toFixed(1)} ms at a time, ${cpuMs.toFixed(0)} ms of processor time`;
@@ -82,7 +82,7 @@ it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at
   expect(cpuMs).toBeLessThan(50);
 });
 
-it("exposes one series for all sites where none is to be named, with the bridge and the assertion that matter most", async () => {
+it("exposes one series for all sites if sites are not to be named, with the most urgent bridge and assertion", async () => {
   const sites = Array.from({ length: 1_000 }, (_, index) => {
     const identifier = siteAt(index);
     const token = { clientAuth: { method: "assertion", file: `${index}` } } as TokenSettings;
@@ -119,7 +119,7 @@ it("exposes one series for all sites where none is to be named, with the bridge 
   ]);
 });
 
-/** The processor time of the longest turn of the event loop until it is ended: a busy machine adds nothing to that. */
+/** Measures the processor time of the event loop's longest turn until `end`: a busy machine adds nothing to it. */
 function watchTurns(): { end(): number } {
   let longestMs = 0;
   let lastMs = processorMs();

@@ -18,13 +18,13 @@ export interface ServedOptions {
   readonly answerMs?: number | ((n: number) => number);
   /** Default: a small order. */
   readonly answerText?: string;
-  /** When the service closes a connection on which nothing happens; default: never. */
+  /** After how long the service closes an idle connection; default: never. */
   readonly idleMs?: number;
   /** Further top-level keys, in YAML. */
   readonly more?: string;
 }
 
-/** One signing site, so that no authorization server has a part in it. Ends with the test. */
+/** Starts the command with one signing site, so without an authorization server. It ends with the test. */
 export async function startServed(options: ServedOptions = {}): Promise<Served> {
   const { answerMs = 0, answerText = '{"order_id":"order_1"}', idleMs = 0, more = "" } = options;
   const bytes = rawAnswer(200, answerText);
@@ -59,7 +59,7 @@ ${more}
   return folder.write("served.yaml", yaml.replaceAll("DIR", folder.path));
 }
 
-/** A limit that goes with the test; undefined where this process may not make one. Call it before anything that runs in it. */
+/** A limit that ends with the test; undefined if this process may not set one. Call it before starting a process within it. */
 export function limitMemory(memoryBytes: number): KernelLimits | undefined {
   const limits = limitProcesses({ memoryBytes });
   if (limits !== undefined) onTestFinished(limits.remove);

@@ -1,6 +1,6 @@
 /**
- * Row 8: what exceeds a limit gets 503 `overloaded` at once, and what is within it is served as well as ever; also in the short form
- * of `npm run bench:overload`, whose figures are not asserted.
+ * Row 8: requests beyond a limit get 503 `overloaded` at once, and requests within it are served as usual; also in the short form of
+ * `npm run bench:overload`, whose figures are not asserted.
  */
 import { Agent } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -17,7 +17,7 @@ import { load, slowestProbeMs } from "./steady-load.ts";
 
 const inFlight = 4;
 const answerMs = 100;
-/** What the service can do at the most. */
+/** The most orders per second that the service can answer. */
 const mostPerSecond = (inFlight * 1_000) / answerMs;
 const lastsMs = 4_000;
 /** Ten times what is promised. */
@@ -25,7 +25,7 @@ const refusedMs = 100;
 const liveMs = 1_000;
 const rounds = 4;
 
-/** A stretch in which this very process stood still says nothing about the other one: it is played again. */
+/** If this process itself stalled, a stretch says nothing about the proxy: it is played again. */
 async function undisturbed<Result>(play: () => Promise<Result>): Promise<Result> {
   for (let round = 1; ; round++) {
     countRound(round > 1);
@@ -39,7 +39,7 @@ async function undisturbed<Result>(play: () => Promise<Result>): Promise<Result>
   }
 }
 
-it("keeps nine tenths of its goodput under twice and ten times what it can serve", async () => {
+it("keeps nine tenths of its goodput under twice and ten times the load that it can serve", async () => {
   const served = await startServed({ answerMs, more: `limits: { inFlightPerEnvironment: ${inFlight} }` });
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
@@ -61,7 +61,7 @@ it("keeps nine tenths of its goodput under twice and ten times what it can serve
     expect(refusedP99Ms).toBeLessThan(refusedMs);
     expect(longestLiveMs).toBeLessThan(liveMs);
   }
-  // Nothing of what was refused was sent.
+  // No refused order was sent.
   expect((await call(served.url)).status).toBe(200);
 });
 
@@ -81,7 +81,7 @@ it("refuses the request beyond 256 in flight at once, and serves those within", 
 
 it("refuses the connection beyond 1,024 at once, and serves those within", async () => {
   const most = 1_024;
-  // All have an order under way: a connection that waits for its caller would give way (row 94).
+  // All connections have an order under way: one that waits for its caller would be closed for a new one (row 94).
   const answerMs = (n: number) => (n <= most ? 8_000 : 0);
   const served = await startServed({ answerMs, more: `limits: { inFlightPerEnvironment: ${most} }` });
   const within = await Promise.all(Array.from({ length: most }, () => RawConnection.open(served.port)));
@@ -98,12 +98,12 @@ it("refuses the connection beyond 1,024 at once, and serves those within", async
     const [answer] = readAnswers((await connection?.ended()) ?? "");
     expect(answer?.status).toBe(200);
   }
-  // One has gone, so one may come.
+  // One connection has gone, so a new one is accepted.
   const next = await RawConnection.open(served.port);
   expect(readAnswers(await next.write(rawPost()).ended())[0]?.status).toBe(200);
 });
 
-it("the bench serves what it can at ten times the load, refuses the rest, and sends nothing of that", async () => {
+it("at ten times the load the bench's proxy serves as much as it can, refuses the rest, and sends nothing of the rest", async () => {
   const options = { inFlight: 8, serviceMs: 100, seconds: 1, json: false };
   const seen: Measured[] = [];
   const all = await measure(options, (measured) => seen.push(measured));

@@ -1,7 +1,7 @@
 /**
- * Row 71: a thousand sites, each with a secret of its own: 3 s of processor time from process start to listening. Row 101: what the
- * start and one changed file cost with 10,000 sites in a folder; series and the cost of a scrape are those of row 71. Processor time
- * is what a start costs, however busy the machine is.
+ * Row 71: a thousand sites, each with a secret of its own: 3 s of processor time from process start to listening. Row 101: the
+ * processor time of the start and of one changed file with 10,000 sites in a folder; series and the time of a scrape are those of
+ * row 71. Processor time is measured since it does not depend on how busy the machine is.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -49,7 +49,7 @@ it.runIf(isLinux)("with a thousand sites it starts, shows itself and reloads wit
 });
 
 it.runIf(isLinux)(
-  "with a thousand sites it asks for all tokens in vain, with a system's authorities, at little cost",
+  "with a thousand sites all token requests fail, with the system's authorities, in little processor time",
   async () => {
     const { program } = await serve(true);
     await program.nth("token_requested", sites / 2);
@@ -60,11 +60,11 @@ it.runIf(isLinux)(
   },
 );
 
-it.runIf(isLinux)("with ten thousand in a folder it starts, and takes up one file, at little cost", async () => {
+it.runIf(isLinux)("with ten thousand in a folder it starts, and applies one file, in little time", async () => {
   const sites = 10_000;
   const folder = new ConfigFolder();
   const { file, write } = writeSiteFolder(folder, { sites, port: await freePort() });
-  // As in the image (docs/performance.md).
+  // The options of the image (docs/performance.md).
   const startedMs = performance.now();
   const program = await startServe(file, { options: ["--max-semi-space-size=4"] });
   const startMs = Math.round(performance.now() - startedMs);
@@ -101,12 +101,12 @@ it.runIf(isLinux)("with ten thousand in a folder it starts, and takes up one fil
   expect(memoryMiB).toBeLessThan(300);
 });
 
-/** The least of several times: whatever else goes on only adds. */
+/** The least of several times: other processes can only add time. */
 function leastMs(task: () => void): number {
   return Math.min(...Array.from({ length: 5 }, () => cpuMsOf(task)));
 }
 
-/** Sixteen times as much takes sixteen times as long; 256 times as long, were each compared with all others. */
+/** Sixteen times as many sites take sixteen times as long; comparing each with all others would take 256 times as long. */
 describe.each([
   [
     "comparing what must be unique",

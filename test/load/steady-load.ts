@@ -3,14 +3,14 @@ import { setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
 import { type Called, call } from "../../testkit/call.ts";
 
-/** What came of a stretch of load. */
+/** The result of a stretch of load. */
 export interface Stretch {
   readonly served: number;
-  /** Orders served each second, while it lasted. */
+  /** Orders served each second, while the load lasted. */
   readonly goodput: number;
   /** How long each refusal took. */
   readonly refusedMs: readonly number[];
-  /** Whatever is neither an order nor a refusal, in words. */
+  /** Every answer that is neither a served order nor a refusal, in words. */
   readonly strange: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface LoadOptions {
   readonly bodyOf?: () => Buffer | undefined;
 }
 
-/** Orders at a steady pace, however long the answers take. Resolves when all have been answered. */
+/** Sends orders at a steady pace, however long the answers take. Resolves when all have been answered. */
 export async function load(url: string, { perSecond, lastsMs, bodyOf, agent }: LoadOptions): Promise<Stretch> {
   const startedMs = performance.now();
   const refusedMs: number[] = [];
@@ -48,13 +48,13 @@ export async function load(url: string, { perSecond, lastsMs, bodyOf, agent }: L
   return { served, goodput, refusedMs, strange };
 }
 
-/** 503 `overloaded`, which says that nothing was sent, and when to come back. */
+/** Whether an answer is 503 `overloaded`, which says that nothing was sent, and when to come back. */
 function isRefusal({ status, headers, json }: Called): boolean {
   const isOverload = status === 503 && json?.code === "overloaded" && json.outcome === "not_sent";
   return isOverload && headers["retry-after"] !== undefined;
 }
 
-/** How long the slowest probe took, of those that are sent one after another until this has come. Each must be green. */
+/** Sends probes one after another until the promise resolves; returns the slowest one's time. Each must get 200. */
 export async function slowestProbeMs(adminUrl: string, until: Promise<unknown>, pauseMs = 20): Promise<number> {
   let isOver = false;
   const stop = () => {

@@ -1,4 +1,4 @@
-/** Row 54: under 200 requests a second a change is active within 10 s, no request fails, and a bad one is refused. */
+/** Row 54: under 200 requests a second a change is active within 10 s, no request fails, and a bad change is refused. */
 import { expect, it } from "vitest";
 import { canaries } from "../../testkit/config-folder.ts";
 import { startLoad } from "../fleet/redis/load.ts";
@@ -29,7 +29,7 @@ it("row 54: rotates secrets and configuration without a failed request", async (
   const tokens = simulator.seen.apiRequests.slice(before).flatMap(({ token }) => token ?? []);
   expect(new Set(tokens.slice(perSecond / 10))).toEqual(new Set(["token_2"]));
 
-  // A secret that is no secret, and a file that is none: each is refused as a whole.
+  // An empty secret, and a file that is no configuration: each is refused as a whole.
   const refused = await pod.told("config_refused", 1, () => blue.update({ "client-secret": "\n" }));
   expect(refused.problems.join()).toContain("the secret is empty");
   await pod.told("config_refused", 2, () => config.update({ "countersign.yaml": "listeners: [" }));
@@ -53,7 +53,7 @@ it("row 54: rotates secrets and configuration without a failed request", async (
   expect(all.failures).toEqual([]);
   expect(all.sent).toBeGreaterThan(3 * perSecond);
   const { tokensIssued, unauthorized } = simulator.counts();
-  // The two secrets' first tokens, and nothing for whatever else changed.
+  // The two secrets' first tokens, and none for the other changes.
   expect({ tokensIssued, unauthorized }).toEqual({ tokensIssued: 2, unauthorized: 0 });
   const text = pod.program.stdout();
   for (const secret of [...Object.values(canaries), anew]) expect(text).not.toContain(secret);

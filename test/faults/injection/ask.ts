@@ -7,10 +7,10 @@ import { sites } from "../../../testkit/faults-configuration.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import type { Lane } from "./lane.ts";
 
-/** What came of one request: its status line, a bare close, or nothing for longer than any deadline. */
+/** The result of one request: its status, a bare close, or nothing for longer than any deadline. */
 export type Reply = number | "closed" | "silent";
 
-/** Something short that a proxy lives through. The replies are those that every caller must get. */
+/** A short series of events for a proxy. Each of its callers must get a reply. */
 export interface Scene {
   readonly name: string;
   play(lane: Lane): Promise<readonly Reply[]>;
@@ -41,7 +41,7 @@ export const headers = { signed: `Countersign-Site: ${sites.hmac}`, authorised: 
 export const signed = (lane: Lane) => ask(lane, rawPost({ more: [headers.signed] }));
 export const authorised = (lane: Lane) => ask(lane, rawPost({ more: [headers.authorised] }));
 
-/** Sends some bytes and goes away a moment later. */
+/** Sends some bytes and closes a moment later. */
 export async function leave(lane: Lane, bytes: string): Promise<void> {
   const socket = connect(lane.socketPath).on("error", () => {});
   socket.write(bytes);
@@ -49,7 +49,7 @@ export async function leave(lane: Lane, bytes: string): Promise<void> {
   socket.destroy();
 }
 
-/** A connection to the listener that asks for certificates. */
+/** A connection to the listener that demands certificates. */
 export function secured(lane: Lane, more: ConnectionOptions = {}): Socket {
   return connectTls({
     host: "127.0.0.1",

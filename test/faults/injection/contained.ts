@@ -1,4 +1,4 @@
-/** What is waited for, and why no foreseen failure ever comes from there. */
+/** An awaited expression, and why no foreseen failure ever comes from it. */
 interface Contained {
   readonly file: string;
   readonly awaited: RegExp;
@@ -6,8 +6,8 @@ interface Contained {
 }
 
 /**
- * Our own functions that deal with every foreseen failure themselves, where it arises; that is a point of its own. Only a
- * defect can make them fail.
+ * Our own functions that handle every foreseen failure themselves; the place where the failure arises is a point of its own.
+ * Only a defect can make these functions fail.
  */
 const contained: readonly Contained[] = [
   { file: "adapters/http-server/connection.js", awaited: /^request\.serve/, why: "answers whatever happens" },

@@ -1,18 +1,18 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 
-/** What is to fail, and how: as foreseen (a connection that breaks), or by a programming error. */
+/** The point that shall fail, and how: as foreseen (a connection that breaks), or by a programming error. */
 export interface Armed {
   readonly id: number;
   readonly how: "foreseen" | "defect";
-  /** What is foreseen is that a file or a port cannot be had. */
+  /** The foreseen failure is of a file or a port, not of a connection. */
   readonly isPlace: boolean;
 }
 
-/** What came of what was armed. */
+/** The result of an armed failure. */
 export interface Outcome {
   readonly hasFired: boolean;
-  /** The codes with which the process would have ended, if that were not held back. */
+  /** The exit codes of the process's attempts to end, which are held back. */
   readonly exits: readonly unknown[];
 }
 
@@ -25,14 +25,14 @@ export class Control {
     this.#path = path;
   }
 
-  /** For the next process. */
+  /** The environment variables that arm the next process. */
   prepare(armed: Armed | undefined): Readonly<Record<string, string>> {
     for (const path of [this.#path, this.#lastWordPath]) rmSync(path, { force: true });
     const order = armed === undefined ? {} : { COUNTERSIGN_FAULTS_ARMED: JSON.stringify(armed) };
     return { COUNTERSIGN_FAULTS_SOCKET: this.#path, ...order };
   }
 
-  /** Its answer; undefined when the process has ended meanwhile. */
+  /** The answer to an order; undefined if the process has ended meanwhile. */
   async order(order: string, details: object = {}): Promise<unknown> {
     const socket = connect(this.#path);
     let text = "";
@@ -53,7 +53,7 @@ export class Control {
     return (await this.order("outcome")) as Outcome | undefined;
   }
 
-  /** What was seen of a process that has ended; undefined when it was killed. */
+  /** The last report of a process that has ended; undefined if it was killed. */
   lastWord(): { readonly hasFired: boolean; readonly reached: readonly number[] } | undefined {
     return existsSync(this.#lastWordPath) ? JSON.parse(readFileSync(this.#lastWordPath, "utf8")) : undefined;
   }

@@ -1,11 +1,11 @@
 /**
- * Row 52: a failure at every await, at every emitter and in every function that others call, of all that serves.
+ * Row 52: a failure at every await, at every emitter and in every function that others call, in all code that serves.
  *
- * The built files are copied, and each such point of the copy is made to ask whether it is to fail (instrument.ts,
- * runtime.mjs). First all scenes are played without a failure, to see which points each reaches. Then each point fails
- * once in each way: by a broken connection, which anything awaited may meet (foreseen), and by a TypeError (a defect). A foreseen failure must not end the process, but for one that keeps it from starting. A defect may,
- * with one line that does not quote it and exit 70. While the process lives, every caller gets a status, the next order is
- * served, no request is in flight and no lock is held for ever.
+ * The built files are copied, and each such point of the copy asks whether it shall fail (instrument.ts, runtime.mjs).
+ * First all scenes are played without a failure, to see which points each reaches. Then each point fails once in each
+ * way: by a broken connection, which any await may meet (foreseen), and by a TypeError (a defect). A foreseen failure must
+ * not end the process, unless it prevents the start. A defect may end it, with exit 70 and one line that does not quote the
+ * error. While the process lives, every caller gets a status, the next order is served, and no request or lock stays for ever.
  */
 import { expect, it } from "vitest";
 import { buildFaulty } from "./instrument.ts";
@@ -13,12 +13,12 @@ import { Lane } from "./lane.ts";
 import { play } from "./play.ts";
 import { scout } from "./scout.ts";
 
-/** As many processes wait at the same time. */
+/** The number of processes that are tested at the same time. */
 const lanes = 5;
-/** Of all points; those that are not reached are printed. */
+/** The least share of points that scenes must reach; the others are printed. */
 const leastReached = 0.85;
 
-it("lives on, or ends with one redacted line and exit 70", { timeout: 600_000 }, async () => {
+it("serves on after each failure, or ends with one redacted line and exit 70", { timeout: 600_000 }, async () => {
   const faulty = buildFaulty();
   const [first, ...others] = await Promise.all(Array.from({ length: lanes }, () => Lane.open(faulty)));
   if (first === undefined) throw new Error("no lane");

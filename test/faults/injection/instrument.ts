@@ -12,7 +12,7 @@ import { full } from "acorn-walk";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { isContained } from "./contained.ts";
 
-/** Where failures are put: whatever serves. The rest is commands for people, `doctor`'s adapters, and the simulator. */
+/** The files that get failures: all code that serves. The others are commands for people, `doctor`'s adapters, and the simulator. */
 const instrumented = [
   /^(adapters|proxy|callbacks|oauth|tracing|app)\//,
   /^cli\/(serve|signals|command)\.js$/,
@@ -27,7 +27,7 @@ export interface Faulty {
   readonly points: readonly Point[];
 }
 
-/** Copies the build and instruments the copy, which goes away with the test. */
+/** Copies the build and instruments the copy, which is removed with the test. */
 export function buildFaulty(): Faulty {
   const folder = emptyFolder();
   const points: Point[] = [];
@@ -48,24 +48,24 @@ function isInstrumented(name: string): boolean {
   return name.endsWith(".js") && instrumented.some((part) => part.test(name)) && !forPeople.test(name);
 }
 
-/** Where something may fail, in the built files. */
+/** A place in the built files that may fail. */
 export interface Point {
   readonly id: number;
   /**
-   * `await`: what is waited for is refused instead. `emitter`: what listeners were put on reports an error. `callback`:
-   * a function that others call throws.
+   * `await`: the awaited promise is rejected. `emitter`: an emitter with listeners reports an error. `callback`: a
+   * function that others call throws.
    */
   readonly kind: "await" | "emitter" | "callback";
   /** File, line and text, for people. */
   readonly place: string;
-  /** Only a defect can make it fail: what is waited for deals with every other failure itself. */
+  /** Only a defect can make the point fail: the awaited function handles every other failure itself. */
   readonly isGuarded: boolean;
 }
 
-/** Takes the next number. */
+/** Numbers a point. */
 type Numbering = (point: Omit<Point, "id">) => number;
 
-/** Text around a piece of the source. */
+/** Text to insert around a piece of the source. */
 interface Wrap {
   readonly start: number;
   readonly end: number;
@@ -74,8 +74,8 @@ interface Wrap {
 }
 
 /**
- * A built file with a question put to `__faults` (runtime.mjs) wherever it waits, hears an emitter, or is called back.
- * Unless a point is armed, nothing runs otherwise than before, not even by a turn of the loop.
+ * A built file that asks `__faults` (runtime.mjs) at each await, at each listener of an emitter, and in each callback.
+ * Unless a point is armed, everything runs as before, in the same turn of the loop.
  */
 function instrument(source: string, file: string, take: Numbering): string {
   const tree = parse(source, { ecmaVersion: "latest", sourceType: "module", locations: true, allowHashBang: true });
@@ -112,7 +112,7 @@ function instrument(source: string, file: string, take: Numbering): string {
   return apply(source, wraps);
 }
 
-/** `x.catch(…)` and `x.then(…, …)`: their own `x` is a point too, and meets what is foreseen. */
+/** `x.catch(…)` and `x.then(…, …)`: `x` itself is a point too, and gets the foreseen failure. */
 function isGuarded(node: AnyNode): boolean {
   if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") return false;
   const method = nameOf(node.callee);
@@ -137,7 +137,7 @@ function apply(source: string, wraps: readonly Wrap[]): string {
     ...outer.map(({ start, before }, order) => ({ at: start, isAfter: false, order, text: before })),
     ...outer.map(({ end, after }, order) => ({ at: end, isAfter: true, order: -order, text: after })),
   ];
-  // At the same place what ends comes before what begins; the inner ends first.
+  // At the same place ends come before beginnings, and the inner end comes first.
   inserts.sort((a, b) => a.at - b.at || Number(b.isAfter) - Number(a.isAfter) || a.order - b.order);
   let done = 0;
   let text = "";
@@ -160,7 +160,7 @@ const calling = new Set([
 
 type FunctionNode = ArrowFunctionExpression | FunctionDeclaration | FunctionExpression;
 
-/** Functions that others call: given to an emitter, a promise or a timer, by name or on the spot; and methods `on…`. */
+/** Functions that others call: given to an emitter, a promise or a timer, by name or written in place; and methods `on…`. */
 function callbacksIn(nodes: readonly AnyNode[]): Set<FunctionNode> {
   const named = new Map<string, FunctionNode>();
   for (const node of nodes) {
@@ -193,13 +193,13 @@ function isFunction(node: AnyNode | null | undefined): node is FunctionNode {
   );
 }
 
-/** Nothing in it can fail. */
+/** Whether nothing in an expression can fail. */
 function isTrivial(node: AnyNode): boolean {
   if (node.type === "BlockStatement") return node.body.length === 0;
   return node.type === "Literal" || node.type === "Identifier";
 }
 
-/** The last name in a chain of them. */
+/** The last name in a chain of names. */
 function nameOf(node: AnyNode): string {
   if (node.type === "MemberExpression") return nameOf(node.property);
   return node.type === "Identifier" ? node.name : "";

@@ -24,10 +24,10 @@ import type { Faulty } from "./instrument.ts";
 
 const startMs = 30_000;
 
-/** What a proxy talks to, and where it listens. */
+/** The servers to which a proxy connects, and the ports on which it listens. */
 async function startSurroundings() {
   const simulator = await startSimulator({
-    // `skip` moves clocks and no timers: a request on a connection from before it may end as much later as that may idle.
+    // `skip` moves clocks but no timers: a request on an older connection may be late by this idle time.
     keepAliveTimeoutMs: 5_000,
     sites: simulatedSites,
   });
@@ -45,7 +45,7 @@ async function startSurroundings() {
 
 type Surroundings = Awaited<ReturnType<typeof startSurroundings>>;
 
-/** One instrumented proxy after the other, each in the place of the one that ended, with service and Redis of their own. */
+/** Runs instrumented proxies one after the other, in the same place, with a service and a Redis for this lane only. */
 export class Lane {
   readonly simulator: Simulator;
   readonly server: RealRedis;
@@ -53,14 +53,14 @@ export class Lane {
   /** The application that callbacks go to. */
   readonly application: Application;
   readonly tlsPort: number;
-  /** Where the simulated service calls. */
+  /** The port of the listener for callbacks, to which the simulated service sends. */
   readonly callbackPort: number;
   readonly #folder = new ConfigFolder();
   readonly socketPath = join(this.#folder.path, "app.sock");
-  /** Orders that come here go through a forward proxy. */
+  /** Orders on this socket go through a forward proxy. */
   readonly outSocketPath = join(this.#folder.path, "out.sock");
   readonly control = new Control(join(this.#folder.path, "faults.sock"));
-  /** The key of the token in use, once there was one. */
+  /** The Redis key of the token in use; empty before the first token. */
   tokenName = "";
   inFlightBefore = 0;
   #writtenBefore = { stdout: 0, stderr: 0 };
@@ -93,7 +93,7 @@ export class Lane {
     return new Lane(faulty, await startSurroundings());
   }
 
-  /** Writes the configuration; the other one has another secret, other times and a listener more. */
+  /** Writes the configuration; with `isOther`, one with another secret, other times and one more listener. */
   configure({ isOther }: { readonly isOther: boolean }): string {
     const secret = isOther ? `${canaries.green}-other` : canaries.green;
     this.simulator.changeClientSecret("green-id", secret);
@@ -117,7 +117,7 @@ export class Lane {
       `application: { url: "${this.application.url}", timeout: ${isOther ? 2 : 1}s } } ]`;
     const yaml = configuration(this.simulator, this.socketPath, this.server.url, {
       listeners: isOther ? [tls, out, more] : [tls, out],
-      // One that nobody calls, whose site has a file of its own.
+      // An environment that nobody calls, whose site has a file of its own.
       out: `${environmentThrough(this.#surroundings.wayOut)}\n  merchants: ${merchants}`,
       callbacks,
       requestSeconds: isOther ? 3 : 2,
@@ -128,7 +128,7 @@ export class Lane {
 
   /**
    * Starts a new process.
-   * @returns whether it serves or has ended, as it should before long
+   * @returns whether it serves or has ended within the time
    */
   async start(armed?: Armed): Promise<boolean> {
     await this.redis.flushdb();
@@ -162,21 +162,21 @@ export class Lane {
     return this.#adminUrl;
   }
 
-  /** The value of a metric that has one series here; a strict reading of all of them would take most of the time. */
+  /** The value of a metric that has one series here; strict parsing of all metrics would take most of the time. */
   async metric(name: string): Promise<number | undefined> {
     const { text } = await call(this.#adminUrl, "", { method: "GET", path: "/metrics" });
     const value = new RegExp(`^${name}\\{[^}]*\\} (\\d+)$`, "m").exec(text)?.[1];
     return value === undefined ? undefined : Number(value);
   }
 
-  /** What is written from now on counts, and what is in flight by now does not. */
+  /** Ignores earlier output, and requests that are in flight now. */
   async mark(): Promise<void> {
     this.inFlightBefore = (await this.metric("countersign_requests_in_flight")) ?? 0;
-    // What was written before that answer has been read by now.
+    // By now everything that was written before that answer has been read.
     this.#writtenBefore = { stdout: this.program.stdout().length, stderr: this.program.stderr().length };
   }
 
-  /** What the process has written since the mark, or since its start. */
+  /** The process's output since the mark, or since its start. */
   written(): { readonly stdout: string; readonly stderr: string } {
     const { stdout, stderr } = this.#writtenBefore;
     return { stdout: this.program.stdout().slice(stdout), stderr: this.program.stderr().slice(stderr) };
@@ -188,7 +188,7 @@ export class Lane {
   }
 }
 
-/** A service over TLS that only a forward proxy reaches, and answers every order with 200. */
+/** A forward proxy, and a service over TLS that can only be reached through it and answers every order with 200. */
 async function startWayOut(): Promise<ForwardProxy> {
   const service = createServer(serviceCertificate, (request, response) => {
     request.resume().on("end", () => response.end("{}"));
@@ -197,7 +197,7 @@ async function startWayOut(): Promise<ForwardProxy> {
   return startForwardProxy({ hosts: { [places.api]: port } });
 }
 
-/** An environment of its own that goes that way; `DIR` stands for the folder of the secrets. */
+/** An environment that uses this forward proxy; `DIR` stands for the folder of the secrets. */
 function environmentThrough({ url }: ForwardProxy): string {
   const keys = "[ { identifier: K2000000009, secret: { file: DIR/k2 } } ]";
   const sites = `{ S1000000009: { keys: ${keys} } }`;

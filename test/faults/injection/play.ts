@@ -4,16 +4,16 @@ import type { Armed } from "./control.ts";
 import type { Lane } from "./lane.ts";
 import { revive, type Task } from "./scout.ts";
 
-/** What became of a process at which a failure was brought about, and what is wrong with that. */
+/** The state of a process after a failure, and everything that is wrong with it. */
 export interface Played {
   readonly became: "lived" | "ended" | "not met";
   readonly wrong: readonly string[];
 }
 
-/** A drain lets go of idle connections after half a second, and of open requests after two; a busy machine takes longer. */
+/** A drain ends idle connections after half a second, and open requests after two; a busy machine takes longer. */
 const stopMs = 20_000;
 
-/** Brings one failure about and judges what comes of it. */
+/** Causes one failure and judges the result. */
 export async function play(lane: Lane, { point, how, occasion }: Task): Promise<Played> {
   const armed = { id: point.id, how, isPlace: occasion === "start" || point.place.includes("/listen.js:") };
   if (occasion === "start") return await playStart(lane, armed);
@@ -29,7 +29,7 @@ async function playStart(lane: Lane, armed: Armed): Promise<Played> {
     await lane.kill();
     return { became: "ended", wrong: ["it neither starts nor ends"] };
   }
-  // Tokens are fetched in the background: an order waits for that.
+  // Tokens are fetched in the background: an order waits for them.
   await Promise.race([authorised(lane), lane.program.ended]);
   if (!lane.hasEnded) return await judge(lane, armed, [], false);
   return { became: "ended", wrong: await judgeEnd(lane, armed, await lane.program.ended, "at the start") };
@@ -57,9 +57,9 @@ async function playScene(lane: Lane, armed: Armed, scene: Scene, breaksConnectio
   return await judge(lane, armed, await scene.play(lane), breaksConnections);
 }
 
-/** A process that serves, or would do so if its end were not held back. */
+/** Judges a process that serves, or whose end is held back. */
 async function judge(lane: Lane, armed: Armed, replies: readonly Reply[], isCallerBroken: boolean): Promise<Played> {
-  // A failure in what nobody waits for shows a moment later.
+  // A failure that nothing awaits shows a moment later.
   await delay(20);
   const outcome = await lane.control.outcome();
   if (outcome === undefined || lane.hasEnded) {
@@ -73,11 +73,11 @@ async function judge(lane: Lane, armed: Armed, replies: readonly Reply[], isCall
     : { became: "not met", wrong: [] };
 }
 
-/** Nobody waits for it unless something is wrong, and tests run on busy machines. */
+/** Long, since tests run on busy machines; only a fault waits for its end. */
 const patienceMs = 20_000;
 const lookEveryMs = 20;
 
-/** What is wrong with a process that lived through a failure; empty when nothing is. */
+/** The faults of a process that survived a failure; empty if there are none. */
 async function judgeLiving(lane: Lane, replies: readonly Reply[]): Promise<string[]> {
   const bare = replies.filter((reply) => typeof reply !== "number");
   const wrong = bare.map((reply) => `a caller got no status: ${reply}`);
@@ -93,20 +93,20 @@ async function judgeLiving(lane: Lane, replies: readonly Reply[]): Promise<strin
   return [...wrong, ...judgeOutput(lane, { most: 1 })];
 }
 
-/** How a process came to its end. */
+/** When a process ended. */
 type End = "while serving" | "at the start" | "when told to";
 
 /**
- * What is wrong with the end of a process. One that serves may be ended by a defect only, with one line and 70; at the start
- * it may refuse to serve, with a message for people; when it is told to end, it must.
+ * The faults of a process's end. A process that serves may be ended by a defect only, with one line and 70; at the start it
+ * may refuse to serve, with a message for people; when it is told to end, it must end.
  * @param end its exit code, or the signal that ended it
  */
 async function judgeEnd(lane: Lane, { how }: Armed, end: unknown, occasion: End): Promise<string[]> {
   if (occasion === "when told to" && end === 0) return judgeOutput(lane, { most: 1 });
   if (occasion === "at the start" && end === 2) return judgeOutput(lane, { most: 0, mayExplain: true });
-  // Where the end is held back, the line is still on its way.
+  // If the end is held back, the line may not have arrived yet.
   await comesTrue(async () => defectsIn(lane).length > 0);
-  // What follows an end that was held back would not have come.
+  // Output after an end that was held back would not exist otherwise.
   const wrong = lane.hasEnded
     ? judgeOutput(lane, { least: 1, most: 1 })
     : judgeOutput(lane, { least: 1, most: Number.POSITIVE_INFINITY, mayExplain: true });
@@ -143,7 +143,7 @@ function defectsIn(lane: Lane): string[] {
   return `${stdout}\n${stderr}`.split("\n").filter(isDefect);
 }
 
-/** Told of in the log or, before there is one, on standard error, which is for people. */
+/** Whether a line reports a defect: in the log or, before the log is open, on standard error, for people. */
 function isDefect(line: string): boolean {
   return line.includes('"event":"defect"') || line.startsWith("A defect in countersign: ");
 }

@@ -1,5 +1,5 @@
-// Loaded before the instrumented proxy (node --import): answers its questions, and takes orders on a Unix socket, a line of
-// JSON each. An order from the environment counts from the very start.
+// Loaded before the instrumented proxy (node --import): answers its questions, and accepts orders on a Unix socket, as lines
+// of JSON. An order in the environment applies from the start of the process.
 import { EventEmitter } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, Socket } from "node:net";
@@ -12,18 +12,18 @@ const reached = new Set();
 const objects = new Map();
 let armed;
 let hasFired = false;
-/** With which code it would have ended; a new process for each would take most of the time. */
+/** The exit codes of ends that are held back: starting a new process for each would take most of the time. */
 let held = [];
 let isHolding = false;
 
-/** What a connection can come to, and a file or a port. */
+/** A failure that a connection can meet, or a file or a port. */
 function foreseen(isPlace = false) {
   return isPlace
     ? Object.assign(new Error("listen EACCES: permission denied"), { code: "EACCES", errno: -13, syscall: "listen" })
     : Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET", errno: -104, syscall: "read" });
 }
 
-/** What nobody foresaw. Its message quotes what must not be seen. */
+/** A programming error. Its message contains a canary, which must not be shown. */
 function defect() {
   return new TypeError("canary: cannot read what somebody sent");
 }
@@ -40,7 +40,7 @@ function isArmed(id) {
   return armed?.id === id;
 }
 
-/** The process itself breaks down in no other way than by a defect, and a server only while it listens. */
+/** Whether an object can break down: the process itself cannot, and a server only while it listens. */
 function isThere(object) {
   return object instanceof EventEmitter && object !== process && object.listening !== false;
 }
@@ -53,7 +53,7 @@ function breakDown(object) {
 
 globalThis.__faults = {
   at: isArmed,
-  /** A turn later, as everything that comes from outside. */
+  /** Rejects a turn of the loop later, as failures from outside do. */
   refused() {
     const error = fire();
     return new Promise((_, reject) => setImmediate(() => reject(error)));
@@ -98,7 +98,7 @@ const orders = {
     reached.clear();
     return all;
   },
-  /** What is there since the start fails now. */
+  /** Lets an emitter that exists since the start fail now. */
   fail({ id }) {
     held = [];
     isHolding = true;
@@ -106,7 +106,7 @@ const orders = {
     setImmediate(() => object !== undefined && breakDown(object));
     return object !== undefined;
   },
-  /** All clocks are ahead by so much; timers are not. */
+  /** Moves all clocks forward by so much, but no timers. */
   skip({ ms }) {
     skippedMs += ms;
   },
@@ -119,13 +119,13 @@ performance.now = () => now() + skippedMs;
 process.exit = (...code) => {
   if (!isHolding) return exit(...code);
   held.push(code[0] ?? process.exitCode);
-  // Whoever is connected would see the end.
+  // A real end would close all connections, so they are closed.
   for (const handle of process._getActiveHandles()) {
     if (handle instanceof Socket && handle.server && handle.server !== control) handle.destroy();
   }
 };
 
-// The last word, for whoever cannot ask any more.
+// The last report, since the process cannot be asked any more.
 process.on("exit", () => writeFileSync(`${path}.end`, JSON.stringify({ hasFired, reached: [...reached] })));
 if (atStart) armed = JSON.parse(atStart);
 const control = createServer((socket) => {
@@ -138,7 +138,7 @@ const control = createServer((socket) => {
     for (const line of lines) {
       const order = JSON.parse(line);
       const answer = orders[order.order](order) ?? null;
-      // What has fired comes in the next turn, and its end with it: on a busy machine the order may come in between.
+      // A failure that has fired takes effect in the next turn of the loop, and so does its end: this answer must come after that.
       setImmediate(() => socket.write(`${JSON.stringify({ answer })}\n`));
     }
   });

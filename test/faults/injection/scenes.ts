@@ -15,7 +15,7 @@ import type { Lane } from "./lane.ts";
 const big = `{"order_type":"${"x".repeat(100_000)}"}`;
 const slowly = "Countersign-Timeout-Ms: 300";
 
-/** What callers and the service do. */
+/** Acts of callers and of the service. */
 const scenesOfOrders: readonly Scene[] = [
   { name: "a signed order", play: async (lane) => [await signed(lane)] },
   { name: "an authorised order", play: async (lane) => [await authorised(lane)] },
@@ -24,7 +24,7 @@ const scenesOfOrders: readonly Scene[] = [
     play: async (lane) => [await ask(lane, rawPost({}), connect(lane.outSocketPath))],
   },
   {
-    name: "metrics, readiness and a page that is not there",
+    name: "metrics, readiness and a page that does not exist",
     play: async (lane) => [await page(lane, "/metrics"), await page(lane, "/readyz"), await page(lane, "/other")],
   },
   {
@@ -127,7 +127,7 @@ function send(lane: Lane, parameters: Given): Promise<Reply> {
   return ask(lane, bytes, connect(lane.callbackPort, "127.0.0.1"));
 }
 
-/** What the service and the application do. */
+/** Acts of the service and of the application. */
 const scenesOfCallbacks: readonly Scene[] = [
   {
     name: "a callback, and the same again",
@@ -154,17 +154,17 @@ const scenesOfCallbacks: readonly Scene[] = [
   },
 ];
 
-/** More than one read and one write take. */
+/** Too long for one read or one write. */
 const upload = "x".repeat(300_000);
 const switched = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello";
 
-/** A request of the pass-through route; the service has nothing there, and says so. */
+/** A request of the pass-through route; the service answers 404. */
 function request(line: string, more: readonly string[] = [], body = ""): string {
   const lines = [`${line} HTTP/1.1`, "Host: 127.0.0.1", "Connection: close", headers.authorised, ...more];
   return `${lines.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** What callers and the service do below a pass-through route. */
+/** Acts of callers and of the service below a pass-through route. */
 const scenesOfRoutes: readonly Scene[] = [
   {
     name: "bodies that pass through, and one that is asked for",
@@ -214,7 +214,7 @@ const scenesOfRoutes: readonly Scene[] = [
   },
 ];
 
-/** What the authorization server and Redis do. */
+/** Acts of the authorization server and of Redis. */
 const scenesOfTokens: readonly Scene[] = [
   {
     name: "a revoked token",
@@ -320,7 +320,7 @@ const scenesOfTokens: readonly Scene[] = [
   },
 ];
 
-/** Has the configuration read again, and waits for what comes of it. */
+/** Reloads the configuration, and waits for the result. */
 async function reload(lane: Lane, isOther: boolean): Promise<void> {
   const before = lane.written().stdout.length;
   lane.configure({ isOther });

@@ -6,25 +6,25 @@ import type { Lane } from "./lane.ts";
 import { scenes } from "./scenes.ts";
 
 /**
- * Where a point is tried: in a scene; at the start of a process or at its end; or, with what has been there since the start,
- * at any time.
+ * When a point is tried: in a scene; at the start of a process or at its end; or at any time (`standing`), for an emitter that
+ * exists since the start.
  */
 export type Occasion = Scene | "start" | "stop" | "standing";
 
-/** One failure to bring about. */
+/** One failure to cause. */
 export interface Task {
   readonly point: Point;
   readonly how: Armed["how"];
   readonly occasion: Occasion;
 }
 
-/** Plays everything without a failure, to see what is reached when. */
+/** Plays everything without a failure, to see which points are reached when. */
 export async function scout(lane: Lane, { points }: Faulty): Promise<{ tasks: Task[]; unreached: Point[] }> {
   const found = new Map<number, Occasion>();
   const note = (ids: readonly number[], occasion: Occasion) => {
     for (const id of ids) if (!found.has(id)) found.set(id, occasion);
   };
-  // The second time it finds the socket that the first one left behind.
+  // The second process finds the socket that the first one left behind.
   await lane.start();
   await lane.kill();
   await lane.start();
@@ -49,13 +49,13 @@ export async function scout(lane: Lane, { points }: Faulty): Promise<{ tasks: Ta
     const defect: Task = { point, how: "defect", occasion };
     if (point.kind === "callback" || point.isGuarded) return [defect];
     const foreseen: Task = { point, how: "foreseen", occasion };
-    // A process for each, and both come to the same: it does not start, or it ends.
+    // Each trial needs a process, and both failures have the same result: it does not start, or it ends.
     return occasion === "start" || occasion === "stop" ? [foreseen] : [foreseen, defect];
   });
   return { tasks, unreached: points.filter(({ id }) => !found.has(id)) };
 }
 
-/** Ends all that a failure may have left for a while: pauses, a breaker, refused tokens. A new process where that fails. */
+/** Ends the after-effects of a failure: pauses, a breaker, refused tokens. If that fails, starts a new process. */
 export async function revive(lane: Lane): Promise<void> {
   lane.simulator.faults.clear();
   lane.configure({ isOther: false });
@@ -71,7 +71,7 @@ export async function revive(lane: Lane): Promise<void> {
   await lane.mark();
 }
 
-/** One whose end was held back may answer nothing any more: that takes the longest wait for one answer, and no more. */
+/** The longest wait for an answer of a process whose end was held back: it may never answer again. */
 const reviveMs = 4_000;
 
 async function isWell(lane: Lane): Promise<boolean> {
@@ -80,7 +80,7 @@ async function isWell(lane: Lane): Promise<boolean> {
     const isUp = await lane.metric("countersign_redis_up").catch(() => 0);
     const written = lane.program.stdout().length;
     if (isUp === 1 && (await authorised(lane)) === 200) {
-      // Lines keep their order: with the order's own line there is all that was logged before it.
+      // Lines keep their order: once the order's own line has come, so have all lines before it.
       while (performance.now() < untilMs && !lane.program.stdout().includes('"request_finished"', written))
         await delay(5);
       const [name] = await lane.redis.keys("countersign:*:token");
