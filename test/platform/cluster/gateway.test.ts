@@ -1,4 +1,4 @@
-/** docs/kubernetes.md, "A gateway instead": installed by its reader, called from another namespace, replaced under load. */
+/** docs/kubernetes.md, "A gateway instead": installed as the page says, called from another namespace, replaced under load. */
 import { randomBytes } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
 import { exampleSites } from "../../../simulator/src/example-sites.ts";
@@ -18,7 +18,7 @@ const secret = (name: string, stringData: object) => ({
   ...{ metadata: { name }, stringData },
 });
 
-/** What the values name; the Secret of Redis is what the operator of External Secrets would have made. */
+/** Makes the Secrets that the values name; for Redis, as the External Secrets operator would. */
 function makeSecrets(): void {
   const token = makeKey();
   const [set] = exampleSites[0]?.credentials ?? [];
@@ -26,7 +26,7 @@ function makeSecrets(): void {
   const tls = { "ca.crt": authority, "tls.crt": serverCertificate, "tls.key": serverKey };
   reader.apply(
     secret("countersign-sandbox-blue", credentials),
-    // Nobody plays the production service: its tokens fail, and nothing else does.
+    // There is no production service here: only its tokens fail.
     ...["production-blue", "production-green"].map((name) => {
       const made = { "client-id": name, "client-secret": makeKey(), audience: "https://api.example" };
       return secret(`countersign-${name}`, made);
@@ -38,7 +38,7 @@ function makeSecrets(): void {
   callers.apply(secret("token", { token }));
 }
 
-/** A pod that orders without a pause until it is deleted. */
+/** Starts a pod that orders without a pause until it is deleted. */
 function startLoad(): void {
   const restricted = {
     ...{ runAsNonRoot: true, allowPrivilegeEscalation: false },
@@ -67,7 +67,7 @@ beforeAll(() => {
 });
 
 it("is installed and tested by the page's commands", () => {
-  // The autoscaler makes them two.
+  // The autoscaler starts a second pod.
   reader.type("kubectl wait --for=jsonpath='{.status.readyReplicas}'=2 deployment/sign-countersign --timeout=120s");
   const pods = podsOf(reader, gateway);
   expect(pods.map((pod) => statesOf(pod)["countersign"].ready)).toEqual([true, true]);
@@ -99,7 +99,7 @@ it("is taken out of the Service while it hangs, and started again", () => {
   process.kill(processOf(pod), "SIGSTOP");
   reader.type(
     `kubectl wait --for=condition=Ready=false pod/${name} --timeout=60s`,
-    // The probe's three failures, and then the grace period of a process that hears no signal.
+    // After three failed probes comes the grace period of a process that does not react to the signal.
     `kubectl wait --for=jsonpath='{.status.containerStatuses[0].restartCount}'=1 pod/${name} --timeout=180s`,
     `kubectl wait --for=condition=Ready pod/${name} --timeout=60s`,
   );

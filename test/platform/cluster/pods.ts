@@ -10,17 +10,17 @@ interface Noted {
   readonly error?: string;
 }
 
-/** As the cluster has it. */
+/** An object as the cluster returns it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
 type Found = any;
 
-/** The pods of a workload that are there to stay, oldest first. */
+/** The pods of a workload that are not being deleted, oldest first. */
 export function podsOf(reader: Reader, selector: string): Found[] {
   const pods: Found[] = reader.get(`pods --selector ${selector} --sort-by .metadata.creationTimestamp`).items;
   return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 
-/** What a container has written and writes, until it ends. */
+/** Follows a container's output from its start until it ends. */
 export function follow(reader: Reader, pod: string, container: string): Program {
   const args = ["logs", "--follow", "--namespace", reader.namespace, pod, "--container", container];
   return startProgram("kubectl", args, plainEnvironment());
@@ -30,7 +30,7 @@ export function notesOf(log: string): readonly Noted[] {
   return log.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
 }
 
-/** What became of the first call, once that is known. */
+/** The result of the first call, once it is known. */
 export async function firstNote(reader: Reader, pod: Found, container: string): Promise<Noted> {
   return JSON.parse(await follow(reader, pod.metadata.name, container).line((line) => line.startsWith("{")));
 }
@@ -50,7 +50,7 @@ export function statesOf(pod: Found): Record<string, Found> {
   return Object.fromEntries([...initContainerStatuses, ...containerStatuses].map((each: Found) => [each.name, each]));
 }
 
-/** The process id of a pod's Countersign: the node's processes are ours too. */
+/** The process id of a pod's Countersign: this test sees the node's processes. */
 export function processOf(pod: Found): number {
   const found = readdirSync("/proc").find((id) => {
     if (!/^\d+$/.test(id)) return false;
@@ -61,7 +61,7 @@ export function processOf(pod: Found): number {
   return Number(found);
 }
 
-/** A process may end meanwhile. */
+/** The file's text, or an empty one: its process may have ended meanwhile. */
 function readIfThere(file: string): string {
   try {
     return readFileSync(file, "utf8");

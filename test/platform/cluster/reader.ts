@@ -7,7 +7,7 @@ import { runSync } from "../../../testkit/run-program.ts";
 
 export const redisPassword = "password-of-the-cluster-redis";
 
-/** What the page leaves open, and what its reader writes for it. The service is the simulator, and knows this client. */
+/** The page's placeholders, and the reader's values for them. The service is the simulator, which knows this client. */
 const choices: readonly (readonly [string, string])[] = [
   ["REGISTRY", process.env["REGISTRY"] ?? ""],
   ["CLIENT_ID", "client-blue"],
@@ -15,7 +15,7 @@ const choices: readonly (readonly [string, string])[] = [
   ["the password for Redis", redisPassword],
 ];
 
-/** A text of the page as its reader writes it. */
+/** A text of the page with the reader's values. */
 export function toRun(text: string): string {
   return choices.reduce((before, [ofPage, ofReader]) => before.replaceAll(ofPage, ofReader), text);
 }
@@ -25,7 +25,7 @@ export interface Typed {
   readonly output: string;
 }
 
-/** Types commands into a shell that stops at the first failure. */
+/** Runs commands in a shell that stops at the first failure. */
 function run({ commands, folder = ".", env = {} }: Typing): Typed {
   const input = `{ ${toRun(commands.join("\n"))}\n} 2>&1\n`;
   const options = { cwd: folder, input, env: { ...process.env, ...env } };
@@ -40,8 +40,8 @@ interface Typing {
 }
 
 /**
- * Types commands that have to succeed.
- * @returns what they printed
+ * Runs commands that must succeed.
+ * @returns their output
  */
 export function type(typing: Typing): string {
   const { exitCode, output } = run(typing);
@@ -49,7 +49,7 @@ export function type(typing: Typing): string {
   return output;
 }
 
-/** A reader of the page: a namespace, kubectl pointed at it, and a folder with what the repository has. */
+/** A reader of the page: a namespace, kubectl with this namespace, and a folder with the repository's files. */
 export class Reader {
   readonly #folder = mkdtempSync(join(tmpdir(), "countersign-reader-"));
   readonly namespace: string;
@@ -79,7 +79,7 @@ export class Reader {
     return type({ commands, folder: this.#folder, env: this.env });
   }
 
-  /** Types commands that may fail. */
+  /** Runs commands that may fail. */
   try(...commands: readonly string[]): Typed {
     return run({ commands, folder: this.#folder, env: this.env });
   }

@@ -1,4 +1,4 @@
-/** docs/kubernetes.md for an application with a Helm chart, typed by its reader, and what the page says of the result. */
+/** docs/kubernetes.md for an application with a Helm chart: its commands are run, and its statements on the result checked. */
 import { beforeAll, expect, it } from "vitest";
 import { block, commandsBelow } from "../kubernetes/page.ts";
 import { eventsOf, firstNote, follow, notesOf, podsOf, processOf, statesOf } from "./pods.ts";
@@ -18,13 +18,13 @@ beforeAll(() => {
   );
 });
 
-it("holds all pods to the level `restricted`", () => {
+it("the namespace admits only pods of the level `restricted`", () => {
   const { exitCode, output } = reader.try("kubectl run plain --image REGISTRY/orders:1");
   expect(exitCode).not.toBe(0);
   expect(output).toContain('violates PodSecurity "restricted:latest"');
 });
 
-it("listens before the application starts: no first call is lost", async () => {
+it("the sidecar listens before the application starts: no first call is lost", async () => {
   const pods = podsOf(reader, shop);
   expect(pods).toHaveLength(2);
   for (const pod of pods) {
@@ -34,8 +34,8 @@ it("listens before the application starts: no first call is lost", async () => {
   }
 });
 
-// On a slow machine a pod's Redis may be late at its start; it fetches a token of its own then.
-it("gives a later pod the token that Redis has", { retry: 2 }, () => {
+// On a slow machine Redis may answer a new pod too late; the pod then fetches a token of its own.
+it("a later pod gets the token that Redis has", { retry: 2 }, () => {
   const rollout = "kubectl rollout status deployment/shop --timeout=180s";
   reader.type("kubectl scale deployment/shop --replicas=3", rollout);
   const newest = podsOf(reader, shop).at(-1).metadata.name;
@@ -44,7 +44,7 @@ it("gives a later pod the token that Redis has", { retry: 2 }, () => {
   expect(requested).toEqual([]);
 });
 
-it("lets the pods of a CronJob end", () => {
+it("the pods of a CronJob end in spite of the sidecar", () => {
   reader.type(
     "kubectl create job settle --from cronjob/shop-settle",
     "kubectl wait --for=condition=Complete job/settle --timeout=120s",
@@ -55,7 +55,7 @@ it("lets the pods of a CronJob end", () => {
   expect(countersign.state.terminated.finishedAt >= settle.state.terminated.finishedAt).toBe(true);
 });
 
-it("ends after the application: its last call is served", async () => {
+it("the sidecar ends after the application, whose last call is served", async () => {
   const [{ metadata }] = podsOf(reader, shop);
   const [orders, countersign] = ["orders", "countersign"].map((name) => follow(reader, metadata.name, name));
   reader.type(`kubectl delete pod ${metadata.name} --wait=false`);
@@ -67,7 +67,7 @@ it("ends after the application: its last call is served", async () => {
   reader.type("kubectl rollout status deployment/shop --timeout=180s");
 });
 
-it("takes up a changed Secret while it runs, and restarts nothing", async () => {
+it("the sidecar uses a changed Secret without a restart", async () => {
   const before = podsOf(reader, shop);
   const logs = before.map(({ metadata }) => follow(reader, metadata.name, "countersign"));
   const green = { "client-id": "client-green", "client-secret": "example-client-secret-green" };
@@ -83,7 +83,7 @@ it("takes up a changed Secret while it runs, and restarts nothing", async () => 
   }
 });
 
-it("is started again, alone, when the kernel ends it", () => {
+it("the sidecar alone is restarted when the kernel kills it", () => {
   const [pod] = podsOf(reader, shop);
   const { name } = pod.metadata;
   process.kill(processOf(pod), "SIGKILL");
@@ -96,7 +96,7 @@ it("is started again, alone, when the kernel ends it", () => {
   expect([after.metadata.uid, statesOf(after)["orders"].restartCount]).toEqual([pod.metadata.uid, 0]);
 });
 
-it("refuses a wrong configuration with the release, and no pod gets it", () => {
+it("a release with a wrong configuration fails, and no pod gets the configuration", () => {
   const before = podsOf(reader, shop).map(({ metadata }) => metadata.uid);
   const absent =
     "countersign.config.environments.sandbox.sites.S1000000001.credentials[0].dir=/run/secrets/countersign/absent";
@@ -107,14 +107,14 @@ it("refuses a wrong configuration with the release, and no pod gets it", () => {
   reader.type(install);
 });
 
-it("gives the Operator and Grafana what they select", () => {
+it("the release has the objects that the Operator and Grafana select", () => {
   reader.type(
     "kubectl get podmonitor,prometheusrule shop-countersign",
     "kubectl get configmap --selector grafana_dashboard=1",
   );
 });
 
-it("leaves nothing behind when it is uninstalled", () => {
+it("the release leaves nothing behind when it is uninstalled", () => {
   reader.type("helm uninstall shop --wait", "kubectl wait --for=delete pods --all --timeout=120s");
   const kinds = "all,configmap,secret,networkpolicy,podmonitor,prometheusrule,serviceaccount";
   expect(reader.get(`${kinds} --selector app.kubernetes.io/instance=shop`).items).toEqual([]);

@@ -1,4 +1,4 @@
-/** docs/kubernetes.md for an application without a Helm chart: kustomize and the patch, each typed by a reader. */
+/** docs/kubernetes.md for an application without a Helm chart: kustomize and the patch, each used by a reader of its own. */
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
@@ -22,7 +22,7 @@ function firstCalls(reader: Reader, selector: string, container: string) {
   return Promise.all(podsOf(reader, selector).map((pod) => firstNote(reader, pod, container)));
 }
 
-/** The only pod of a Job's ended, and its sidecar after it. */
+/** Expects that the only pod of a Job has ended, its application first and then its sidecar. */
 async function expectEnd(reader: Reader, job: string): Promise<void> {
   reader.type(`kubectl wait --for=condition=Complete job/${job} --timeout=120s`);
   const [pod] = podsOf(reader, `job-name=${job}`);
@@ -44,7 +44,7 @@ beforeAll(() => {
   kustomized.type("kubectl apply --kustomize .");
 });
 
-it("kustomize gives each kind of workload its sidecar, before the pod's other containers of any sort", async () => {
+it("kustomize adds the sidecar to each kind of workload, before all other containers of the pod", async () => {
   kustomized.type(`${rollout} deployment/orders`, `${rollout} statefulset/ledger`, `${rollout} daemonset/tills`);
   for (const name of ["orders", "ledger", "tills"])
     expect(await firstCalls(kustomized, `app=${name}`, name)).toEqual([{ when: "start", ...served }]);
@@ -65,14 +65,14 @@ it("rollout status, doctor and the status page show that it works", async () => 
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("S1000000001")]);
 });
 
-it("the Operator's objects and the dashboards are taken", () => {
+it("the cluster accepts the Operator's objects and the dashboards", () => {
   kustomized.type(...commandsBelow("5. Dashboards and alerts"));
   const [monitor, rule] = kustomized.get("podmonitor/countersign prometheusrule/countersign").items;
   expect([monitor.kind, rule.kind]).toEqual(["PodMonitor", "PrometheusRule"]);
   kustomized.type("kubectl get configmap countersign-dashboards");
 });
 
-it("the patches give a Deployment that runs and a CronJob their sidecars", async () => {
+it("the patches add the sidecar to a running Deployment and to a CronJob", async () => {
   const reader = openReader("patched");
   const objects = orders.split("---\n");
   reader.write({ "running.yaml": [objects.at(0), objects.at(-1)].join("---\n") });

@@ -21,7 +21,7 @@ const redisConfigMap = {
   data: { "redis.conf": redisConfiguration },
 };
 
-/** The cluster as the page's reader has it at the start, and the image that the page's first two commands make. */
+/** Makes the cluster as the page's reader has it at the start, and the image of the page's first two commands. */
 export default function setup(): void {
   type({
     commands: [

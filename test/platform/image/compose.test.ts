@@ -1,6 +1,6 @@
 /**
- * deploy/compose: what can be told of it without Docker; and at work, by the README's steps, but for Prometheus and Grafana, whose
- * images may not be had.
+ * deploy/compose: checks of its files without Docker; and a run by the README's steps, except Prometheus and Grafana, whose
+ * images may not be available.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ const folder = "deploy/compose";
 const { services } = parse(readFileSync(join(folder, "compose.yaml"), "utf8"), { merge: true });
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
-/** The folder with its secrets, made by its own script, with the built command in place of the image. */
+/** A copy of the folder; its own script makes the secrets, with the built command in place of the image. */
 async function openCopy(): Promise<string> {
   const copy = emptyFolder();
   cpSync(folder, copy, { recursive: true, filter: (path) => !/\/(secrets|\.env)$/.test(path) });
@@ -32,7 +32,7 @@ async function openCopy(): Promise<string> {
   return copy;
 }
 
-it("has a configuration that check has nothing against, with the secrets that its script makes", async () => {
+it("has a configuration in which check finds no fault, with the secrets that its script makes", async () => {
   const copy = await openCopy();
   const file = join(copy, "countersign/countersign.yaml");
   writeFileSync(file, readFileSync(file, "utf8").replaceAll("/run/secrets/countersign", `${copy}/secrets`));
@@ -41,7 +41,7 @@ it("has a configuration that check has nothing against, with the secrets that it
   expect(JSON.parse(stdout)).toMatchObject({ valid: true, warnings: [] });
 });
 
-it("has the simulator's own credentials, and keeps the key that is there", async () => {
+it("its script writes the simulator's credentials, and keeps an existing key", async () => {
   const copy = await openCopy();
   const read = (name: string) => readFileSync(join(copy, "secrets", name), "utf8");
   const sets = ["blue", "green"].map((name) => ({
@@ -55,7 +55,7 @@ it("has the simulator's own credentials, and keeps the key that is there", async
   expect(read("token-key")).toBe(key);
 });
 
-it.each(Object.entries<Service>(services))("locks %s in, and mounts what is there", (_, service) => {
+it.each(Object.entries<Service>(services))("runs %s without rights, and mounts only files that exist", (_, service) => {
   expect(service).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] });
   for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
   const sources = (service.volumes ?? []).map((mount) => mount.replace(/:\/.*:ro$/, ""));
@@ -80,21 +80,18 @@ it("runs the images of this version", () => {
   expect(readFileSync(join(folder, "secrets.sh"), "utf8")).toContain(`:-${version}}`);
 });
 
-it.each(Object.entries<Service>(services))(
-  "starts %s again, and bounds its memory, processes and log",
-  (_, service) => {
-    expect(service).toMatchObject({
-      restart: "unless-stopped",
-      mem_limit: expect.stringMatching(/^\d+[mg]$/),
-      pids_limit: expect.any(Number),
-      logging: { options: { "max-size": expect.stringMatching(/^\d+m$/), "max-file": expect.stringMatching(/^\d$/) } },
-    });
-    // What a folder in memory holds counts as memory of the container.
-    for (const mount of service.tmpfs ?? []) expect(mount).toMatch(/[:,]size=\d+m$/);
-  },
-);
+it.each(Object.entries<Service>(services))("restarts %s, and bounds its memory, processes and log", (_, service) => {
+  expect(service).toMatchObject({
+    restart: "unless-stopped",
+    mem_limit: expect.stringMatching(/^\d+[mg]$/),
+    pids_limit: expect.any(Number),
+    logging: { options: { "max-size": expect.stringMatching(/^\d+m$/), "max-file": expect.stringMatching(/^\d$/) } },
+  });
+  // The content of a folder in memory counts as memory of the container.
+  for (const mount of service.tmpfs ?? []) expect(mount).toMatch(/[:,]size=\d+m$/);
+});
 
-it("asks for health where the configuration has the admin port", () => {
+it("asks for health at the admin port of the configuration", () => {
   const { admin } = parse(readFileSync(join(folder, "countersign/countersign.yaml"), "utf8"));
   const [, port] = /HEALTHCHECK_ADDRESS=127\.0\.0\.1(:7412)$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
   expect(port).toBe(admin.bind);
@@ -114,7 +111,7 @@ const name = hasDocker && compose ? "" : `NOT TRIED, ${missing} is not installed
 const project = `countersign-test-${process.pid}`;
 
 it.runIf(hasDocker && compose)(
-  `${name}two proxies share a token, serve all of this machine, and come back when they are killed`,
+  `${name}two proxies share a token, serve clients of this machine, and are restarted after a kill`,
   { timeout: 300_000 },
   async () => {
     buildImage("proxy", images.proxy);
@@ -154,20 +151,20 @@ it.runIf(hasDocker && compose)(
   },
 );
 
-/** What the simulator has seen, asked from within the network. */
+/** The simulator's counts, requested from within the network. */
 function countAtSimulator(proxy: string): { readonly accepted: number; readonly tokensIssued: number } {
   const count = "fetch('http://simulator:7421/simulator').then((all) => all.text()).then(console.log)";
   return JSON.parse(mustDocker("exec", proxy, "node", "-e", count));
 }
 
-/** As the kernel ends a process that has no memory left. `docker kill` would count as stopped by hand. */
+/** Kills the process as the kernel does without memory. `docker kill` would count as stopped by hand. */
 function killProcess(container: string): void {
   const id = mustDocker("inspect", container, "--format", "{{.State.Pid}}");
   const kill = `process.kill(${id}, "SIGKILL")`;
   mustDocker("run", "--rm", "--pid", "host", "--user", "0", "--entrypoint", "node", images.proxy, "-e", kill);
 }
 
-/** Resolves when its log, of all its processes, says so often that one has reached Redis: it has listened before. */
+/** Resolves when the container's log says `times` times that a process has reached Redis: it listens before that. */
 async function untilConnected(container: string, times: number): Promise<void> {
   for (;;) {
     let connected = 0;
@@ -184,7 +181,7 @@ async function untilConnected(container: string, times: number): Promise<void> {
   }
 }
 
-/** Resolves when so many processes of it have ended with this code since then. */
+/** Resolves when so many of the container's processes have ended with this code since then. */
 async function untilEnded(container: string, code: number, times: number, since: string): Promise<void> {
   const filters = ["--filter", `container=${container}`, "--filter", "event=die", "--since", since];
   const format = ["--format", "{{.Actor.Attributes.exitCode}}"];
@@ -193,14 +190,14 @@ async function untilEnded(container: string, code: number, times: number, since:
   await events.line((line) => line === String(code) && ++ended === times);
 }
 
-/** A copy of the folder, with its secrets made, and Compose in it; the proxies at ports that are free on this machine. */
+/** A copy of the folder with its secrets, and Compose in it; the proxies use the given ports. */
 function openCompose([first, second]: readonly [number, number]) {
   const copy = emptyFolder();
   cpSync("deploy", copy, { recursive: true, filter: (path) => !/\/compose\/(secrets|\.env)$/.test(path) });
   const cwd = join(copy, "compose");
   const env = { ...process.env, COUNTERSIGN_VERSION: tag, REDIS_IMAGE: findRedis() };
   execFileSync(join(cwd, "secrets.sh"), { env });
-  // Compose 1 knows no name in the file.
+  // Compose 1 does not accept `name` in the file.
   const input = readFileSync(join(cwd, "compose.yaml"), "utf8")
     .replace(/^name: .*$/m, "")
     .replace("127.0.0.1:7411:", `127.0.0.1:${first}:`)
@@ -215,7 +212,7 @@ function openCompose([first, second]: readonly [number, number]) {
   return { run, configuration, container: (service: string) => run("ps", "--quiet", service).trim() };
 }
 
-/** The image that the file names, or one of this machine's own redis-server. */
+/** The image that the file names, or an image with this machine's redis-server. */
 function findRedis(): string {
   const named = "redis:7-alpine";
   if (docker("image", "inspect", named).exitCode === 0 || docker("pull", "--quiet", named).exitCode === 0) return named;

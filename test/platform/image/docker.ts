@@ -13,7 +13,7 @@ import {
 
 export const hasDocker = isInstalled("docker", "version");
 
-/** This checkout's own, since one engine may serve several. The images stay: whoever builds them next is done at once. */
+/** A tag for this checkout, since one engine may serve several. The images are kept, so that the next build is fast. */
 export const tag = `test-${createHash("sha256").update(process.cwd()).digest("hex").slice(0, 8)}`;
 
 export const images = { proxy: `countersign:${tag}`, simulator: `countersign-simulator:${tag}` } as const;
@@ -23,14 +23,14 @@ export function docker(...args: readonly string[]): Ended {
   return runSync("docker", args);
 }
 
-/** What it prints, where it must go well. */
+/** Runs `docker`, which must succeed, and returns its output. */
 export function mustDocker(...args: readonly string[]): string {
   const { exitCode, stdout, stderr } = docker(...args);
   if (exitCode !== 0) throw new Error(`docker ${args.join(" ")} ended with ${exitCode}: ${stderr}`);
   return stdout.trim();
 }
 
-/** Builds a target of the Dockerfile, one at a time; tells how it went only where it did not. */
+/** Builds a target of the Dockerfile, one at a time. @throws Error with the output if the build fails */
 export function buildImage(target: string, name: string, ...options: readonly string[]): void {
   const args = [join(tmpdir(), `countersign-${tag}.lock`), "scripts/image/build.sh", target, name, ...options];
   const { exitCode, stdout, stderr } = runSync("flock", args);
@@ -47,7 +47,7 @@ export function listFiles(image: string): string[] {
   return stdout.trim().split("\n");
 }
 
-/** As the strictest of platforms runs a container. */
+/** Options with which the strictest platforms run a container. */
 export const locked = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"];
 
 /** Starts a container that goes away with the test. */
@@ -57,7 +57,7 @@ export function startContainer(...args: readonly string[]): string {
   return id;
 }
 
-/** What a container writes, as it comes. */
+/** Follows a container's output. */
 export function followLog(id: string): Program {
   return startProgram("docker", ["logs", "--follow", id], plainEnvironment());
 }

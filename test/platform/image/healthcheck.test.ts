@@ -1,4 +1,4 @@
-/** deploy/image/healthcheck.c, compiled by this machine's compiler as the Dockerfile has it done. */
+/** deploy/image/healthcheck.c, compiled by this machine's compiler with the Dockerfile's options. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ async function check(address: string | undefined, ...args: readonly string[]) {
   return runToEnd(program, args, plainEnvironment(address === undefined ? {} : { HEALTHCHECK_ADDRESS: address }));
 }
 
-/** A server of Node's, as the admin port is one. Says which requests it got. */
+/** A server of Node's, like the admin port. It records its requests. */
 async function serve(listenAt: string | { readonly host: string; readonly port: 0 }) {
   const requests: string[] = [];
   const server = createServer(({ method, url, headers }, response) => {
@@ -53,14 +53,14 @@ describe.runIf(hasCompiler)(name, () => {
     { host: "0.0.0.0", form: "0.0.0.0:" },
     { host: "::1", form: "[::1]:" },
     { host: "::", form: "[::]:" },
-  ])("finds a server at $form, as admin.bind may say it", async ({ host, form }) => {
+  ])("finds a server at $form, a form of admin.bind", async ({ host, form }) => {
     const { port, requests } = await serve({ host, port: 0 });
     const address = `${form}${port}`;
     expect(await check(address, "/livez")).toEqual({ exitCode: 0, stdout: `/livez at ${address}: 200\n`, stderr: "" });
     expect(requests).toEqual(["GET /livez localhost"]);
   });
 
-  it("finds a server at a Unix socket, and says no with its status", async () => {
+  it("finds a server at a Unix socket, and fails with the server's status", async () => {
     const socket = join(folder, "admin.sock");
     await serve(socket);
     expect((await check(`unix:${socket}`, "/livez")).exitCode).toBe(0);
@@ -77,13 +77,13 @@ describe.runIf(hasCompiler)(name, () => {
     { what: "an answer that breaks off in the status", how: (socket: Socket) => socket.end("HTTP/1.1 2"), says: ": 2" },
     { what: "no answer", how: (socket: Socket) => socket.end(), says: "what came is not HTTP" },
     { what: "a reset", how: (socket: Socket) => socket.resetAndDestroy(), says: "Connection reset by peer" },
-  ])("says no at $what", async ({ how, says }) => {
+  ])("fails at $what", async ({ how, says }) => {
     const { exitCode, stdout, stderr } = await check(await answer(how), "/livez");
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain(says);
   });
 
-  it("gives up after 3 s on a server that says nothing, or a byte now and then", async () => {
+  it("gives up after 3 s on a server that sends nothing, or only a byte at intervals", async () => {
     const silent = await answer(() => {});
     const dripping = await answer((socket) => {
       const timer = setInterval(() => socket.write("H"), 100);
@@ -96,7 +96,7 @@ describe.runIf(hasCompiler)(name, () => {
     expect(results).toEqual([silent, dripping].map((address) => ({ exitCode: 1, stdout: "", stderr: says(address) })));
   });
 
-  it("says where it asked, and what to set, where nothing listens", async () => {
+  it("if nothing listens, says where it asked, and which variable to set", async () => {
     const address = `127.0.0.1:${await freePort()}`;
     const stderr = `/livez at ${address}: no answer (Connection refused). If the server is elsewhere, set HEALTHCHECK_ADDRESS.\n`;
     expect(await check(address, "/livez")).toEqual({ exitCode: 1, stdout: "", stderr });
@@ -105,7 +105,7 @@ describe.runIf(hasCompiler)(name, () => {
   it.each([
     { what: "no path", address: ":7412", args: [], says: "Usage: healthcheck PATH" },
     { what: "two paths", address: ":7412", args: ["/livez", "/readyz"], says: "Usage: healthcheck PATH" },
-    { what: "a path that is none", address: ":7412", args: ["livez"], says: "Usage: healthcheck PATH" },
+    { what: "a path without a slash", address: ":7412", args: ["livez"], says: "Usage: healthcheck PATH" },
     { what: "a path too long", address: ":7412", args: [`/${"x".repeat(200)}`], says: "Usage: healthcheck PATH" },
     { what: "no address", address: undefined, args: ["/livez"], says: "Set HEALTHCHECK_ADDRESS" },
     { what: "an address too long", address: `${"x".repeat(300)}:1`, args: ["/livez"], says: "Set HEALTHCHECK_ADDRESS" },

@@ -1,4 +1,4 @@
-/** The Dockerfile, built for real, and what it makes, run as the strictest of platforms would run it. */
+/** The images are built from the Dockerfile, and run as on the strictest platforms. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -33,24 +33,27 @@ describe.runIf(hasDocker)(name, () => {
     buildImage("simulator", simulator);
   }, buildMs);
 
-  it.each([proxy, simulator])("hold no shell, no package manager, and nothing that lends rights: %s", (image) => {
-    const files = listFiles(image);
-    expect(files).toContainEqual(expect.stringMatching(/^-rwxr-xr-x 0\/0 .* usr\/local\/bin\/node$/));
-    const programs = /\/(sh|bash|dash|ash|busybox|env|npm|npx|corepack|yarn|pnpm|apt|apt-get|dpkg|apk)( -> .*)?$/;
-    const forDevelopers = /node_modules\/(typescript|vitest|tsx|@biomejs)\//;
-    const lendsRights = /^-.{2}[sS]|^-.{5}[sS]/;
-    const writableForAll = /^[-d].{7}w(?!.* (var\/lock|(var\/)?tmp)\/$)/;
-    for (const forbidden of [programs, forDevelopers, lendsRights, writableForAll]) {
-      expect(files.filter((line) => forbidden.test(line))).toEqual([]);
-    }
-    const simulated = files.filter((line) => /app\/dist\/bundled\/(simulate|demo)-\w+\.js$/.test(line));
-    expect(simulated.length > 0).toBe(image === simulator);
-    const bytes = mustDocker("image", "inspect", image, "--format", "{{.Size}}");
-    process.stdout.write(`size of ${image}: ${Math.round(Number(bytes) / 1e6)} MB\n`);
-  });
+  it.each([proxy, simulator])(
+    "hold no shell, no package manager, and no setuid or world-writable file: %s",
+    (image) => {
+      const files = listFiles(image);
+      expect(files).toContainEqual(expect.stringMatching(/^-rwxr-xr-x 0\/0 .* usr\/local\/bin\/node$/));
+      const programs = /\/(sh|bash|dash|ash|busybox|env|npm|npx|corepack|yarn|pnpm|apt|apt-get|dpkg|apk)( -> .*)?$/;
+      const forDevelopers = /node_modules\/(typescript|vitest|tsx|@biomejs)\//;
+      const lendsRights = /^-.{2}[sS]|^-.{5}[sS]/;
+      const writableForAll = /^[-d].{7}w(?!.* (var\/lock|(var\/)?tmp)\/$)/;
+      for (const forbidden of [programs, forDevelopers, lendsRights, writableForAll]) {
+        expect(files.filter((line) => forbidden.test(line))).toEqual([]);
+      }
+      const simulated = files.filter((line) => /app\/dist\/bundled\/(simulate|demo)-\w+\.js$/.test(line));
+      expect(simulated.length > 0).toBe(image === simulator);
+      const bytes = mustDocker("image", "inspect", image, "--format", "{{.Size}}");
+      process.stdout.write(`size of ${image}: ${Math.round(Number(bytes) / 1e6)} MB\n`);
+    },
+  );
 
-  // test/docs/dependencies-doc.test.ts has what npm's bill of materials lists.
-  it.each([proxy, simulator])("have a bill of materials where the label says: %s", async (image) => {
+  // test/docs/dependencies-doc.test.ts checks the content of npm's bill of materials.
+  it.each([proxy, simulator])("have a bill of materials at the path in the label: %s", async (image) => {
     const path = mustDocker("image", "inspect", image, "--format", '{{index .Config.Labels "dev.countersign.sbom"}}');
     const copy = join(emptyFolder(), "copy");
     const id = mustDocker("create", image);
@@ -61,7 +64,7 @@ describe.runIf(hasDocker)(name, () => {
     expect(JSON.parse(text).components.length).toBeGreaterThan(20);
   });
 
-  it("say what they are and how they are run", () => {
+  it("have labels and a configuration that say what they are and how they are run", () => {
     const [{ Config: config }] = JSON.parse(mustDocker("image", "inspect", proxy));
     expect(config).toMatchObject({
       User: "65532:65532",
@@ -86,7 +89,7 @@ describe.runIf(hasDocker)(name, () => {
         "org.opencontainers.image.base.name": expect.stringMatching(/./),
       },
     });
-    // For whoever builds without the script.
+    // For a build without the script.
     expect(readFileSync("Dockerfile", "utf8")).toContain(`\nARG VERSION=${version}\n`);
   });
 
@@ -98,7 +101,7 @@ describe.runIf(hasDocker)(name, () => {
     expect(second.Created).not.toBe(first.Created);
   });
 
-  it("work for any user, and say where to get what was left out", () => {
+  it("work for any user, and say where to get the commands that are left out", () => {
     const run = (...args: string[]) => docker("run", "--rm", ...locked, "--user", "1000650000:0", proxy, ...args);
     expect(run("--version")).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
     const help = run("--help").stdout.replace(/\s+/g, " ");
@@ -111,10 +114,10 @@ describe.runIf(hasDocker)(name, () => {
     }
   });
 
-  it("serve, read-only and without rights, tell their health, and end with 0 on SIGTERM", async () => {
+  it("serve, read-only and without rights, report their health, and end with 0 on SIGTERM", async () => {
     const { serve, service, log } = await openStage();
     const exec = (...args: string[]) => docker("exec", serve, ...args);
-    // An application in the same pod: another container, the same loopback.
+    // An application in the same pod is another container with the same loopback.
     const inPod = ["run", "--rm", ...locked, "--network", `container:${serve}`, "--entrypoint", "node", proxy];
     const placing = [...inPod, "-e", placeOrder];
     const atService = (program: string) => mustDocker("exec", service, "node", "-e", program);
@@ -155,7 +158,7 @@ describe.runIf(hasDocker)(name, () => {
     expect(log.stderr()).toBe("");
   });
 
-  it("end on SIGTERM while they start: the kernel drops signals that PID 1 does not listen for", async () => {
+  it("end on SIGTERM while they start, though the kernel drops signals for which PID 1 has no handler", async () => {
     const verify = ["verify", "--key-file", "/app/package.json"];
     const id = mustDocker("run", "--detach", "--interactive", ...locked, proxy, ...verify); // waits for its standard input
     onTestFinished(() => void docker("rm", "--force", id));
@@ -166,7 +169,7 @@ describe.runIf(hasDocker)(name, () => {
   });
 });
 
-/** A proxy and the simulated service in containers, both at work. */
+/** A proxy and the simulated service in containers, both running. */
 async function openStage() {
   const folder = makeFolder();
   const network = mustDocker("network", "create", `countersign-test-${process.pid}`);
@@ -181,7 +184,7 @@ async function openStage() {
   return { service, serve, log };
 }
 
-/** Secrets that only the container's user may read; where we may not give files away, everybody may, which is warned of. */
+/** Secrets that only the container's user may read; if we may not change the owner, all may read them, with a warning. */
 function makeFolder(): string {
   const folder = emptyFolder();
   chmodSync(folder, 0o755);
@@ -202,7 +205,7 @@ function makeFolder(): string {
   return folder;
 }
 
-// Programs for `node -e` in a container, where there is no curl: what an application, or somebody at the simulator, does.
+// Programs for `node -e` in a container without curl: the requests of an application, or to the simulator's control port.
 
 /** Places an order at the proxy, and prints status and outcome. */
 const placeOrder = `
@@ -216,7 +219,7 @@ const hang = `
 fetch("http://127.0.0.1:7421/simulator/faults", { method: "POST", body: JSON.stringify({ host: "api", kind: "hang" }) })
   .then(({ status }) => console.log(status));`;
 
-/** Ends when an order is kept waiting. */
+/** Ends when an order is waiting. */
 const untilOneHangs = `
 const look = async () => {
   const waiting = await (await fetch("http://127.0.0.1:7421/simulator/faults")).json();
@@ -224,11 +227,11 @@ const look = async () => {
 };
 look();`;
 
-/** Lets it go on. */
+/** Lets the waiting order continue. */
 const release = `
 fetch("http://127.0.0.1:7421/simulator/faults/release", { method: "POST" }).then(({ status }) => console.log(status));`;
 
-/** What the kernel says of the process that the container is for. */
+/** Prints the kernel's status of the container's main process. */
 const showRights = `process.stdout.write(require("fs").readFileSync("/proc/1/status", "utf8"));`;
 
 const write = `require("fs").writeFileSync("/app/new", "");`;

@@ -1,4 +1,4 @@
-/** scripts/release/images.sh with stand-ins for docker and cosign: what is built, pushed and signed, in which order. */
+/** scripts/release/images.sh with stand-ins for docker and cosign: which images are built, pushed and signed, in which order. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect, it } from "vitest";
@@ -36,7 +36,7 @@ it("pushes both images for two platforms, with contents and provenance, and sign
   }
 });
 
-it("pushes and signs nothing without being told to", () => {
+it("pushes and signs nothing if it is not told to push", () => {
   const folder = emptyFolder();
   const { exitCode, calls } = run(folder);
   expect(exitCode).toBe(0);

@@ -1,6 +1,6 @@
 /**
- * Alerts by the chart's values and by the mixin's `_config`: severities, labels, links and exceptions. The mixin gives by itself the
- * alerts and dashboards of the chart; `_config` changes what it says, and nothing else.
+ * Alerts by the chart's values and by the mixin's `_config`: severities, labels, links and exceptions. By default the mixin has the
+ * alerts and dashboards of the chart; `_config` changes only what it names.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ const charts = openCharts();
 const { groups } = parse(readFileSync(rulesFile, "utf8"))[0];
 const alertsOf = (of: Manifest[]): Manifest[] => of.flatMap(({ rules }) => rules).filter(({ alert }) => alert);
 
-/** What the values of gateway-everything.yaml make of the alerts. */
+/** The alerts as the values of gateway-everything.yaml must change them. */
 function wanted(): Manifest[] {
   const severities: Record<string, string> = { page: "critical", ticket: "warning" };
   return alertsOf(groups).flatMap((alert) => {
@@ -41,12 +41,12 @@ function wanted(): Manifest[] {
 
 const rulesOfChart = (args: readonly string[]) => ofKind(charts.objects("countersign", args), "PrometheusRule");
 
-ofChart("have the severities, labels and annotations that the values say, for all and for single ones", () => {
+ofChart("have the severities, labels and annotations in the values, for all alerts and for single ones", () => {
   expect(new Set(alertsOf(groups).map(({ labels }) => labels.severity))).toEqual(new Set(["page", "ticket"]));
   expect(alertsOf(rulesOfChart(values.everything).spec.groups)).toEqual(wanted());
 });
 
-ofChart("leave no empty group where all of one are left out", () => {
+ofChart("leave no empty group if all alerts of a group are disabled", () => {
   const pages = groups.find(({ name }: Manifest) => name === "countersign-pages").rules;
   const left = Object.fromEntries(pages.map(({ alert }: Manifest) => [alert, { enabled: false }]));
   const rule = rulesOfChart([...values.everything, ...setJson("rules.alerts", left)]);
@@ -55,13 +55,13 @@ ofChart("leave no empty group where all of one are left out", () => {
   expect(complaintsOfDefinitions([rule])).toEqual([]);
 });
 
-ofChart("are those of the file where values take even the defaults away", () => {
+ofChart("are those of the file if the values remove even the defaults", () => {
   const none = ["alerts", "alertLabels", "alertAnnotations"].map((key) => `rules.${key}=null`).join(",");
   const args = [...values.gateway, ...set(`rules.runbookBaseUrl=,${none}`)];
   expect(rulesOfChart(args).spec.groups).toEqual(groups);
 });
 
-withTools("helm", "prometheus")("are what promtool finds nothing wrong with", () => {
+withTools("helm", "prometheus")("are accepted by promtool", () => {
   const file = join(charts.folder, "rules.yaml");
   const { spec } = rulesOfChart(values.everything);
   writeFileSync(file, stringify(spec));
@@ -75,7 +75,7 @@ const vendor = mkdtempSync(join(tmpdir(), "countersign-vendor-"));
 makeMixin(join(vendor, "countersign-mixin"));
 afterAll(() => rmSync(vendor, { recursive: true }));
 
-/** What the mixin gives, with these settings in Jsonnet. */
+/** The mixin's output, with these settings in Jsonnet. */
 function render(config = ""): Manifest {
   const { exitCode, stdout, stderr } = evaluate(config);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -88,7 +88,7 @@ function evaluate(config: string) {
   return run("jsonnet", ["-J", vendor, "-e", `local m = ${mixin}; ${shown}`]);
 }
 
-ofMixin("gives the alerts, recorded series and dashboards of the chart, and nothing else", () => {
+ofMixin("has the alerts, recorded series and dashboards of the chart, and nothing else", () => {
   const given = render();
   expect([...given.alerts.groups, ...given.rules.groups]).toEqual(groups);
   const files = readdirSync(dashboards);
@@ -99,7 +99,7 @@ ofMixin("gives the alerts, recorded series and dashboards of the chart, and noth
   );
 });
 
-ofMixin("puts its selector to every series but the recorded ones, and to the variables of dashboards", () => {
+ofMixin("adds its selector to every series except the recorded ones, and to the variables of dashboards", () => {
   const given = render(`selector: 'cluster="north"'`);
   const all: Manifest[] = [...given.alerts.groups, ...given.rules.groups];
   const selectors = all
@@ -131,13 +131,13 @@ ofMixin("changes severities, labels, annotations and single alerts as the chart 
   expect(alertsOf(given.alerts.groups)).toEqual(JSON.parse(text));
 });
 
-ofMixin("refuses an alert that there is not", () => {
+ofMixin("refuses an alert that does not exist", () => {
   const { exitCode, stderr } = evaluate("alerts: { CountersignRedis: { enabled: false } }");
   expect(exitCode).not.toBe(0);
   expect(stderr).toContain("_config.alerts has CountersignRedis; there are: CountersignOutcomeUnknown, ");
 });
 
-ofMixin("is used as its page says", () => {
+ofMixin("works as its page describes", () => {
   const folder = emptyFolder();
   const [, main = ""] = /```jsonnet\n([\s\S]+?)```/.exec(readFileSync("deploy/mixin/README.md", "utf8")) ?? [];
   writeFileSync(join(folder, "main.jsonnet"), main);
@@ -155,10 +155,10 @@ ofMixin("is used as its page says", () => {
   }
 });
 
-// The series of its cases have no label `cluster`; it asks a recorded series too.
+// The series of this alert's cases have no label `cluster`; the alert also uses a recorded series.
 withTools("jsonnet", "prometheus").each([
-  { selector: `cluster=""`, what: "as ever where its selector takes them", expected: 0 },
-  { selector: `cluster="south"`, what: "no more where its selector takes none", expected: 1 },
+  { selector: `cluster=""`, what: "as usual if its selector matches them", expected: 0 },
+  { selector: `cluster="south"`, what: "no more if its selector matches none", expected: 1 },
 ])("fires $what", ({ selector, expected }) => {
   const alert = "CountersignTokensAboveExpected";
   const { alerts, rules } = render(`selector: '${selector}'`);

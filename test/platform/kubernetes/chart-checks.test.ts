@@ -8,8 +8,8 @@ import { mounted, secretsOf } from "./fake-secrets.ts";
 import { isOfHook, type Manifest, ofKind, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { run, withTools } from "./tools.ts";
 
-// What the chart has Helm run: `countersign check` before a configuration reaches a pod, and `helm test`. There is no cluster
-// here: the built command gets the very arguments, configuration and Secrets that the pod would have.
+// The chart's hooks: `countersign check` before a configuration reaches a pod, and `helm test`. There is no cluster here:
+// the built command gets exactly the arguments, configuration and Secrets that the pod would have.
 
 const test = withTools("helm");
 const charts = openCharts();
@@ -20,7 +20,7 @@ const configurationsOf = (objects: readonly Manifest[]) => {
   return Object.fromEntries(maps.map((map) => [isOfHook(map) ? "checked" : "installed", map.data["countersign.yaml"]]));
 };
 
-/** Does what the check's pod does: its arguments, its ConfigMap and its Secrets, in a folder instead of a container. */
+/** Runs the check as its pod would: its arguments, its ConfigMap and its Secrets, in a folder instead of a container. */
 function runCheck(objects: readonly Manifest[], edit = (text: string) => text) {
   const folder = emptyFolder();
   const pod = podOf(objects, "Job");
@@ -52,7 +52,7 @@ describe("the check", () => {
     { what: "a gateway with a secret from a variable", chart: "countersign", args: plain },
     { what: "a sidecar", chart: "countersign", args: sidecar },
     { what: "an application's chart", chart: "example-app", args: [] },
-  ])("passes the configuration of $what, which is the one that pods get", ({ chart, args }) => {
+  ])("accepts the configuration of $what, which is the same that pods get", ({ chart, args }) => {
     const objects = charts.objects(chart, args);
     const { checked, installed } = configurationsOf(objects);
     expect(checked).toBe(installed);
@@ -62,7 +62,7 @@ describe("the check", () => {
 
   test.each([
     {
-      what: "what Countersign alone can judge",
+      what: "a fault that only Countersign can find",
       more: "authUrl=https://api.sandbox.example",
       says: "have the same origin",
     },
@@ -73,7 +73,7 @@ describe("the check", () => {
       says: "other/K1",
     },
     { what: "an empty Secret", more: "operations[0]=create_order", edit: () => "", says: "is empty" },
-  ])("fails the release for $what, and says why in the Job's end", ({ more, edit, says }) => {
+  ])("fails the release for $what, and gives the reason in the Job's termination message", ({ more, edit, says }) => {
     const objects = charts.objects("countersign", [...sidecar, ...set(`config.environments.sandbox.${more}`)]);
     const { exitCode, stderr } = runCheck(objects, edit);
     expect(exitCode).toBe(2);
@@ -86,9 +86,9 @@ describe("the check", () => {
 
   test.each([
     { what: "before the release", args: plain, hooks: "pre-install,pre-upgrade" },
-    { what: "after it, where it makes Secrets", args: gateway, hooks: "post-install,post-upgrade" },
+    { what: "after the release, if the release makes Secrets", args: gateway, hooks: "post-install,post-upgrade" },
     { what: "when asked", args: [...plain, ...set("check.hooks=pre-upgrade")], hooks: "pre-upgrade" },
-  ])("runs $what, and leaves what failed to be read", ({ args, hooks }) => {
+  ])("runs $what, and a failed pod is kept to be read", ({ args, hooks }) => {
     const ofHook = charts.objects("countersign", args).filter((object) => isOfHook(object, hooks));
     expect(ofHook.map(({ kind, metadata }) => [kind, metadata.annotations["helm.sh/hook-weight"]])).toEqual([
       ["ConfigMap", "-1"],
@@ -104,7 +104,7 @@ describe("the check", () => {
     expect(objects.filter((object) => isOfHook(object)).map(({ kind }) => kind)).toEqual(["Pod"]);
   });
 
-  test("mounts no volume of an application, which its pod does not have", () => {
+  test("mounts no volume of an application, since the check's pod does not have it", () => {
     const more = [
       { name: "sockets", mountPath: "/run/countersign" },
       { name: "authorities", mountPath: "/etc/authorities" },
@@ -121,7 +121,7 @@ describe("the check", () => {
     expect(mountsOf(application)).toEqual(expect.arrayContaining(["sockets", "authorities"]));
   });
 
-  test("runs in the image, with the user and the rights that the proxy has, and opens no port", () => {
+  test("runs in the image, with the proxy's user and rights, and opens no port", () => {
     const objects = charts.objects("countersign", plain);
     const proxy = podOf(objects);
     const job = podOf(objects, "Job");
@@ -134,7 +134,7 @@ describe("the check", () => {
   });
 });
 
-test("pods of hooks are taken for the proxy by no Service, workload, policy or monitor", () => {
+test("no Service, workload, policy or monitor selects the pods of hooks", () => {
   const monitors = set("podMonitor.enabled=true,serviceMonitor.enabled=true");
   const objects = charts.objects("countersign", [...gateway, ...monitors]);
   const pods = objects.filter((object) => isOfHook(object)).flatMap((object) => podTemplateOf(object) ?? []);
@@ -152,20 +152,20 @@ test("pods of hooks are taken for the proxy by no Service, workload, policy or m
 });
 
 describe("pods of hooks", () => {
-  /** The check's pod and the one of `helm test`. */
+  /** The check's pod and the pod of `helm test`. */
   const podsOf = (settings: readonly string[]) => {
     const hooks = charts.objects("countersign", [...plain, ...settings]).filter((object) => isOfHook(object));
     return ["Job", "Pod"].map((kind) => podOf(hooks, kind));
   };
 
-  test("get no proxy of a mesh, which would never let them end", () => {
+  test("get no sidecar of a mesh, which would never let them end", () => {
     for (const { metadata } of [...podsOf([]), podOf(charts.objects("example-app"), "Job")]) {
       expect(metadata.labels).toMatchObject({ "sidecar.istio.io/inject": "false" });
       expect(metadata.annotations).toMatchObject({ "linkerd.io/inject": "disabled" });
     }
   });
 
-  test("have the labels and annotations that values give, and keep their own", () => {
+  test("have the labels and annotations of the values, and keep their own", () => {
     const name = "app.kubernetes.io/name";
     const settings = {
       commonLabels: { team: "payments", tier: "common" },
@@ -206,7 +206,7 @@ describe("pods of hooks", () => {
 });
 
 describe("helm test", () => {
-  test("asks at the admin Service, where the policy lets it in", () => {
+  test("asks the admin Service, and the policy allows that", () => {
     const objects = charts.objects("countersign", gateway);
     const pod = objects.find((object) => isOfHook(object, "test"));
     const { args } = sidecarOf(pod);
@@ -220,7 +220,7 @@ describe("helm test", () => {
     expect(pod.metadata.labels).toMatchObject(peers[0]);
   });
 
-  test("fails where nothing is ready, by what the image's program says", async () => {
+  test("fails if nothing is ready, with the message of the image's program", async () => {
     const { args } = sidecarOf(charts.objects("countersign", plain).find((object) => isOfHook(object, "test")));
     const { adminUrl, program } = await startPod();
     const health = () => {

@@ -1,7 +1,7 @@
 /**
- * The chart as a package: Chart.yaml has what Artifact Hub shows, in the forms that its documentation gives, and what it links to
- * in this repository is there; the values are described alike in three places; it is complete in its own folder, so that it can be
- * copied, packaged and vendored; and its notes say what a person needs after `helm install`.
+ * The chart as a package: Chart.yaml has the annotations of Artifact Hub in their documented forms, and its links into this repository
+ * work; the values are described alike in three places; the chart is complete in its own folder, so that it can be copied, packaged
+ * and vendored; and its notes have the next steps after `helm install`.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -52,7 +52,7 @@ const annotations = z.strictObject({
   ),
 });
 
-it("says whose chart it is, and where it comes from", () => {
+it("names the chart's maintainers and its sources", () => {
   const { home, sources, icon, maintainers } = chart;
   const all = z.strictObject({ home: url, sources: z.array(url).min(1), icon: url, maintainers: z.array(link).min(1) });
   expect(() => all.parse({ home, sources, icon, maintainers })).not.toThrow();
@@ -79,8 +79,8 @@ it("has an icon that is an image of its own, without scripts or anything from el
   expect(svg).not.toMatch(/script|href|url\(|foreignObject/);
 });
 
-// The values are described in three places: values.yaml with its comments comes first, the README's table is made from it, and
-// the schema takes its `config` from the product. `npx vitest run FILE -u` writes what follows from them.
+// The values are described in three places: values.yaml with its comments is the source, the README's table is made from it, and
+// the schema has its `config` from the product. `npx vitest run FILE -u` writes the table and the schema.
 
 const document = parseDocument(readFileSync(`${folder}/values.yaml`, "utf8"));
 const schema = JSON.parse(readFileSync(`${folder}/values.schema.json`, "utf8"));
@@ -95,7 +95,7 @@ interface Described {
 function* describedKeys(map: YAMLMap, prefix = ""): Generator<Described> {
   for (const { key, value } of map.items as Pair<{ value: string; commentBefore?: string }, Node>[]) {
     const name = `${prefix}${key.value}`;
-    // The yaml package gives the comment before a map's first key to the map.
+    // The yaml package attaches the comment before a map's first key to the map.
     const before = key === map.items[0]?.key ? (map.commentBefore ?? key.commentBefore) : key.commentBefore;
     const [, description] = /(?:^|\n) -- ([\s\S]*)$/.exec(before ?? "") ?? [];
     if (description !== undefined) {
@@ -110,7 +110,7 @@ function* describedKeys(map: YAMLMap, prefix = ""): Generator<Described> {
 
 const described = [...describedKeys(document.contents as YAMLMap)];
 
-it("the README's table is what values.yaml says", async () => {
+it("the README's table has the descriptions of values.yaml", async () => {
   const rows = described.map(({ key, fallback, description }) => {
     return `| \`${key}\` | \`${JSON.stringify(fallback)}\` | ${description.replaceAll("|", "\\|")} |`;
   });
@@ -124,7 +124,7 @@ it("the README's table is what values.yaml says", async () => {
   await expect(made).toMatchFileSnapshot(`../../../${folder}/README.md`);
 });
 
-it("the schema knows exactly the keys of values.yaml, and what Helm adds", () => {
+it("the schema has exactly the keys of values.yaml, and those that Helm adds", () => {
   const ofHelm = ["global", "enabled"];
   function* keysOf({ properties, additionalProperties }: typeof schema, prefix = ""): Generator<string> {
     if (properties === undefined || prefix === "config." || prefix === "secrets.") return;
@@ -138,7 +138,7 @@ it("the schema knows exactly the keys of values.yaml, and what Helm adds", () =>
   expect(known.sort()).toEqual(described.map(({ key }) => key).sort());
 });
 
-it("the schema says of each value what values.yaml says, and has the product's own config, without what the chart decides", async () => {
+it("the schema has the descriptions of values.yaml, and the product's own config without the keys that the chart sets", async () => {
   const { $schema: _, title: _title, required: _required, ...own } = jsonSchema() as typeof schema;
   const { admin: _admin, status: _status, ...properties } = own.properties;
   const { callers, mtls } = own.properties.listeners.items.properties;
@@ -172,7 +172,7 @@ it("has no symbolic links", () => {
 test("renders the same from a plain copy and from a package", () => {
   const own = emptyFolder();
   const args = ["--namespace", "shop", "--values", `${folder}/ci/gateway-values.yaml`];
-  // As `cp -R` copies: a symbolic link stays one, and leads nowhere.
+  // As `cp -R` copies: a symbolic link stays a link, and leads nowhere.
   cpSync(folder, join(own, "copy"), { recursive: true, verbatimSymlinks: true });
   succeed("helm", ["package", join(own, "copy"), "--destination", own]);
   const [copied, packaged] = ["copy", `countersign-${product.version}.tgz`].map((name) => {
@@ -186,7 +186,7 @@ test("renders the same from a plain copy and from a package", () => {
 
 const charts = openCharts();
 
-/** Helm shows notes only of a cluster, so a template shows them here. */
+/** Helm prints notes only with a cluster, so a template prints them here. */
 function notesOf(args: readonly string[]): string {
   const copy = charts.path("countersign");
   copyFileSync(join(copy, "templates/NOTES.txt"), join(copy, "notes"));
@@ -194,7 +194,7 @@ function notesOf(args: readonly string[]): string {
   return charts.objects("countersign", [...args, "--show-only", "templates/shown.yaml"])[0].text;
 }
 
-test("names the gateway's addresses, and how to examine it", () => {
+test("the notes name the gateway's addresses, and the command that examines the gateway", () => {
   const notes = notesOf(values.gateway);
   expect(notes).toContain("  https://demo-countersign.shop:7411   (production)\n");
   expect(notes).toContain("  http://demo-countersign.shop:7421   (sandbox)\n");
@@ -202,12 +202,12 @@ test("names the gateway's addresses, and how to examine it", () => {
   expect(notes).not.toContain("tokens of its own");
 });
 
-test("says what each gateway pod does with tokens in memory", () => {
+test("the notes say that with tokens in memory each gateway pod has its own tokens", () => {
   const notes = notesOf(values.plain);
   expect(notes).toContain("Each pod fetches tokens of its own");
 });
 
-test("names the sidecar's address, and how to examine it", () => {
+test("the notes name the sidecar's address, and the command that examines the sidecar", () => {
   const notes = notesOf(values.sidecar);
   expect(notes).toContain("http://127.0.0.1:7411");
   expect(notes).toContain("  kubectl --namespace shop exec POD -c countersign -- countersign doctor\n");

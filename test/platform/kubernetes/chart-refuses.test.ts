@@ -6,8 +6,8 @@ import { complaintsOf } from "./judges.ts";
 import { type Manifest, ofKind, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
-// What the chart cannot decide it asks for, with a sentence that says what to set. A gateway that could not run, or that more
-// could reach than was meant, is refused before it is installed.
+// If a decision of the user is missing, the chart fails with a sentence that says which value to set. A gateway that could not
+// run, or that too many clients could reach, is refused before it is installed.
 
 const test = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
 const charts = openCharts();
@@ -29,7 +29,7 @@ const alert = (exception: string) => set(`rules.alerts.${exception}`);
 
 type Row = readonly [why: string, args: readonly string[], says: string];
 
-/** Rows whose arguments come behind these. */
+/** Rows with these common arguments before their own. */
 const behind = (common: readonly string[], rows: readonly Row[]) =>
   rows.map(([why, args, says]): Row => [why, [...common, ...args], says]);
 
@@ -39,19 +39,23 @@ describe("rendering fails", () => {
     ...behind(sidecar, [
       ["without tokens.cache", setJson("config.tokens", {}), "set config.tokens.cache: redis"],
       ["for a key that the configuration does not have", set("config.timeout=1s"), "'timeout' not allowed"],
-      ["for what the chart decides", set("config.admin.bind=:1"), "'admin' not allowed"],
+      ["for a key that the chart itself sets", set("config.admin.bind=:1"), "'admin' not allowed"],
       ["for a value that the chart does not have", set("sidecars=1"), "'sidecars' not allowed"],
       ["for a secret from nowhere", set("secrets[0].secretName=null"), "secrets/0"],
     ]),
     ...behind(gateway, [
       ["as a gateway without listeners", set("gateway.listeners=null"), "set gateway.listeners: for each"],
       ["as a gateway with listeners in its configuration", bound(":1", "sandbox"), "instead of config.listeners"],
-      ["with two environments, and no word on which is called where", set("mode=sidecar"), "(production, sandbox)"],
+      [
+        "with two environments, and no setting that says which is called where",
+        set("mode=sidecar"),
+        "(production, sandbox)",
+      ],
     ]),
     ...behind(everything, [
-      ["for an alert that there is not", alert("CountersignRedis.enabled=false"), "CountersignRedis,"],
-      ["for a key that alerts have not", alert("CountersignRedisDown.expr=1"), "expr"],
-      ["for an alert after a time that is none", alert("CountersignRedisDown.for=soon"), "for"],
+      ["for an alert that does not exist", alert("CountersignRedis.enabled=false"), "CountersignRedis,"],
+      ["for a key that alerts do not have", alert("CountersignRedisDown.expr=1"), "expr"],
+      ["for an alert with a malformed time", alert("CountersignRedisDown.for=soon"), "for"],
     ]),
     ...behind(plain, [
       [
@@ -61,17 +65,17 @@ describe("rendering fails", () => {
       ],
       ["for a listener of no environment", listeners({}, { port: 8081, environment: "production" }), "add production"],
       [
-        "for a sidecar's listener of none",
+        "for a sidecar's listener of no environment",
         [...set("mode=sidecar"), ...bound("127.0.0.1:1", "production")],
         "add production, which a listener is for",
       ],
       ["for two listeners on one port", listeners({}, {}, { port: 8081 }), "a port of its own, not 8080, 8080, 8081"],
       [
-        "for more pods than there may be",
+        "for a minimum of pods above the maximum",
         scaled("gateway.autoscaling.minReplicas=11"),
         "no fewer pods than minReplicas, 11",
       ],
-      ["for nothing to measure by", scaled("resources.requests.cpu=null"), "set resources.requests.cpu"],
+      ["for an autoscaler without a CPU request", scaled("resources.requests.cpu=null"), "set resources.requests.cpu"],
       ["for a disruption budget of 0", budget("0"), "to 1 or more: with 0 no node"],
       ["for a disruption budget of 0%", budget("0%"), "to 1 or more: with 0% no node"],
       ...["2", "3", "51%", "100%"].map(
@@ -87,19 +91,19 @@ describe("rendering fails", () => {
         "fewer than the 3 pods",
       ],
       ["for a disruption budget that is no number", budget("some"), "maxUnavailable"],
-      ["for a way to spread that there is not", set("gateway.spread.zones=always"), "gateway/spread/zones"],
+      ["for an unknown way to spread", set("gateway.spread.zones=always"), "gateway/spread/zones"],
       [
         "for a scaling policy without a period",
         set("gateway.autoscaling.behavior.scaleUp.policies[0].type=Pods"),
         "scaleUp/policies",
       ],
       [
-        "for a NetworkPolicy whose callers are all",
+        "for a NetworkPolicy that allows all callers",
         policy({ callers: null }),
         "name peers in gateway.networkPolicy.callers",
       ],
       [
-        "for a NetworkPolicy whose scrapers are all",
+        "for a NetworkPolicy that allows all scrapers",
         policy({ metrics: null }),
         "name peers in gateway.networkPolicy.callers",
       ],
@@ -114,7 +118,7 @@ describe("rendering fails", () => {
     expect(charts.refusal("example-app", ["--kube-version", "1.28"]).stderr).toContain("1.28");
   });
 
-  test("with both sentences at once where nothing is set", () => {
+  test("with both sentences at once if nothing is set", () => {
     const { stderr } = charts.refusal("countersign");
     expect(stderr).toContain("countersign needs decisions that its chart cannot make:\n  set config.environments");
     expect(stderr).toContain("\n  set config.tokens.cache");
@@ -124,7 +128,7 @@ describe("rendering fails", () => {
 test.each([
   { why: "a NetworkPolicy that is off has no peers", args: set("gateway.networkPolicy.callers=null") },
   { why: "one pod may be away", args: budget("1") },
-  { why: "two of three may, which is what half of them is", args: [...budget("50%"), ...set("gateway.replicas=3")] },
+  { why: "two of three pods may, which is half, rounded up", args: [...budget("50%"), ...set("gateway.replicas=3")] },
   { why: "half of two pods may", args: [...budget("50%"), ...set("gateway.replicas=2")] },
   { why: "an autoscaler that is off has no pods", args: set("gateway.autoscaling.minReplicas=11") },
 ])("but $why", ({ args }) => {
@@ -153,7 +157,7 @@ describe("an application's chart", () => {
   const firstListener = (bind: string) =>
     setJson("countersign.config.listeners", [{ bind, environment: "sandbox", callers: "anyone" }]);
 
-  test("cannot have the address of a Unix socket in a variable", () => {
+  test("cannot set a variable to the address of a Unix socket", () => {
     const mounts = [{ name: "sockets", mountPath: "/run/countersign" }];
     const { exitCode, stderr } = charts.refusal("example-app", [
       ...firstListener("unix:/run/countersign/s.sock"),
@@ -168,17 +172,17 @@ describe("an application's chart", () => {
     expect(spec.containers[0].env).toEqual([{ name: "COUNTERSIGN_URL", value: "http://127.0.0.1:7500" }]);
   });
 
-  test("that gives its own context is told which to give", () => {
+  test("that passes a wrong context is told which context to pass", () => {
     rewrite((text) => text.replaceAll(".Subcharts.countersign", "."));
     expect(charts.refusal("example-app").stderr).toContain("give its templates its own context");
   });
 
-  test("with a classic sidecar has to say for how long the application still calls", () => {
+  test("with a classic sidecar has to set config.drain.min", () => {
     rewrite(classic);
     expect(charts.refusal("example-app").stderr).toContain("set config.drain.min to the time");
   });
 
-  test("with a classic sidecar is accepted, and its grace period has all three times", () => {
+  test("with a classic sidecar is accepted, and its grace period is the sum of all three times", () => {
     rewrite(classic);
     const objects = charts.objects("example-app", set("countersign.config.drain.min=25s"));
     expect(complaintsOf(objects)).toEqual([]);
@@ -189,7 +193,7 @@ describe("an application's chart", () => {
     expect(spec.terminationGracePeriodSeconds).toBe(20 + 25 + 20 + 2 + 5);
   });
 
-  test("has pods that are replaced with a changed configuration only where it asks for that", () => {
+  test("has pods that are replaced after a change of the configuration only if it asks for that", () => {
     rewrite((text) => text);
     const annotations = (...args: string[]) => podOf(charts.objects("example-app", args)).metadata.annotations;
     const key = "checksum/countersign";
@@ -201,14 +205,14 @@ describe("an application's chart", () => {
   });
 });
 
-test("refuses a grace period that Countersign may need longer than", () => {
+test("refuses a grace period shorter than Countersign may need", () => {
   const refusal = (seconds: number) =>
     charts.refusal("countersign", [...gateway, ...set(`gateway.terminationGracePeriodSeconds=${seconds}`)]);
   expect(refusal(41).stderr).toContain("set gateway.terminationGracePeriodSeconds to at least 42");
   expect(refusal(42)).toMatchObject({ exitCode: 0, stderr: "" });
 });
 
-test("leaves user and groups to the cluster where it is told to, as OpenShift wants it", () => {
+test("can leave user and groups to the cluster, as OpenShift demands", () => {
   const objects = charts.objects("example-app", set("countersign.securityContext.runAsUser=null"));
   const pods = objects.flatMap((object) => podTemplateOf(object) ?? []);
   expect(pods).toHaveLength(3);

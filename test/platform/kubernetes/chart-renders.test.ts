@@ -18,14 +18,14 @@ import {
 } from "./manifests.ts";
 import { succeed, withTools } from "./tools.ts";
 
-// Every example of the charts, rendered by Helm and judged by what judges it on its way into a cluster, and by Countersign.
-// Update the snapshots with `npx vitest run test/platform/kubernetes -u`, and read what changed.
+// Every example of the charts, rendered by Helm and checked by the programs that check it in a cluster, and by Countersign.
+// Update the snapshots with `npx vitest run test/platform/kubernetes -u`, and read the changes.
 
 const hmac = /new clients must use OAuth/;
 
 /**
- * Each must satisfy all that a cluster asks, and raise no warnings of `countersign check` but these. Those that together use every value
- * have their outcome in snapshots/.
+ * Each case must pass all checks of a cluster, and cause no warnings of `countersign check` except these. The cases that together use
+ * every value have their output in snapshots/.
  */
 const cases: readonly Case[] = [
   { name: "gateway", chart: "countersign", args: values.gateway, warnings: [/go over the network in plain text/] },
@@ -63,13 +63,13 @@ describe.each(cases)("$name", ({ name, chart, args, warnings = [], isReviewed })
   });
 
   if (isReviewed) {
-    test("is what was reviewed", async () => {
+    test("is the same as its reviewed snapshot", async () => {
       const text = reviewable(charts.render(chart, args));
       await expect(text).toMatchFileSnapshot(`snapshots/${name}.yaml`);
     });
   }
 
-  test("is what Kubernetes takes, with Pod Security `restricted`, and what its operators do", () => {
+  test("is accepted by Kubernetes, with Pod Security `restricted`, and by the schemas of its operators", () => {
     expect(complaintsOf(render())).toEqual([]);
   });
 
@@ -78,7 +78,7 @@ describe.each(cases)("$name", ({ name, chart, args, warnings = [], isReviewed })
     for (const spec of specs) expect(spec.automountServiceAccountToken).toBe(false);
   });
 
-  test("has a configuration that Countersign takes", () => {
+  test("has a configuration that Countersign accepts", () => {
     const verdict = check(configurationOf(render()), env);
     expect(verdict).toMatchObject({ valid: true });
     const left = verdict.warnings.filter(({ message }: Manifest) => !warnings.some((each) => each.test(message)));
@@ -106,7 +106,7 @@ describe.each(cases)("$name", ({ name, chart, args, warnings = [], isReviewed })
     expect(paths.every((path) => path.startsWith(mounted))).toBe(true);
   });
 
-  test("gives pods the time that Countersign takes to end, and the application its own", () => {
+  test("gives pods the time that Countersign needs to end, plus the application's own", () => {
     const objects = render();
     const { timeouts, drain } = check(configurationOf(objects), env).configuration;
     const needed = ((parseDurationMs(drain.min) ?? 0) + (parseDurationMs(timeouts.request) ?? 0)) / 1_000 + 2;
@@ -119,7 +119,7 @@ describe.each(cases)("$name", ({ name, chart, args, warnings = [], isReviewed })
   });
 });
 
-test("has an example whose next version changes nothing that Kubernetes does not allow to change", () => {
+test("the example's next version changes no field that Kubernetes does not allow to change", () => {
   const [now, next] = ["orders:1.0.0", "orders:2.0.0"].map((image) => {
     const objects = charts.objects("example-app", ["--set", `image=${image}`]);
     const fixed = (kind: string, { template, selector }: Manifest) => (kind === "Job" ? template : selector);
@@ -150,7 +150,11 @@ test("installs its alerts and dashboards", () => {
 test.each([
   { what: "by default", config: {}, has: false },
   { what: "that waits for a token", config: { readiness: "token" }, has: true },
-  { what: "that tells of refused configurations", config: { reload: { unreadyAfterRefusal: "60s" } }, has: true },
+  {
+    what: "that is false after a refused configuration",
+    config: { reload: { unreadyAfterRefusal: "60s" } },
+    has: true,
+  },
 ])("gives a sidecar $what a readiness probe: $has", ({ config, has }) => {
   const settings = Object.entries(config).flatMap(([key, value]) => setJson(`countersign.config.${key}`, value));
   const { readinessProbe } = sidecarOf(podOf(charts.objects("example-app", settings)));
@@ -158,7 +162,7 @@ test.each([
   expect(readinessProbe).toEqual(has ? probe : undefined);
 });
 
-/** The objects of one kind, of the example of a gateway with these settings. */
+/** The objects of one kind in the example of a gateway, with these settings. */
 function gatewaysOwn(kind: string, ...settings: readonly string[]): Manifest[] {
   const sets = settings.flatMap((setting) => ["--set-json", setting]);
   return charts.objects("countersign", [...values.gateway, ...sets]).filter((each) => each.kind === kind);
@@ -172,7 +176,7 @@ test.each([
   expect(spec.replicas).toBe(replicas);
 });
 
-test("more pods come at once, and go one by one", () => {
+test("pods are added all at once, and removed one by one", () => {
   const [{ spec }] = gatewaysOwn("HorizontalPodAutoscaler");
   expect(spec.behavior.scaleUp).toMatchObject({ stabilizationWindowSeconds: 0, selectPolicy: "Max" });
   expect(spec.behavior.scaleDown).toEqual({
@@ -181,7 +185,7 @@ test("more pods come at once, and go one by one", () => {
   });
 });
 
-test("a value changes one of these figures, and leaves the others", () => {
+test("a value changes one figure of the autoscaler, and keeps the others", () => {
   const setting = "gateway.autoscaling.behavior.scaleDown.stabilizationWindowSeconds=900";
   const [{ spec }] = gatewaysOwn("HorizontalPodAutoscaler", setting);
   expect(spec.behavior.scaleDown).toMatchObject({ stabilizationWindowSeconds: 900, policies: [{ value: 1 }] });
@@ -215,10 +219,10 @@ test("calls can be kept in their zone", () => {
   expect(services.map(({ spec }) => spec.trafficDistribution)).toEqual(["PreferClose", undefined]);
 });
 
-/** What fits into so many characters stands on one line; what is longer and comes again is an alias of the first. */
+/** A value that fits into so many characters is on one line; a longer one that is repeated becomes an alias. */
 const oneLine = 110;
 
-/** A stream of objects, short for a reviewer: alerts and dashboards are left out, and a configuration is read. */
+/** A stream of objects, shortened for a reviewer: without alerts and dashboards, and with parsed configurations. */
 function reviewable(stream: string): string {
   const seen = new Map<string, unknown>();
   const shared = (_: string, value: unknown): unknown => {

@@ -27,9 +27,9 @@ export function openCharts() {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   cpSync("helm", folder, { recursive: true });
   const path = (chart: string) => join(folder, chart);
-  // As a user takes a chart into the dependencies of another one.
+  // As a user adds a chart to the dependencies of another chart.
   if (isThere("helm")) succeed("helm", ["dependency", "build", path("example-app")]);
-  /** For a release `demo` in the namespace `shop`. */
+  /** The arguments of `helm template` for a release `demo` in the namespace `shop`. */
   const template = (chart: string, args: readonly string[]) => {
     return ["template", "demo", path(chart), "--namespace", "shop", "--kube-version", "1.36", ...args];
   };
@@ -39,7 +39,7 @@ export function openCharts() {
     path,
     render,
     objects: (chart: string, args: readonly string[] = []): Manifest[] => parse(render(chart, args)),
-    /** The sentence that rendering fails with. */
+    /** The result of a rendering that fails, with its sentence. */
     refusal: (chart: string, args: readonly string[] = []) => run("helm", template(chart, args)),
   };
 }

@@ -9,7 +9,7 @@ import { run } from "./tools.ts";
 /** Where secrets are mounted. */
 export const mounted = "/run/secrets/countersign";
 
-/** What `countersign check` says of a configuration whose secrets are all there, as files that a group may read. */
+/** The result of `countersign check` for a configuration with all its secrets, as files that a group may read. */
 export function check(configuration: string, env: Readonly<Record<string, string>> = {}) {
   const folder = emptyFolder();
   for (const { path, content } of secretsOf(configuration)) write(path.replace(mounted, folder), content);
@@ -34,7 +34,7 @@ function write(file: string, content: string): void {
   chmodSync(file, 0o440);
 }
 
-/** Every mounted file that the configuration names, with something that it could hold. */
+/** Every mounted file that the configuration names, with a possible content. */
 export function secretsOf(configuration: string): { readonly path: string; readonly content: string }[] {
   const found = new Map<string, string>();
   (function walk(value: unknown, key: string): void {

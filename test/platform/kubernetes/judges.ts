@@ -2,12 +2,12 @@ import { stringify } from "yaml";
 import { isBuiltIn, type Manifest, nameOf, podTemplateOf } from "./manifests.ts";
 import { definitions, run } from "./tools.ts";
 
-// What a cluster would say of manifests. Each gives the complaints; none where all is well.
+// Checks of manifests as in a cluster. Each function returns complaints, or an empty list.
 
-/** The oldest that has native sidecars, and the newest that kubernetes-validate knows. */
+/** The oldest version with native sidecars, and the newest that kubernetes-validate knows. */
 export const kubernetesVersions = ["1.29", "1.37"] as const;
 
-/** All of the following. */
+/** The complaints of all checks below. */
 export function complaintsOf(objects: readonly Manifest[]): string[] {
   const ofOpenApi = kubernetesVersions.flatMap((version) => complaintsOfOpenApi(objects, version));
   return [...ofOpenApi, ...complaintsOfPodSecurity(objects), ...complaintsOfDefinitions(objects)];
@@ -41,7 +41,7 @@ export function complaintsOfDefinitions(objects: readonly Manifest[]): string[] 
   );
 }
 
-/** These programs print a line for each object; one that they passed over counts as a complaint. */
+/** Runs a program that prints a line for each object; an object without a line is a complaint. */
 function judge(command: string, args: readonly string[], objects: readonly Manifest[]): string[] {
   const { stdout, stderr } = run(command, args, toStream(objects));
   const lost = objects.filter((object) => !stdout.includes(`${nameOf(object)} is allowed\n`)).map(nameOf);

@@ -33,13 +33,13 @@ export function sidecarOf({ spec }: Manifest): Manifest {
   return [...(spec.initContainers ?? []), ...spec.containers].find(({ name }) => name === "countersign");
 }
 
-/** Whether Helm makes it for a hook, such as the check before an upgrade; or for `hook` alone. */
+/** Whether an object belongs to a hook of Helm, such as the check before an upgrade; or to `hook` only. */
 export function isOfHook({ metadata }: Manifest, hook?: string): boolean {
   const found = metadata.annotations?.["helm.sh/hook"];
   return hook === undefined ? found !== undefined : found === hook;
 }
 
-/** Whether it is of Kubernetes itself, not a custom resource. */
+/** Whether an object is of Kubernetes itself, not a custom resource. */
 export function isBuiltIn({ apiVersion }: Manifest): boolean {
   return !/^(monitoring\.coreos\.com|external-secrets\.io|cert-manager\.io|secrets\.hashicorp\.com|secrets-store\.csi\.x-k8s\.io)\//.test(
     apiVersion,

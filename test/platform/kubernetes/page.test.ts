@@ -1,6 +1,6 @@
 /**
- * docs/kubernetes.md: what it shows renders, a cluster and Countersign accept it, and its commands, typed from the first to the last,
- * work and make what its configurations need.
+ * docs/kubernetes.md: its examples render, a cluster and Countersign accept them, and its commands, run from the first to the last,
+ * work and make the objects that its configurations need.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -25,20 +25,20 @@ it("check accepts the configuration for a pod without the chart", () => {
   expect(check(block("countersign"))).toMatchObject({ valid: true, warnings: [] });
 });
 
-it("includes no template but those that the example's chart includes, in the same way", () => {
+it("includes only templates that the example's chart includes, in the same way", () => {
   const example = readFileSync("helm/example-app/templates/deployment.yaml", "utf8");
   const includes = [...block("template").matchAll(/\{\{-? include .*?\}\}/g)].map(([text]) => text);
   expect(includes.length).toBeGreaterThan(3);
   for (const include of includes) expect(example).toContain(include);
 });
 
-it("names no file of the repository that is not there, and none that only a build makes", () => {
+it("names only files that are in the repository, and none that only a build makes", () => {
   const paths = [...page.matchAll(/\b(?:deploy|helm|docs|test|src|dist|scripts)\/[\w./-]*\w/g)].map(([path]) => path);
   expect(paths.length).toBeGreaterThan(10);
   expect(paths.filter((path) => !existsSync(path) || path.startsWith("dist/"))).toEqual([]);
 });
 
-test("the values render with the example's chart, and all that comes of them is accepted", () => {
+test("the values render with the example's chart, and a cluster accepts the result", () => {
   const values = join(charts.folder, "page-values.yaml");
   writeFileSync(values, block("values"));
   const objects = charts.objects("example-app", ["--values", values]);
@@ -50,7 +50,7 @@ test("the values render with the example's chart, and all that comes of them is 
 test("the template renders, with the label by which the chart's PodMonitor finds its pods", () => {
   const head =
     "apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: orders }\nspec:\n  selector: {}\n  template:\n";
-  // The last test of the chart: it replaces the example's Deployment.
+  // This must be the last test of the chart, since it replaces the example's Deployment.
   writeFileSync(join(charts.path("example-app"), "templates/deployment.yaml"), `${head}${block("template")}`);
   const objects = charts.objects("example-app");
   expect(sidecarOf(podOf(objects)).image).toBe(`countersign:${version}`);
@@ -64,7 +64,7 @@ test("the commands succeed, and leave no secret behind", () => {
   expect(typed.left).toEqual(["countersign.yaml", "cronjob-patch.yaml", "deploy", "helm", "patch.yaml"]);
 });
 
-test("they make the Secrets that both configurations name, with their files", () => {
+test("the commands make the Secrets that both configurations name, with their files", () => {
   const { config, secrets } = parse(block("values"))[0].countersign;
   const folders = new Map<string, string>(secrets.map(({ folder, secretName }: Manifest) => [folder, secretName]));
   const wanted = [stringify(config), block("countersign")].flatMap((configuration) =>
@@ -88,7 +88,7 @@ test("they make the Secrets that both configurations name, with their files", ()
 test.each([
   { kind: "Deployment", name: "orders" },
   { kind: "CronJob", name: "settle" },
-])("they add the sidecar from the reader's registry, and the variable: $kind", ({ kind, name }) => {
+])("the commands add the sidecar from the reader's registry, and the variable: $kind", ({ kind, name }) => {
   const [patched, set, ...more] = sent(`${kind}/${name}`).map((object) => podTemplateOf(object).spec);
   expect(more).toEqual([]);
   expect(sidecarOf({ spec: patched }).image).toBe(`REGISTRY/countersign:${version}`);
@@ -96,7 +96,7 @@ test.each([
   expect(application).toMatchObject({ name, env: [{ name: "BASE_URL", value: "http://127.0.0.1:7411" }] });
 });
 
-test("they give the Operator what it takes, and Grafana its dashboards", () => {
+test("the commands create the Operator's objects and Grafana's dashboards", () => {
   const custom = typed.objects.filter(({ apiVersion }) => apiVersion === "monitoring.coreos.com/v1");
   expect(custom.map(nameOf)).toEqual(["PodMonitor/countersign", "PrometheusRule/countersign"]);
   expect(complaintsOf(custom)).toEqual([]);
@@ -108,13 +108,17 @@ test("they give the Operator what it takes, and Grafana its dashboards", () => {
 const label = ", labels: { countersign: sidecar }";
 
 test.each([
-  { what: "to what it labels, with the variable", manifest: orders.replaceAll(label, ""), served: ["Deployment"] },
   {
-    what: "to all with the label, but not to CronJobs",
+    what: "to workloads that it labels, with the variable",
+    manifest: orders.replaceAll(label, ""),
+    served: ["Deployment"],
+  },
+  {
+    what: "to all workloads with the label, but not to CronJobs",
     manifest: orders,
     served: ["DaemonSet", "Deployment", "Job", "StatefulSet"],
   },
-])("the kustomization adds it too: $what", ({ manifest, served }) => {
+])("the kustomization adds the sidecar too: $what", ({ manifest, served }) => {
   const folder = emptyFolder();
   cpSync("deploy/kustomize", join(folder, "deploy/kustomize"), { recursive: true });
   mkdirSync(join(folder, "orders"));

@@ -8,34 +8,34 @@ import { run } from "./tools.ts";
 
 export const page = readFileSync("docs/kubernetes.md", "utf8");
 
-/** A block of the page by the word behind its language. */
+/** A block of the page by the word after its language. */
 export function block(word: string): string {
   const [, text] = new RegExp(`^\`\`\`yaml ${word}\n(.*?)^\`\`\``, "ms").exec(page) ?? [];
   if (text === undefined) throw new Error(`the page has no block ${word}`);
   return text;
 }
 
-/** What the page has its reader type below a heading, block by block. */
+/** The page's commands below a heading, block by block. */
 export function commandsBelow(heading: string): readonly string[] {
   const [, section] = new RegExp(`^## ${heading}\n(.*?)(?=^## |(?![^]))`, "ms").exec(page) ?? [];
   if (section === undefined) throw new Error(`the page has no heading ${heading}`);
   return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = ""]) => text);
 }
 
-/** What came of typing a page's commands. */
+/** The result of running a page's commands. */
 export interface Typed {
   readonly exitCode: number | string;
   readonly stderr: string;
-  /** What a cluster would have got, in this order. */
+  /** The objects that a cluster would have got, in this order. */
   readonly objects: readonly Manifest[];
-  /** The files that lie there at the end. */
+  /** The files in the folder at the end. */
   readonly left: readonly string[];
 }
 
 /**
- * Types the commands of a page's `sh` blocks, one after another, in a folder with what the repository and the reader have. Only
- * the cluster and the images are not there: kubectl writes down what it would have sent, Helm renders instead of installing, and
- * Node runs the image's program.
+ * Runs the commands of a page's `sh` blocks, one after another, in a folder with the files of the repository and the reader.
+ * Cluster and images are replaced: kubectl records the objects that it would have sent, Helm renders instead of installing,
+ * and Node runs the image's program.
  *
  * @param own the reader's files, by name
  * @param running workloads in the cluster, for `kubectl patch` and `kubectl set env`; one of a kind

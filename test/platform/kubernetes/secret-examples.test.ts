@@ -1,4 +1,4 @@
-/** The examples with certificates and secrets from elsewhere: each renders, is accepted, and has what its configuration reads. */
+/** The examples with certificates and secrets from elsewhere: each renders, is accepted, and has every file that its configuration reads. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { rulesFile } from "../prometheus/rules.ts";
@@ -26,7 +26,7 @@ const examples = readdirSync(folder).map((name) => {
   return { name, variants: files.map((file) => parse(readFileSync(`${folder}/${name}/${file}`, "utf8"))) };
 });
 
-it("are all on the page, with every file, and it names no other", () => {
+it("all examples are on the page, with every file, and the page names no other", () => {
   const page = readFileSync("docs/kubernetes-secrets.md", "utf8");
   const files = examples.flatMap(({ name }) =>
     readdirSync(`${folder}/${name}`).map((file) => `${folder}/${name}/${file}`),
@@ -37,7 +37,7 @@ it("are all on the page, with every file, and it names no other", () => {
   expect(named.filter((path) => !existsSync(path))).toEqual([]);
 });
 
-/** What the chart makes of an example's values; rendered once. */
+/** The chart rendered with an example's values, once for all tests. */
 const rendered = new Map<string, readonly Manifest[]>();
 function render(name: string): readonly Manifest[] {
   const args = ["--values", `${folder}/${name}/values.yaml`, "--namespace", "payments"];
@@ -47,11 +47,11 @@ function render(name: string): readonly Manifest[] {
 }
 
 describe.each(examples)("$name", ({ name, variants }) => {
-  test("is what a cluster with these operators takes", () => {
+  test("is accepted by a cluster with these operators", () => {
     expect(complaintsOf([...variants.flat(), ...render(name)])).toEqual([]);
   });
 
-  test("has a configuration that Countersign takes", () => {
+  test("has a configuration that Countersign accepts", () => {
     const verdict = check(configurationOf(render(name)));
     expect(verdict).toMatchObject({ valid: true });
     const warnings = verdict.warnings.filter(({ message }: Manifest) => !/anyone|reach/.test(message));
@@ -77,10 +77,10 @@ describe.each(examples)("$name", ({ name, variants }) => {
     }
   });
 
-  test("mounts or injects every folder that the configuration reads, whole", () => {
+  test("mounts or injects every folder that the configuration reads, as a whole", () => {
     const objects = render(name);
     const paths = secretsOf(configurationOf(objects)).map(({ path }) => path);
-    // A service account's token is all that its example has.
+    // The example of a service account has its token only.
     expect(paths.length).toBeGreaterThan(name === "service-account" ? 0 : 1);
     for (const each of objects.filter((object) => podTemplateOf(object) && !isOfHook(object, "test"))) {
       const { spec, metadata } = podTemplateOf(each);
@@ -99,7 +99,7 @@ describe.each(examples)("$name", ({ name, variants }) => {
   });
 });
 
-test("the listener's certificate has the names that the listener answers to", () => {
+test("the listener's certificate has the names that the listener accepts", () => {
   const objects = render("cert-manager");
   const [{ hosts, callers }] = parse(configurationOf(objects))[0].listeners;
   const certificates = parse(readFileSync(`${folder}/cert-manager/certificates.yaml`, "utf8"));
@@ -107,7 +107,7 @@ test("the listener's certificate has the names that the listener answers to", ()
     certificates.find((each) => each.kind === "Certificate" && each.metadata.name === name).spec;
   expect(of("countersign-listener").dnsNames).toEqual(hosts);
   expect(of("shop-client").uris).toEqual([callers.shop.certificate]);
-  // Else the alert would tell of each renewal.
+  // Otherwise the alert would fire before each renewal.
   const [, days] =
     /"?expr"?: \|\n.*\n.*certificate_expiry.*\n\s*\) < (\d+) \* 86400/.exec(readFileSync(rulesFile, "utf8")) ?? [];
   for (const { kind, spec } of certificates) {
@@ -115,7 +115,7 @@ test("the listener's certificate has the names that the listener answers to", ()
   }
 });
 
-test("the injector's Job ends, and its pods have no token but Vault's", () => {
+test("the injector's Job ends, and its pods have no token except Vault's", () => {
   const objects = render("vault-agent");
   const annotation = "vault.hashicorp.com/agent-pre-populate-only";
   const [job, deployment] = [podOf(objects, "Job"), podOf(objects)];
@@ -131,7 +131,7 @@ test("the injector's Job ends, and its pods have no token but Vault's", () => {
   }
 });
 
-/** The Secrets that an operator makes of an object, or that it is. */
+/** The Secrets that an operator makes from an object, or the object itself if it is a Secret. */
 function secretsMadeBy({ kind, spec, metadata }: Manifest): string[] {
   if (kind === "Certificate") return [spec.secretName];
   if (kind === "ExternalSecret") return [spec.target.name];

@@ -8,7 +8,7 @@ import { complaintsOf, complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesV
 import { type Manifest, ofKind, parse, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { run, succeed, withTools } from "./tools.ts";
 
-// The patch and the kustomize component add the sidecar that the chart adds.
+// The patch and the kustomize component add the same sidecar as the chart.
 
 const metadata = "metadata: { name: orders }";
 const workloads = readFileSync("test/platform/cluster/orders.yaml", "utf8").replace(
@@ -18,7 +18,7 @@ const workloads = readFileSync("test/platform/cluster/orders.yaml", "utf8").repl
 const original = parse(workloads);
 const deployment = ofKind(original, "Deployment");
 
-/** As kubectl does it to a Deployment in a cluster. */
+/** Applies the patch as kubectl does to a Deployment in a cluster. */
 const patch = (object: Manifest): Manifest => {
   const args = ["patch", "--local", "--filename", "-", "--patch-file", "deploy/patch.yaml", "--output", "yaml"];
   return parse(succeed("kubectl", args, stringify(object)))[0];
@@ -38,7 +38,7 @@ const kustomize = (): Manifest[] => {
   return parse(succeed("kubectl", ["kustomize", folder]));
 };
 
-/** Without what is each one's own: where it comes from, and the chart's value `image.pullPolicy`. */
+/** A container without its image and volume mounts, which differ, and without the chart's value `image.pullPolicy`. */
 const essence = ({ imagePullPolicy: _, image: _image, volumeMounts: _mounts, ...rest }: Manifest) => rest;
 
 const judges = ["pod-security", "custom-resources", "kubernetes-validate"] as const;
@@ -64,7 +64,7 @@ describe("kubectl patch", () => {
 describe("the kustomize component", () => {
   const test = withTools("kubectl", ...judges);
 
-  test("adds what the patch adds, to what has the label, and is accepted", () => {
+  test("adds the same as the patch, to workloads with the label, and is accepted", () => {
     const built = kustomize();
     expect(complaintsOf(built)).toEqual([]);
     const patched = essence(sidecarOf(podTemplateOf(patch(deployment))));
@@ -74,7 +74,7 @@ describe("the kustomize component", () => {
     expect(podOf(built, "CronJob")).toEqual(podOf(original, "CronJob"));
   });
 
-  test("calls its volumes as the patch does, beside the application's own", () => {
+  test("names its volumes like the patch, beside the application's own", () => {
     const { volumes, initContainers } = podOf(kustomize(), "StatefulSet").spec;
     const own = podTemplateOf(patch(deployment)).spec;
     const names = (list: readonly Manifest[]) => list.map(({ name }) => name).sort();
@@ -84,7 +84,7 @@ describe("the kustomize component", () => {
     );
   });
 
-  test("leaves image and ConfigMap to kustomize, so that a changed one replaces the pods", () => {
+  test("leaves image and ConfigMap to kustomize, so that their change replaces the pods", () => {
     const built = kustomize();
     const { spec } = podOf(built);
     expect(sidecarOf({ spec }).image).toBe("registry.example/countersign:1.2.3");
@@ -98,7 +98,7 @@ describe("the chart", () => {
   const test = withTools("helm", "kubectl");
   const charts = openCharts();
 
-  test("adds the container that the patch adds", () => {
+  test("adds the same container as the patch", () => {
     const sidecar = sidecarOf(podOf(charts.objects("example-app")));
     const patched = sidecarOf(podTemplateOf(patch(deployment)));
     expect(essence(sidecar)).toEqual(essence(patched));
@@ -109,7 +109,7 @@ describe("the chart", () => {
 describe("the judges", () => {
   const test = withTools(...judges);
 
-  test("see a privileged container, of a pod too", () => {
+  test("find a privileged container, also in a bare pod", () => {
     const object = structuredClone(deployment);
     const { spec } = podTemplateOf(object);
     spec.containers[0].securityContext.privileged = true;
@@ -117,13 +117,13 @@ describe("the judges", () => {
     for (const each of [object, pod]) expect(complaintsOfPodSecurity([each]).join()).toContain("privileged");
   });
 
-  test.each(kubernetesVersions)("see a field that Kubernetes %s does not have", (version) => {
+  test.each(kubernetesVersions)("find a field that Kubernetes %s does not have", (version) => {
     const object = structuredClone(deployment);
     podTemplateOf(object).spec.containers[0].startProbe = {};
     expect(complaintsOfOpenApi([object], version).join()).toContain("startProbe");
   });
 
-  test("see a custom resource that lacks what it needs", () => {
+  test("find a custom resource without a required field", () => {
     const monitor = {
       apiVersion: "monitoring.coreos.com/v1",
       kind: "PodMonitor",

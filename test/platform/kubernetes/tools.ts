@@ -4,13 +4,13 @@ import { it, type TestAPI } from "vitest";
 import { isCertain } from "../../../testkit/left-out.ts";
 import { type Ended, runSync } from "../../../testkit/run-program.ts";
 
-// What scripts/kubernetes-tools.sh has made, or else what is on PATH.
+// The tools that scripts/kubernetes-tools.sh has made, or else those on PATH.
 
 const folder = resolve(".tools");
 const path = [`${folder}/bin`, process.env["PATH"]].join(delimiter);
 const env = { ...process.env, PATH: path, PYTHONPATH: `${folder}/python`, HELM_CACHE_HOME: `${folder}/helm` };
 
-/** How a tool is asked whether it is there and works. */
+/** Commands that show whether a tool is installed and works. */
 const trials = {
   helm: ["helm", "version"],
   kubectl: ["kubectl", "version", "--client"],
@@ -29,7 +29,7 @@ export function run(command: string, args: readonly string[], input = ""): Ended
   return runSync(command, args, { env, input });
 }
 
-/** What a program wrote that had to succeed. */
+/** Runs a program that must succeed, and returns its output. */
 export function succeed(command: string, args: readonly string[], input = ""): string {
   const { exitCode, stdout, stderr } = run(command, args, input);
   if (exitCode !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${exitCode}:\n${stdout}${stderr}`);
@@ -38,7 +38,7 @@ export function succeed(command: string, args: readonly string[], input = ""): s
 
 export const definitions = `${folder}/crds`;
 
-/** `it` for what needs these tools: where one is missing the tests are left out, and their names say so. */
+/** `it` for tests that need these tools: if a tool is missing the tests are left out, and their names say so. */
 export function withTools(...wanted: readonly Tool[]): TestAPI {
   const missing = wanted.filter((tool) => !isThere(tool));
   const note = missing.length === 0 ? "" : `NOT TRIED, ${missing.join(" and ")} is not installed: `;

@@ -1,4 +1,4 @@
-/** .github/workflows: checked by actionlint where it is installed, and held to what CONTRIBUTING.md and docs/releasing.md say. */
+/** .github/workflows: checked by actionlint if installed, and compared with CONTRIBUTING.md and docs/releasing.md. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ describe.each(files)("%s", (file) => {
   const workflow = parse(text)[0];
   const jobs = Object.entries<Manifest>(workflow.jobs);
 
-  it("may read, and no more than that where a job does not ask for it", () => {
+  it("may only read, unless a job asks for more", () => {
     expect(workflow.permissions).toEqual({ contents: "read" });
     expect(workflow.concurrency).toBeDefined();
     const writing = jobs.filter(([, { permissions = {} }]) => Object.values(permissions).includes("write"));
@@ -26,7 +26,7 @@ describe.each(files)("%s", (file) => {
     }
   });
 
-  it("stops where the first part of a pipe fails, which a shell that is not named does not", () => {
+  it("stops if the first part of a pipe fails, which the default shell does not", () => {
     const commands = jobs.flatMap(([, { steps = [] }]) => steps.map(({ run = "" }) => run));
     if (commands.some((command) => command.includes(" | "))) expect(workflow.defaults?.run.shell).toBe("bash");
   });
@@ -48,7 +48,7 @@ describe.each(files)("%s", (file) => {
   });
 });
 
-it("what a change and a release must pass is .ci/run", () => {
+it("a change and a release must both pass .ci/run", () => {
   const [{ jobs: ci }] = parse(readFileSync(join(folder, "ci.yaml"), "utf8"));
   const steps = Object.values<Manifest>(ci).flatMap((job) => job.steps ?? []);
   expect(steps.map(({ run }) => run)).toContain(".ci/run");

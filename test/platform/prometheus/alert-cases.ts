@@ -1,21 +1,21 @@
 import { readFileSync } from "node:fs";
 
-/** The table of all cases: see its first lines for how it is written. */
+/** The table of all cases; its first lines explain its syntax. */
 const table = readFileSync("test/platform/prometheus/alert-cases.txt", "utf8");
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The labels of a series, unless it has its own; an empty one is none. */
+/** The default labels of a series; an empty label is left out. */
 const pod: Labels = { namespace: "shop", job: "checkout", instance: "a" };
 
-/** Metrics by the table's words: the name, the labels that all their series have, and those that stand in brackets. */
+/** Metrics by the table's words: the name, the labels that all their series have, and those in brackets. */
 const metrics = new Map(
   [...table.matchAll(/^(\w+) = (\w+)(?:\{(.*?)\})?(?: by (.+))?$/gm)].map(([, word = "", name = "", fixed, by]) => {
     return [word, { name, fixed: readLabels(fixed), by: by?.split(" ") ?? [] }] as const;
   }),
 );
 
-/** The part of the table that is about one alert, by the alert's name. */
+/** The sections of the table, by the alert's name. */
 const sections = new Map(
   table
     .split(/^## /m)
@@ -58,7 +58,7 @@ export function promtoolCases(alert: string, rulesFile: string) {
   return { rule_files: [rulesFile], evaluation_interval, tests };
 }
 
-/** An alert's part of the table; or the one that it is like, with other words. */
+/** An alert's section of the table; or the section of a similar alert, with some words replaced. */
 function read(alert: string): string {
   const section = sections.get(alert) ?? "";
   const [, like, others = ""] = /: like (\w+), with (.+)$/m.exec(section) ?? [];

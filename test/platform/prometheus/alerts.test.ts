@@ -1,4 +1,4 @@
-/** Row 70: every alert fires in its cases, and stays silent in those that would wake somebody wrongly: alert-cases.txt. */
+/** Row 70: every alert fires in its cases, and stays silent in cases where it would wake somebody wrongly: alert-cases.txt. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { withTools } from "../kubernetes/tools.ts";
 import { promtoolCases, tested } from "./alert-cases.ts";
 import { alerts, fileWithOnly, promtool, rulesFile } from "./rules.ts";
 
-it("has cases for every alert, and no other", () => {
+it("there are cases for every alert, and for no other", () => {
   expect(tested.toSorted()).toEqual(alerts.map(({ alert }) => alert).sort());
 });
 
@@ -18,8 +18,8 @@ it.each(alerts)("$alert has cases in which it fires, and others in which it is s
 
 const test = withTools("prometheus");
 
-test.each(alerts)("$alert does so", ({ alert }) => {
-  // promtool evaluates each rule of the file at each moment of each case: with this alert alone, a twentieth of them.
+test.each(alerts)("$alert fires and is silent in its cases", ({ alert }) => {
+  // promtool evaluates each rule of the file at each moment of each case: a file with this alert alone has a twentieth of the rules.
   const own = emptyFolder();
   // JSON is YAML.
   writeFileSync(join(own, "rules.yaml"), JSON.stringify(fileWithOnly(alert)));
@@ -35,13 +35,13 @@ test("promtool finds nothing wrong with the rules", () => {
   expect(status).toBe(0);
 });
 
-test("nor with the configuration that loads them", () => {
+test("promtool finds nothing wrong with the configuration that loads the rules", () => {
   const { status, said } = promtool(["check", "config", "deploy/prometheus/prometheus.yaml"]);
   expect(said).toContain("SUCCESS: 1 rule files found");
   expect(status).toBe(0);
 });
 
-it.each(alerts)("$alert says how bad it is, what it means and what to do, and where that is written", (alert) => {
+it.each(alerts)("$alert has a severity, a meaning, an advice and a link to its page", (alert) => {
   const { labels, annotations = {} } = alert;
   expect(labels?.["severity"]).toMatch(/^(page|ticket)$/);
   expect(Object.keys(annotations).sort()).toEqual(["description", "runbook_url", "summary"]);

@@ -1,4 +1,4 @@
-/** The dashboards are what the generator makes, and what Grafana needs; test/platform/prometheus/live.redis.test.ts asks their queries. */
+/** The dashboards are as the generator makes them and Grafana needs them; test/platform/prometheus/live.redis.test.ts runs their queries. */
 import { readdirSync, readFileSync } from "node:fs";
 import { defaultDashboard, type Panel, type RowPanel } from "@grafana/grafana-foundation-sdk/dashboard";
 import { describe, expect, it } from "vitest";
@@ -31,7 +31,7 @@ it("have titles and uids of their own, and link to each other", () => {
   }
 });
 
-it("show what is, not what was before a pause, wherever they show one number", () => {
+it("show the present value, not one from before a pause, in panels with one number", () => {
   const numbers = all.flatMap(({ panels }) => panels).filter(({ panel }) => ["stat", "bargauge"].includes(panel.type));
   expect(numbers.length).toBeGreaterThanOrEqual(8);
   for (const { queries } of numbers) {
@@ -40,7 +40,7 @@ it("show what is, not what was before a pause, wherever they show one number", (
   }
 });
 
-it("show first what has to be known first", () => {
+it("show the most important panels first", () => {
   const [first] = all;
   expect(first?.panels.slice(0, 8).map(({ panel }) => panel.title)).toEqual([
     "Outcomes unknown, 24 h",
@@ -64,7 +64,7 @@ it("show first what has to be known first", () => {
 });
 
 describe.each(all)("$file", ({ file, dashboard, panels }) => {
-  it("is what the generator makes", () => {
+  it("is the same as the generator's output", () => {
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(textOf(dashboard)));
   });
 
@@ -103,7 +103,7 @@ describe.each(all)("$file", ({ file, dashboard, panels }) => {
   });
 
   it.each(panels)(
-    "$panel.title: says what it shows, in which unit, by the chosen data source",
+    "$panel.title: has a description and a unit, and uses the chosen data source",
     ({ panel, queries }) => {
       expect(panel.description).toMatch(/^.{30,}\.$/);
       expect(panel.fieldConfig?.defaults.unit).toMatch(/^[a-z]+$/);
@@ -113,7 +113,7 @@ describe.each(all)("$file", ({ file, dashboard, panels }) => {
     },
   );
 
-  it("names metrics that there are", () => {
+  it("names only metrics that exist", () => {
     expect(panels.flatMap(metricsOf).filter((name) => !known.has(name))).toEqual([]);
   });
 });
@@ -131,7 +131,7 @@ const known = new Set([
   ...rules.flatMap(({ record = [] }) => record),
 ]);
 
-/** Names before a selector's brace. */
+/** The names before the braces of selectors. */
 function metricsOf({ queries }: QueriedPanel): string[] {
   return queries.flatMap(({ expr }) => [...expr.matchAll(/([a-z0-9_:]+)\{/g)].map(([, name = ""]) => name));
 }

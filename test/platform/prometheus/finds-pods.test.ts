@@ -1,6 +1,6 @@
 /**
- * Pods with the sidecar are found in a cluster, with the Prometheus Operator and without, wherever their sidecar comes from. There is
- * no cluster here: a real Prometheus is given what its discovery would say of their ports, and relabels that as it is told.
+ * Prometheus finds pods with the sidecar in a cluster, with the Prometheus Operator and without, however the sidecar was added. There is
+ * no cluster here: a real Prometheus gets the targets that its discovery would find, and relabels them by the configuration.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ withTools("prometheus")(
   },
 );
 
-withTools("custom-resources")("with the Operator a PodMonitor finds the same, and is what it takes", () => {
+withTools("custom-resources")("with the Operator a valid PodMonitor finds the same pods", () => {
   expect(complaintsOfDefinitions([monitor])).toEqual([]);
   const { namespaceSelector, selector, podMetricsEndpoints } = monitor.spec;
   expect({ namespaceSelector, selector }).toEqual({ namespaceSelector: { any: true }, selector: {} });
@@ -53,7 +53,7 @@ withTools("custom-resources")("with the Operator a PodMonitor finds the same, an
   expect(relabelings).toEqual([{ sourceLabels, targetLabel, ...same }]);
 });
 
-/** A pod with the sidecar: an application without ports, and what deploy/patch.yaml adds. */
+/** A pod with the sidecar: an application without ports, and the container of deploy/patch.yaml. */
 const { spec: added } = parse(readFileSync("deploy/patch.yaml", "utf8")).spec.template;
 const spec = { ...added, containers: [{ name: "application" }] };
 const pods: readonly (Pod & { readonly application: string })[] = [
@@ -100,7 +100,7 @@ interface Pod {
   readonly spec: Manifest;
 }
 
-/** What discovery by `role: pod` says of every port, those of init containers too (Prometheus, `kubernetes_sd_config`). */
+/** The labels from discovery by `role: pod` for every port, also of init containers (Prometheus, `kubernetes_sd_config`). */
 function discoveredPorts({ namespace, name, ip, phase = "Running", madeBy, spec }: Pod) {
   const { containers, initContainers = [] } = spec;
   return [...containers, ...initContainers].flatMap((container: Manifest) =>

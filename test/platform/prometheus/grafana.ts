@@ -2,7 +2,7 @@ import type { Dashboard, Panel } from "@grafana/grafana-foundation-sdk/dashboard
 import type { Dataquery } from "@grafana/grafana-foundation-sdk/prometheus";
 import { type RunningPrometheus, scrapeSeconds } from "./running-prometheus.ts";
 
-/** A panel that is no row, and what it asks. */
+/** A panel that is no row, and its queries. */
 export interface QueriedPanel {
   readonly panel: Panel;
   readonly queries: readonly Dataquery[];
@@ -18,8 +18,8 @@ export function queriedPanels({ panels = [] }: Dashboard): readonly QueriedPanel
 export type Substitute = (expr: string) => string;
 
 /**
- * Fills a dashboard's variables with all that Prometheus has, one after another, since later ones ask with the values of those
- * before. "All" stands for the list of values, which Grafana writes as a regular expression.
+ * Fills a dashboard's variables with all values in Prometheus, one after another, since the queries of later variables use the
+ * values of earlier ones. "All" stands for the list of values, which Grafana writes as a regular expression.
  * @throws Error for a variable without a value
  */
 export async function fillVariables(dashboard: Dashboard, prometheus: RunningPrometheus): Promise<Substitute> {
@@ -45,10 +45,10 @@ export async function fillVariables(dashboard: Dashboard, prometheus: RunningPro
   return substitute;
 }
 
-/** Grafana: at least four scrapes, and never less than the step and one scrape. */
+/** Grafana's `$__rate_interval`: at least four scrapes, and never less than the step and one scrape. */
 const builtIn = { __rate_interval: `${4 * scrapeSeconds}s` };
 
-/** What Grafana escapes, once for the regular expression and once for the string around it. */
+/** A value as Grafana escapes it, once for the regular expression and once for the string around it. */
 function forRegExp(value: string): string {
   return value.replace(/[\\^$*+?.()|[\]{}]/g, "\\\\$&");
 }

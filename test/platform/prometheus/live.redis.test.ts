@@ -1,4 +1,4 @@
-/** Each query and selector of dashboards and alerts finds something of two real processes under load, with mishaps. */
+/** Each query and selector of dashboards and alerts finds series of two real processes under load, with failures. */
 import { expect, onTestFinished } from "vitest";
 import { dashboards } from "../../../scripts/dashboards/dashboards.ts";
 import { overview } from "../../../scripts/dashboards/overview.ts";
@@ -40,15 +40,15 @@ withTools("prometheus")(
     const shows = async (title: string) =>
       Math.round(Number((await prometheus.query(await exprOf(title, prometheus)))[0]?.value?.[1]));
     expect(await shows("Outcomes unknown, 24 h")).toBe(1);
-    // None is missed, though each process had its first before it was scraped.
+    // No token is missed, though each process got its first token before it was scraped.
     const missed = async () => service.simulator.counts().tokensIssued - (await shows("Tokens issued, 24 h"));
     await expect.poll(missed, patience).toBe(0);
-    // Rules are evaluated once an interval, so an alarm may come after the value that a query has seen.
+    // Rules are evaluated once an interval, so an alert may fire later than a query sees its value.
     const firing = ["CountersignLoginThrottled", "CountersignOutcomeUnknown", "CountersignSetRefused"];
     const inState = (state: "firing" | "pending") =>
       expect.poll(async () => (await alarms(prometheus))[state], patience);
     await inState("firing").toEqual(firing);
-    // These wait whether it lasts.
+    // These alerts are pending until the condition has lasted.
     const lasting = ["CountersignRedisDown", "CountersignReloadFailed", "CountersignSecondSetInUse"];
     await inState("pending").toEqual(expect.arrayContaining(lasting));
 
@@ -62,9 +62,9 @@ withTools("prometheus")(
 const shopToken = "token-of-the-shop-0001";
 
 /**
- * Two processes over the same three masters of Redis, with a site of two credential sets, its child, and a site that
- * signs. Tokens live a few seconds, so that many of their lives fit into a test. The forward proxy and the collector are
- * configured and never asked: the simulator is on loopback, and no trace is recorded.
+ * Two processes over the same three masters of Redis, with a site of two credential sets, its child site, and a site that
+ * signs. Tokens are valid for a few seconds, so that many lifetimes fit into a test. The forward proxy and the collector are
+ * configured but never used: the simulator is on loopback, and no trace is recorded.
  */
 async function startService() {
   const masters = await startMasters();
@@ -93,7 +93,7 @@ tracing: { otlp: { endpoint: "http://127.0.0.1:4318/v1/traces" }, sampleRatio: 0
     return { ...replica, callbackPort, callersPort };
   };
   const processes = [await addOne(), await addOne()] as const;
-  /** Orders for every site through both, one after another, until the test ends. */
+  /** Sends orders for every site through both processes, one after another, until the test ends. */
   const keepOrdering = () => {
     let goesOn = true;
     const loops = processes.map(async ({ order }) => {
@@ -117,7 +117,7 @@ const sites = [
   { identifier: signing, keys: [{ identifier: "K2000000001", secret: canaries.keyOne }] },
 ];
 
-/** A revocation, a deleted set, an answer that never comes, a signature that is not taken, a 429; callbacks, one forged; a caller without a right. */
+/** Causes a revocation, a deleted set, a missing answer, a refused signature, a 429, callbacks, one of them forged, and a caller without a right. */
 async function haveMishaps({
   simulator,
   application,
@@ -143,7 +143,7 @@ async function haveMishaps({
   simulator.deleteCredentials("blue-id");
 }
 
-/** What Prometheus has seen when all of it has happened. */
+/** Queries that have a value once all these failures have happened. */
 const traces = [
   'countersign_failures_total{outcome="unknown"} > 0',
   'sum(countersign_requests_total{auth="hmac", status="400"}) >= 20',
@@ -205,7 +205,7 @@ async function problemsOfRules(prometheus: RunningPrometheus): Promise<string[]>
   return problems;
 }
 
-/** Names by state; none has a text that could not be made. */
+/** The alerts' names by state; expects that all their texts could be made. */
 async function alarms(prometheus: RunningPrometheus): Promise<{ firing: string[]; pending: string[] }> {
   const { alerts: active } = await prometheus.ask("alerts");
   expect(JSON.stringify(active)).not.toMatch(/<error|no value/);

@@ -26,7 +26,7 @@ export const { groups } = parse(readFileSync(rulesFile, "utf8")) as RuleFile;
 
 export const rules: readonly Rule[] = groups.flatMap((group) => group.rules);
 
-/** The rules' file with one of its alerts and those that keep it silent, and what is recorded for all. */
+/** The rules' file with one of its alerts, the alerts that silence it, and all recorded series. */
 export function fileWithOnly(name: string): RuleFile {
   const wanted = rules.find(({ alert }) => alert === name);
   const [, silencing = ""] = /ALERTS\{alertname=~?"([^"]+)"/.exec(wanted?.expr ?? "") ?? [];
@@ -44,7 +44,7 @@ export function selectorsOf(expr: string): string[] {
   return [...new Set([...found].map(([, name = "", matchers = ""]) => name + matchers))];
 }
 
-/** Runs promtool; what it says is in `said`. */
+/** Runs promtool; `said` has its output. */
 export function promtool(args: readonly string[], input = "") {
   const { exitCode, stdout, stderr } = runSync("promtool", args, { input, env: plainEnvironment() });
   return { status: exitCode, said: stdout + stderr };

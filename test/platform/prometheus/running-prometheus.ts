@@ -14,7 +14,7 @@ export interface Series {
 }
 
 export interface RunningPrometheus {
-  /** `data` of an answer of the API. @throws Error with Prometheus's words when it refuses */
+  /** `data` of an answer of the API. @throws Error with Prometheus's message if it refuses */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever it answered
   ask(path: string, parameters?: Readonly<Record<string, string>>): Promise<any>;
   /** The series that an expression has now. */
@@ -23,12 +23,12 @@ export interface RunningPrometheus {
   queryRange(expr: string): Promise<readonly Series[]>;
 }
 
-/** How often it scrapes and evaluates. */
+/** The interval of scrapes and evaluations. */
 export const scrapeSeconds = 1;
 
 /**
- * A real one with our rules, which scrapes by these `scrape_configs` and stores exemplars. Ends with the test.
- * @param changed keys of its configuration that are to be others, and further arguments
+ * A real Prometheus with our rules, which scrapes by these `scrape_configs` and stores exemplars. It ends with the test.
+ * @param changed replaced keys of its configuration, and further arguments
  */
 export async function startPrometheus(
   scrapes: readonly object[],
@@ -73,7 +73,7 @@ export async function startPrometheus(
   };
 }
 
-/** Resolves when a program of Prometheus's answers there. */
+/** Resolves when a program of the Prometheus project answers at this address. */
 export async function untilReady(address: string): Promise<void> {
   const ready = () => fetch(`http://${address}/-/ready`).then(({ ok }) => ok, String);
   await expect.poll(ready, { timeout: 20_000 }).toBe(true);

@@ -1,4 +1,4 @@
-// TLS in front of the simulated service, which speaks none: each host name leads to one of its ports.
+// TLS in front of the simulated service, which has no TLS: each host name leads to one of its ports.
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { pipeline } from "node:stream";

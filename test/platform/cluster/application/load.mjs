@@ -1,4 +1,4 @@
-// Orders without a pause, four at a time on kept connections, until it is told to end. The last line says what became of them.
+// Sends orders without a pause, four at a time on kept connections, until SIGTERM. The last line counts the results.
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 

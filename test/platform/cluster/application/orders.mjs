@@ -1,6 +1,6 @@
-// What the shop runs: it calls the address that it is told, and knows nothing of the service.
-//   orders.mjs         one order at its start, one a second, and one when it is told to end
-//   orders.mjs settle  one order, and then it ends, whatever the argument
+// The shop's application: it calls the address in its environment, and knows nothing of the service.
+//   orders.mjs         one order at its start, one a second, and one after SIGTERM
+//   orders.mjs settle  with any argument: one order, and then it ends
 import { setTimeout as pause } from "node:timers/promises";
 
 const address = process.env.BASE_URL ?? process.env.COUNTERSIGN_URL;

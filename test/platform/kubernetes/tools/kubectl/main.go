@@ -1,4 +1,4 @@
-// kubectl itself: its own repository (k8s.io/kubernetes) cannot be built as a module, its commands can.
+// kubectl itself: its repository (k8s.io/kubernetes) cannot be built as a module, but the package of its commands can.
 package main
 
 import (

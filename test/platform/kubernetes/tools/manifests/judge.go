@@ -1,4 +1,4 @@
-// Package manifests judges the objects of a stream of YAML documents, read as kubectl would read it.
+// Package manifests checks the objects of a stream of YAML documents, parsed as kubectl does.
 package manifests
 
 import (
@@ -14,7 +14,7 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// Judge prints a line for each object on standard input, and one for each problem. It ends with exit code 1 where there is one.
+// Judge prints a line for each object on standard input, and one for each problem. It ends with exit code 1 if there is a problem.
 func Judge(problemsOf func(unstructured.Unstructured) ([]string, error)) {
 	log.SetFlags(0)
 	objects, err := read(os.Stdin)
@@ -39,7 +39,7 @@ func Judge(problemsOf func(unstructured.Unstructured) ([]string, error)) {
 	os.Exit(exitCode)
 }
 
-// read returns every object of the stream; empty documents are none.
+// read returns every object of the stream; empty documents are ignored.
 func read(stream io.Reader) ([]unstructured.Unstructured, error) {
 	var objects []unstructured.Unstructured
 	documents := yaml.NewYAMLReader(bufio.NewReader(stream))
