@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import { isLeftOut } from "./testkit/left-out.ts";
 import { LongestFirst } from "./testkit/longest-first.ts";
 
-/** Beside the main path: commands and pages that take their time or wait most of it, and what tells a slow Redis from a good one. */
+/** Tests that run in the project `clients`: commands and pages that are slow or mostly wait, and tests that measure how fast Redis answers. */
 const beside = [
   "test/docs/practise.test.ts",
   "test/promises/cli/{builds,demo}*.test.ts",
@@ -10,13 +10,13 @@ const beside = [
   "test/promises/observability/{grows-no-series-by-what-callers-send,status-page}.test.ts",
   "test/promises/process/outlives-the-reader-of-its-log.test.ts",
 ];
-/** On a real cluster, and in no project: `npm run test:platform -- --cluster`. */
+/** Tests on a real cluster, in no project: `npm run test:platform -- --cluster`. */
 const cluster = "test/platform/cluster/**/*.test.ts";
 
-/** What starts a Redis says so in its path. Where there is no redis-server it is left out, and the last line says so. */
+/** Tests that start a Redis have `redis` in their path. Without redis-server they are left out, and the last line of the run says so. */
 const unavailable = isLeftOut("redis-server") ? ["test/**/*.redis.test.ts", "test/**/redis/**"] : [];
 
-/** A project of test files. Those of one order run together, one order after the other; each file belongs to one project. */
+/** A project of test files. Projects of one order run together, one order after the other; each file belongs to one project. */
 function group(
   name: string,
   order: number,
@@ -32,10 +32,10 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["source"] } },
   test: {
     sequence: { sequencer: LongestFirst },
-    // For what hangs, on the slowest of machines.
+    // Long: these only end tests that hang, on the slowest machines.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    // For an event that a busy machine brings late.
+    // Long: on a busy machine events come late.
     expect: { poll: { timeout: 30_000 } },
     globalSetup: [
       "testkit/left-out.ts",
@@ -45,24 +45,24 @@ export default defineConfig({
       "testkit/redis-common.ts",
     ],
     projects: [
-      // Pure logic. No module has state that a test could leave to the next one, and loading all of them anew takes half of the time.
+      // Pure logic. No module has state that a test could leave to the next one, and loading all modules anew takes half of the time.
       group("unit", 0, { include: ["test/unit/**/*.test.ts"], isolate: false }),
       group("promises", 1, {
         include: ["test/{promises,docs,fuzz,simulator}/**/*.test.ts"],
         exclude: beside,
-        // These wait more than they compute, and on two processors Vitest would take one file at a time.
+        // These tests wait more than they compute, and on two processors Vitest would run one file at a time.
         maxWorkers: 4,
         isolate: false,
       }),
-      // Many processes that wait most of the time. Of one order, so that no worker waits for another project's last file.
+      // Many processes that mostly wait. These projects have one order, so that no worker waits for another project's last file.
       group("clients", 2, { include: ["test/clients/**/*.test.ts", ...beside], maxWorkers: 4, isolate: false }),
       group("fleet", 2, { include: ["test/fleet/**/*.test.ts"], maxWorkers: 4 }),
       group("faults", 2, { include: ["test/faults/**/*.test.ts"], maxWorkers: 4 }),
-      // These want the machine for themselves, one file at a time.
+      // These tests need the machine for themselves, one file at a time.
       group("load", 3, { include: ["test/load/**/*.test.ts"], fileParallelism: false }),
-      // Tools are built or installed first. Two files at once: images wait for the engine.
+      // Their tools are built or installed first. Two files at once: tests of images mostly wait for the engine.
       group("platform", 4, { include: ["test/platform/**/*.test.ts"], exclude: [cluster], maxWorkers: 2 }),
-      // Beside the programs of others, which scripts/test-real.sh fetches: they are several processes each.
+      // With real programs of others, which scripts/test-real.sh fetches: each program is several processes.
       group("real", 5, { include: ["test/real/**/*.test.ts"], maxWorkers: 2 }),
     ],
   },
