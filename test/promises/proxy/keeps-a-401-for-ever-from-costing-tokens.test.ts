@@ -1,4 +1,4 @@
-/** Row 39: 401 for ever at one site costs three useless tokens a minute, and other sites are cured at once. */
+/** Row 39: endless 401s of one site use three useless tokens a minute at most, and the 401s of other sites are cured at once. */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
@@ -26,7 +26,7 @@ async function stageForever() {
   return { ...stage, clock, askAsChild };
 }
 
-it("is passed on, and costs one token, and one more after 20 s each of the next two times", async () => {
+it("an endless 401 is passed on, and uses one token, then one more after each of two pauses of 20 s", async () => {
   const { simulator, clock, askAsChild, recorder } = await stageForever();
   const issued: number[] = [];
   for (const pauseMs of [0, 15_000, 6_000, 15_000, 6_000]) {
@@ -43,7 +43,7 @@ it("is passed on, and costs one token, and one more after 20 s each of the next 
   expect(new Set(suppressed.map(({ reason }) => reason))).toEqual(new Set(["paused", "limited"]));
 });
 
-it("does not touch the other sites of the set", async () => {
+it("an endless 401 of one site does not affect the other sites of the set", async () => {
   const { url, simulator, askAsChild } = await stageForever();
   for (let n = 0; n < 10; n++) {
     await askAsChild();
@@ -54,7 +54,7 @@ it("does not touch the other sites of the set", async () => {
   expect(simulator.counts()).toMatchObject({ tokensIssued: 2, accepted: 10 });
 });
 
-it("does not hold back the cure of another site's revoked token", async () => {
+it("an endless 401 of one site does not delay the replacement of another site's revoked token", async () => {
   const { url, simulator, askAsChild, recorder } = await stageForever();
   expect((await call(url)).status).toBe(200);
   for (let n = 0; n < 5; n++) await askAsChild();
@@ -66,7 +66,7 @@ it("does not hold back the cure of another site's revoked token", async () => {
   expect(recorder.of("refresh_suppressed").filter(({ site }) => site === oauthSite)).toEqual([]);
 });
 
-it("ends with its window once the service accepts the site again", async () => {
+it("the pause ends with its window once the service accepts the site again", async () => {
   const { url, simulator, clock, askAsChild } = await stageForever();
   for (let n = 0; n < 3; n++) await askAsChild();
   simulator.faults.clear();
@@ -77,7 +77,7 @@ it("ends with its window once the service accepts the site again", async () => {
   expect(simulator.counts().tokensIssued).toBe(3);
 });
 
-it("goes on pausing when something in front of the service answers 5xx: that accepts no token", async () => {
+it("the pause continues after a 5xx, which does not accept the token", async () => {
   const { simulator, url, askAsChild } = await stageForever();
   await askAsChild();
   const { tokensIssued } = simulator.counts();
