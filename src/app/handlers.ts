@@ -32,7 +32,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
   const { clock } = parts;
   /** One for each environment and use. A limit outlives a reload, and `limits.inFlightPerEnvironment` resizes it. */
   const limits = new KeyedResources<Limit>(clock);
-  /** The recent request rate of each caller: one for each name in an environment. */
+  /** The recent request rate of each caller with `requestsPerSecond`, by environment and name. */
   const rates = new KeyedResources<RateLimit>(clock);
   /** Ends streams that are still under way. */
   const shutdown = new AbortController();

@@ -21,7 +21,7 @@ export interface GenuineCallback {
 
 /** The service's clock, or ours, may be wrong by this much. */
 const longestAheadMs = 600_000;
-const notGenuine = "This is not a callback of the service, by its signature, its timestamp or its site.";
+const notGenuine = "Signature, timestamp or site show that this is no callback of the service.";
 
 /** A callback that is not the service's. Its message does not give the reason to a forger; the log has the reason. */
 export class NotGenuine extends ProxyError {

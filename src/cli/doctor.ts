@@ -48,7 +48,7 @@ interface Options {
 export function createCommand(): Command {
   return new Command("doctor")
     .description(
-      "Examine what requests and callbacks depend on: files, DNS, TLS, clock, token, Redis, applications, collector. Each is ok, or comes with its fix.",
+      "Examine what requests and callbacks depend on: files, DNS, TLS, clock, token, Redis, applications, collector. Each check that warns or fails names its fix.",
     )
     .addOption(configOption())
     .option("--no-token", "request no token; tokens in the shared cache are still checked")

@@ -5,7 +5,7 @@ export type Cancel = () => void;
 export interface Clock {
   /** Wall clock, milliseconds since the Unix epoch. For timestamps that leave the process; it may jump. */
   wallMs(): number;
-  /** Monotonic clock in milliseconds, from an arbitrary start. For every lifetime, deadline and duration. */
+  /** Monotonic clock in milliseconds, from an arbitrary start. For lifetimes, deadlines and durations. */
   nowMs(): number;
   /**
    * Runs the task once after the delay. Input that has arrived is read first: after the process stood still, an answer that

@@ -324,7 +324,7 @@ export const failures = Object.fromEntries(
   Object.entries(rows).map(([code, row]) => [code, { outcomes: ["not_sent"], ...row }]),
 ) as unknown as Readonly<Record<FailureCode, Failure>>;
 
-/** Every code, in the order of the reference. */
+/** Every code, in the order of docs/reference/errors.md. */
 export const failureCodes = Object.keys(failures) as readonly FailureCode[];
 
 /** The codes with which any request of an application can fail. */

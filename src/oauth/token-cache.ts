@@ -169,7 +169,7 @@ export class TokenCache {
     this.#parts.forcedRefreshes.accepted(site, token);
   }
 
-  /** The service accepted a retry with this token. Changed counts are shared with the other replicas. */
+  /** The service accepted a retry with this token. Changed counts of useless refreshes are shared with the other replicas. */
   cured(token: Token, site: string): void {
     const { forcedRefreshes, store, key } = this.#parts;
     const useless = forcedRefreshes.cured(site, token);
@@ -192,7 +192,7 @@ export class TokenCache {
 
   /**
    * The shared store works again: each replica publishes its token within a second, or adopts a newer one. From the next
-   * refresh on, all have the same token. A token that the service refused is not published.
+   * refresh on, all replicas have the same token. A token that the service refused is not published.
    */
   resync(): void {
     const { clock, random } = this.#parts;

@@ -33,7 +33,7 @@ export interface AssertionClaims {
 /** A token of the platform, as read from a file, to be sent as the assertion (RFC 7523 section 2.2). */
 export interface FileAssertion {
   readonly text: string;
-  /** Its `exp`, which only the server verifies, in milliseconds since 1970; undefined if it has none. */
+  /** Its `exp` in milliseconds since 1970; undefined if it has none. Only the authorization server verifies it. */
   readonly expiresAtMs: number | undefined;
 }
 

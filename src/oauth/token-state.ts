@@ -165,7 +165,7 @@ export function afterWake(
 ): TokenState {
   switch (action) {
     case "expire": {
-      // A refresh that is due or failed is still needed; a token that expires unused needs no new one.
+      // A refresh that is due or failed keeps its time; a token that expires unused gets no refresh.
       const wakeNotBeforeMs = state.wakeNotBeforeMs || Number.POSITIVE_INFINITY;
       return { ...state, token: undefined, formerToken: undefined, wakeNotBeforeMs };
     }

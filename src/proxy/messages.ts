@@ -159,7 +159,7 @@ export interface Answer {
    * Given if the body may have no end. The caller has this long to read each piece; nothing is read after the caller closed.
    */
   readonly idleMs?: number | undefined;
-  /** Cuts the answer off, with the signal's reason as the error, even if the caller reads nothing. */
+  /** Aborting cuts the answer off, even if the caller reads nothing; writing it then fails with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Called when the caller reads the body more slowly than it comes.

@@ -13,7 +13,7 @@ function both({ order }: Pod) {
   return [{ order: () => order() }, { order: () => order({ "Countersign-Site": hmacSite }) }];
 }
 
-it("row 54: rotates secrets and configuration without a failed request", async () => {
+it("rotates secrets and changes the configuration under load, and no request fails (row 54)", async () => {
   const pod = await startPod();
   const { simulator, blue, config, folder, yaml } = pod;
   const load = startLoad(both(pod), perSecond);

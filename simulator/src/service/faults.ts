@@ -11,7 +11,7 @@ export interface PlannedFault {
   readonly played: number;
   /** Requests that it may still meet. */
   readonly remaining: number | "until_cleared";
-  /** Resolves once that many requests have met it. */
+  /** Resolves once `count` requests have met the fault. */
   whenPlayed(count: number): Promise<void>;
   /** Meets no more requests; requests that hang continue to hang. */
   clear(): void;

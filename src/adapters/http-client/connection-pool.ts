@@ -95,7 +95,7 @@ export class Pool implements ConnectionOwner {
   /**
    * An attempt gets a connection after all events of this turn of the event loop. So an idle connection that closes, or
    * gets unexpected bytes, ends before it is used, even if the close or the bytes arrive with the request.
-   * @param hasWaited one more turn, for closes that arrived during the last turn, which is long under many requests
+   * @param hasWaited whether this is the extra turn for a connection that was idle for long: its close may have arrived
    */
   #dispatchSoon(hasWaited = false): void {
     if (this.#isDispatchDue) return;

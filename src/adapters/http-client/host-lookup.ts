@@ -12,7 +12,7 @@ export type OnAnswer = (error: Error | null, addresses?: Addresses) => void;
 
 /** After this time the last good answer is used. */
 const lateMs = 250;
-/** The longest wait for an answer. The connection that asked is usually gone by then: `timeouts.connect` is shorter. */
+/** The longest wait for the answer to a look-up. The connection that asked is usually gone by then: `timeouts.connect` is shorter. */
 const longestWaitMs = 10_000;
 /** How old an answer may be that replaces a missing one (RFC 8767 section 5: one to three days). */
 const longestUseMs = 86_400_000;

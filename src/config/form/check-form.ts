@@ -256,7 +256,7 @@ function describeType({ expected, input, message }: IssueOf<"invalid_type">, pat
   return { message: `this must be ${kind}`, fix: `write ${kind}${like}`, ...found };
 }
 
-/** An example from the schema, or one made of the required parts; undefined if a required part has none. */
+/** An example from the schema, or one made of the required parts; undefined if there are none, or one has no example. */
 function exampleOf({ examples = [], properties = {}, required = [] }: SchemaNode): unknown {
   const [example] = examples;
   if (example !== undefined || required.length === 0) return example;

@@ -48,7 +48,7 @@ export const tokenSettings = mapping(
     ),
     body: optional(z.enum(["form", "json"])).describe("How the request's fields are written. Default: form."),
     audience: optional(printable).describe(
-      "Value to send as audience, for credential sets without their own `audience`. With `url` it may be left out.",
+      "Value to send as audience, for credential sets without their own `audience`. With `url` no audience is needed.",
     ),
     scope: optional(
       matching(

@@ -26,7 +26,7 @@ import { hostPortForm, redisNodeForm } from "./values.ts";
 
 const tokens = section("Where tokens are kept (spec 5.4).", {
   cache: withDefault(z.enum(["memory", "redis"]), "memory").describe(
-    "memory: one replica, nothing to install. redis: shared by all replicas.",
+    "memory: each replica has its own, nothing to install. redis: all replicas share them.",
   ),
 });
 
@@ -56,7 +56,7 @@ const redis = mapping("Where replicas share tokens; for `tokens.cache: redis`.",
   lockNodes: listOf(codec(redisNodeForm, "rediss://lock-2:6379"))
     .prefault([])
     .describe(
-      "More independent masters, written like url. With url there must be an odd number, at least 3: a majority locks.",
+      "More independent masters, written like url. Together with url an odd number, at least 3: a majority locks.",
     ),
   encryptionKeys: withDefault(listOf(secretSource), []).describe(
     "Keys of 64 hex digits (`countersign keygen`); the first encrypts (AES-256-GCM), all decrypt.",
@@ -77,7 +77,7 @@ const timeouts = section("Time limits: a whole number with ms, s, m or h.", {
     "From a request's head to the end of its answer, retry and waiting included; 100ms to 10m.",
   ),
   connect: duration("2s", 10, 60_000).describe(
-    "To connect to the service or the authorization server, a proxy's tunnel and TLS included; 10ms to 60s.",
+    "To connect to any server but Redis, a proxy's tunnel and TLS included; 10ms to 60s.",
   ),
   token: duration("5s", 10, 60_000).describe(
     "Longest wait of a request for a token, and longest token request; 10ms to 60s.",

@@ -232,10 +232,11 @@ function mistakeIn(bytes: Buffer): readonly [what: string, fix: string] | undefi
   if (hasBlankEdge(bytes)) {
     return [
       "begins or ends with a blank, a line break or a byte order mark",
-      "write it again without, as with printf %s",
+      "write the secret again without it, as with printf %s",
     ];
   }
-  if (/^(["'`]).+\1$/s.test(text)) return ["stands in quotes, which are a part of it", "write it again without"];
+  if (/^(["'`]).+\1$/s.test(text))
+    return ["stands in quotes, which are a part of it", "write the secret again without the quotes"];
   if (!isEncodedText(text)) return undefined;
   const fix = "write the text itself; a Secret of Kubernetes takes it as stringData, or encoded once as data";
   return ["is a text in Base64, which is used as it stands", fix];

@@ -54,7 +54,7 @@ function isReachedBy({ prefix, upstreamPrefix }: PassThroughRoute, other: PassTh
   return prefix !== `${other.prefix}${upstreamPrefix.slice(other.upstreamPrefix.length)}`;
 }
 
-/** Upper and lower case are equal: a service may not distinguish them. */
+/** Ignores case, as some services do. */
 function isBelow(path: string, prefix: string): boolean {
   return path.toLowerCase().startsWith(prefix.toLowerCase());
 }

@@ -48,7 +48,7 @@ it.skipIf(own === undefined)("the doctor says so of a Cluster too", async () => 
   expect(warn).not.toHaveBeenCalled();
 });
 
-it("a message of the Redis client is logged as a line of JSON", async () => {
+it("what the Redis client prints becomes a line of JSON, without its text", async () => {
   const redis = await startRedis();
   await redis.command("ACL", "SETUSER", aclUser.username, "-info");
   const file = await configure(`url: "redis://127.0.0.1:${redis.port}"`);

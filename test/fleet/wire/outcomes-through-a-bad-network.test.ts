@@ -92,7 +92,7 @@ describe("a black hole where connections are made", () => {
   });
 });
 
-describe("a black hole after the request was written: 504 unknown at the deadline", () => {
+describe("no complete answer after the request was written: unknown at the deadline", () => {
   it.each([
     ["the caller's own", { ...signed, ...within(500) }, patient],
     ["that of timeouts.request", {}, { requestMs: 500, connectMs: 400, tokenMs: 400 }],

@@ -99,7 +99,7 @@ describe.each(examples)("$name", ({ name, variants }) => {
   });
 });
 
-test("the listener's certificate has the names that the listener accepts", () => {
+test("the certificates have the names that the listener configures, and are renewed before the alert fires", () => {
   const objects = render("cert-manager");
   const [{ hosts, callers }] = parse(configurationOf(objects))[0].listeners;
   const certificates = parse(readFileSync(`${folder}/cert-manager/certificates.yaml`, "utf8"));

@@ -227,7 +227,7 @@ const set = (credential: string, position: "first" | "second") => ({
 });
 const limit = (value: number) => ({ labels: { environment }, value });
 
-it("shows the limit, and each set once with its position; a child site shares its parent's set", async () => {
+it("shows the limit of requests in flight, and each credential set once, as first or second; a child site adds none", async () => {
   expect(await configured(await stageProxy({ withBoth: true }))).toEqual({
     limits: [limit(256)],
     sets: [set(blue, "first"), set(green, "second"), set(`${bothSite}/both`, "first")],

@@ -97,7 +97,7 @@ it("answers 502 when the service resets before it has switched, and continues to
   }
 });
 
-it("passes on an answer that does not switch like any other, with its framing", async () => {
+it("an answer that does not switch is passed on like any other, with its framing", async () => {
   const chunks = "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n";
   const { caller } = await stageUpstream({ answer: chunks });
   expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 403 [\s\S]*\r\n\r\n2\r\nno\r\n0\r\n\r\n$/);

@@ -90,7 +90,7 @@ function countRead(files: fc.Arbitrary<string>): number {
 }
 
 describe("plain YAML", () => {
-  it("has the same value as in the reader with places, in 500 generated files", () => {
+  it("has the same value as from the reader with positions, in 500 generated files", () => {
     expect(countRead(file)).toBeGreaterThan(100);
   });
 

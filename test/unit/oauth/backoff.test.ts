@@ -66,7 +66,7 @@ describe("the pause that is shared with the other replicas", () => {
     expect(backoff.isBrief(backoff.onAnswer({ kind: "failed", status: 503 }))).toBe(false);
   });
 
-  it("keeps its cause when it comes back from the store a fraction of a millisecond longer", () => {
+  it("keeps its cause when the store returns it up to 1 ms longer", () => {
     const clock = new FakeClock();
     const backoff = new EndpointBackoff(clock, () => 0.5);
     backoff.onAnswer({ kind: "refused", status: 401, cause: "invalid_client" });
