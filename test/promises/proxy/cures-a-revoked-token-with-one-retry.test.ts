@@ -95,6 +95,34 @@ async function stageForever() {
   return { ...stage, clock, askAsChild };
 }
 
+it("endless 401s are passed on, and use one token, then one more after each of two pauses of 20 s", async () => {
+  const { simulator, clock, askAsChild, recorder } = await stageForever();
+  const issued: number[] = [];
+  for (const pauseMs of [0, 15_000, 6_000, 15_000, 6_000]) {
+    clock.push(pauseMs);
+    for (let n = 0; n < 5; n++) await askAsChild();
+    issued.push(simulator.counts().tokensIssued);
+  }
+  expect(issued).toEqual([2, 2, 3, 3, 4]);
+  await recorder.nth("request_finished", 25);
+  expect(recorder.of("request_finished").filter(({ retry }) => retry === "refused")).toHaveLength(3);
+  const suppressed = recorder.of("refresh_suppressed");
+  expect(new Set(suppressed.map(({ site }) => site))).toEqual(new Set([childSite]));
+  // The site's own window, and the window of every site that has not accepted the token.
+  expect(new Set(suppressed.map(({ reason }) => reason))).toEqual(new Set(["paused", "limited"]));
+});
+
+it("endless 401s at one site do not affect the set's other sites", async () => {
+  const { url, simulator, askAsChild } = await stageForever();
+  for (let n = 0; n < 10; n++) {
+    await askAsChild();
+    const answer = await call(url);
+    expect(answer.status).toBe(200);
+    expect(answer.headers["countersign-attempts"]).toBeUndefined();
+  }
+  expect(simulator.counts()).toMatchObject({ tokensIssued: 2, accepted: 10 });
+});
+
 it("endless 401s at one site do not delay the cure of another site's revoked token", async () => {
   const { url, simulator, askAsChild, recorder } = await stageForever();
   expect((await call(url)).status).toBe(200);
