@@ -1,5 +1,5 @@
 import { hopByHop } from "../../http/headers.ts";
-import { type Address, credentialSetsOf, type Environment, type Site, tokenPath } from "../../model/environment.ts";
+import { type Address, type Environment, type Site, tokenPath } from "../../model/environment.ts";
 import { folderOf, namedSites, type RawEnvironment } from "../form/environment.ts";
 import { loadEgress } from "./egress.ts";
 import type { LoadContext } from "./load-context.ts";
@@ -20,9 +20,11 @@ const neverForwarded: ReadonlySet<string> = new Set([
   ...["cookie", "expect", "host", "via"],
 ]);
 
-type Sites = ReadonlyMap<string, Site>;
-/** Reads the changed files in an environment's folder of sites. Throws if the folder cannot be read. */
-export type ReadSites = (environment: string, path: string, settings: EnvironmentSettings) => Promise<Sites>;
+/**
+ * Reads the changed files in an environment's folder of sites. Throws if the folder cannot be read.
+ * @returns a site may be there in two versions, of which the last step of loading chooses one
+ */
+export type ReadSites = (environment: string, path: string, settings: EnvironmentSettings) => Promise<readonly Site[]>;
 
 /** @param context of `environments.<name>` */
 export async function loadEnvironment(
@@ -40,10 +42,11 @@ export async function loadEnvironment(
   if (token !== undefined) checkTokenSettings(token, environment, context.in("token"));
   const folder = folderOf(raw.sites);
   const atSites = context.in("sites");
-  const sites: Sites =
+  const versions =
     folder === undefined
-      ? await loadSites(Object.entries(namedSites(raw.sites)), environment, atSites)
-      : ((await atSites.in("folder").guard(readSites(name, folder, environment))) ?? new Map());
+      ? [...(await loadSites(Object.entries(namedSites(raw.sites)), environment, atSites)).values()]
+      : ((await atSites.in("folder").guard(readSites(name, folder, environment))) ?? []);
+  const sites = new Map(versions.map((site) => [site.identifier, site]));
   if (folder === undefined && sites.size === 0) {
     atSites.report("there is no site", "add one");
   } else if (folder === undefined && raw.defaultSite !== undefined) {
@@ -68,7 +71,7 @@ export async function loadEnvironment(
     tls,
     requestsPerConnection: raw.keepAlive.requests,
   };
-  const tokenUrls = credentialSetsOf(loaded).map(({ set }) => set.token?.url);
+  const tokenUrls = versions.flatMap(({ credentials }) => credentials?.sets.map(({ token }) => token?.url) ?? []);
   const hosts = [baseUrl, authUrl, ...tokenUrls].filter((address) => address !== undefined);
   return { ...loaded, egress: await loadEgress(raw.egress, hosts, context.in("egress")) };
 }

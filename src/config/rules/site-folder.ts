@@ -82,13 +82,11 @@ export class SiteFolder {
     this.#entries = entries;
   }
 
-  /** The sites of all files without a problem of their own, and those in force; `admitTo` may still refuse a file. */
-  get sites(): ReadonlyMap<string, Site> {
-    const sites = new Map<string, Site>();
-    for (const { latest, inForce } of this.#entries.values()) {
-      for (const site of [...latest.sites, ...(inForce?.sites ?? [])]) sites.set(site.identifier, site);
-    }
-    return sites;
+  /** Every site that `admitTo` may choose: of a changed file both versions, the latest and the one in force. */
+  get sites(): readonly Site[] {
+    return [...this.#entries.values()].flatMap(({ latest, inForce = latest }) =>
+      inForce === latest ? latest.sites : [...latest.sites, ...inForce.sites],
+    );
   }
 
   get watched(): WatchedFolder {

@@ -198,6 +198,24 @@ describe("sites in a folder", () => {
     });
   });
 
+  it("have their token endpoints reached without the proxy if noProxy says so, also after a change", async () => {
+    const asking = (host: string, keys = "") =>
+      `credentials: [ { name: blue, dir: blue, token: { url: "https://${host}.example/token" } } ]\n${keys}`;
+    const egress = 'egress: { proxy: "http://proxy.example:3128", noProxy: [ inner.example, later.example ] }';
+    const yaml = inFolder(egress).replace(/ {4}authUrl: .*\n/, "");
+    const { load, write } = stage({ [`${one}.yaml`]: asking("inner"), [`${two}.yaml`]: keyOf(2) }, yaml);
+    const directOf = ({ loaded }: Awaited<ReturnType<typeof load>>) =>
+      loaded.kind === "loaded" && [...(loaded.config.environments.get("sandbox")?.egress?.direct ?? [])];
+    expect(directOf(await load())).toEqual(["https://inner.example"]);
+    write(`${one}.yaml`, asking("later"));
+    expect(directOf(await load([`sites.d/${one}.yaml`]))).toContain("https://later.example");
+    // Refused for its key: the former version is still served, by its own token endpoint.
+    write(`${one}.yaml`, asking("outer", keyOf(2)));
+    const refused = await load([`sites.d/${one}.yaml`]);
+    expect(refused.refused).toEqual([`${one}.yaml served as before`]);
+    expect(directOf(refused)).toEqual(["https://later.example"]);
+  });
+
   it("need a readable folder", async () => {
     const { load } = stage({}, inFolder().replace("sites.d", "nowhere"));
     await expect(load()).rejects.toThrow(/environments.sandbox.sites.folder.*the folder cannot be read \(ENOENT\)/);
