@@ -44,7 +44,7 @@ export async function loadEnvironment(
   const atSites = context.in("sites");
   const versions =
     folder === undefined
-      ? [...(await loadSites(Object.entries(namedSites(raw.sites)), environment, atSites)).values()]
+      ? await loadSites(Object.entries(namedSites(raw.sites)), environment, atSites)
       : ((await atSites.in("folder").guard(readSites(name, folder, environment))) ?? []);
   const sites = new Map(versions.map((site) => [site.identifier, site]));
   if (folder === undefined && sites.size === 0) {

@@ -182,9 +182,9 @@ export class SiteFolder {
       if (!isAnywhere && [raw, ...Object.values(raw.children)].some(asksAuthorizationServer)) {
         at.report("the environment has no authUrl, and the site has credentials", "add authUrl to the environment");
       }
-      for (const site of sites.keys()) at.addUniqueValue("site", `${this.#environment} ${site}`, path);
+      for (const site of sites) at.addUniqueValue("site", `${this.#environment} ${site.identifier}`, path);
       checkUniqueness(values, diagnostics);
-      return [...sites.values()];
+      return sites;
     };
     const sites = await readSites();
     const { problems, warnings } = diagnostics;

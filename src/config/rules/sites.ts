@@ -35,12 +35,12 @@ export function siteOfKeyIn(sites: ReadonlyMap<string, Site>): ReadonlyMap<strin
   return all;
 }
 
-/** Loads an environment's sites and their child sites, all by their S… identifiers. */
+/** Loads an environment's sites and their child sites. */
 export async function loadSites(
   raw: Iterable<readonly [identifier: string, site: RawParent]>,
   environment: EnvironmentSettings,
   context: LoadContext,
-): Promise<ReadonlyMap<string, Site>> {
+): Promise<readonly Site[]> {
   const sites = new Map<string, Site>();
   const add = (site: Site, at: LoadContext) => {
     const { identifier } = site;
@@ -56,7 +56,7 @@ export async function loadSites(
       add(await loadSite(identifier, child, environment, atChild, { raw: own, context: at, site }), atChild);
     }
   }
-  return sites;
+  return [...sites.values()];
 }
 
 async function loadSite(
