@@ -59,6 +59,7 @@ it("an authorization server that takes 4 s gets one request, and all replicas us
 it("no request waits for a slow authorization server while the token is due", async () => {
   await playFleet({ replicas }, async (fleet) => {
     const { simulator } = fleet;
+    expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
     simulator.setTokenLifetimeSeconds(12);
     simulator.revokeAllTokens();
     expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_2"));
