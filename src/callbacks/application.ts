@@ -1,5 +1,5 @@
 import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, isFramed, one } from "../http/headers.ts";
-import type { Answer } from "../proxy/messages.ts";
+import type { WholeAnswer } from "../proxy/messages.ts";
 
 export type CallbackMethod = "GET" | "POST";
 
@@ -56,7 +56,7 @@ export function deliveryHeaders(headers: HeaderLines, key: string, requestId: st
 const ownLength: ReadonlySet<string> = new Set(["content-length"]);
 
 /** The application's answer as the service gets it: status and body unchanged, our headers added. */
-export async function applicationReply(response: ApplicationResponse, requestId: string): Promise<Answer> {
+export async function applicationReply(response: ApplicationResponse, requestId: string): Promise<WholeAnswer> {
   const { status } = response;
   const body = await response.body;
   const headers = endToEndHeaders(response.headers, ownLength);
@@ -65,7 +65,7 @@ export async function applicationReply(response: ApplicationResponse, requestId:
 }
 
 /** The answer to a repetition of a callback that the application has accepted: the same status, without a body. */
-export function repetitionReply(status: number, requestId: string): Answer {
+export function repetitionReply(status: number, requestId: string): WholeAnswer {
   const headers = status === 204 ? [] : ["Content-Length", "0"];
   const body = new Uint8Array();
   return { status, headers: [...headers, ...identify(requestId)], body, isLocal: true, isFramed: true };

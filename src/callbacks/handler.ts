@@ -5,7 +5,7 @@ import { buildProblem, toProxyError } from "../proxy/answer.ts";
 import { Admission } from "../proxy/concurrency-limit.ts";
 import type { ServeParts } from "../proxy/context.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
-import type { Answer, CallerRequest } from "../proxy/messages.ts";
+import type { CallerRequest, WholeAnswer } from "../proxy/messages.ts";
 import { checkFraming } from "../proxy/request-head.ts";
 import { peekRequestId, peekTraceId } from "../proxy/request-options.ts";
 import { parseTarget, targetInLog } from "../proxy/target.ts";
@@ -48,7 +48,7 @@ async function receive(
   listener: CallbackListener,
   context: CallbackContext,
   parts: CallbackHandlerParts,
-): Promise<Answer> {
+): Promise<WholeAnswer> {
   const { clock, claims } = parts;
   const { event, admission } = context;
   const buffer = admission.begin(request);
@@ -85,7 +85,7 @@ async function pass(
   { timeoutMs }: CallbackListener,
   { event, deadlineMs }: CallbackContext,
   { clock, deliver }: CallbackHandlerParts,
-): Promise<Answer> {
+): Promise<WholeAnswer> {
   const startedMs = clock.nowMs();
   let isTaken = false;
   // The outcome if a defect stops the rest.
@@ -118,7 +118,7 @@ async function serve(
   request: CallerRequest,
   listener: CallbackListener,
   parts: CallbackHandlerParts,
-  steps: (context: CallbackContext) => Promise<Answer>,
+  steps: (context: CallbackContext) => Promise<WholeAnswer>,
 ): Promise<void> {
   const { clock, report, concurrency, buffers } = parts;
   const startedMs = clock.nowMs();
@@ -135,7 +135,7 @@ async function serve(
     const response = await steps(context);
     event.status = response.status;
     event.outcome = "answered";
-    event.responseBytes = response.body instanceof Uint8Array ? response.body.length : 0;
+    event.responseBytes = response.body.length;
     await request.answer(response, context.deadlineMs);
   } catch (error) {
     await fail(error, request, context, parts);

@@ -4,7 +4,7 @@ import { type FailureCode, failures, type Outcome, ProxyError } from "../model/e
 import { isSafe, type Report, type RequestFinished } from "../model/events.ts";
 import { homepage } from "../version.ts";
 import type { RequestContext } from "./context.ts";
-import type { Answer, UpstreamResponse } from "./messages.ts";
+import type { Answer, UpstreamResponse, WholeAnswer } from "./messages.ts";
 
 const longestClassName = 64;
 
@@ -59,11 +59,7 @@ export function toProxyError(
 }
 
 /** The answer to a request that failed. */
-export function problemAnswer(
-  error: ProxyError,
-  context: RequestContext,
-  docsUrl: string | undefined,
-): Answer & { readonly body: Uint8Array } {
+export function problemAnswer(error: ProxyError, context: RequestContext, docsUrl: string | undefined): WholeAnswer {
   const { attempts } = context.event;
   const more = attempts > 1 ? ["Countersign-Attempts", String(attempts)] : [];
   return buildProblem(error, adviseOn(error, context), context, docsUrl, more);
@@ -87,7 +83,7 @@ export function buildProblem(
   { event: { requestId, reference }, elapsedMs }: Served,
   docsUrl: string | undefined,
   more: HeaderLines = [],
-): Answer & { readonly body: Uint8Array } {
+): WholeAnswer {
   const { status, code, outcome } = error;
   const elapsed = status === 504 ? ` ${(elapsedMs / 1_000).toFixed(1)} s had passed by then.` : "";
   const problem = {

@@ -169,6 +169,11 @@ export interface Answer {
   readonly onSlowReader?: (cutOff: (error: ProxyError) => void) => (() => void) | undefined;
 }
 
+/** An answer whose body is not streamed. */
+export interface WholeAnswer extends Answer {
+  readonly body: Uint8Array;
+}
+
 /** Records requests as spans. Absent if tracing is not configured. It never throws and never waits. */
 export interface Tracer {
   /**
