@@ -91,7 +91,7 @@ export const refused: readonly (readonly [code: string, title: string, bytes: st
   ["HEAD_TOO_LONG", "a long 304", `HTTP/1.1 304 Same\r\n${x(17_000)}`],
   ["HEAD_TOO_LONG", "a long interim response", `HTTP/1.1 103 Early\r\nX: ${x(17_000)}\r\n\r\n`],
   ["INTERIM_RESPONSES_TOO_LONG", "two thousand interim responses", early.repeat(2_000)],
-  ["INTERIM_RESPONSES_TOO_LONG", "empty lines", "\r\n".repeat(33_000)],
+  ["INTERIM_RESPONSES_TOO_LONG", "one empty line more than 64 KiB", "\r\n".repeat(32_769)],
 
   ["CONTENT_LENGTH_REPEATED", "two lengths", `${sized}Content-Length: 20\r\n\r\n{}`],
   ["CONTENT_LENGTH_REPEATED", "the same length twice", `${sized}content-length: 2\r\n\r\n{}`],

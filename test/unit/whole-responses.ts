@@ -100,6 +100,7 @@ export const accepted: readonly (readonly [title: string, bytes: string, respons
       [`an interim ${framing}`, `HTTP/1.1 103 Early\r\n${framing}\r\n\r\n${sized}\r\n{}`, whole(two, "{}")] as const,
   ),
   ["empty lines before the status line", `\r\n\r\n\n\r${sized}\r\n{}`, whole(two, "{}")],
+  ["64 KiB of empty lines", `${"\r\n".repeat(32_768)}${sized}\r\n{}`, whole(two, "{}")],
   ["empty lines between interim responses", `${early}\r\n\r\n${early}\r\n${sized}\r\n{}`, whole(two, "{}")],
 
   ...soundChunks.map(([title, body, data]) => [title, `${chunked}${body}`, whole(inChunks, data)] as const),

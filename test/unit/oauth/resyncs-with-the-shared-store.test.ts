@@ -24,7 +24,8 @@ describe("when the shared store is back", () => {
         isAway = false;
         for (const member of members) member.source.resync();
       };
-      return { source, resync };
+      const close = () => Promise.all(members.map((member) => member.source.close()));
+      return { source, resync, close };
     };
     return { ...stage, one: open(), other: open(), open };
   }
@@ -41,6 +42,15 @@ describe("when the shared store is back", () => {
     expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
     expect(await get(one.source)).toBe("token_2");
     expect((await store.read(keyOfBlue)).token?.remainingMs).toBe(hourMs - 2_000);
+  });
+
+  it("a set that was closed meanwhile publishes nothing", async () => {
+    const { one, clock, get, store } = await stageDiverged();
+    await get(one.source);
+    one.resync();
+    await one.close();
+    await clock.advance(1_000);
+    expect((await store.read(keyOfBlue)).token).toBeUndefined();
   });
 
   it("a token that the service has refused is not published", async () => {
