@@ -1,4 +1,5 @@
 import type { ClaimStore } from "../claims/claim.ts";
+import { readTraceParent } from "../http/trace-context.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { CallbackFinished } from "../model/events.ts";
 import { buildProblem, toProxyError } from "../proxy/answer.ts";
@@ -7,7 +8,7 @@ import type { ServeParts } from "../proxy/context.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
 import type { CallerRequest, WholeAnswer } from "../proxy/messages.ts";
 import { checkFraming } from "../proxy/request-head.ts";
-import { peekRequestId, peekTraceId } from "../proxy/request-options.ts";
+import { peekRequestId } from "../proxy/request-options.ts";
 import { parseTarget, targetInLog } from "../proxy/target.ts";
 import {
   type ApplicationRequest,
@@ -157,7 +158,7 @@ function openEvent(
     environment: environment.name,
     requestId,
     callerRequestId: peekRequestId(headers),
-    traceId: peekTraceId(headers),
+    traceId: readTraceParent(headers)?.traceId,
     method: method === "" ? undefined : method,
     target: targetInLog(method, parseTarget(target)),
     listener,

@@ -1,3 +1,4 @@
+import { readTraceParent } from "../http/trace-context.ts";
 import type { Clock } from "../model/clock.ts";
 import type { FailureCode, Outcome } from "../model/errors.ts";
 import type { Report, RequestFinished } from "../model/events.ts";
@@ -13,7 +14,7 @@ import type {
   UpstreamResponse,
 } from "./messages.ts";
 import type { OnceKey } from "./once.ts";
-import { peekReference, peekRequestId, peekTraceId } from "./request-options.ts";
+import { peekReference, peekRequestId } from "./request-options.ts";
 import { type Target, targetInLog } from "./target.ts";
 
 /** Events cut an operation to this length, since with `operations: ["*"]` its length is the caller's choice. */
@@ -231,7 +232,7 @@ function openEvent(
     environment: environment.name,
     requestId,
     callerRequestId: peekRequestId(headers),
-    traceId: peekTraceId(headers),
+    traceId: readTraceParent(headers)?.traceId,
     reference: peekReference(headers),
     method: method === "" ? undefined : method,
     target: targetInLog(method, target),

@@ -1,4 +1,4 @@
-import { firstOf, type HeaderLines, one, valuesOf } from "../http/headers.ts";
+import { type HeaderLines, one, valuesOf } from "../http/headers.ts";
 import type { AuthMethod } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { nearestName, nearestWithin } from "../model/names.ts";
@@ -89,11 +89,6 @@ export function peekReference(headers: HeaderLines): string | undefined {
 export function peekRequestId(headers: HeaderLines): string | undefined {
   const value = one(headers, "x-request-id");
   return requestIdPattern.test(value ?? "") ? value : undefined;
-}
-
-/** The trace-id of `traceparent` (W3C Trace Context), for the log. */
-export function peekTraceId(headers: HeaderLines): string | undefined {
-  return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(firstOf(headers, "traceparent") ?? "")?.[1];
 }
 
 function readReference(value: string | undefined): string | undefined {

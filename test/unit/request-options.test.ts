@@ -1,6 +1,6 @@
 /** Proves the product's section 2, "Helpers of the caller": the Countersign-* headers, and which of them are refused. */
 import { describe, expect, it } from "vitest";
-import { peekReference, peekTraceId, readRequestOptions } from "../../src/proxy/request-options.ts";
+import { peekReference, readRequestOptions } from "../../src/proxy/request-options.ts";
 import { type HeaderLine, lines } from "./header-line.ts";
 import { refusalOf } from "./refusal-of.ts";
 
@@ -109,33 +109,6 @@ it.each([
   expect(refusalOf(() => read(...twice))).toMatchObject(
     malformed(`The header countersign-${name} was given 2 times; send it once.`),
   );
-});
-
-describe("the trace-id of traceparent", () => {
-  const id = "0af7651916cd43dd8448eb211c80319c";
-
-  it.each([`00-${id}-b7ad6b7169203331-01`, `cc-${id}-b7ad6b7169203331-01-what-the-future-will-be-like`])(
-    "%s",
-    (value) => {
-      expect(peekTraceId(["TraceParent", value])).toBe(id);
-    },
-  );
-
-  it.each([
-    "",
-    "x",
-    id,
-    `00-${id}`,
-    `00-${id.toUpperCase()}-b7ad6b7169203331-01`,
-    `0-${id}-b7ad6b7169203331-01`,
-    `00-${id}0-b7`,
-  ])("%j has none", (value) => {
-    expect(peekTraceId(["traceparent", value])).toBeUndefined();
-  });
-
-  it("is nothing when there is no header", () => {
-    expect(peekTraceId([])).toBeUndefined();
-  });
 });
 
 describe("Idempotency-Key", () => {

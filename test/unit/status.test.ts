@@ -4,7 +4,7 @@ import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { createReadiness } from "../../src/adapters/stats/readiness.ts";
 import type { CallbackPlace } from "../../src/adapters/stats/source.ts";
 import { createStats } from "../../src/adapters/stats/stats.ts";
-import { findTokenOutage } from "../../src/adapters/stats/token-stats.ts";
+import { findSitesWithoutToken } from "../../src/adapters/stats/token-stats.ts";
 import { createWallTime } from "../../src/model/clock.ts";
 import type { CredentialSet, Environment, Site } from "../../src/model/environment.ts";
 import type { CredentialSnapshot, RequestFinished } from "../../src/model/events.ts";
@@ -316,13 +316,13 @@ it("a token outage names the sites that requested a token and have none in any s
   const [blue = expect.unreachable(), green = expect.unreachable()] = darkNight.credentials;
   const { failingSince: since, lastRequest, nextTryAt } = blue;
   const outage = { sites: ["S1000000001", "S1000000002"], since, lastRequest, nextTryAt };
-  expect(findTokenOutage(sites, [blue, green])).toEqual(outage);
+  expect(findSitesWithoutToken(sites, [blue, green])).toEqual(outage);
   // The second set has never been tried.
-  expect(findTokenOutage(sites, [blue, { ...green, failingSince: undefined }])).toEqual(outage);
+  expect(findSitesWithoutToken(sites, [blue, { ...green, failingSince: undefined }])).toEqual(outage);
   // No token has been requested yet.
   const quiet = { failingSince: undefined, lastRequest: undefined };
   expect(
-    findTokenOutage(sites, [
+    findSitesWithoutToken(sites, [
       { ...blue, ...quiet },
       { ...green, ...quiet },
     ]),
@@ -330,9 +330,9 @@ it("a token outage names the sites that requested a token and have none in any s
   const [fresh] = quietNight.credentials;
   if (fresh === undefined || fresh.token === "none") throw new Error("the night has a token");
   // A valid token of one set serves, even if its refresh fails.
-  expect(findTokenOutage(sites, [blue, { ...green, token: fresh.token }])).toBeUndefined();
+  expect(findSitesWithoutToken(sites, [blue, { ...green, token: fresh.token }])).toBeUndefined();
   const expired = { ...fresh.token, remainingMs: -1 };
-  expect(findTokenOutage(sites, [{ ...blue, token: expired }, green])).toEqual(outage);
+  expect(findSitesWithoutToken(sites, [{ ...blue, token: expired }, green])).toEqual(outage);
 });
 
 describe("readiness, with another configuration", () => {

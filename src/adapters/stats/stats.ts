@@ -17,7 +17,7 @@ import { RecentRequests } from "./recent-requests.ts";
 import { getOrMake } from "./series.ts";
 import type { CallbackPlace, Configured, Source } from "./source.ts";
 import { countBy, countOf, formatTime, groupBy, keptOf, occurrences, sumOf, tally } from "./sums.ts";
-import { type CredentialStatus, createTokenStats, findTokenOutage } from "./token-stats.ts";
+import { type CredentialStatus, createTokenStats, findSitesWithoutToken } from "./token-stats.ts";
 
 /**
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
@@ -199,7 +199,7 @@ function viewEnvironment(
   });
   const outageOf = (isBridged: boolean) => {
     const some = sites.filter(({ bridge }) => (bridge !== undefined) === isBridged);
-    return findTokenOutage(some, sets);
+    return findSitesWithoutToken(some, sets);
   };
   const answersBy = (by: RequestFinished["by"]) =>
     countBy(ends, ({ labels }) => (labels.by === by ? statusClass(Number(labels.status)) : undefined), keptOf);

@@ -20,7 +20,7 @@ interface RequestHistory {
 /** A credential set: its present token, and the results of its token requests. */
 export type CredentialStatus = ReturnType<ReturnType<typeof createTokenStats>["view"]>[number];
 export type TokenStatus = ReturnType<typeof viewToken>;
-export type TokenOutage = NonNullable<ReturnType<typeof findTokenOutage>>;
+export type SitesWithoutToken = NonNullable<ReturnType<typeof findSitesWithoutToken>>;
 
 /**
  * The last requests to the authorization server, by credential set. The present token comes from the snapshot.
@@ -109,7 +109,7 @@ export interface SiteSets {
  * count.
  * @param credentials the environment's
  */
-export function findTokenOutage(sites: readonly SiteSets[], credentials: readonly CredentialStatus[]) {
+export function findSitesWithoutToken(sites: readonly SiteSets[], credentials: readonly CredentialStatus[]) {
   const byLabel = new Map(credentials.map((credential) => [credential.credential, credential]));
   const failing = sites.flatMap(({ identifier, credentials: labels }) => {
     const sets = labels.flatMap((label) => byLabel.get(label) ?? []);

@@ -5,7 +5,7 @@ import { isNotAsked } from "../../../oauth/token-endpoint.ts";
 import { countFates, fates, type RecentFailure, type RecentStep } from "../recent-requests.ts";
 import type { EnvironmentStatus, RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
 import { sumOf } from "../sums.ts";
-import type { CredentialStatus, TokenOutage, TokenRequestStatus } from "../token-stats.ts";
+import type { CredentialStatus, SitesWithoutToken, TokenRequestStatus } from "../token-stats.ts";
 import {
   type Column,
   describeAge,
@@ -145,7 +145,7 @@ function describeFailure(environment: string, { by, what, count }: RecentFailure
  */
 function describeOutage(
   environment: string,
-  outage: TokenOutage | undefined,
+  outage: SitesWithoutToken | undefined,
   fate: "not sent" | "signed",
   now: string,
 ): Html {
