@@ -99,8 +99,8 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
   const schedule = (delayMs: number) => {
     if (isStalled || delayMs >= timerMs) return;
     cancelTimer();
-    timerMs = delayMs;
     cancelTimer = clock.after(delayMs, run);
+    timerMs = delayMs;
   };
 
   return {
