@@ -66,6 +66,17 @@ describe("the pause that is shared with the other replicas", () => {
     expect(backoff.isBrief(backoff.onAnswer({ kind: "failed", status: 503 }))).toBe(false);
   });
 
+  it("of another replica's refusal ends, but the set stays refused until a token is seen", async () => {
+    const clock = new FakeClock();
+    const backoff = new EndpointBackoff(clock, () => 0.5);
+    backoff.mergeShared({ kind: "refused", status: 401, failures: 0, remainingMs: 10_000 });
+    await clock.advance(10_000);
+    expect(backoff.openPause()).toBeUndefined();
+    expect(backoff.isRefused()).toBe(true);
+    backoff.onTokenSeen(clock.nowMs());
+    expect(backoff.isRefused()).toBe(false);
+  });
+
   it("keeps its cause when the store returns it up to 1 ms longer", () => {
     const clock = new FakeClock();
     const backoff = new EndpointBackoff(clock, () => 0.5);
