@@ -1,16 +1,17 @@
 import { CORE_SCHEMA, load, mapTag } from "js-yaml";
 import {
   type Document,
-  isAlias,
   isCollection,
   isMap,
   isNode,
   isScalar,
   isSeq,
   LineCounter,
+  type Node,
   type Pair,
   parseDocument,
   stringify,
+  visit,
   type YAMLMap,
 } from "yaml";
 import type { Location, Path, Problem } from "../diagnostics.ts";
@@ -158,48 +159,40 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
   return faults;
 }
 
-/** Finds parts that parse, but do not mean what a reader expects. */
+/** Finds parts that parse, but do not mean what a reader expects; in the order of the text. */
 function findTraps(document: Document): Fault[] {
   const faults: Fault[] = [];
-  const holders: unknown[] = [];
-  const anchors = new Map<string, unknown>();
-  checkNode(document.contents);
-  return faults;
-
-  function checkNode(node: unknown): void {
-    if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, node);
-    if (isAlias(node)) {
-      const target = anchors.get(node.source);
-      if (node.source === "" || (target !== undefined && !holders.includes(target))) return;
+  const anchors = new Map<string, Node>();
+  visit(document, {
+    Alias(_, { source, range }, holders) {
+      const target = anchors.get(source);
+      if (source === "" || (target !== undefined && !holders.includes(target))) return;
       const message = "this alias (*name) leads nowhere, or into itself";
       const fix = "correct the YAML; put a text that begins with * in quotes";
-      faults.push({ message, fix, offset: node.range?.[0] ?? 0 });
-    } else if (isCollection(node)) {
-      holders.push(node);
-      if (isSeq(node)) node.items.forEach(checkNode);
-      else checkPairs(node.items as Pair[]);
-      holders.pop();
-    }
-  }
+      faults.push({ message, fix, offset: range?.[0] ?? 0 });
+    },
+    Value(_, node) {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      if (isMap(node)) faults.push(...checkKeys(node.items));
+    },
+  });
+  return faults.sort((a, b) => a.offset - b.offset);
+}
 
-  function checkPairs(pairs: readonly Pair[]): void {
-    /** Each key, with its offset. */
-    const keys = new Map<unknown, number>();
-    for (const { key, value } of pairs) {
-      checkNode(key);
-      if (isScalar(key)) {
-        const offset = key.range?.[0] ?? 0;
-        const earlier = keys.get(key.value);
-        if (earlier !== undefined) {
-          faults.push({ message: `the key ${show(key)} is given twice`, fix: "keep one of the two", offset, earlier });
-        }
-        // Under this name Node sets a prototype, and no configuration needs it.
-        if (key.value === "__proto__") faults.push({ message: "nothing can be called __proto__", offset });
-        if (earlier === undefined) keys.set(key.value, offset);
-      }
-      checkNode(value);
-    }
+function checkKeys(pairs: readonly Pair[]): Fault[] {
+  const faults: Fault[] = [];
+  /** Each key, with its offset. */
+  const keys = new Map<unknown, number>();
+  for (const { key } of pairs) {
+    if (!isScalar(key)) continue;
+    const offset = key.range?.[0] ?? 0;
+    const earlier = keys.get(key.value);
+    if (earlier === undefined) keys.set(key.value, offset);
+    else faults.push({ message: `the key ${show(key)} is given twice`, fix: "keep one of the two", offset, earlier });
+    // Under this name Node sets a prototype, and no configuration needs it.
+    if (key.value === "__proto__") faults.push({ message: "nothing can be called __proto__", offset });
   }
+  return faults;
 }
 
 /** Marks that YAML reads in another way than most people expect. */
