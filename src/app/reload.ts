@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { describeProblem, type Problem } from "../config/diagnostics.ts";
+import { describeProblem, type Warning } from "../config/diagnostics.ts";
 import { FolderWatch } from "../config/files/folder-watch.ts";
 import { FileWatch } from "../config/files/watch.ts";
 import type { Loaded } from "../config/load.ts";
@@ -17,7 +17,7 @@ interface ReloaderParts {
   readonly report: Report;
   readonly onApplied: (config: Config) => void;
   /** Gets all warnings of a configuration, reported before or not. */
-  readonly warn: (warnings: readonly Problem[]) => void;
+  readonly warn: (warnings: readonly Warning[]) => void;
 }
 
 type WatchedFiles = Pick<Loaded, "files" | "folders">;
@@ -108,16 +108,16 @@ export class Reloader {
 const mostOfOneCode = 10;
 
 /** Reports each warning of a configuration once: a reload reports only its new warnings. */
-export function createWarner(report: Report): (warnings: readonly Problem[]) => void {
-  let reported: ReadonlySet<Problem> = new Set();
+export function createWarner(report: Report): (warnings: readonly Warning[]) => void {
+  let reported: ReadonlySet<Warning> = new Set();
   return (warnings) => {
-    const keyOf = ({ code, path, message }: Problem) => `${code} ${path} ${message}`;
+    const keyOf = ({ code, path, message }: Warning) => `${code} ${path} ${message}`;
     // Unchanged sites, perhaps thousands, keep their warning objects: these are compared without keys.
     const present = new Set(warnings);
     const known = new Set([...reported].filter((warning) => !present.has(warning)).map(keyOf));
     const added = warnings.filter((warning) => !reported.has(warning) && !known.has(keyOf(warning)));
-    for (const code of new Set(added.map(({ code = "" }) => code))) {
-      const alike = added.filter((warning) => (warning.code ?? "") === code);
+    for (const code of new Set(added.map(({ code }) => code))) {
+      const alike = added.filter((warning) => warning.code === code);
       for (const [index, { path, message, fix }] of alike.slice(0, mostOfOneCode).entries()) {
         const isLast = index === mostOfOneCode - 1 && alike.length > mostOfOneCode;
         const more = isLast ? alike.length - mostOfOneCode : undefined;

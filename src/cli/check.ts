@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { formatProblems, inFileOrder, type Problem } from "../config/diagnostics.ts";
+import { formatProblems, located, type Problem } from "../config/diagnostics.ts";
 import { explain, routes } from "../config/explain.ts";
 import { toYaml } from "../config/files/yaml.ts";
 import { jsonSchema } from "../config/form/schema.ts";
@@ -33,7 +33,7 @@ async function checkForPeople(file: string): Promise<void> {
   for (const route of routes(config)) print(`${paint("green", "ok")}  ${route}`);
   if (warnings.length > 0) {
     print(`\n${paint("yellow", countOf(warnings.length, "warning"))}`);
-    print(formatProblems(file, warnings));
+    print(formatProblems(file, located(warnings)));
     print("\nA warning that is known can be silenced: acknowledge: [ code ]");
   }
   for (const [name, { sites, siteFolder }] of config.environments) {
@@ -45,8 +45,7 @@ async function checkForPeople(file: string): Promise<void> {
       print(`${paint("red", "refused")}  ${file}\n${problems.map((problem) => `    ${problem}`).join("\n")}`);
     }
   }
-  if (acknowledged.length > 0)
-    print(`\nacknowledged: ${inFileOrder(acknowledged).map(describeAcknowledged).join(", ")}`);
+  if (acknowledged.length > 0) print(`\nacknowledged: ${located(acknowledged).map(describeAcknowledged).join(", ")}`);
 }
 
 function describeAcknowledged({ code, path }: Problem): string {
@@ -61,7 +60,7 @@ async function checkAsJson(file: string): Promise<void> {
     return;
   }
   const { config, warnings, acknowledged } = loaded;
-  const found = { warnings: inFileOrder(warnings), acknowledged: inFileOrder(acknowledged) };
+  const found = { warnings: located(warnings), acknowledged: located(acknowledged) };
   const refused = [...config.environments.values()].flatMap(({ name: environment, siteFolder }) =>
     (siteFolder?.refused ?? []).map(({ file, problems }) => ({ environment, file, problems })),
   );

@@ -42,10 +42,16 @@ export interface Problem {
 /** A place in the file, and the value there if it may be shown. */
 export type Location = Pick<Problem, "line" | "column" | "found">;
 
+/** Something worth a warning. To find its place takes long in a large file, and a start logs the path alone. */
+export interface Warning extends Omit<Problem, keyof Location> {
+  readonly code: WarningCode;
+  readonly locate: () => Location;
+}
+
 /** Collects the problems and the warnings of one file, so that all those of one phase are reported together. */
 export class Diagnostics {
   readonly problems: Problem[] = [];
-  readonly warnings: Problem[] = [];
+  readonly warnings: Warning[] = [];
   readonly #locate: (path: Path) => Location;
   readonly #file: string | undefined;
 
@@ -67,41 +73,9 @@ export class Diagnostics {
   }
 
   warn(code: WarningCode, path: Path, message: string, fix: string): void {
-    const words = { path: formatPath(path), file: this.#file, message, fix, code };
-    this.warnings.push(new Warning(words, path, this.#locate));
-  }
-}
-
-/**
- * Finds its line only when `line` is read: the search takes long in a large file, and a start logs the path alone. This is a
- * class because V8 keeps 2 KB for each object literal with getters.
- */
-class Warning implements Problem {
-  declare readonly path: string;
-  declare readonly file: string | undefined;
-  declare readonly message: string;
-  declare readonly fix: string;
-  declare readonly code: WarningCode;
-  readonly found = undefined;
-  readonly #at: Path;
-  readonly #locate: (path: Path) => Location;
-
-  constructor(words: Omit<Problem, keyof Location>, at: Path, locate: (path: Path) => Location) {
-    Object.assign(this, words);
-    this.#at = at;
-    this.#locate = locate;
-  }
-
-  get line(): number {
-    return this.#locate(this.#at).line;
-  }
-
-  get column(): number {
-    return this.#locate(this.#at).column;
-  }
-
-  toJSON(): Problem {
-    return { ...this, line: this.line, column: this.column };
+    const locate = this.#locate;
+    const place = { path: formatPath(path), file: this.#file };
+    this.warnings.push({ ...place, message, fix, code, locate: () => locate(path) });
   }
 }
 
@@ -109,6 +83,11 @@ class Warning implements Problem {
 export function formatPath(path: Path): string {
   const parts = path.map((part, index) => (typeof part === "number" ? `[${part}]` : index === 0 ? part : `.${part}`));
   return parts.join("");
+}
+
+/** Warnings with their places, sorted by these; the value there is not shown. */
+export function located(warnings: readonly Warning[]): Problem[] {
+  return inFileOrder(warnings.map(({ locate, ...words }) => ({ ...words, ...locate(), found: undefined })));
 }
 
 /** Sorted by place; the configuration file comes first. */

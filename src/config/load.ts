@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { takeTurns } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
-import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
+import { Diagnostics, inFileOrder, type Problem, type Warning } from "./diagnostics.ts";
 import { decodeText, readRegularFile, stampOf } from "./files/file-system.ts";
 import type { WatchedFolder } from "./files/folder-watch.ts";
 import { digestOf, type FileDigests } from "./files/watch.ts";
@@ -32,9 +32,9 @@ type Outcome =
       readonly kind: "loaded";
       readonly config: Config;
       /** In the order in which they were found. */
-      readonly warnings: readonly Problem[];
+      readonly warnings: readonly Warning[];
       /** Warnings whose codes are in `acknowledge`. */
-      readonly acknowledged: readonly Problem[];
+      readonly acknowledged: readonly Warning[];
     }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
@@ -110,7 +110,7 @@ async function loadFile(file: string, dependencies: ConfigDependencies, folders:
   if (diagnostics.problems.length > 0) return refuse(diagnostics.problems);
 
   const { warnings } = diagnostics;
-  const isAcknowledged = ({ code }: Problem) => code !== undefined && raw.acknowledge.includes(code);
+  const isAcknowledged = ({ code }: Warning) => raw.acknowledge.includes(code);
   return {
     kind: "loaded",
     config,

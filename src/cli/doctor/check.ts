@@ -1,7 +1,7 @@
 import type { ConfiguredSet } from "../../app/token-sources.ts";
 import type { Upstreams } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
-import type { Problem } from "../../config/diagnostics.ts";
+import type { Warning } from "../../config/diagnostics.ts";
 import { type Clock, within } from "../../model/clock.ts";
 import type { cacheResults } from "../../model/events.ts";
 import type { EndpointPause, StoredToken, TokenStore } from "../../oauth/token-store.ts";
@@ -63,7 +63,7 @@ export function explain(explanations: Explanations, code: string, values: object
 export interface Run {
   readonly file: string;
   readonly config: Config;
-  readonly warnings: readonly Problem[];
+  readonly warnings: readonly Warning[];
   /** Whether a token may be requested. */
   readonly withToken: boolean;
   readonly clock: Clock;

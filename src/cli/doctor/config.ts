@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import type { Config } from "../../config/config.ts";
-import { inFileOrder } from "../../config/diagnostics.ts";
+import { located } from "../../config/diagnostics.ts";
 import { type Environment, splitCertificates } from "../../model/environment.ts";
 import { callersTlsOf, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
@@ -20,7 +20,7 @@ export function checkConfig({ file, config, warnings }: Run): Check[] {
   return [
     checked(file, ok(`${counts}, hash ${hash}`)),
     checked("secrets", ok(`${describeOrigins(config)}, as ${describeUser()}`)),
-    ...inFileOrder(warnings).map(({ path, line, message, fix }) =>
+    ...located(warnings).map(({ path, line, message, fix }) =>
       checked(path === "" ? file : `${path} (line ${line})`, warn(message, fix)),
     ),
     ...environments.flatMap(checkSiteFolder),

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { takeTurns } from "../../model/clock.ts";
 import type { Environment, RefusedSiteFile, Site } from "../../model/environment.ts";
 import type { Secret } from "../../model/secret.ts";
-import { Diagnostics, describeProblem, formatPath, type Path, type Problem } from "../diagnostics.ts";
+import { Diagnostics, describeProblem, formatPath, type Path, type Warning } from "../diagnostics.ts";
 import { decodeText, stampOf } from "../files/file-system.ts";
 import type { WatchedFolder } from "../files/folder-watch.ts";
 import { readDocument, type SourceDocument } from "../files/yaml.ts";
@@ -24,7 +24,7 @@ interface SiteFile {
   readonly values: readonly UniqueValue[];
   /** For people. */
   readonly problems: readonly string[];
-  readonly warnings: readonly Problem[];
+  readonly warnings: readonly Warning[];
   /** Where its secrets came from, for people. */
   readonly origins: readonly (readonly [Secret, string])[];
 }

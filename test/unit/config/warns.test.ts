@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { symlinkSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { located } from "../../../src/config/diagnostics.ts";
 import { ConfigFolder, canaries, edited, sound } from "../../../testkit/config-folder.ts";
 
 const inSite3 = "environments.sandbox.sites.S1000000003";
@@ -13,7 +14,9 @@ const base64 = (text: string) => Buffer.from(text).toString("base64");
 async function warningsOf(folder: ConfigFolder, yaml: string, around = {}): Promise<string[]> {
   const loaded = await folder.loadSound(yaml, around);
   expect(JSON.stringify(loaded.warnings)).not.toContain("canary");
-  return loaded.warnings.map(({ path, line, code, message, fix }) => `${line} ${path} ${code}: ${message}; ${fix}`);
+  return located(loaded.warnings).map(
+    ({ path, line, code, message, fix }) => `${line} ${path} ${code}: ${message}; ${fix}`,
+  );
 }
 
 async function codesOf(folder: ConfigFolder, yaml: string, around = {}): Promise<string[]> {
