@@ -75,6 +75,7 @@ describe("sites in a folder", () => {
 
   it.each([
     ["text that is not YAML", `${one}.yaml`, "keys: [", /not valid YAML/],
+    ["keys given twice", `${one}.yaml`, "{ a: { b: 1, b: 2 }, a: 3 }", /key "b" is given twice.*key "a"/s],
     ["an unknown key", `${one}.yaml`, "kees: []", /there is no key kees here/],
     ["a secret that is missing", `${one}.yaml`, keyOf(9), /cannot be read \(ENOENT\)/],
     ["nothing", `${one}.yaml`, "", /must be a mapping|is missing/],
