@@ -73,9 +73,8 @@ export class Diagnostics {
   }
 
   warn(code: WarningCode, path: Path, message: string, fix: string): void {
-    const locate = this.#locate;
-    const place = { path: formatPath(path), file: this.#file };
-    this.warnings.push({ ...place, message, fix, code, locate: () => locate(path) });
+    const [file, locate] = [this.#file, this.#locate];
+    this.warnings.push({ path: formatPath(path), file, message, fix, code, locate: () => locate(path) });
   }
 }
 
