@@ -56,6 +56,7 @@ export const loneSurrogates: readonly (readonly [fault: string, text: string])[]
   ["the last low one", '{"a":"\\uDFFF"}'],
   ["the wrong way round", '{"a":"\\udc00\\ud800"}'],
   ["two high halves", '{"a":"\\ud83d\\ud83d"}'],
+  ["two low halves", '{"a":"\\udc00\\udc00"}'],
   ["two high halves and a low one", '{"a":"\\ud83d\\ud83d\\ude00"}'],
   ["a high one and a letter", '{"a":"\\ud83dx"}'],
   ["a high one and an escaped letter", '{"a":"\\ud83d\\u0041"}'],
