@@ -26,17 +26,13 @@ const reference = "A-1042";
 const signed = { headers: { "Countersign-Site": hmacSite, "Countersign-Reference": reference } };
 const timeouts = { requestMs: 15_000, connectMs: 200 };
 
-interface Expected {
-  readonly cause: RegExp;
-  readonly result: unknown;
-  readonly detail?: RegExp;
-}
-
 /** 502 not_sent, after one reconnect; nothing reached the service. */
 async function expectNoTunnel(
   { url, simulator, recorder }: EgressStage,
-  { cause, result, detail = /^The proxy/ }: Expected,
-) {
+  result: unknown,
+  cause: RegExp,
+  detail = /^The proxy/,
+): Promise<void> {
   const answer = await call(url, order, signed);
   expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
   const end = await recorder.nth("request_finished", 1);
@@ -47,116 +43,74 @@ async function expectNoTunnel(
   expect(simulator.counts()).toMatchObject({ apiConnections: 0, apiRequests: 0, tokenRequests: 0 });
 }
 
-const says = (bytes: string) => (socket: Socket) => {
-  socket.end(bytes, "latin1");
-  return true;
+type OnConnect = (socket: Socket) => boolean;
+
+const says = (bytes: string): OnConnect => {
+  return (socket) => {
+    socket.end(bytes, "latin1");
+    return true;
+  };
 };
-const reset = (socket: Socket) => {
+const status = (code: number) => says(`HTTP/1.1 ${code} No\r\nContent-Length: 2\r\n\r\nno`);
+const resets = (socket: Socket) => {
   socket.resetAndDestroy();
   return true;
 };
-const status = (code: number) => says(`HTTP/1.1 ${code} No\r\nContent-Length: 2\r\n\r\nno`);
-const malformed = (cause: RegExp) => ({ cause, result: "malformed" });
+const dribbles = (socket: Socket) => {
+  const timer = setInterval(() => socket.write("H"), 1_000);
+  socket.write("HTTP/1.1 200 OK\r\nA: ");
+  socket.on("close", () => clearInterval(timer));
+  return true;
+};
+
+/** A proxy that does this at each request for a tunnel; one at this address; and one that does this at each connection. */
+const on = (onConnect: OnConnect): EgressStageOptions => ({ proxy: { onConnect } });
+const at = (url: string): EgressStageOptions => ({ environment: { egress: egressThrough({ url }) } });
+const accepts = (accept: (socket: Socket) => void): EgressStageOptions => ({ proxy: { accept } });
+
+const tooLongHead = `HTTP/1.1 200 OK\r\nA: ${"x".repeat(20_000)}\r\n\r\n`;
+const endlessHints = "HTTP/1.1 103 Hints\r\nA: b\r\n\r\n".repeat(4_000);
+const otherPassword = { proxy: { credentials: "other:password" }, egress: { credentials } };
+const impostor = { proxy: { tls: serverTls }, egress: { tls: noTls } };
+const wantsOthers = /wants other credentials \(PROXY_STATUS_407\); see egress\.auth/;
+const ofTls =
+  /TLS certificate or protocol is not acceptable \(PROXY_UNABLE_TO_VERIFY_LEAF_SIGNATURE\); see egress\.tls\./;
+const eitherWay = expect.stringMatching(/failed|timed_out/);
 
 describe("not_sent: a proxy that", () => {
-  it.each<[string, (socket: Socket) => boolean, Expected]>([
-    [
-      "demands other credentials",
-      status(407),
-      {
-        cause: /^PROXY_STATUS_407$/,
-        result: "unauthorized",
-        detail: /wants other credentials \(PROXY_STATUS_407\); see egress\.auth/,
-      },
-    ],
-    ["forbids the host", status(403), { cause: /^PROXY_STATUS_403$/, result: "refused" }],
-    ["does not reach the host", status(502), { cause: /^PROXY_STATUS_502$/, result: "refused" }],
-    ["is busy", status(503), { cause: /^PROXY_STATUS_503$/, result: "refused" }],
-    [
-      "leads elsewhere",
-      says("HTTP/1.1 302 Go\r\nLocation: http://x/\r\n\r\n"),
-      { cause: /^PROXY_STATUS_302$/, result: "refused" },
-    ],
-    ["speaks another protocol", says("SSH-2.0-OpenSSH_9.6\r\n"), malformed(/^PROXY_NOT_HTTP_1_1$/)],
-    ["speaks HTTP/2", says("HTTP/2 200 OK\r\n\r\n"), malformed(/^PROXY_NOT_HTTP_1_1$/)],
-    ["upgrades", says("HTTP/1.1 101 Up\r\n\r\n"), malformed(/^PROXY_UPGRADE_NOT_ASKED_FOR$/)],
-    [
-      "sends half a header line",
-      says("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"),
-      malformed(/^PROXY_HEADER_LINE_MALFORMED$/),
-    ],
-    [
-      "sends too long a head",
-      says(`HTTP/1.1 200 OK\r\nA: ${"x".repeat(20_000)}\r\n\r\n`),
-      malformed(/^PROXY_HEAD_TOO_LONG$/),
-    ],
-    [
-      "sends interim responses without end",
-      says("HTTP/1.1 103 Hints\r\nA: b\r\n\r\n".repeat(4_000)),
-      malformed(/^PROXY_INTERIM_RESPONSES_TOO_LONG$/),
-    ],
-    ["closes instead of answering", says(""), { cause: /^PROXY_CLOSED$/, result: "failed" }],
-    ["closes in its head", says("HTTP/1.1 200 OK\r\nA: b\r\n"), { cause: /^PROXY_CLOSED$/, result: "failed" }],
-    ["resets instead of answering", reset, { cause: /^PROXY_(ECONNRESET|CLOSED)$/, result: "failed" }],
-  ])("%s", async (_, onConnect, expected) => {
-    await expectNoTunnel(await stageEgress({ proxy: { onConnect } }), expected);
-  });
-
-  const away = (url: string): EgressStageOptions => ({ environment: { egress: egressThrough({ url }) } });
-  const failed = (cause: RegExp, result: unknown = "failed") => ({ cause, result });
-  const slowly = (socket: Socket) => {
-    const timer = setInterval(() => socket.write("H"), 1_000);
-    socket.write("HTTP/1.1 200 OK\r\nA: ");
-    socket.on("close", () => clearInterval(timer));
-    return true;
-  };
-  const ofTls =
-    /TLS certificate or protocol is not acceptable \(PROXY_UNABLE_TO_VERIFY_LEAF_SIGNATURE\); see egress\.tls\./;
-
-  it.each<[string, EgressStageOptions, Expected]>([
-    [
-      "does not know the password that it is given",
-      { proxy: { credentials: "other:password" }, egress: { credentials } },
-      failed(/^PROXY_STATUS_407$/, "unauthorized"),
-    ],
-    [
-      "never answers, after timeouts.connect",
-      { timeouts, proxy: { onConnect: () => true } },
-      failed(/^PROXY_TIMEOUT$/, "timed_out"),
-    ],
-    [
-      "answers byte by byte for longer than timeouts.connect",
-      { timeouts, proxy: { onConnect: slowly } },
-      failed(/^PROXY_TIMEOUT$/, "timed_out"),
-    ],
-    [
-      "accepts connections and closes them before the request for a tunnel",
-      { proxy: { accept: (socket) => void socket.resetAndDestroy() } },
-      failed(/^PROXY_(ECONNRESET|CLOSED|EPIPE)$/),
-    ],
-    ["does not run", away("http://127.0.0.1:1"), failed(/^PROXY_ECONNREFUSED$/)],
-    [
-      "has a name that does not exist",
-      away("http://proxy.countersign.invalid:3128"),
-      failed(/^PROXY_(ENOTFOUND|EAI_AGAIN|TIMEOUT)$/, expect.stringMatching(/failed|timed_out/)),
-    ],
-    [
-      "is not the one that its certificate should name",
-      { proxy: { tls: serverTls }, egress: { tls: noTls } },
-      { ...failed(/^PROXY_UNABLE_TO_VERIFY_LEAF_SIGNATURE$/), detail: ofTls },
-    ],
-  ])("%s", async (_, options, expected) => {
+  it.each<[name: string, EgressStageOptions, result: unknown, cause: RegExp, detail?: RegExp]>([
+    ["demands other credentials", on(status(407)), "unauthorized", /^PROXY_STATUS_407$/, wantsOthers],
+    ["does not know the password that it is given", otherPassword, "unauthorized", /^PROXY_STATUS_407$/],
+    ["forbids the host", on(status(403)), "refused", /^PROXY_STATUS_403$/],
+    ["does not reach the host", on(status(502)), "refused", /^PROXY_STATUS_502$/],
+    ["is busy", on(status(503)), "refused", /^PROXY_STATUS_503$/],
+    ["leads elsewhere", on(says("HTTP/1.1 302 Go\r\nLocation: http://x/\r\n\r\n")), "refused", /^PROXY_STATUS_302$/],
+    ["speaks another protocol", on(says("SSH-2.0-OpenSSH_9.6\r\n")), "malformed", /^PROXY_NOT_HTTP_1_1$/],
+    ["speaks HTTP/2", on(says("HTTP/2 200 OK\r\n\r\n")), "malformed", /^PROXY_NOT_HTTP_1_1$/],
+    ["upgrades", on(says("HTTP/1.1 101 Up\r\n\r\n")), "malformed", /^PROXY_UPGRADE_NOT_ASKED_FOR$/],
+    ["sends half a line", on(says("HTTP/1.1 200 OK\r\nA\r\n\r\n")), "malformed", /^PROXY_HEADER_LINE_MALFORMED$/],
+    ["sends too long a head", on(says(tooLongHead)), "malformed", /^PROXY_HEAD_TOO_LONG$/],
+    ["never ends its hints", on(says(endlessHints)), "malformed", /^PROXY_INTERIM_RESPONSES_TOO_LONG$/],
+    ["closes instead of answering", on(says("")), "failed", /^PROXY_CLOSED$/],
+    ["closes in its head", on(says("HTTP/1.1 200 OK\r\nA: b\r\n")), "failed", /^PROXY_CLOSED$/],
+    ["resets instead of answering", on(resets), "failed", /^PROXY_(ECONNRESET|CLOSED)$/],
+    ["resets before the request for a tunnel", accepts(resets), "failed", /^PROXY_(ECONNRESET|CLOSED|EPIPE)$/],
+    ["never answers within timeouts.connect", { timeouts, ...on(() => true) }, "timed_out", /^PROXY_TIMEOUT$/],
+    ["answers byte by byte for longer", { timeouts, ...on(dribbles) }, "timed_out", /^PROXY_TIMEOUT$/],
+    ["does not run", at("http://127.0.0.1:1"), "failed", /^PROXY_ECONNREFUSED$/],
+    ["has no known name", at("http://a.invalid:3128"), eitherWay, /^PROXY_(ENOTFOUND|EAI_AGAIN|TIMEOUT)$/],
+    ["has another's certificate", impostor, "failed", /^PROXY_UNABLE_TO_VERIFY_LEAF_SIGNATURE$/, ofTls],
+  ])("%s", async (_, options, result, cause, detail) => {
     const stage = await stageEgress(options);
-    await expectNoTunnel(stage, expected);
+    await expectNoTunnel(stage, result, cause, detail);
     // A proxy that is not the expected one gets no request.
-    if (options.egress?.tls !== undefined) expect(stage.forward.heads).toEqual([]);
+    if (options === impostor) expect(stage.forward.heads).toEqual([]);
   });
 
   it("speaks no TLS though its URL is https", async () => {
-    const stage = await stageEgress({ proxy: { accept: (socket) => void socket.end("HTTP/1.1 400 Bad\r\n\r\n") } });
-    const url = stage.forward.url.replace("http:", "https:");
-    const other = await stageEgress({ environment: { egress: egressThrough({ url }) } });
-    await expectNoTunnel(other, { cause: /^PROXY_ERR_SSL_/, result: "failed" });
+    const { forward } = await stageEgress(accepts((socket) => void socket.end("HTTP/1.1 400 Bad\r\n\r\n")));
+    const stage = await stageEgress(at(forward.url.replace("http:", "https:")));
+    await expectNoTunnel(stage, "failed", /^PROXY_ERR_SSL_/);
   });
 });
 
