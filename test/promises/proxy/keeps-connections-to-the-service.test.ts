@@ -60,12 +60,6 @@ const inTimersPhase = <Value>(run: () => Value) => new Promise<Value>((resolve) 
 const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 describe("a connection", () => {
-  it("serves requests that follow each other", async () => {
-    const { outcome, upstream } = await startHeldUpstream();
-    for (let n = 0; n < 20; n++) expect(await outcome()).toBe("200 {}");
-    expect(upstream.connections).toBe(1);
-  });
-
   it("that was used last is used first", async () => {
     const { outcome, sockets } = await startHeldUpstream();
     await Promise.all([outcome(), outcome()]);
@@ -299,15 +293,6 @@ describe("connections that cannot be opened", () => {
     await settle();
     const outcomes = await Promise.all(Array.from({ length: 7 }, () => outcome()));
     expect(outcomes).toEqual(Array(7).fill("upstream_unreachable not_sent ECONNREFUSED"));
-  });
-
-  it("are given up after timeouts.connect", async () => {
-    const upstream = await startRawUpstream();
-    const { outcome, clock } = openServicePool(upstream.url.replace("http:", "https:"), { connectTimeoutMs: 5_000 });
-    const refused = outcome();
-    await upstream.whenConnections(1);
-    clock.push(5_001);
-    expect(await refused).toBe("upstream_unreachable not_sent CONNECT_TIMEOUT");
   });
 
   it("fail no request for which another one is being opened", async () => {

@@ -28,6 +28,14 @@ const breaks = {
 } as const;
 type Break = keyof typeof breaks;
 
+/** The code and the cause of an answer that was cut so. */
+const endings: Readonly<Record<Break, readonly [code: string, cause: string]>> = {
+  "a reset with the last bytes": ["upstream_reset", "ECONNRESET"],
+  "a reset after them": ["upstream_reset", "ECONNRESET"],
+  "an orderly end": ["upstream_reset", "CONNECTION_CLOSED"],
+  "silence until the deadline": ["upstream_timeout", "incomplete answer"],
+};
+
 const signed = [`Countersign-Site: ${hmacSite}`];
 const hurried = [...signed, "Countersign-Timeout-Ms: 400"];
 
@@ -86,9 +94,9 @@ describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
     expect(end).toBe(canBeReset ? "rst" : "fin");
     // A connection that cannot be reset shows the cut by a missing last chunk.
     if (!canBeReset && framing === "close") expect(answer.value("transfer-encoding")).toBe("chunked");
-    const code = how === "silence until the deadline" ? "upstream_timeout" : "upstream_reset";
+    const [code, cause] = endings[how];
     const finished = await recorder.nth("request_finished", 1);
-    expect(finished).toMatchObject({ outcome: "unknown", code, status: 200, by: "service", callerLeft: false });
+    expect(finished).toMatchObject({ outcome: "unknown", code, cause, status: 200, by: "service", callerLeft: false });
   });
 
   it("that closes its half sees where its answer was then cut", async () => {

@@ -4,9 +4,10 @@ import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
+import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
-import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
+import type { RawBehaviour } from "../../../testkit/raw-upstream.ts";
+import { hmacSite, stageBehind, stageProxy } from "../../../testkit/stage.ts";
 
 const mebibyte = 1_048_576;
 
@@ -31,13 +32,13 @@ function closed(emitter: EventEmitter): Promise<void> {
 const timeouts = { requestMs: 60_000, connectMs: 10_000, tokenMs: 10_000 };
 
 /** A service whose answer the test writes by hand. */
-async function stageByHand() {
+async function stageByHand(over: Pick<RawBehaviour, "tls"> = {}) {
   let answering: (socket: Socket) => void = () => {};
   const socket = new Promise<Socket>((resolve) => {
     answering = resolve;
   });
-  const upstream = await startRawUpstream({ answer: (_request, socket) => answering(socket) });
-  return { ...(await stageProxy({ baseUrl: upstream.url, timeouts })), upstream, socket };
+  const service: RawBehaviour = { ...over, answer: (_request, socket) => answering(socket) };
+  return { ...(await stageBehind(service, { timeouts, environment: { tls: trusting } })), socket };
 }
 
 it("passes on each piece of an answer before the next is written", async () => {
@@ -56,28 +57,35 @@ it("passes on each piece of an answer before the next is written", async () => {
   expect(pieces).toEqual(["one", "two", "six"]);
 });
 
-it("a reader that stalls makes the service stall, and later gets every byte", async () => {
-  const { url, socket, recorder } = await stageByHand();
-  const size = 128 * mebibyte;
-  const piece = Buffer.alloc(mebibyte, "x");
-  let taken = 0;
-  const writing = socket.then(async (service) => {
-    service.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
-    for (let written = 0; written < size; written += piece.length) {
-      await new Promise((resolve) => service.write(piece, resolve));
-      taken = written + piece.length;
-    }
-  });
-  const incoming = await open(url);
-  await untilSteady(() => taken);
-  // The kernel's buffers on both sides of the proxy, far less than the answer.
-  expect(taken).toBeLessThan(40 * mebibyte);
-  let read = 0;
-  for await (const chunk of incoming) read += chunk.length;
-  await writing;
-  expect(read).toBe(size);
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 200, outcome: "answered" });
-}, 180_000);
+it.each([
+  ["TCP", {}],
+  ["TLS", { tls: serverTls }],
+])(
+  "a reader that stalls makes the service stall, and later gets every byte, over %s",
+  async (_, over) => {
+    const { url, socket, recorder } = await stageByHand(over);
+    const size = 128 * mebibyte;
+    const piece = Buffer.alloc(mebibyte, "x");
+    let taken = 0;
+    const writing = socket.then(async (service) => {
+      service.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
+      for (let written = 0; written < size; written += piece.length) {
+        await new Promise((resolve) => service.write(piece, resolve));
+        taken = written + piece.length;
+      }
+    });
+    const incoming = await open(url);
+    await untilSteady(() => taken);
+    // The kernel's buffers on both sides of the proxy, far less than the answer.
+    expect(taken).toBeLessThan(40 * mebibyte);
+    let read = 0;
+    for await (const chunk of incoming) read += chunk.length;
+    await writing;
+    expect(read).toBe(size);
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 200, outcome: "answered" });
+  },
+  180_000,
+);
 
 /** Resolves when a number has not changed for half a second. */
 async function untilSteady(read: () => number): Promise<void> {

@@ -5,10 +5,9 @@ import { TLSSocket, type TlsOptions } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { bodyOf, explain, openServicePool } from "../../../testkit/service-pool.ts";
+import { bodyOf, openServicePool } from "../../../testkit/service-pool.ts";
 
 const ok = "HTTP/1.1 200 OK\r\n";
-const mebibyte = 1_048_576;
 
 /** A pool of connections to a service whose answers the test writes. */
 async function startPool(answer: (socket: Socket) => void, over: { readonly tls?: TlsOptions } = {}) {
@@ -51,25 +50,16 @@ describe("the request that is written", () => {
     },
   );
 
-  it.each([
-    [["x", "a\r\nx-forged: 1"]],
-    [["x", "a\nb"]],
-    [["x", "a\rb"]],
-    [["x", "a\0b"]],
-    [["x\r\nx-forged: 1\r\ny", "a"]],
-    [["x: 1", "a"]],
-    [["x-Ü", "a"]],
-    [["", "a"]],
-    // Cut to one byte, these are LF and CR.
-    [["x", "a\u010ab"]],
-    [["x", "a\u010db"]],
-  ])("cannot get further lines by a value (%j)", async (headers) => {
-    const { outcome, upstream } = await startPool(answersWell);
-    expect(await outcome({ headers })).toMatch(/^Error/);
-    expect(await outcome({ path: "/a HTTP/1.1\r\nx: 1\r\n" })).toMatch(/^Error/);
-    expect(await outcome()).toBe("200 {}");
-    expect([upstream.requests.length, upstream.connections]).toEqual([1, 1]);
-  });
+  it.each([[["x", "a\r\nx-forged: 1"]], [["x\r\nx-forged: 1\r\ny", "a"]]])(
+    "cannot get further lines by a value (%j)",
+    async (headers) => {
+      const { outcome, upstream } = await startPool(answersWell);
+      expect(await outcome({ headers })).toMatch(/^Error/);
+      expect(await outcome({ path: "/a HTTP/1.1\r\nx: 1\r\n" })).toMatch(/^Error/);
+      expect(await outcome()).toBe("200 {}");
+      expect([upstream.requests.length, upstream.connections]).toEqual([1, 1]);
+    },
+  );
 
   it("is made when the connection is ready, after `onConnected`", async () => {
     const order: string[] = [];
@@ -163,46 +153,6 @@ describe("a response", () => {
     await Promise.all(closed);
     expect(upstream.connections).toBe(3);
   });
-
-  it.each([
-    [
-      "reset with the last bytes",
-      "upstream_reset unknown ECONNRESET",
-      (socket: Socket) => void socket.resetAndDestroy(),
-    ],
-    [
-      "reset later",
-      "upstream_reset unknown ECONNRESET",
-      (socket: Socket) => void setTimeout(() => socket.resetAndDestroy(), 20),
-    ],
-    ["closed", "upstream_reset unknown CONNECTION_CLOSED", (socket: Socket) => void socket.end()],
-  ])("is cut when its connection is %s", async (_name, outcome, end) => {
-    for (const head of [
-      "",
-      "HTTP/1.1 2",
-      `${ok}Content-Le`,
-      `${ok}Content-Length: 9\r\n\r\n`,
-      `${ok}Content-Length: 9\r\n\r\n{`,
-    ]) {
-      const pool = await startPool((socket) => socket.write(head, () => end(socket)));
-      expect([head, await pool.outcome()]).toEqual([head, outcome]);
-    }
-  });
-
-  it("has a deadline in every part", async () => {
-    for (const [bytes, cause] of [
-      ["", "no answer"],
-      [ok, "no answer"],
-      [`${ok}Content-Length: 9\r\n\r\n{`, "incomplete answer"],
-    ] as const) {
-      const { send, clock, upstream } = await startPool((socket) => socket.write(bytes));
-      const ended = send({ timeoutMs: 10_000 }).then(bodyOf).catch(explain);
-      await upstream.whenRequests(1);
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      clock.push(10_001);
-      expect(await ended).toBe(`upstream_timeout unknown ${cause}`);
-    }
-  });
 });
 
 it("over TLS, connections are kept, and a new one resumes the session", async () => {
@@ -216,36 +166,4 @@ it("over TLS, connections are kept, and a new one resumes the session", async ()
   const { outcome } = await startPool(answer, { tls: serverTls });
   for (let n = 1; n <= 6; n++) expect(await outcome()).toBe(`200 ${n}`);
   expect([...resumed.values()]).toEqual([false, true, true]);
-});
-
-describe.each([
-  ["TCP", {}],
-  ["TLS", { tls: serverTls }],
-])("a reader that is slow, over %s", (_, over) => {
-  it("slows the service down, and gets every byte", async () => {
-    const size = 96 * mebibyte;
-    const piece = Buffer.from(Array.from({ length: mebibyte }, (_, at) => at % 251));
-    let taken = 0;
-    const answer = async (socket: Socket) => {
-      socket.write(`${ok}Content-Length: ${size}\r\n\r\n`);
-      for (let written = 0; written < size; written += piece.length) {
-        await new Promise((resolve) => socket.write(piece, resolve));
-        taken = written + piece.length;
-      }
-    };
-    const { send } = await startPool(answer, over);
-    const { body } = await send();
-    await new Promise((resolve) => setTimeout(resolve, 700));
-    expect(taken).toBeLessThan(24 * mebibyte);
-    let at = 0;
-    if (body instanceof Uint8Array) throw new Error("such a response streams");
-    for await (const bytes of body) {
-      const start = at % mebibyte;
-      const isSame =
-        start + bytes.length > mebibyte || Buffer.compare(bytes, piece.subarray(start, start + bytes.length)) === 0;
-      if (!isSame) throw new Error(`other bytes at ${at}`);
-      at += bytes.length;
-    }
-    expect(at).toBe(size);
-  });
 });
