@@ -1,10 +1,11 @@
 /** Row 77: http-proxy 1.18.1 alone has these faults, a pass-through route does not. */
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import httpProxy from "http-proxy";
 import { describe, expect, it } from "vitest";
 import { listen } from "../../../testkit/listen.ts";
-import { chunked, RawConnection } from "../../../testkit/raw-caller.ts";
+import { chunked, RawConnection, sendRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 import { connectRoute, rawRequest, stageRoute, startService } from "./stage.ts";
@@ -41,10 +42,9 @@ describe.each(places)("%s", (place, start) => {
       request.resume().on("end", () => response.end());
     });
     const { port } = await start(service.url);
-    const caller = await RawConnection.open(port);
     const smuggled = "GET /files/smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
     const head = rawRequest("DELETE /files/a", ["Transfer-Encoding: chunked"]);
-    await caller.write(`${head}${chunked(smuggled)}`).ended();
+    await sendRaw(port, `${head}${chunked(smuggled)}`);
     const framing = service.requests.map(
       ({ headers }) => headers["transfer-encoding"] ?? `${headers["content-length"]}`,
     );
@@ -89,8 +89,8 @@ describe.each(places)("%s", (place, start) => {
         head = String(request.headers.authorization);
         response.end();
       });
-      const caller = await RawConnection.open((await start(service.url)).port);
-      await caller.write(rawRequest("PUT /files/a", ["Content-Length: 1", "Expect: 100-continue"], "x")).ended();
+      const { port } = await start(service.url);
+      await sendRaw(port, rawRequest("PUT /files/a", ["Content-Length: 1", "Expect: 100-continue"], "x"));
       expect(head).toBe(isAlone ? "undefined" : "Bearer token_1");
     },
   );
@@ -100,10 +100,8 @@ describe.each(places)("%s", (place, start) => {
       answer: rawAnswer(200, "", "Proxy-Authenticate: Basic\r\nUpgrade: x\r\n"),
     });
     const { port } = await start(upstream.url);
-    const caller = await RawConnection.open(port);
-    const answer = await caller
-      .write(rawRequest("GET /files/a", ["TE: trailers", "Proxy-Authorization: Basic eDp5", "Keep-Alive: 5"]))
-      .ended();
+    const lines = ["TE: trailers", "Proxy-Authorization: Basic eDp5", "Keep-Alive: 5"];
+    const answer = await sendRaw(port, rawRequest("GET /files/a", lines));
     expect(/proxy-authorization|^te:|keep-alive: 5/im.test(upstream.requests[0]?.head ?? "")).toBe(isAlone);
     expect(/proxy-authenticate|upgrade: x/i.test(answer)).toBe(isAlone);
   });
@@ -111,10 +109,7 @@ describe.each(places)("%s", (place, start) => {
   it(isAlone ? "changes a path" : "sends a path unchanged, or refuses it", async () => {
     const upstream = await startRawUpstream({ answer: rawAnswer(200) });
     const { port, base } = await start(upstream.url);
-    for (const path of ["/files/a?b=|c", "/files//a"]) {
-      const caller = await RawConnection.open(port);
-      await caller.write(rawRequest(`GET ${path}`)).ended();
-    }
+    for (const path of ["/files/a?b=|c", "/files//a"]) await sendRaw(port, rawRequest(`GET ${path}`));
     const asked = upstream.requests.map(({ head }) => head.split(" ")[1]);
     expect(asked).toEqual(isAlone ? ["/files/a?b=|c", "/files/a"] : [`${base}/a?b=|c`]);
   });
@@ -172,7 +167,3 @@ it("a pass-through route survives an error behind the head of an answer, and tel
   expect(await finished()).toMatchObject({ status: 200, outcome: "unknown" });
   expect(recorder.of("defect")).toEqual([]);
 });
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}

@@ -8,19 +8,16 @@ import { files, type RouteOptions, stageUpstream } from "./stage.ts";
 const stageEcho = (options: RouteOptions = {}) => stageUpstream(rawAnswer(200), options);
 
 it.each([
-  "/files/../admin",
-  "/files/./a",
-  "/files/a/..",
-  "/files/%2e%2E/admin",
-  "/files/.%2e/admin",
-  "/files/..;x=1/admin",
-  "/files/a%2fb",
-  "/files/..%5cadmin",
-  "/files/..\\admin",
-  "/files//private/a",
-  "/files/a//b",
-  "/files/a%zz",
-  "/files/a|b",
+  ...[
+    "/files/../admin",
+    "/files/./a",
+    "/files/a/..",
+    "/files/%2e%2E/admin",
+    "/files/.%2e/admin",
+    "/files/..;x=1/admin",
+  ],
+  ...["/files/a%2fb", "/files/..%5cadmin", "/files/..\\admin", "/files//private/a", "/files/a//b", "/files/a%zz"],
+  ...["/files/a|b", "/files/a#b", "/files/a?b#c"],
   ...["/files/a%00b", "/files/a%0d%0ab", "/files/a%1fb", "/files/a%7Fb", "/files/a%2500b"],
   ...["/files/%252e%252E/admin", "/files/.%252e/admin", "/files/a%252fb", "/files/..%255Cadmin"],
   ...["/files/%25252e%25252e/admin", "/files/%25%32%65%25%32%65/admin", "/files/%2525252525252e./admin"],
@@ -28,8 +25,6 @@ it.each([
   ...["/files/..%3bx/admin", "/files/..%3fx/admin", "/files/..%23/admin", "/files/.%20./admin"],
   ...["/files/%c0%ae%c0%ae/admin", "/files/%e0%80%af", "/files/%f0%80%80%af", "/files/%25c0%25ae"],
   ...["/files/%ff", "/files/%c3", "/files/%c3/%a9", "/files/%ed%a0%80", "/files/%f4%90%80%80"],
-  "/files/a#b",
-  "/files/a?b#c",
 ])("a path that can be read in two ways is refused %s", async (target) => {
   const { upstream, send } = await stageEcho();
   const answer = await send(`GET ${target}`);

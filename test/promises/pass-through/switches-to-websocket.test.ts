@@ -83,12 +83,9 @@ it("closes a WebSocket on which nothing passes for idleTimeout orderly, on both 
   expect(await finished()).toMatchObject({ outcome: "answered", cause: "idle" });
 });
 
-it.each([
-  ["after a greeting", "hello", /hello$/],
-  ["before anything has passed", "", /^HTTP\/1\.1 101 .*\r\n\r\n$/s],
-])("ends a WebSocket that is idle %s, though neither side closes its own half", async (_, greeting, received) => {
-  const { caller, finished } = await stageSwitch((socket) => socket.write(greeting), { route: { idleMs: 300 } });
-  await caller.until(received);
+it("ends a WebSocket on which nothing has passed, though neither side closes its own half", async () => {
+  const { caller, finished } = await stageSwitch(() => {}, { route: { idleMs: 300 } });
+  await caller.until(/^HTTP\/1\.1 101 .*\r\n\r\n$/s);
   expect(await finished()).toMatchObject({ outcome: "answered", cause: "idle" });
 });
 

@@ -34,13 +34,6 @@ import {
 const handshakeMs = 10_000;
 const stage = () => stageWithCallers(payments);
 
-it("serves a caller with a certificate of the authority", async () => {
-  const { port, simulator, recorder } = await stage();
-  expect((await callSecurely(port)).status).toBe(200);
-  expect(simulator.counts()).toMatchObject({ accepted: 1 });
-  expect(recorder.count("handshake_failed")).toBe(0);
-});
-
 describe("cuts the connection, and reads no request, of a caller", () => {
   const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
   it.each<[string, ConnectionOptions, RegExp, string]>([
