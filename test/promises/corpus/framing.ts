@@ -103,16 +103,10 @@ const toHidden = `0\r\n\r\n${hidden}`;
 const lengths: readonly Case[] = [
   // Beside Transfer-Encoding: the classic attacks rely on doubt about which of the two applies.
   ["CL.TE: the coding comes first", framed([coding, `Content-Length: ${toHidden.length}`], toHidden), [400]],
-  ["a length of zero and an empty chunked body", framed(["Content-Length: 0", coding], toHidden), [400]],
-  ["both, and in agreement", framed([coding, `Content-Length: ${chunks.length}`], chunks), [400]],
   ["both, shouted", framed(["CONTENT-LENGTH: 5", "TRANSFER-ENCODING: CHUNKED"], toHidden), [400]],
-  ["two lengths and a coding", framed([own, coding, "Content-Length: 0"], chunks), [400]],
-  ["a coding between two lengths of zero", framed(["Content-Length: 0", coding, "Content-Length: 0"], toHidden), [400]],
 
   // Repeated.
   ["the second length is zero", framed([own, "Content-Length: 0"], `${orderText}${hidden}`), [400]],
-  ["the first length is zero", framed(["Content-Length: 0", own], `${orderText}${hidden}`), [400]],
-  ["lengths that differ in leading zeros", framed([own, `Content-Length: 0${length}`], orderText), [400]],
   ["lengths at both ends of the head", framed([own], orderText, ["X-Between: 1", "Content-Length: 2"]), [400]],
 
   // A disguised name: not a length, or not even a header line.
@@ -151,13 +145,6 @@ const transferCodings: readonly Case[] = [
   ["deflate below chunked, on two lines", under("Transfer-Encoding: deflate", "Transfer-Encoding: chunked"), [415]],
   ["a made-up coding below chunked", coded("x, chunked"), [415]],
 
-  // The line itself.
-  ["a fold that hides the line", both("X-Fold:\r\n Transfer-Encoding: chunked"), [400]],
-  ["an indented first line", under(" Transfer-Encoding: chunked").replace("Host: 127.0.0.1\r\n", ""), [400]],
-  ["a line by a bare CR", both("X-Cr: 1\rTransfer-Encoding: chunked"), [400]],
-  ["a line by a bare LF", both("X-Lf: 1\nTransfer-Encoding: chunked"), [400]],
-  ["a line by LF and CR", both("X-Lfcr: 1\n\rTransfer-Encoding: chunked"), [400]],
-
   // Not a Transfer-Encoding at all: Content-Length applies, and the line is not passed on.
   ["a name with an underscore", both("Transfer_Encoding: chunked"), [200]],
   ["a name with a prefix", both("X-Transfer-Encoding: chunked"), [200]],
@@ -177,20 +164,12 @@ const starting = (line: string) => plain.replace("POST /create_order HTTP/1.1", 
 /** The last order with `line` before its Content-Type. */
 const having = (line: string) => last.replace("Content-Type:", `${line}\r\nContent-Type:`);
 
-/** The request line and the header lines (RFC 9112 2.2, 3 and 5). */
+/** The request line and the header lines (RFC 9112 2.2, 3 and 5). The reader's own corpus has those that it refuses line by line. */
 const lines: readonly Case[] = [
-  // Line ends of the request line and of the head.
-  ["two LF behind the head", plain.replace("\r\n\r\n", "\n\n"), [400]],
-  ["LF everywhere", plain.replaceAll("\r\n", "\n"), [400]],
-
   // The request line.
   ["a method of a thousand letters", starting(`${"P".repeat(1_000)} /create_order HTTP/1.1`), [400]],
   ["a PROXY protocol line", `PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n${plain}`, [400]],
   ["a PROXY protocol line, second version", `\r\n\r\n\0\r\nQUIT\n${plain}`, [400]],
-
-  // Header lines.
-  ["a folded Host", plain.replace("Host: ", "Host:\r\n "), [400]],
-  ["a fold before the first header", plain.replace("\r\n", "\r\n "), [400]],
 
   // The caller breaks off.
   ["nothing at all", [hangsUp], []],
@@ -219,7 +198,6 @@ const settings = `${"\0".repeat(4)}\x04${"\0".repeat(4)}`;
 /** Other versions and other protocols (RFC 9112 2.3; RFC 9110 2.5). */
 const versions: readonly Case[] = [
   // Versions that are not HTTP/1.x.
-  ["HTTP/0.9: a request line without a version", "POST /create_order\r\n\r\n", [400]],
   ["HTTP/0.9 with header lines", rawPost({ connection: [] }).replace(" HTTP/1.1", ""), [400]],
   ["HTTP/0.9 as the version", ofVersion("HTTP/0.9"), [400]],
   ["HTTP/2.0", ofVersion("HTTP/2.0"), [400]],
@@ -302,8 +280,6 @@ const expectations: readonly Case[] = [
   ["the expectation in a list", expecting("x, 100-continue"), [417]],
   ["the expectation beside another", saying(...continues, "Expect: x"), [417]],
   ["the expectation with a high byte", expecting("100-continue\xa0"), [417]],
-  ["the expectation with a blank before the colon", saying("Expect : 100-continue"), [400]],
-  ["the expectation with a NUL", expecting("100-continue\0"), [400]],
   ["the expectation twice is the expectation", saying(...continues, ...continues), [100, 200]],
 ];
 
@@ -341,9 +317,6 @@ const pipelines: readonly Case[] = [
   ["ten behind a closing order", `${last}${hidden.repeat(10)}`, [200]],
   ["a hidden request behind Connection: Close", `${rawPost({ connection: ["Connection: Close"] })}${hidden}`, [200]],
   ["a hidden request behind close in a list", `${rawPost({ connection: ["Connection: x, close"] })}${hidden}`, [200]],
-  ["a hidden request behind a malformed one", `${plain.replace("Host:", "Host :")}${hidden}`, [400]],
-  ["a hidden request behind two lengths", framed(["Content-Length: 2", "Content-Length: 2"], `{}${hidden}`), [400]],
-  ["a hidden request behind a broken chunk", `${framed(chunkedFraming, "g\r\n")}${hidden}`, [400]],
   ["a hidden request behind a body that is too large", `${framed(["Content-Length: 300000"], hidden)}`, [413]],
 
   // Bytes behind a sound request.
