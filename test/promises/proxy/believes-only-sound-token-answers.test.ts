@@ -53,6 +53,7 @@ it.each([
   ['with expires_in "-1"', grant({ expires_in: "-1" })],
   ["with expires_in 0", grant({ expires_in: 0 })],
   ['with expires_in "0"', grant({ expires_in: "0" })],
+  ['with expires_in "1e3"', grant({ expires_in: "1e3" })],
   ["with expires_in true", grant({ expires_in: true })],
   ["without a token_type", grant({ token_type: undefined })],
   ["with token_type mac", grant({ token_type: "mac" })],
