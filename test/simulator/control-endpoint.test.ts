@@ -1,24 +1,33 @@
 import { expect, test } from "vitest";
-import { send, sendJson } from "./client.ts";
-import { askForToken, obtainToken, orderWithToken, parentCredentials, stage, stageWithToken } from "./stage.ts";
+import {
+  askForToken,
+  childCredentials,
+  obtainToken,
+  orderWithToken,
+  parentCredentials,
+  send,
+  sendJson,
+  stage,
+  stageWithToken,
+} from "./stage.ts";
 
 test("shows the counts, which do not include control requests", async () => {
   const simulator = await stage();
   await orderWithToken(simulator, await obtainToken(simulator));
   const answer = await send(simulator.controlUrl, { method: "GET" });
   expect(answer.status).toBe(200);
-  expect(JSON.parse(answer.body)).toEqual({ ...simulator.counts() });
-  expect(JSON.parse(answer.body)).toMatchObject({ apiRequests: 1, accepted: 1, tokensIssued: 1, apiConnections: 2 });
+  expect(answer.json).toEqual({ ...simulator.counts() });
+  expect(answer.json).toMatchObject({ apiRequests: 1, accepted: 1, tokensIssued: 1, apiConnections: 2 });
 });
 
 test("plans, lists, clears and releases faults", async () => {
   const { simulator, token } = await stageWithToken();
   const faults = `${simulator.controlUrl}/faults`;
   const fault = { host: "api", kind: "answer", status: 429, headers: { "Retry-After": "7" }, times: 5 };
-  expect(JSON.parse((await sendJson(faults, fault)).body)).toEqual({ id: 1, fault, played: 0, remaining: 5 });
+  expect((await sendJson(faults, fault)).json).toEqual({ id: 1, fault, played: 0, remaining: 5 });
   expect(await orderWithToken(simulator, token)).toMatchObject({ status: 429, headers: { "retry-after": "7" } });
   const listed = await send(faults, { method: "GET" });
-  expect(JSON.parse(listed.body)).toEqual([{ id: 1, fault, played: 1, remaining: 4 }]);
+  expect(listed.json).toEqual([{ id: 1, fault, played: 1, remaining: 4 }]);
   expect((await send(faults, { method: "DELETE" })).status).toBe(200);
   expect((await orderWithToken(simulator, token)).status).toBe(200);
 
@@ -29,13 +38,14 @@ test("plans, lists, clears and releases faults", async () => {
   expect((await answer).status).toBe(200);
 });
 
-test("revokes tokens and changes their lifetime", async () => {
-  const { simulator, token } = await stageWithToken();
+test("revokes tokens, and accepts one issued afterwards, with another lifetime", async () => {
+  const { simulator, token } = await stageWithToken({ tokenLifetimeSeconds: 60 });
   expect((await send(`${simulator.controlUrl}/revoke-tokens`)).status).toBe(200);
-  expect((await orderWithToken(simulator, token)).status).toBe(401);
+  expect(await orderWithToken(simulator, token)).toMatchObject({ status: 401, json: { error: "token_revoked" } });
+  expect((await askForToken(simulator)).json.expires_in).toBe(60);
   expect((await sendJson(`${simulator.controlUrl}/token-lifetime`, { seconds: 9 })).status).toBe(200);
-  const answer = await askForToken(simulator);
-  expect(JSON.parse(answer.body)).toMatchObject({ expires_in: 9 });
+  expect((await askForToken(simulator)).json.expires_in).toBe(9);
+  expect((await orderWithToken(simulator, "token_3")).status).toBe(200);
 });
 
 test("stops and starts the authorization server; a second stop or start changes nothing", async () => {
@@ -51,14 +61,15 @@ test("stops and starts the authorization server; a second stop or start changes 
   }
 });
 
-test("deletes and restores credentials", async () => {
-  const simulator = await stage();
-  const ask = () => askForToken(simulator);
-  const clientId = "parent-client";
+test("deletes credentials: the set gets no new token, keeps its old one, and comes back when restored", async () => {
+  const { simulator, token } = await stageWithToken();
+  const { clientId } = parentCredentials;
   expect((await sendJson(`${simulator.controlUrl}/credentials/delete`, { clientId })).status).toBe(200);
-  expect((await ask()).status).toBe(401);
+  expect((await askForToken(simulator)).status).toBe(401);
+  expect((await askForToken(simulator, childCredentials)).status).toBe(200);
+  expect((await orderWithToken(simulator, token)).status).toBe(200);
   expect((await sendJson(`${simulator.controlUrl}/credentials/restore`, { clientId })).status).toBe(200);
-  expect((await ask()).status).toBe(200);
+  expect(await obtainToken(simulator)).toBe("token_3");
 });
 
 test("changes a client secret: the old one is refused from then on", async () => {
@@ -82,6 +93,8 @@ test.each<[string, unknown, string]>([
   ["/faults", { kind: "answer", host: "api", status: "200" }, "status must be a whole number, 200 to 599"],
   ["/faults", { kind: "answer", host: "api", status: 200, headers: { a: 1 } }, "headers must be an object"],
   ["/faults", { kind: "answer", host: "api", status: 200, headers: { "a b": "1" } }, "headers must be an object"],
+  ["/faults", { kind: "answer", host: "api", status: 200, headers: { a: "b\r\nc" } }, "headers must be an object"],
+  ["/faults", { kind: "raw", host: "api", bytes: "€" }, "bytes must be a string of characters up to"],
   ["/faults", { kind: "answer", host: "api", status: 200, executes: 1 }, "executes must be true or false"],
   ["/faults", { kind: "delay", host: "api" }, "delay needs delayMs: a whole number, 0 to 3600000"],
   ["/faults", { kind: "hang", host: "api", times: 1.5 }, 'times must be a whole number from 1 on, or "until_cleared"'],
@@ -96,7 +109,7 @@ test.each<[string, unknown, string]>([
   const simulator = await stage();
   const answer = await sendJson(simulator.controlUrl + path, input);
   expect(answer.status).toBe(400);
-  expect(JSON.parse(answer.body)).toEqual({ error: expect.stringContaining(message) });
+  expect(answer.json).toEqual({ error: expect.stringContaining(message) });
   expect(simulator.faults.list()).toEqual([]);
 });
 
@@ -105,5 +118,5 @@ test("answers 400 to a body that is not JSON, and 404 to an unknown path", async
   expect((await send(`${simulator.controlUrl}/faults`, { body: "{" })).status).toBe(400);
   const unknown = await send(`${simulator.controlUrl}/toString`);
   expect(unknown.status).toBe(404);
-  expect((JSON.parse(unknown.body) as { accepted: string[] }).accepted).toContain("POST /simulator/revoke-tokens");
+  expect(unknown.json.accepted).toContain("POST /simulator/revoke-tokens");
 });

@@ -1,37 +1,35 @@
 import { describe, expect, test } from "vitest";
 import type { SimulatorOptions } from "../../simulator/src/service/simulator.ts";
 import type { SimulatedSite } from "../../simulator/src/service/sites.ts";
-import { type Sending, send, sendJson } from "./client.ts";
-import { childCredentials, grant, obtainToken, orderWithToken, parentCredentials, stage } from "./stage.ts";
+import {
+  askForToken,
+  childCredentials,
+  grant,
+  json,
+  parentCredentials,
+  type Sending,
+  send,
+  sendJson,
+  stage,
+} from "./stage.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
-const json = { "content-type": "application/json" };
 
 test("issues numbered tokens to JSON and form requests", async () => {
   const simulator = await stage();
-  const url = `${simulator.loginUrl}/oauth/token`;
-  const first = await sendJson(url, grant(parentCredentials));
+  const first = await askForToken(simulator);
   expect(first).toMatchObject({ status: 200, headers: { "cache-control": "no-store" } });
   expect(first.headers["content-type"]).toBe("application/json");
-  expect(JSON.parse(first.body)).toEqual({ access_token: "token_1", token_type: "Bearer", expires_in: 86_400 });
+  expect(first.json).toEqual({ access_token: "token_1", token_type: "Bearer", expires_in: 86_400 });
   const body = new URLSearchParams(grant(childCredentials)).toString();
-  const second = await send(url, { headers: form, body });
-  expect(JSON.parse(second.body)).toMatchObject({ access_token: "token_2" });
+  const second = await send(`${simulator.loginUrl}/oauth/token`, { headers: form, body });
+  expect(second.json).toMatchObject({ access_token: "token_2" });
   expect(simulator.counts()).toMatchObject({ tokenRequests: 2, tokensIssued: 2, loginAnswers: { 200: 2 } });
   expect(simulator.seen.tokenRequests).toMatchObject([
     { number: 1, clientId: "parent-client", token: "token_1", contentType: "application/json", refusal: undefined },
     { number: 2, clientId: "child-client", token: "token_2", contentType: form["content-type"] },
   ]);
   expect(JSON.stringify(simulator.seen.tokenRequests)).not.toContain("-secret");
-});
-
-test("gives a token the lifetime that is set when it is issued", async () => {
-  const simulator = await stage({ tokenLifetimeSeconds: 60 });
-  const url = `${simulator.loginUrl}/oauth/token`;
-  expect(JSON.parse((await sendJson(url, grant(parentCredentials))).body)).toMatchObject({ expires_in: 60 });
-  simulator.setTokenLifetimeSeconds(7);
-  expect(JSON.parse((await sendJson(url, grant(parentCredentials))).body)).toMatchObject({ expires_in: 7 });
-  expect(() => simulator.setTokenLifetimeSeconds(0)).toThrow("above 0");
 });
 
 describe("refuses", () => {
@@ -69,19 +67,6 @@ describe("refuses", () => {
     expect((await send(simulator.loginUrl + path, sending)).status).toBe(status);
     expect(simulator.counts().tokensIssued).toBe(0);
   });
-});
-
-test("a deleted set gets no new token, keeps its old one, and comes back when restored", async () => {
-  const simulator = await stage();
-  const url = `${simulator.loginUrl}/oauth/token`;
-  const token = await obtainToken(simulator);
-  simulator.deleteCredentials("parent-client");
-  expect((await sendJson(url, grant(parentCredentials))).status).toBe(401);
-  expect((await sendJson(url, grant(childCredentials))).status).toBe(200);
-  expect((await orderWithToken(simulator, token)).status).toBe(200);
-  simulator.restoreCredentials("parent-client");
-  expect(await obtainToken(simulator)).toBe("token_3");
-  expect(() => simulator.deleteCredentials("nobody")).toThrow('"nobody"');
 });
 
 describe("refuses to start", () => {

@@ -1,14 +1,19 @@
 import { expect, test } from "vitest";
 import { type ApiRequest, createHostLog } from "../../simulator/src/service/request-log.ts";
 import { authority as ca, clientCertificate, clientKey, serverTls } from "../../testkit/certificates.ts";
-import { send, sendBytes, sendJson, signed } from "./client.ts";
+import { RawConnection, rawPost } from "../../testkit/raw-caller.ts";
 import {
+  bytesOf,
   grant,
+  json,
   nowSeconds,
   order,
-  orderInBytes,
   orderWithToken,
   parentCredentials,
+  portOf,
+  send,
+  sendJson,
+  signed,
   stage,
   stageWithToken,
 } from "./stage.ts";
@@ -53,14 +58,11 @@ test("resolves a wait for the n-th request at that request, and not earlier", as
 
 test("counts a request whose client left before the request was complete as incomplete", async () => {
   const { simulator, token } = await stageWithToken();
-  const { socket, ended } = sendBytes(
-    simulator.apiUrl,
-    "POST /json-api/create_order HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n{",
-  );
+  const caller = await RawConnection.open(portOf(simulator.apiUrl));
+  caller.write(rawPost({ framing: ["Content-Length: 100", "Expect: 100-continue"], body: "{" }));
   // The interim answer shows that the head has arrived.
-  await new Promise((resolve) => socket.once("data", resolve));
-  socket.destroy();
-  await ended;
+  await caller.until(/100 Continue/);
+  await caller.leave();
   await orderWithToken(simulator, token);
   await expect.poll(() => simulator.counts()).toMatchObject({ apiRequests: 1, incomplete: 1 });
 });
@@ -68,8 +70,9 @@ test("counts a request whose client left before the request was complete as inco
 test("records an answer that its client did not wait for as abandoned", async () => {
   const { simulator, token } = await stageWithToken();
   simulator.faults.add({ host: "api", kind: "answer", status: 200, body: "x".repeat(20_000_000) });
-  const { socket } = sendBytes(simulator.apiUrl, orderInBytes(token));
-  socket.once("data", () => socket.destroy());
+  const caller = await RawConnection.open(portOf(simulator.apiUrl));
+  await caller.write(bytesOf(token)).until(/x/);
+  await caller.leave();
   expect(await simulator.seen.whenApiAnswers(1)).toMatchObject([{ answer: { status: 200, ending: "abandoned" } }]);
   expect(simulator.counts()).toMatchObject({ replaced: 1, abandoned: 1, apiAnswers: { 200: 1 } });
 });
@@ -104,7 +107,7 @@ test("stops and starts the API on the same port, and keeps what it has seen", as
   await simulator.stopApi();
   expect((await orderWithToken(simulator, token)).error).toBe("connect ECONNREFUSED");
   await simulator.startApi();
-  expect(JSON.parse((await orderWithToken(simulator, token)).body)).toMatchObject({ order: { order_id: "order_2" } });
+  expect((await orderWithToken(simulator, token)).json).toMatchObject({ order: { order_id: "order_2" } });
 });
 
 test("does not leave the authorization server open when the API port is taken", async () => {
@@ -116,11 +119,10 @@ test("does not leave the authorization server open when the API port is taken", 
 test("speaks TLS on both hosts, and can reset connections beneath TLS", async () => {
   const simulator = await stage({ tls: serverTls });
   expect([simulator.apiUrl, simulator.loginUrl].every((url) => url.startsWith("https://127.0.0.1:"))).toBe(true);
-  const headers = { "content-type": "application/json" };
   const body = JSON.stringify(grant(parentCredentials));
-  const token = await send(`${simulator.loginUrl}/oauth/token`, { headers, body, ca });
-  expect(JSON.parse(token.body)).toMatchObject({ access_token: "token_1" });
-  const sending = { headers: { ...headers, authorization: "Bearer token_1" }, body: JSON.stringify(order("S1")), ca };
+  const token = await send(`${simulator.loginUrl}/oauth/token`, { headers: json, body, ca });
+  expect(token.json).toMatchObject({ access_token: "token_1" });
+  const sending = { headers: { ...json, authorization: "Bearer token_1" }, body: JSON.stringify(order("S1")), ca };
   const url = `${simulator.apiUrl}/create_order`;
   expect((await send(url, sending)).status).toBe(200);
   for (const when of ["before_reading", "after_reading", "mid_answer"] as const) {
@@ -134,11 +136,7 @@ test("speaks TLS on both hosts, and can reset connections beneath TLS", async ()
 
 test("demands a client certificate if the options say so", async () => {
   const simulator = await stage({ tls: { ...serverTls, ca, requestCert: true } });
-  const sending = {
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(grant(parentCredentials)),
-    ca,
-  };
+  const sending = { headers: json, body: JSON.stringify(grant(parentCredentials)), ca };
   const url = `${simulator.loginUrl}/oauth/token`;
   expect((await send(url, sending)).error).toBeDefined();
   expect((await send(url, { ...sending, cert: clientCertificate, key: clientKey })).status).toBe(200);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { freePort } from "../../testkit/free-port.ts";
 import type { CallbackStage } from "../promises/callbacks/stage.ts";
 import { stageCallbacks } from "../promises/callbacks/stage.ts";
-import { sendJson } from "./client.ts";
+import { sendJson } from "./stage.ts";
 
 interface Outcome {
   readonly method: string;
@@ -12,9 +12,9 @@ interface Outcome {
 
 async function order({ simulator, callbackPort }: CallbackStage, given: object): Promise<Outcome> {
   const url = `http://127.0.0.1:${callbackPort}/hook`;
-  const { body, status } = await sendJson(`${simulator.controlUrl}/callback`, { url, ...given });
+  const { json, status } = await sendJson(`${simulator.controlUrl}/callback`, { url, ...given });
   expect(status).toBe(200);
-  return JSON.parse(body);
+  return json;
 }
 
 describe.each(["json", "form", "query"])("callbacks in the form %s", (form) => {
@@ -52,7 +52,7 @@ test("the same callback may be sent several times", async () => {
 test("a callback that cannot be sent gets an error that says why", async () => {
   const { simulator } = await stageCallbacks();
   const url = `${simulator.controlUrl}/callback`;
-  const errorOf = async (given: object) => JSON.parse((await sendJson(url, given)).body).error;
+  const errorOf = async (given: object) => (await sendJson(url, given)).json.error;
   expect(await errorOf({})).toBe("url must be an http URL");
   expect(await errorOf({ url: "http://127.0.0.1:1/", forge: "all" })).toMatch(/^forge is one of: signature,/);
   expect(await errorOf({ url: "http://127.0.0.1:1/", site: "S1000000001" })).toBe("S1000000001 has no key");
@@ -62,6 +62,6 @@ test("a callback that cannot be sent gets an error that says why", async () => {
 
 test("an application that cannot be reached is no defect of the simulator", async () => {
   const { simulator } = await stageCallbacks();
-  const { body } = await sendJson(`${simulator.controlUrl}/callback`, { url: `http://127.0.0.1:${await freePort()}/` });
-  expect(JSON.parse(body).answers[0].error).toMatch(/ECONNREFUSED/);
+  const { json } = await sendJson(`${simulator.controlUrl}/callback`, { url: `http://127.0.0.1:${await freePort()}/` });
+  expect(json.answers[0].error).toMatch(/ECONNREFUSED/);
 });
