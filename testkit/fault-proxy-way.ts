@@ -10,8 +10,6 @@ export interface WayFaults {
   readonly bytesPerSecond: number;
   /** Most bytes in one write; the receiver reads each piece before the next one comes. */
   readonly sliceBytes: number;
-  /** An orderly end arrives this much later than the bytes before it. */
-  readonly slowCloseMs: number;
   /** Nothing arrives, neither bytes nor an end. After a black hole everything continues, since TCP sends lost packets again. */
   readonly blackHole: boolean;
   /** Breaks both directions as soon as this direction has passed on this many bytes; 0: from the start. */
@@ -25,7 +23,6 @@ export const noFaults: WayFaults = {
   latencyMs: 0,
   bytesPerSecond: Number.POSITIVE_INFINITY,
   sliceBytes: Number.POSITIVE_INFINITY,
-  slowCloseMs: 0,
   blackHole: false,
   breakAfter: undefined,
 };
@@ -110,7 +107,6 @@ class Way {
     const { faults, to, breakOff } = this.#parts;
     await this.#until(deed.atMs + faults().latencyMs);
     if (deed.kind === "bytes") return this.#pass(deed.bytes);
-    if (deed.kind === "end") await this.#until(performance.now() + faults().slowCloseMs);
     await this.#whileHeld();
     if (deed.kind === "end") to.end();
     else breakOff("reset");

@@ -217,10 +217,7 @@ describe("one deadline covers the wait for a token, the connection, and the retr
 it.each([
   ["single bytes", { sliceBytes: 1 }],
   ["a narrow line", { bytesPerSecond: 4_000 }],
-  [
-    "a slow and narrow line in small pieces, closing slowly",
-    { bytesPerSecond: 8_000, sliceBytes: 50, latencyMs: 50, slowCloseMs: 200 },
-  ],
+  ["a slow and narrow line in small pieces", { bytesPerSecond: 8_000, sliceBytes: 50, latencyMs: 50 }],
 ])(
   "a network that works, but badly, both ways, to both hosts: the order is created once: %s",
   async (_name, faults) => {
