@@ -73,11 +73,6 @@ describe.each(cases)("$name", ({ name, chart, args, warnings = [], isReviewed })
     expect(complaintsOf(render())).toEqual([]);
   });
 
-  test("has pods without a service account's token", () => {
-    const specs = render().flatMap((object) => podTemplateOf(object)?.spec ?? []);
-    for (const spec of specs) expect(spec.automountServiceAccountToken).toBe(false);
-  });
-
   test("has a configuration that Countersign accepts", () => {
     const verdict = check(configurationOf(render()), env);
     expect(verdict).toMatchObject({ valid: true });
@@ -176,21 +171,6 @@ test.each([
   expect(spec.replicas).toBe(replicas);
 });
 
-test("pods are added all at once, and removed one by one", () => {
-  const [{ spec }] = gatewaysOwn("HorizontalPodAutoscaler");
-  expect(spec.behavior.scaleUp).toMatchObject({ stabilizationWindowSeconds: 0, selectPolicy: "Max" });
-  expect(spec.behavior.scaleDown).toEqual({
-    stabilizationWindowSeconds: 300,
-    policies: [{ type: "Pods", value: 1, periodSeconds: 60 }],
-  });
-});
-
-test("a value changes one figure of the autoscaler, and keeps the others", () => {
-  const setting = "gateway.autoscaling.behavior.scaleDown.stabilizationWindowSeconds=900";
-  const [{ spec }] = gatewaysOwn("HorizontalPodAutoscaler", setting);
-  expect(spec.behavior.scaleDown).toMatchObject({ stabilizationWindowSeconds: 900, policies: [{ value: 1 }] });
-});
-
 test.each([
   { spread: {}, zones: "ScheduleAnyway", nodes: "ScheduleAnyway" },
   { spread: { zones: "required" }, zones: "DoNotSchedule", nodes: "ScheduleAnyway" },
@@ -211,12 +191,6 @@ test.each([
       nodeTaintsPolicy: "Honor",
     });
   }
-});
-
-test("calls can be kept in their zone", () => {
-  const services = gatewaysOwn("Service", 'gateway.service.spec={"trafficDistribution":"PreferClose"}');
-  expect(complaintsOfOpenApi(services, "1.37")).toEqual([]);
-  expect(services.map(({ spec }) => spec.trafficDistribution)).toEqual(["PreferClose", undefined]);
 });
 
 /** A value that fits into so many characters is on one line; a longer one that is repeated becomes an alias. */
