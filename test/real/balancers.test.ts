@@ -171,19 +171,20 @@ async function expectAsFewAsNginx(what: string, start: Start, meanwhile: Meanwhi
   expect(lost).toBeLessThanOrEqual((await loseOrders("nginx", what, start, meanwhile)) + mostMore);
 }
 
-const right = "every not_sent is true, no order comes twice, and about as many are lost as by nginx in our place";
+const right =
+  "no `not_sent` order arrives, none arrives twice, and hardly more are lost than with nginx in Countersign's place";
 
 tryWith("nginx", versionOf(/nginx\/(\S+)/, nginx, "-v"), () => {
   it(`reloads under load: ${right}`, () => expectAsFewAsNginx("nginx reloads", startNginx(), reload("SIGHUP")));
 
-  it("its keepalive_timeout ends just as orders come: the same", () =>
+  it("orders come just when its keepalive_timeout ends: the same", () =>
     expectAsFewAsNginx("nginx keepalive_timeout", startNginx(`keepalive_timeout ${idleMs}ms;`), race));
 });
 
 tryWith("HAProxy", versionOf(/HAProxy version (\d+\.\d+\.\d+)/, haproxy, "-v"), () => {
   it(`reloads under load: ${right}`, () => expectAsFewAsNginx("HAProxy reloads", startHaproxy(), reload("SIGUSR2")));
 
-  it("its timeout http-keep-alive ends just as orders come: the same", () =>
+  it("orders come just when its timeout http-keep-alive ends: the same", () =>
     expectAsFewAsNginx("HAProxy http-keep-alive", startHaproxy(`timeout http-keep-alive ${idleMs}ms`), race));
 
   it.each([

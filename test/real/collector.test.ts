@@ -51,7 +51,7 @@ const orders = 1_500;
 const mostWaiting = 2_048;
 
 tryWith("OpenTelemetry Collector", versionOf(/version ([\d.]+)/, program, "--version"), () => {
-  it("takes each span once, by the header from a file; names, types, kinds, parents and errors are those of the conventions for HTTP", async () => {
+  it("with the header from a file it accepts each span once, and names, types, kinds, parents and errors follow the conventions for HTTP", async () => {
     const collector = await prepareCollector();
     await collector.start();
     const pod = await startTracingPod(collector);
@@ -93,7 +93,7 @@ tryWith("OpenTelemetry Collector", versionOf(/version ([\d.]+)/, program, "--ver
     expect(collector.text()).toContain('"schemaUrl":"https://opentelemetry.io/schemas/1.37.0"');
   });
 
-  it("refuses spans with another token: they count as `rejected`, orders are answered, and `doctor` says what to correct", async () => {
+  it("it refuses spans with a wrong token: they count as `rejected`, orders are answered, and `doctor` says what to correct", async () => {
     const collector = await prepareCollector();
     await collector.start();
     const pod = await startTracingPod(collector, "another-token");
@@ -109,7 +109,7 @@ tryWith("OpenTelemetry Collector", versionOf(/version ([\d.]+)/, program, "--ver
     ["hanging (SIGSTOP)", "no answer"],
     ["full (503 by its memory_limiter)", "HTTP 503"],
   ])(
-    "while it is %s, orders are answered as fast as without it, 2,048 spans wait and arrive later, all others are counted as lost, and SIGTERM ends Countersign in time",
+    "while it is %s, orders are as fast as without it, 2,048 spans wait and arrive later, the others count as lost, and SIGTERM ends Countersign in time",
     async (state, cause) => {
       const signed = { "Countersign-Site": hmacSite };
       const untraced = await startPod();
@@ -139,7 +139,7 @@ tryWith("OpenTelemetry Collector", versionOf(/version ([\d.]+)/, program, "--ver
     },
   );
 
-  it("examples/tracing/otel-collector.yaml is a configuration that it takes", async () => {
+  it("it accepts the configuration examples/tracing/otel-collector.yaml", async () => {
     const checked = startProgram(program, ["validate", "--config", "examples/tracing/otel-collector.yaml"]);
     expect(await checked.ended).toBe(0);
   });

@@ -33,7 +33,7 @@ const failures: readonly (readonly [operation: string, status: number, flag: str
 ];
 
 tryWith("Envoy", versionOf(/version: \w+\/([\d.]+)/, envoy, "--version"), () => {
-  it("before the service, its own 502, 503 and 504 pass as `unknown`, and no order is sent twice", async () => {
+  it("in front of the service, its own answers 502, 503 and 504 are `unknown`, and no order is sent twice", async () => {
     const { countersign, simulator, gateway } = await stageGateway();
     const send = (reference: string, operation: string) =>
       call(countersign.url, { ...order, order_reference: reference }, { path: `/${operation}` });
@@ -57,12 +57,12 @@ tryWith("Envoy", versionOf(/version: \w+\/([\d.]+)/, envoy, "--version"), () => 
 
   it.each([
     [
-      "drained gracefully under load, every order that reached the service is answered",
+      "while it drains under load, every order that reaches the service is answered",
       "drain",
       { kind: "delay", delayMs: 500 },
     ],
-    ["killed under load, orders under way are `unknown`", "kill", { kind: "hang" }],
-  ] as const)("%s, none comes twice, and none that is `not_sent`", async (_, end, fault) => {
+    ["when it is killed under load, open orders are `unknown`", "kill", { kind: "hang" }],
+  ] as const)("%s, no order arrives twice, and no `not_sent` order arrives", async (_, end, fault) => {
     const { countersign, simulator, gateway } = await stageGateway();
     const orders = orderUntilNotSent(countersign.url);
     await simulator.seen.whenApiRequests(200);
@@ -87,7 +87,7 @@ tryWith("Envoy", versionOf(/version: \w+\/([\d.]+)/, envoy, "--version"), () => 
     expect(counted).toEqual([answered, unknown]);
   });
 
-  it("before Countersign, it takes HTTP/2, its `x-request-id` passes, no `x-envoy-` or `x-forwarded-` header does", async () => {
+  it("in front of Countersign, it accepts HTTP/2, and the service gets its `x-request-id`, but no `x-envoy-` or `x-forwarded-` header", async () => {
     const { simulator, sidecar } = await stageSidecar();
     const send = openSession(sidecar.url);
     const references = Array.from({ length: 60 }, (_, n) => `order-${n}`);
@@ -105,7 +105,7 @@ tryWith("Envoy", versionOf(/version: \w+\/([\d.]+)/, envoy, "--version"), () => 
     await expect(send("order-cut")).rejects.toThrow(/NGHTTP2/);
   });
 
-  it("what Countersign answers is not retried by `connect-failure,reset`, whatever it says", async () => {
+  it("with `retry_on: connect-failure,reset` it repeats no order that Countersign has answered", async () => {
     const { simulator, sidecar } = await stageSidecar("connect-failure,reset");
     const send = openSession(sidecar.url);
     const faults = [
@@ -125,7 +125,7 @@ tryWith("Envoy", versionOf(/version: \w+\/([\d.]+)/, envoy, "--version"), () => 
   it.each([
     ["connect-failure", 1, 503],
     ["connect-failure,reset", 2, 200],
-  ])("of an order under way when Countersign is killed, `retry_on: %s` sends %i", async (retryOn, sent, status) => {
+  ])("with `retry_on: %s`, an order is sent %i× if Countersign is killed meanwhile", async (retryOn, sent, status) => {
     const { simulator, sidecar, countersigns } = await stageSidecar(retryOn);
     const send = openSession(sidecar.url);
     const hanging = simulator.faults.add({ host: "api", kind: "hang" });

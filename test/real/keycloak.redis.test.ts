@@ -64,14 +64,19 @@ function byKey({ privateKey, publicKey }: { privateKey: KeyObject; publicKey: Ke
 }
 
 const ways: readonly TriedWay[] = [
-  { clientId: "post", by: "post, its secret with % and a blank", ...bySecret },
-  { clientId: "basic", by: "basic, its secret with % and a blank", ...bySecret, token: { clientAuth: "basic" } },
-  { clientId: "rsa", by: "private_key_jwt with RS256", ...byKey(rsa) },
-  { clientId: "p256", by: "private_key_jwt with ES256", ...byKey(p256) },
-  { clientId: "ed25519", by: "private_key_jwt with EdDSA", ...byKey(ed25519) },
+  { clientId: "post", by: "a secret in the body, with % and a space in it", ...bySecret },
+  {
+    clientId: "basic",
+    by: "Basic authentication, with % and a space in the secret",
+    ...bySecret,
+    token: { clientAuth: "basic" },
+  },
+  { clientId: "rsa", by: "private_key_jwt (RS256)", ...byKey(rsa) },
+  { clientId: "p256", by: "private_key_jwt (ES256)", ...byKey(p256) },
+  { clientId: "ed25519", by: "private_key_jwt (EdDSA)", ...byKey(ed25519) },
   {
     clientId: "tls",
-    by: "tls, bound to its certificate",
+    by: "a TLS certificate, to which it is bound",
     recipe: "Client certificate (RFC 8705)",
     client: {
       clientAuthenticatorType: "client-x509",
@@ -95,14 +100,14 @@ interface Trouble {
 const troubles: readonly Trouble[] = [
   {
     clientId: "rotated",
-    what: "a secret is rotated, its file later",
+    what: "a secret changes in Keycloak first, and later in its file",
     told: "credentials_refused not_sent",
     begin: (clientId) => keycloak.change(clientId, { secret: other }),
     end: async (_, mount) => mount(other),
   },
   {
     clientId: "disabled",
-    what: "a client is disabled and enabled",
+    what: "a client is disabled, and enabled again",
     told: "credentials_refused not_sent",
     begin: (clientId) => keycloak.change(clientId, { enabled: false }),
     end: (clientId) => keycloak.change(clientId, { enabled: true }),
@@ -154,7 +159,7 @@ tryWith("Keycloak", keycloakVersion(), () => {
   });
 
   it.each(ways.map((way) => [way.by, way] as const))(
-    "the service takes the token of a client by %s",
+    "the service accepts a token requested with %s",
     async (_, way) => {
       const { service, proxy } = await stage(way);
       expect(await call(proxy.url, { ...order, order_reference: "one" })).toMatchObject({ status: 200 });
@@ -166,7 +171,7 @@ tryWith("Keycloak", keycloakVersion(), () => {
     },
   );
 
-  it("a projected token of Kubernetes proves a client, one that is renewed for each of its tokens; a refused one heals so", async () => {
+  it("a client proves itself by a token of Kubernetes, which is read anew for each token request, so that a renewed one replaces a refused one", async () => {
     const way = { clientId: account, recipe: "Keycloak, by a token of the platform", assertion: await projectToken() };
     const { folder, service, proxy } = await stage(way);
     const orders = startOrders([proxy.url], 20);
@@ -187,7 +192,7 @@ tryWith("Keycloak", keycloakVersion(), () => {
   });
 
   it.each(troubles.map((trouble) => [trouble.what, trouble.told, trouble] as const))(
-    "%s: each order is created once or is %s, and it heals by itself",
+    "%s: each order is created once or is %s, and orders succeed again without help",
     async (what, told, { clientId, begin, end }) => {
       const { folder, service, proxy } = await stage({ clientId, recipe: "Keycloak" });
       const orders = startOrders([proxy.url], 20);
@@ -209,7 +214,7 @@ tryWith("Keycloak", keycloakVersion(), () => {
     },
   );
 
-  it("realm keys are rolled: each order is created once, and one new token heals the 401s of the old one", async () => {
+  it("the realm's keys are replaced: each order is created once, and after the old token's 401s one new token is enough", async () => {
     const { service, proxy } = await stage({ clientId: "rolled", recipe: "Keycloak" });
     const orders = startOrders([proxy.url], 20);
     const goOn = async () => {
@@ -229,7 +234,7 @@ tryWith("Keycloak", keycloakVersion(), () => {
     expect(await keycloak.issued("rolled")).toBe(2);
   });
 
-  it("doctor gets a token, and says what to compare where the secret is wrong", async () => {
+  it("doctor gets a token, and says what to compare if the secret is wrong", async () => {
     const { folder, proxy } = await stage({ clientId: "post", recipe: "Keycloak" });
     proxy.child.kill("SIGTERM");
     await proxy.ended;
@@ -253,7 +258,7 @@ tryWith("Keycloak with four replicas", keycloakVersion(), () => {
   });
   afterAll(() => keycloak?.close());
 
-  it("over a Redis they take one token for all of them, and a new one before its 60 s end, as Keycloak counts too", async () => {
+  it("they share each token through Redis, and get the next before its 60 s are over, as Keycloak's own count shows", async () => {
     const folder = new ConfigWriter("keycloak-fleet");
     onTestFinished(() => folder.remove());
     const service = await startOrderService(keycloak);

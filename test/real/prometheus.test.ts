@@ -181,7 +181,7 @@ const outages = [
 ] as const;
 
 tryWith("Prometheus with Alertmanager", prometheus && alertmanager && `${prometheus}/${alertmanager}`, () => {
-  it(`each of ${tested.length} alerts rises by what is scraped and falls once all is well, and is told once of each`, async () => {
+  it(`each of ${tested.length} alerts fires by scraped metrics and is resolved when all is well, with one notification for each`, async () => {
     const { told, active } = await play(tested.map((alert) => caseOf(alert, "fires:", alert)));
     const tellingOf = (alert: string) =>
       told.filter(({ labels: { alertname, namespace } }) => alertname === alert && namespace === alert);
@@ -193,7 +193,7 @@ tryWith("Prometheus with Alertmanager", prometheus && alertmanager && `${prometh
     expect(JSON.stringify(told)).not.toMatch(/<error|no value/);
   }, 240_000);
 
-  it("an outage that several alerts see is told by one of them, once, also three hours after it", async () => {
+  it("an outage that several alerts could report is reported by one of them, once, even within the next three hours", async () => {
     const { told, second } = await play(outages.map(([alert, words]) => caseOf(alert, words, alert)));
     await expect.poll(second, { timeout: 120_000, interval: 250 }).toBeGreaterThan(secondsOf("5h"));
     const firing = told.filter(({ status }) => status === "firing");

@@ -114,7 +114,7 @@ const failures = [
 ] as const satisfies readonly (readonly [result: string, options: StageOptions, detail: RegExp])[];
 
 tryWith("Squid", versionOf(/Version (\d+\.\d+)/, squid, "-v"), () => {
-  it("token requests and orders pass by CONNECT with Basic authentication; its log of all headers has none of ours, and no body", async () => {
+  it("token requests and orders pass through CONNECT with Basic authentication, and its log of all headers has only the host and these credentials", async () => {
     const { simulator, start, serve, log, ports } = await stage();
     await start();
     const served = await serve();
@@ -134,7 +134,7 @@ tryWith("Squid", versionOf(/Version (\d+\.\d+)/, squid, "-v"), () => {
     expect([...canariesIn(decodeURIComponent(log()))]).toEqual([]);
   });
 
-  it("denied by an ACL (403), given another password (407), killed or stopped before a tunnel: not_sent, and the answer says why", async () => {
+  it("an ACL denies (403), the password is wrong (407), or Squid is killed or stopped before the tunnel: `not_sent`, and the answer says why", async () => {
     for (const [result, options, detail] of failures) {
       const { simulator, start, serve } = await stage(options);
       const program = await start();
@@ -152,7 +152,7 @@ tryWith("Squid", versionOf(/Version (\d+\.\d+)/, squid, "-v"), () => {
     }
   });
 
-  it("stopped under an order: unknown at the deadline, and seen once at most, also when it goes on", async () => {
+  it("Squid is stopped during an order: `unknown` at the deadline, and the order arrives at most once, even if Squid continues", async () => {
     const { simulator, start, serve, bodies } = await stage();
     const program = await start();
     const { url } = await serve();
@@ -178,7 +178,7 @@ tryWith("Squid", versionOf(/Version (\d+\.\d+)/, squid, "-v"), () => {
     expect(bodies()).toHaveLength(seen + 2);
   });
 
-  it("killed and restarted under load: no not_sent order was seen by the service, and none twice", async () => {
+  it("Squid is killed and restarted under load: no `not_sent` order arrives, and none arrives twice", async () => {
     const { start, serve, bodies } = await stage();
     let program = await start();
     const served = await serve();

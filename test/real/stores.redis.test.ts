@@ -177,7 +177,7 @@ async function hangAndKill(
 }
 
 tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
-  it("with Sentinels a master hangs, is replaced and comes back, and the next one is killed: each order and callback once", async () => {
+  it("with Sentinels, a master hangs, is replaced and comes back, and the next one is killed: each order and callback arrives once", async () => {
     const { master: first, replica: second, sentinels } = await startSentinels();
     const staged = await stage(`{ sentinel: { name: ${watched}, nodes: [ ${addresses(sentinels)} ] } }`);
     const traffic = startTraffic(staged);
@@ -185,7 +185,7 @@ tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
     await traffic.expectOnce("Sentinels", await hangAndKill(traffic, [first, second], [second, first]));
   });
 
-  it("in a Cluster of six slots are half moved, a master hangs and comes back, and another is killed: the same", async () => {
+  it("in a Cluster of six nodes, slots move, a master hangs and comes back, and another is killed: the same", async () => {
     const nodes = await startCluster(startRedis, { replicas: 3 });
     const [one, two, three, , standInOfTwo, standInOfThree] = nodes as Six;
     const staged = await stage(`{ cluster: { nodes: [ ${addresses(nodes)} ] } }`);
@@ -197,7 +197,7 @@ tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
     await traffic.expectOnce("Cluster", await hangAndKill(traffic, [three, standInOfThree], [two, standInOfTwo]));
   });
 
-  it("one server that writes before it answers hangs, and is killed and started: the same, with the documented user", async () => {
+  it("a single server with `appendfsync always` hangs, and is then killed and started again: the same, with the documented user", async () => {
     const redis = await startRedis({ args: ["--appendonly", "yes", "--appendfsync", "always"] });
     await redis.command("ACL", ...withoutCluster);
     const staged = await stage(redis);
