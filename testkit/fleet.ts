@@ -1,4 +1,3 @@
-import { Agent } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../simulator/src/service/simulator.ts";
@@ -7,6 +6,7 @@ import { type Called, call, order } from "./call.ts";
 import { ConfigFolder } from "./config-folder.ts";
 import { type Exposition, scrape } from "./exposition.ts";
 import { freePort } from "./free-port.ts";
+import { keepAlive } from "./keep-alive.ts";
 import type { RealRedis } from "./redis.ts";
 import { startServe } from "./run-program.ts";
 import { childSite, oauthSite, simulatedSites } from "./simulated-sites.ts";
@@ -146,8 +146,7 @@ ${more}
   const name = `countersign-${started}.yaml`;
   let written = yaml.replaceAll("DIR", folder.path);
   const program = await startServe(folder.write(name, written));
-  const agent = new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
+  const agent = keepAlive();
   const { adminUrl } = program;
   return {
     pid: program.child.pid ?? 0,

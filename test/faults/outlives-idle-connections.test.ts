@@ -1,8 +1,8 @@
 /** Row 44: of 10,000 orders to a service that closes after 5 s, one may fail, and none is sent twice. */
-import { Agent } from "node:http";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../src/model/clock.ts";
 import { call } from "../../testkit/call.ts";
+import { keepAlive } from "../../testkit/keep-alive.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { print } from "../fleet/redis/load.ts";
 import { startServed } from "../load/served.ts";
@@ -19,8 +19,7 @@ const mostFailures = (callers * rounds) / 10_000;
 it("loses at most one order in 10,000 to connections that close while they are idle", async () => {
   const limits = `limits: { inFlightPerEnvironment: ${callers}, connections: ${2 * callers} }`;
   const { url, upstream } = await startServed({ idleMs, more: limits });
-  const agent = new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
+  const agent = keepAlive();
   const random = seededRandom(drawSeed("pauses"));
   const failures: string[] = [];
   const order = async () => {

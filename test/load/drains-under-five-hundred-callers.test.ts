@@ -1,7 +1,8 @@
 /** Row 50: SIGTERM under 500 keep-alive callers fails no request, and the process ends once the last of them is served. */
-import { Agent } from "node:http";
-import { expect, it, onTestFinished } from "vitest";
+
+import { expect, it } from "vitest";
 import { type Called, call, order } from "../../testkit/call.ts";
+import { keepAlive } from "../../testkit/keep-alive.ts";
 import { startServed } from "./served.ts";
 
 const callers = 500;
@@ -10,8 +11,7 @@ const lastWordsMs = 2_000;
 
 /** Calls without a pause until told to close. Resolves to all answers, and the result of one more call. */
 async function callOnAndOn(url: string, onAnswer: () => void): Promise<{ answers: Called[]; after: string }> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  onTestFinished(() => agent.destroy());
+  const agent = keepAlive(1);
   const answers: Called[] = [];
   for (;;) {
     const answer = await call(url, order, { agent });

@@ -1,7 +1,6 @@
 /** Row 92: a connection takes a small multiple of the bytes that its caller has written, charged to the budget. */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { Agent } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
@@ -10,6 +9,7 @@ import { call } from "../../testkit/call.ts";
 import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { imageOptions } from "../../testkit/image-options.ts";
+import { keepAlive } from "../../testkit/keep-alive.ts";
 import type { KernelLimits } from "../../testkit/kernel-limits.ts";
 import { residentBytes } from "../../testkit/process-use.ts";
 import { rawPost } from "../../testkit/raw-caller.ts";
@@ -259,8 +259,7 @@ it.skipIf(process.platform !== "linux")(
       nodeOptions: imageOptions(memoryBytes),
       wrap: limit?.wrap,
     });
-    const agent = new Agent({ keepAlive: true });
-    onTestFinished(() => agent.destroy());
+    const agent = keepAlive();
     // Requests that are sent fill the places in flight of their environment, but not of others.
     const order = ({ isSent = false }: Pick<Held, "isSent"> = {}) => {
       const port = isSent ? otherPort : portOf({ bytes: "", connections: 1 });

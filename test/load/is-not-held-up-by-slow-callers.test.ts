@@ -3,10 +3,10 @@
  * slow bodies take no place and little memory, however many one caller sends, again and again.
  */
 import { once } from "node:events";
-import { Agent } from "node:http";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { percentile } from "../../bench/overload/stretch.ts";
 import { call } from "../../testkit/call.ts";
+import { keepAlive } from "../../testkit/keep-alive.ts";
 import { RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
 import { print } from "../fleet/redis/load.ts";
 import { type ServedOptions, startServed } from "./served.ts";
@@ -16,8 +16,7 @@ const samples = 1_000;
 /** A process that is warmed up, and a measurement of the 99th percentile, in ms, of many orders in turn; each must be served. */
 async function stage(options: ServedOptions = {}) {
   const served = await startServed(options);
-  const agent = new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
+  const agent = keepAlive();
   const p99 = async () => {
     const times: number[] = [];
     for (let n = 0; n < samples; n++) {

@@ -23,6 +23,16 @@ function startWithFew(main: string, file: string): Program {
   return startProgram("sh", ["-c", line, process.execPath, main, file]);
 }
 
+/** A process with few descriptors, in front of a service that takes 100 ms for an order. */
+async function stage() {
+  const bytes = rawAnswer(200, '{"order_id":"order_1"}');
+  const upstream = await startRawUpstream({ answer: (_, socket) => void setTimeout(() => socket.write(bytes), 100) });
+  const port = await freePort();
+  const program = startWithFew(bundle(), writeServed(upstream.url, `127.0.0.1:${port}`, ""));
+  await program.line((line) => line.includes('"event":"started"'));
+  return { upstream, port, program };
+}
+
 /** The status of each order of a crowd that is accepted at once; undefined for a connection that is closed without an answer. */
 async function crowd(program: Program, port: number): Promise<(number | undefined)[]> {
   program.child.kill("SIGSTOP");
@@ -42,11 +52,7 @@ async function crowd(program: Program, port: number): Promise<(number | undefine
 it.skipIf(process.platform !== "linux")(
   "serves some of a crowd that comes before there is a connection to the service",
   async () => {
-    const bytes = rawAnswer(200, '{"order_id":"order_1"}');
-    const upstream = await startRawUpstream({ answer: (_, socket) => void setTimeout(() => socket.write(bytes), 100) });
-    const port = await freePort();
-    const program = startWithFew(bundle(), writeServed(upstream.url, `127.0.0.1:${port}`, ""));
-    await program.line((line) => line.includes('"event":"started"'));
+    const { upstream, port, program } = await stage();
     const statuses = await crowd(program, port);
     const served = statuses.filter((status) => status === 200).length;
     // At least as many as it serves at once; more are served when those have gone.
@@ -59,12 +65,7 @@ it.skipIf(process.platform !== "linux")(
 it.skipIf(process.platform !== "linux")(
   "answers, refuses and recovers, and says at its start how many descriptors are missing",
   async () => {
-    const bytes = rawAnswer(200, '{"order_id":"order_1"}');
-    const upstream = await startRawUpstream({ answer: (_, socket) => void setTimeout(() => socket.write(bytes), 100) });
-    const port = await freePort();
-    const file = writeServed(upstream.url, `127.0.0.1:${port}`, "");
-    const program = startWithFew(bundle(), file);
-    await program.line((line) => line.includes('"event":"started"'));
+    const { upstream, port, program } = await stage();
     const figures =
       "may open 64 descriptors and the limits need 1536, so each listener serves 12 connections, not 1024: ";
     expect(program.stdout()).toContain(`"message":"the process ${figures}`);

@@ -2,13 +2,13 @@
  * Row 8: requests beyond a limit get 503 `overloaded` at once, and requests within it are served as usual; also in the short form of
  * `npm run bench:overload`, whose figures are not asserted.
  */
-import { Agent } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { type Measured, measure } from "../../bench/overload/measure.ts";
 import { percentile } from "../../bench/overload/stretch.ts";
 import { judge } from "../../bench/overload/verdict.ts";
 import { call } from "../../testkit/call.ts";
+import { keepAlive } from "../../testkit/keep-alive.ts";
 import { RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
 import { countRound } from "../../testkit/replays.ts";
 import { print } from "../fleet/redis/load.ts";
@@ -41,8 +41,7 @@ async function undisturbed<Result>(play: () => Promise<Result>): Promise<Result>
 
 it("keeps nine tenths of its goodput under twice and ten times the load that it can serve", async () => {
   const served = await startServed({ answerMs, more: `limits: { inFlightPerEnvironment: ${inFlight} }` });
-  const agent = new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
+  const agent = keepAlive();
   // Until code is compiled and connections are made.
   await load(served.url, { perSecond: mostPerSecond, lastsMs, agent });
   const peak = await load(served.url, { perSecond: mostPerSecond, lastsMs, agent });

@@ -6,6 +6,7 @@ import { call, order } from "../../testkit/call.ts";
 import { type CollectedSpan, readExport } from "../../testkit/collector.ts";
 import { ConfigFolder } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
+import { residentBytes } from "../../testkit/process-use.ts";
 import { type Program, startProgram, versionOf } from "../../testkit/run-program.ts";
 import { runDoctor } from "../promises/cli/doctor-stage.ts";
 import { hmacSite, type Pod, startPod } from "../promises/reload/pod.ts";
@@ -124,7 +125,7 @@ tryWith("OpenTelemetry Collector", versionOf(/version ([\d.]+)/, program, "--ver
       // Spans are counted after each attempt to export them; the pause between attempts is 30 s at most.
       await expect.poll(() => countSpans(pod, "dropped"), { timeout: 60_000 }).toBe(sent() - mostWaiting);
       expect(pod.lines("spans_delayed").map((line) => line.cause)).toContain(cause);
-      expect(residentMiB(pod) - residentMiB(untraced)).toBeLessThan(64);
+      expect(residentBytes(pod.program) - residentBytes(untraced.program)).toBeLessThan(64 * 1_048_576);
 
       await collector.recover(state);
       await expect.poll(() => countSpans(pod, "exported"), { timeout: 60_000 }).toBe(mostWaiting);
@@ -201,10 +202,6 @@ async function measureOrders(pod: Pod, count: number) {
   await Promise.all(turns);
   const sorted = durations.toSorted((a, b) => a - b);
   return { medianMs: sorted[count / 2] ?? Number.NaN, slowestMs: sorted.at(-1) ?? Number.NaN };
-}
-
-function residentMiB({ program: { child } }: Pod): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1_024;
 }
 
 /** A Collector that writes spans to a file, and demands the token. */

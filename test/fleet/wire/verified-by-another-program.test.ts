@@ -1,8 +1,8 @@
 /** Row 19: a verifier in another language finds each of 100,000 generated bodies signed as sent, and unchanged. */
-import { Agent } from "node:http";
 import fc from "fast-check";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
+import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { canaries, hmacSite, stageProxy } from "../../../testkit/stage.ts";
@@ -34,8 +34,7 @@ async function openRig(): Promise<Rig> {
   });
   // Real clients sign e-mail addresses; allowing any character is the harder case.
   const { url } = await stageProxy({ baseUrl: service.url, site: { characters: "off" } });
-  const agent = new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
+  const agent = keepAlive();
   return {
     service,
     async send(texts, receive) {
