@@ -138,17 +138,6 @@ it.each(refusedWrites)(
   },
 );
 
-it("a mark that Redis refused is written within seconds, without a further callback at any replica", async () => {
-  const { redis, application, one } = await stage(1, "strict");
-  const [[, { begin, end }] = expect.unreachable()] = refusedWrites;
-  application.answerWith((response, received) => void begin(redis).then(() => accepts(response, received)));
-  expect((await sendJson(one.port, freshCallback())).status).toBe(200);
-  await end(redis);
-  const mark = async () => redis.command("GET", ((await redis.command("KEYS", "*:callback")) as string[])[0] ?? "");
-  await expect.poll(mark, { timeout: 5_000, interval: 100 }).toMatch(/ settled /);
-  expect(application.received).toHaveLength(1);
-});
-
 it("a thousand callbacks, repeated unchanged after six hours, are delivered once each over three replicas", async () => {
   const [count, away, killAfter, hoursAway] = [1_000, 200, 400, 6];
   const { application, fleet, pods, one: victim } = await stage(3);

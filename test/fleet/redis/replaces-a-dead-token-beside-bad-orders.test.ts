@@ -1,8 +1,9 @@
 /** Rows 37 to 39: beside orders that always get 401 a revoked token is still replaced, with at most three useless tokens a minute. */
-import { Agent, createServer, request } from "node:http";
+import { createServer, request } from "node:http";
 import { setTimeout as pass } from "node:timers/promises";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { type Fleet, otherSite, type Replica } from "../../../testkit/fleet.ts";
+import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { playFleet } from "./fleet-over-redis.ts";
 import { print, startLoad } from "./load.ts";
@@ -20,7 +21,7 @@ const badAgent = "bad-order/1";
 
 /** Stands before the simulator, and answers bad orders with 401 whatever their token. */
 async function standBefore(apiUrl: string): Promise<string> {
-  const agent = new Agent({ keepAlive: true });
+  const agent = keepAlive();
   const server = createServer((order, answer) => {
     if (order.headers["user-agent"] === badAgent) {
       order.resume();
@@ -37,7 +38,6 @@ async function standBefore(apiUrl: string): Promise<string> {
   });
   // Longer than any pause between two orders: otherwise an order could meet a closing connection.
   server.keepAliveTimeout = 60_000;
-  onTestFinished(() => agent.destroy());
   return `http://127.0.0.1:${await listen(server)}${new URL(apiUrl).pathname}`;
 }
 
