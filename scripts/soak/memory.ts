@@ -87,7 +87,7 @@ export function measureGrowth(process: string, snapshots: readonly Snapshot[]): 
 }
 
 /** Least squares. */
-export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+function slope(points: readonly (readonly [x: number, y: number])[]): number {
   const meanX = mean(points.map(([x]) => x));
   const meanY = mean(points.map(([, y]) => y));
   const above = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);

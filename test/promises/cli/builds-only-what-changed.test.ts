@@ -4,7 +4,6 @@ import { appendFile, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { startProgram } from "../../../testkit/run-program.ts";
 
 // `npm run demo` and other scripts begin with scripts/build.mjs --if-stale, which builds only if the sources have changed.
 // Here it builds programs of one line. Most tests remove the compiler first, so that an attempt to build is seen by its failure.
@@ -111,31 +110,4 @@ it("never treats a failed build as a good one, and leaves the last good one in p
   }
   await writeFile(source, good);
   expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: "" });
-});
-
-it("lets simultaneous builds all succeed, and need not build afterwards", async () => {
-  const folder = copyTemplate();
-  await writeFile(join(folder, "src/main.ts"), 'process.stdout.write("two\\n");\n');
-  const script =
-    'for _ in 1 2 3; do "$0" scripts/build.mjs --if-stale & set -- "$@" $!; done; for each; do wait $each || exit 1; done';
-  const { status } = spawnSync("sh", ["-c", script, process.execPath], { cwd: folder });
-  expect(status).toBe(0);
-  expect(runBuilt(folder)).toBe("two\none\n");
-  expect(leftovers(folder)).toEqual([]);
-  await removeCompiler(folder);
-  expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: "" });
-});
-
-it("leaves the last good build, and nothing else, when it is interrupted", async () => {
-  const folder = copyTemplate();
-  await appendFile(join(folder, "src/main.ts"), "\n");
-  const command = `cd "${folder}" && exec "${process.execPath}" scripts/build.mjs --if-stale 2>&1`;
-  const interrupted = startProgram("sh", ["-c", command]);
-  await interrupted.line((line) => line.startsWith("building…"));
-  await expect.poll(() => leftovers(folder), { interval: 1 }).not.toEqual([]);
-  expect(await interrupted.stop()).toBe(1);
-  expect(leftovers(folder)).toEqual([]);
-  expect(runBuilt(folder)).toBe("one\none\n");
-  await removeCompiler(folder);
-  expect(build(folder, "--if-stale").stderr).toBe(noCompiler);
 });

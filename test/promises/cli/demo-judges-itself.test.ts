@@ -1,9 +1,8 @@
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { type Demo, openDemo } from "../../../simulator/src/demo/env.ts";
-import { formatInvitation, formatOpening } from "../../../simulator/src/demo/header.ts";
+import { formatOpening } from "../../../simulator/src/demo/header.ts";
 import { type Facts, judge } from "../../../simulator/src/demo/judge.ts";
-import { wrap } from "../../../simulator/src/demo/layout.ts";
 import { formatScene } from "../../../simulator/src/demo/print.ts";
 import { createRun } from "../../../simulator/src/demo/run.ts";
 import { type Scene, scenes } from "../../../simulator/src/demo/scenes.ts";
@@ -82,20 +81,4 @@ it("uses a free port instead of one that is taken, and says so", async () => {
   const demo = await stageDemo(port);
   expect(demo.url).not.toContain(`:${port}`);
   expect(formatOpening(demo)).toContainEqual(expect.stringMatching(`^ {3}taken +${port}; free ports stand in$`));
-});
-
-it("prints commands that fit into 80 columns, whatever the ports are", async () => {
-  const demo = await stageDemo();
-  const [url, apiUrl] = ["http://127.0.0.1:65535", "http://127.0.0.1:65535/json-api"];
-  const lines = formatInvitation({ ...demo, url, simulator: { ...demo.simulator, apiUrl } });
-  expect(lines.filter((line) => line.length > 80)).toEqual([]);
-});
-
-it.each([
-  { text: "one two three", width: 7, parts: ["one two", "three"] },
-  { text: "exactly", width: 7, parts: ["exactly"] },
-  { text: "too_long_", width: 7, parts: ["too_lo…"] },
-  { text: "", width: 7, parts: [""] },
-])("breaks $text at spaces, and cuts a word that is too long", ({ text, width, parts }) => {
-  expect(wrap(text, width)).toEqual(parts);
 });
