@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { createReadiness } from "../../src/adapters/stats/readiness.ts";
-import type { CallbackPlace } from "../../src/adapters/stats/source.ts";
 import { createStats } from "../../src/adapters/stats/stats.ts";
 import { findSitesWithoutToken } from "../../src/adapters/stats/token-stats.ts";
 import { createWallTime } from "../../src/model/clock.ts";
@@ -55,10 +54,9 @@ function openModel(...environments: readonly Environment[]) {
     environments,
     credentials: [] as readonly CredentialSnapshot[],
     redis: [] as readonly RedisSnapshot[],
-    callbacks: [] as readonly CallbackPlace[],
   };
   const source = statsSource({
-    configured: () => configuredOf({ environments: state.environments, callbacks: state.callbacks }),
+    configured: () => configuredOf({ environments: state.environments }),
     routes: () => ["a"],
     credentials: () => state.credentials,
     redis: () => state.redis,
@@ -162,35 +160,6 @@ describe("the status model", () => {
       failures: { overloaded: { count: 2, lastAt } },
       refusals: { "404": { count: 2, lastAt } },
     });
-  });
-
-  it("keeps the results of callbacks as long as their listener leads to the same application", () => {
-    const { model, state, follow } = openModel();
-    const leadTo = (application: string) => {
-      state.callbacks = [{ environment: "sandbox", listener: ":7414", application }];
-      follow();
-    };
-    const come = (result: "delivered" | "declined") =>
-      model.report({
-        kind: "callback_finished",
-        environment: "sandbox",
-        listener: ":7414",
-        requestId: result,
-        result,
-        status: 200,
-        outcome: "answered",
-        durationMs: 1,
-        callerLeft: false,
-      });
-    leadTo("http://one");
-    come("declined");
-    come("delivered");
-    leadTo("http://one");
-    const kept = { results: { declined: { count: 1 }, delivered: { count: 1 } }, lastFailure: { result: "declined" } };
-    expect(model.view().callbacks).toMatchObject([kept]);
-    leadTo("http://other");
-    expect(model.view().callbacks).toMatchObject([{ lastFailure: undefined }]);
-    expect(model.view().callbacks[0]?.results).toEqual({});
   });
 
   it("shows the configured Redis servers, and since when each is up or down", async () => {
@@ -348,6 +317,17 @@ describe("readiness, with another configuration", () => {
       readiness.report({ kind: "token_adopted", environment, credential, ...token });
     return { readiness, issue };
   }
+
+  it("waits for the default site of every environment, and never uses one environment's token for another", () => {
+    const { readiness, issue } = awaiting(one, two);
+    issue("sandbox", "S2/other");
+    issue("live", "S1/a");
+    expect(readiness.view().reason).toBe("no token yet for sandbox: S1");
+    issue("sandbox", "S1/a");
+    expect(readiness.view().reason).toBe("no token yet for live: S9");
+    issue("live", "S9/b");
+    expect(readiness.view().reason).toBe("ok");
+  });
 
   it("waits for the new one's tokens if it was not ready, except for sets that already have a token", () => {
     const { readiness, issue } = awaiting(one);

@@ -80,22 +80,7 @@ describe("with best_effort, if the answer to the claim was lost", () => {
   });
 });
 
-it("with strict, if the answer to the claim was lost, a callback may come again as soon as the store answers", async () => {
-  const { callback, claim, clock, deliver, records } = stage();
-  const given = callback();
-  expect(await codeOf(claim(given, {}, strict, losesAnswers(records)))).toBe("replay_store_unavailable");
-  await clock.advance(1_000);
-  expect((await deliver(given)).isGuarded).toBe(true);
-});
-
 describe("a callback", () => {
-  it("is not delivered while another delivery of it is under way", async () => {
-    const { callback, claim, deliver } = stage();
-    const given = callback();
-    await deliver(given);
-    expect(await codeOf(claim(given))).toBe("callback_in_delivery");
-  });
-
   it("may be delivered again if the process that delivered it has died, and the event says so", async () => {
     const { clock, callback, claim, deliver } = stage();
     const given = callback();
@@ -119,12 +104,6 @@ describe("a callback", () => {
     expect(await codeOf(claim(given, changed))).toBe("callback_replayed");
   });
 
-  it("with another signature is another callback", async () => {
-    const { callback, deliver } = stage();
-    await (await deliver(callback("one"))).confirm(200);
-    expect((await deliver(callback("two"))).isGuarded).toBe(true);
-  });
-
   it("is remembered until it is too old on every replica", async () => {
     const { clock, callback, claim, deliver } = stage();
     const given = callback("s", 0);
@@ -137,11 +116,6 @@ describe("a callback", () => {
 });
 
 describe("a store that fails", () => {
-  it("lets no callback pass when strict, and has each callback sent again later", async () => {
-    const { callback, claim } = stage();
-    expect(await codeOf(claim(callback(), {}, strict, broken))).toBe("replay_store_unavailable");
-  });
-
   it("lets each callback pass with best_effort, and says that the callback was not guarded", async () => {
     const { callback, deliver } = stage();
     expect((await deliver(callback(), bestEffort, broken)).isGuarded).toBe(false);
@@ -161,17 +135,6 @@ describe("a store that fails", () => {
 });
 
 describe("one process that remembers callbacks in its own memory", () => {
-  it("cannot recognise replays older than its start: strict refuses such a callback, best_effort lets it pass and says so", async () => {
-    const { callback, claim, deliver } = stage();
-    const before = callback("before", 1_001);
-    expect(await codeOf(claim(before))).toBe("replay_store_unavailable");
-    expect(await codeOf(claim(before))).toBe("replay_store_unavailable");
-    const delivery = await deliver(before, bestEffort);
-    expect(delivery.isGuarded).toBe(false);
-    await delivery.confirm(201);
-    expect(await claim(before)).toBe(201);
-  });
-
   it("recognises replays younger than its start, by whole seconds", async () => {
     const { clock, callback, deliver } = stage();
     await clock.advance(30 * minuteMs);

@@ -24,12 +24,12 @@ function withKeys(keys: readonly SigningKey[], more: Partial<Site> = {}): Enviro
 
 const sole = withKeys([keyOf(key, secret)]);
 const pairs = [keyOf(newKey, newSecret), keyOf(key, secret)] as const;
-const both = withKeys(pairs);
 const rotatingUntil = (untilMs: number) => withKeys(pairs, { alsoVerifyWith: [{ key: pairs[1], untilMs }] });
 
-function check(parameters: Given, environment = sole, exempt = ["format", "call"]) {
-  const rules = { environment, exempt: new Set([...exempt, "signature"]) };
-  return verifyCallback(new Map(Object.entries(parameters)), rules, nowMs);
+const exempt = new Set(["format", "signature", "call"]);
+
+function check(parameters: Given, environment = sole) {
+  return verifyCallback(new Map(Object.entries(parameters)), { environment, exempt }, nowMs);
 }
 
 function reasonOf(parameters: Given, environment = sole): ForgeryReason {
@@ -44,48 +44,15 @@ function reasonOf(parameters: Given, environment = sole): ForgeryReason {
 const genuine = (given: Given = {}, by = secret) => callbackOf({ timestamp: now, ...given }, by);
 
 describe("a genuine callback", () => {
-  it("gives its site, its key and the time of its signature", () => {
-    const parameters = genuine();
-    const found = check(parameters);
-    expect(found.site.identifier).toBe(site);
-    expect(found.key.identifier).toBe(key);
-    expect(found.signature).toBe(parameters["signature"]);
-    expect(found.signedAtMs).toBe(nowMs);
-  });
-
   it("may name its key instead of its site", () => {
     expect(check(genuine({ site_identifier: key })).key.identifier).toBe(key);
-  });
-
-  it("may have any other parameters, also with spaces and letters of any script", () => {
-    expect(check(genuine({ note: "paid in full", name: "Zoë €", empty: "" })).site.identifier).toBe(site);
-  });
-
-  it("has a signature without the exempt names, which may be configured", () => {
-    const exempt = ["format", "call", "action", "controller", "fp", "print_buttons", "route_info"];
-    const parameters = { ...callbackOf({ timestamp: now }, secret, [...exempt, "signature"]), action: "a", fp: "1" };
-    expect(check(parameters, sole, exempt).key.identifier).toBe(key);
-    expect(reasonOf(parameters)).toBe("signature_wrong");
-  });
-
-  it("that names its site is signed with the default key, and with no other", () => {
-    expect(check(genuine({}, newSecret), both).key.identifier).toBe(newKey);
-    expect(reasonOf(genuine({}, secret), both)).toBe("signature_wrong");
-  });
-
-  it.each([
-    [key, secret, newSecret],
-    [newKey, newSecret, secret],
-  ])("that names %s is signed with that key, and with no other", (named, by, other) => {
-    expect(check(genuine({ site_identifier: named }, by), both).key.identifier).toBe(named);
-    expect(reasonOf(genuine({ site_identifier: named }, other), both)).toBe("signature_wrong");
-    expect(reasonOf(genuine({ site_identifier: named }, other), rotatingUntil(nowMs + 1))).toBe("signature_wrong");
   });
 
   it("may be signed with a further key of the site for verification, until the end of that key's last day", () => {
     expect(check(genuine({}, newSecret), rotatingUntil(nowMs + 1)).key.identifier).toBe(newKey);
     expect(check(genuine({}, secret), rotatingUntil(nowMs + 1)).key.identifier).toBe(key);
     expect(reasonOf(genuine({}, secret), rotatingUntil(nowMs))).toBe("signature_wrong");
+    expect(reasonOf(genuine({ site_identifier: newKey }, secret), rotatingUntil(nowMs + 1))).toBe("signature_wrong");
   });
 
   it.each([
@@ -146,8 +113,8 @@ it("the published example of the scheme is genuine at the time of its timestamp 
   };
   const keys = [keyOf(key, "abc123")];
   const environment = environmentOf([siteOf("MySiteID", { keys })]);
-  const rules = { environment, exempt: new Set(["format", "signature", "call"]) };
-  expect(verifyCallback(new Map(Object.entries(published)), rules, 1_582_149_833_000).key).toBe(keys[0]);
+  const given = new Map(Object.entries(published));
+  expect(verifyCallback(given, { environment, exempt }, 1_582_149_833_000).key).toBe(keys[0]);
 });
 
 function upperCase(parameters: Given): Given {
