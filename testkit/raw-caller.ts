@@ -188,8 +188,8 @@ export class RawConnection {
 }
 
 /** Sends these bytes on a new connection. @returns everything that came back */
-export async function sendRaw(port: number, bytes: string): Promise<string> {
-  const connection = await RawConnection.open(port);
+export async function sendRaw(to: number | NetConnectOpts, bytes: string): Promise<string> {
+  const connection = await RawConnection.open(to);
   const text = await connection.write(bytes).ended();
   connection.socket.end();
   return text;

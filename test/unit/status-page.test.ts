@@ -273,6 +273,7 @@ describe("a token's bar", () => {
     const life = { lifetimeMs: 3_600_000, remainingMs };
     const { text } = tokenBar("S1/blue", life);
     expect(text).toContain(`<rect class="passed" width="${percent}"`);
+    expect(text).toContain(`aria-valuenow="${Number(percent)}"`);
     expect(text).toContain(`class="bar ${zone}"`);
     expect(text).toContain(`aria-valuetext="${left}"`);
     expect(describeLeft(life)).toBe(left);

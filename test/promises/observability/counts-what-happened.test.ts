@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import type { Exposition } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
-import { exchange, orderRaw } from "../../../testkit/raw-caller.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
@@ -152,14 +152,6 @@ it("the service's time lasts until the last piece of its answer", async () => {
   const { upstreamMs, overheadMs, durationMs } = await recorder.nth("request_finished", 1);
   expect(upstreamMs).toBeGreaterThan((text.length / 10 - 1) * 45);
   expect(overheadMs).toBeLessThan(durationMs - (upstreamMs ?? 0) + 1);
-});
-
-it("counts a request that the listener itself refuses as one that failed at its head", async () => {
-  const { port, recorder } = await stageProxy();
-  const [answer] = await exchange(port, "BLAH blah\r\n\r\n");
-  expect(answer?.status).toBe(400);
-  const finished = await recorder.nth("request_finished", 1);
-  expect(finished).toMatchObject({ stage: "read_head", code: "malformed_request" });
 });
 
 it.each([

@@ -90,16 +90,6 @@ it("the time of the last use includes the first use, also by a request that wait
   expectNear((await gauges(ofBlue)).lastUsed, nowSeconds());
 });
 
-it("the gauges show which set is in use when the second takes over", async () => {
-  const { url, simulator, clock, gauges, recorder } = await stageHour();
-  simulator.deleteCredentials("blue-id");
-  clock.push(2 * hourSeconds * 1_000);
-  await recorder.nth("token_lapsed", 1);
-  expect((await call(url)).status).toBe(200);
-  expect((await gauges(ofBlue)).active).toBe(0);
-  expect(await gauges(ofGreen)).toMatchObject({ active: 1, expiry: expect.any(Number), lastUsed: expect.any(Number) });
-});
-
 /** The configuration's environments with the OAuth site's first set changed, and with or without its second set. */
 function withSet(config: Config, change: Partial<CredentialSet>, keepsSecond = false): Pick<Config, "environments"> {
   return sitesChanged(config, (site) => {
@@ -208,6 +198,8 @@ it("the set in use stays in use while it is configured; when it is removed, the 
     return Object.fromEntries(samples.map(({ labels, value }) => [labels["credential"], value]));
   };
   expect(await inUse()).toEqual({ [blue]: 0, [green]: 1 });
+  const { expiry, lastUsed } = await shown(stage);
+  for (const sets of [expiry, lastUsed]) expect(sets).toContain(green);
   const red = { name: "red", label: `${oauthSite}/red` };
   await stage.reload(withSet(stage.config, red, true));
   expect(await inUse()).toEqual({ [red.label]: 0, [green]: 1 });

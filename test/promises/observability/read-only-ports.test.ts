@@ -7,11 +7,9 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listen } from "../../../src/adapters/http-server/listen.ts";
 import { createAdmin, isOwnHost } from "../../../src/adapters/http-server/read-only-server.ts";
-import { createReadiness } from "../../../src/adapters/stats/readiness.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { Bind } from "../../../src/model/listener.ts";
 import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
@@ -87,23 +85,6 @@ it("becomes ready with the second set when the first is refused", async () => {
   expect(await recorder.nth("token_adopted", 1)).toMatchObject({ credential: `${oauthSite}/green` });
   expect((await get(adminUrl, "/readyz")).status).toBe(200);
   expect(login.requests).toHaveLength(2);
-});
-
-it("waits for the default site of every environment, and never uses one environment's token for another", async () => {
-  const { config } = await stageProxy();
-  const [sandbox = expect.unreachable()] = config.environments.values();
-  const readiness = createReadiness(systemClock);
-  readiness.follow([sandbox, { ...sandbox, name: "production" }]);
-  readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
-  const adopt = (environment: string, credential: string) => {
-    const token = { lifetimeMs: 1, remainingMs: 1, issuedHere: true, reason: "start" } as const;
-    readiness.report({ kind: "token_adopted", environment, credential, ...token });
-    return readiness.view().reason;
-  };
-  expect(adopt("sandbox", "S1000000005/both")).toBe(`no token yet for sandbox: ${oauthSite}`);
-  expect(adopt("sandbox", `${oauthSite}/blue`)).toBe(`no token yet for production: ${oauthSite}`);
-  expect(adopt("sandbox", `${oauthSite}/green`)).toBe(`no token yet for production: ${oauthSite}`);
-  expect(adopt("production", `${oauthSite}/green`)).toBe("ok");
 });
 
 it("has no other pages on either port", async () => {
@@ -210,9 +191,9 @@ it("answers a probe while 64 others do not read their answers", async () => {
 it("accepts HTTP/1.0 on a Unix socket, since the image's health check speaks it", async () => {
   const path = join(emptyFolder(), "admin.sock");
   await serveAdmin({ kind: "unix", path });
-  const socket = connect({ path });
-  socket.write("GET /livez HTTP/1.0\r\nHost: localhost\r\n\r\n");
-  expect(String(await buffer(socket))).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\n\r\nok\n$/s);
+  expect(await sendRaw({ path }, "GET /livez HTTP/1.0\r\nHost: localhost\r\n\r\n")).toMatch(
+    /^HTTP\/1\.1 200 OK\r\n.*\r\n\r\nok\n$/s,
+  );
 });
 
 it("has no method that changes anything", async () => {

@@ -1,24 +1,15 @@
 /** A listener on a Unix socket takes over the file of a dead process, and nothing else. */
 import { once } from "node:events";
 import { readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { rawPost } from "../../../testkit/raw-caller.ts";
+import { rawPost, sendRaw } from "../../../testkit/raw-caller.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 
 const socketPath = () => join(emptyFolder(), "app.sock");
-
-/** The proxy's answer to these bytes. */
-function ask(path: string, bytes: string): Promise<string> {
-  const socket = connect({ path });
-  onTestFinished(() => void socket.destroy());
-  socket.write(bytes);
-  return text(socket);
-}
 
 function stageAt(path: string) {
   return stageProxy({ config: { listeners: [{ bind: { kind: "unix", path }, environment: "sandbox", hosts: [] }] } });
@@ -47,13 +38,15 @@ it("accepts any Host value, since a socket has no host name, but demands exactly
     expect((await call("http://localhost", order, { socketPath: path, headers: { host } })).status).toBe(200);
   }
   const twoHosts = rawPost({ host: ["Host: a", "Host: b"] });
-  expect(await ask(path, twoHosts)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request"/);
+  expect(await sendRaw({ path }, twoHosts)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request"/);
 });
 
 it("accepts no HTTP/1.0, whose caller could not distinguish a cut answer from a whole one", async () => {
   const path = socketPath();
   const { simulator } = await stageAt(path);
-  expect(await ask(path, rawPost({ version: "HTTP/1.0" }))).toMatch(/^HTTP\/1\.1 400 [\s\S]*proxy_http_version 1\.1/);
+  expect(await sendRaw({ path }, rawPost({ version: "HTTP/1.0" }))).toMatch(
+    /^HTTP\/1\.1 400 [\s\S]*proxy_http_version 1\.1/,
+  );
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
