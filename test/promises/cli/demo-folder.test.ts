@@ -1,15 +1,11 @@
 import { existsSync } from "node:fs";
-import { appendFile, chmod, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { appendFile, chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openDemo } from "../../../simulator/src/demo/env.ts";
-import { writeFolder } from "../../../simulator/src/demo/folder.ts";
-import { startProxy } from "../../../simulator/src/demo/proxy.ts";
 import { call } from "../../../testkit/call.ts";
 import { secrets, startDemo } from "../../../testkit/demo-run.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { listen } from "../../../testkit/listen.ts";
 
 // `countersign demo --folder demo`, which a reader of docs/practise.md uses. The configuration, secrets and log can be
 // seen and edited there; changes are applied as in `serve`; the demo removes no other files.
@@ -52,17 +48,6 @@ it("starts nothing in a folder that is not empty, and changes no file in it", as
   expect(await nowhere.ended).toBe(2);
   expect(nowhere.stderr()).toBe(`${join(folder, "none", "demo")} cannot be made (ENOENT); name another folder.\n`);
   expect(await readFile(join(folder, "mine"), "utf8")).toBe("mine");
-});
-
-// Another process may take the port before the proxy listens; then the folder is removed, and made again for the next try.
-it.runIf(process.platform === "linux")("has closed its log when its start fails", async () => {
-  const ports = { listener: await listen(createServer()), admin: 0, status: 0, api: 0, login: 0 };
-  const addresses = { ports, baseUrl: "http://127.0.0.1:9", authUrl: "http://127.0.0.1:10" };
-  const folder = await writeFolder(addresses, undefined);
-  onTestFinished(() => folder.remove());
-  await expect(startProxy(folder)).rejects.toThrow("EADDRINUSE");
-  const descriptors = (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
-  expect(await Promise.all(descriptors)).not.toContain(folder.logFile);
 });
 
 it("applies a changed configuration, by itself and on SIGHUP, and logs as serve does", async () => {

@@ -175,8 +175,6 @@ it("fails for a service that closes the connection, speaks no HTTP or answers 50
 it("compares our clock with the Date of each host", async () => {
   const { hasFailed, of } = await diagnoseAll({
     exact: environmentAt(await startDatedHost(dateIn(0))),
-    near: environmentAt(await startDatedHost(dateIn(4_500))),
-    ahead: environmentAt(await startDatedHost(dateIn(-20_000))),
     behind: environmentAt(await startDatedHost(dateIn(600_000))),
     dateless: environmentAt(await startDatedHost(() => "")),
     malformed: environmentAt(await startDatedHost(() => "Date: 5\r\n")),
@@ -184,9 +182,8 @@ it("compares our clock with the Date of each host", async () => {
   expect(hasFailed).toBe(true);
   expectLines(of, "clock", {
     exact: /^ok our clock agrees with its Date$/,
-    near: /^ok our clock is [34] s behind its Date$/,
-    ahead: /^warn our clock is (19|2\d) s ahead of its Date \| set this node's clock \(NTP, chrony\)/,
-    behind: /^fail our clock is (9|10) min behind its Date: it may refuse our timestamps \| set this/,
+    behind:
+      /^fail our clock is (9|10) min behind its Date: it may refuse our timestamps \| set this node's clock \(NTP, chrony\)/,
     dateless: /^skipped its answer \(200\) has no Date to compare with$/,
     malformed: /^skipped its answer \(200\) has no Date to compare with$/,
   });

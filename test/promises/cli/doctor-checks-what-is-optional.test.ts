@@ -1,7 +1,5 @@
 import { readFileSync } from "node:fs";
-import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
-import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { callersAuthority, paymentsCertificate } from "../../../testkit/caller-certificates.ts";
@@ -106,22 +104,14 @@ describe("on the collector", () => {
     return diagnoseWith({ more: `tracing: { otlp: { endpoint: "http://127.0.0.1:${port}/v1/traces", ${headers} } }` });
   }
 
-  async function startAnswering(status: number) {
-    const seen: string[] = [];
-    const server = createHttpServer(async (incoming, response) => {
-      const body = await text(incoming);
-      seen.push(`${incoming.method} ${incoming.url} ${incoming.headers["x-api-key"]} ${body}`);
-      response.writeHead(status).end("{}");
-    });
-    return { port: await listen(server), seen };
-  }
-
   it("reports that it accepts spans, and sends it none", async () => {
-    const { port, seen } = await startAnswering(200);
+    const { port, requests } = await startRawUpstream({ answer: rawAnswer(200, "{}") });
     const { hasFailed, of } = await diagnoseTracing(port);
     expect(hasFailed).toBe(false);
     expect(of("tracing")).toEqual([`ok collector 127.0.0.1:${port}: it takes spans (no TLS)`]);
-    expect(seen).toEqual(['POST /v1/traces canary-of-the-collector {"resourceSpans":[]}']);
+    const [{ head = "", body } = {}, ...more] = requests;
+    expect(head).toMatch(/^POST \/v1\/traces HTTP\/1\.1\r\n(.*\r\n)*x-api-key: canary-of-the-collector\r\n/i);
+    expect([body, more]).toEqual(['{"resourceSpans":[]}', []]);
   });
 
   it.each([
@@ -130,7 +120,7 @@ describe("on the collector", () => {
     [415, "fail", /JSON/],
     [503, "warn", /collector's own log/],
   ])("says what to do about HTTP %i", async (status, verdict, fix) => {
-    const { of } = await diagnoseTracing((await startAnswering(status)).port);
+    const { of } = await diagnoseTracing((await startRawUpstream({ answer: rawAnswer(status, "{}") })).port);
     expect(of("tracing")[0]).toMatch(new RegExp(`^${verdict} collector .*HTTP ${status}`));
     expect(of("tracing")[0]).toMatch(fix);
   });

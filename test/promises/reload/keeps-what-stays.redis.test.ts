@@ -46,20 +46,22 @@ it("opens new listeners, and closes old ones when their last request has ended",
   expect((await pod.order()).status).toBe(200);
 });
 
-it("refuses a whole configuration if a port is taken, and accepts it once the port is free", async () => {
+it("refuses a whole configuration if a port is taken, without a token request, and accepts it once the port is free", async () => {
   const pod = await startPod();
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const { port } = taken.address() as AddressInfo;
   const free = await freePort();
   const listeners = [ownListener, listenerAt(free), listenerAt(port)];
-  const refused = await pod.apply({ listeners, more: "timeouts: { request: 7s }" }, 1, "config_refused");
+  const oauthKeys = `credentials: [ ${greenSet} ]`;
+  const refused = await pod.apply({ listeners, oauthKeys, more: "timeouts: { request: 7s }" }, 1, "config_refused");
   expect(refused).toMatchObject({
     level: "error",
     problems: [expect.stringContaining(`listeners[2].bind is 127.0.0.1:${port}, which is taken (EADDRINUSE)`)],
   });
   expect(await knock(free)).toBe("ECONNREFUSED");
   expect((await pod.order()).status).toBe(200);
+  expect(pod.simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1 });
   taken.close();
   await once(taken, "close");
   pod.program.child.kill("SIGHUP");

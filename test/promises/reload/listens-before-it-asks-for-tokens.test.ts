@@ -25,18 +25,6 @@ it.each(["listener", "admin"])("a second process ends without a token request: i
   expect(pod.simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1 });
 });
 
-it("a reload that cannot listen requests no token with its new secret", async () => {
-  const pod = await startPod();
-  const other = await startPod();
-  expect((await pod.order()).status).toBe(200);
-  const change = { listeners: [ownListener, listenerAt(other.port)], oauthKeys: `credentials: [ ${greenSet} ]` };
-  expect(await pod.apply(change, 1, "config_refused")).toMatchObject({
-    problems: [expect.stringContaining(`listeners[1].bind is 127.0.0.1:${other.port}, which is taken (EADDRINUSE)`)],
-  });
-  expect((await pod.order()).status).toBe(200);
-  expect(pod.simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1 });
-});
-
 it("a request on a new listener whose configuration is not active yet waits, and is served by that configuration", async () => {
   const pod = await startPod();
   expect((await pod.order()).status).toBe(200);

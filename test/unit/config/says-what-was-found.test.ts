@@ -152,11 +152,6 @@ describe("a file that is no configuration at all", () => {
     expect(problems).toMatchObject([{ message: expect.stringContaining("not UTF-8") }]);
   });
 
-  test("a file that does not exist", async () => {
-    const problems = [{ path: "", message: expect.stringContaining("ENOENT") }];
-    expect(await loadConfig(`${new ConfigFolder().path}/nothing.yaml`)).toMatchObject({ problems });
-  });
-
   test.each([
     { when: "at the start", around: { readFile: readAtOnce } },
     { when: "at a reload", around: {} },
