@@ -28,3 +28,18 @@ it("requests a token only once from a server that answers 429, and shares the la
   expect(events.map(({ kind }) => kind)).not.toContain("credential_removed");
   expect(login.requests).toBe(2);
 });
+
+it("reports no token of a set that was removed during its token request", async () => {
+  const { clock, login, tokens, events, config, apply } = await stage();
+  const release = login.hold();
+  tokens.warm();
+  await clock.advance(100);
+  expect(login.requests).toBe(1);
+  await apply({ ...config, environments: new Map() });
+  release();
+  await clock.advance(1_000);
+  const kinds = events.map(({ kind }) => kind);
+  expect(kinds).toContain("credential_removed");
+  expect(kinds).toContain("token_requested");
+  expect(kinds).not.toContain("token_adopted");
+});

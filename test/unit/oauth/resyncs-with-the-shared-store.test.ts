@@ -76,4 +76,19 @@ describe("when the shared store is back", () => {
     expect(await get(one.source)).toBe("token_2");
     expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
   });
+
+  it("the next refresh is one for all replicas", async () => {
+    const { one, other, clock, get, login } = await stageDiverged();
+    await get(one.source);
+    await clock.advance(1_000);
+    await get(other.source);
+    one.resync();
+    other.resync();
+    await clock.advance(0.84 * hourMs);
+    await get(one.source);
+    await get(other.source);
+    await clock.advance(5_000);
+    expect(new Set([await get(one.source), await get(other.source)])).toEqual(new Set(["token_3"]));
+    expect(login.requests).toBe(3);
+  });
 });
