@@ -1,14 +1,16 @@
 /** Replicas over a shared store. The test controls the clock and the authorization server. */
 import { describe, expect, it } from "vitest";
+import { createMemoryRefreshLock } from "../../../src/adapters/memory/token-store.ts";
+import { sleep } from "../../../src/model/clock.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import type { CredentialFailover } from "../../../src/oauth/credential-failover.ts";
 import type { Shared } from "../../../src/oauth/token-store.ts";
-import { answered } from "../../../testkit/token-endpoint-script.ts";
-import { hourMs, keyOfBlue, stageTokens } from "../../../testkit/token-stage.ts";
+import { answered, TokenEndpointScript } from "../../../testkit/token-endpoint-script.ts";
+import { hourMs, keyOfBlue, show, stageTokens } from "../../../testkit/token-stage.ts";
 
 /** A stage with this many processes; the first is the stage's own. */
-function stageReplicas(count: number) {
-  const stage = stageTokens();
+function stageReplicas(count: number, names?: readonly [string, ...string[]]) {
+  const stage = stageTokens(names);
   const replicas = [stage.source, ...Array.from({ length: count - 1 }, () => stage.openSource())];
   /** A request that the service answers with 401: returns the replacement of its token. */
   const refuse = async (source: CredentialFailover, site: string) =>
@@ -16,16 +18,119 @@ function stageReplicas(count: number) {
   return { ...stage, replicas, refuse, requests: () => stage.login.requests };
 }
 
-it("a replica uses a token that another got, although the authorization server told this one to wait", async () => {
-  const { replicas, clock, login, get, store } = stageReplicas(2);
-  const [one = expect.unreachable(), other = expect.unreachable()] = replicas;
-  login.next(answered(429, "", "3600"));
-  await expect(get(one)).rejects.toMatchObject({ code: "token_unavailable" });
-  await clock.advance(2_000);
-  await store.save(keyOfBlue, { secret: new Secret("found"), lifetimeMs: hourMs }, 0);
-  expect(await get(one)).toBe("found");
-  expect(await get(other)).toBe("found");
-  expect(login.requests).toBe(1);
+describe("eight replicas towards the authorization server", () => {
+  it("make one request when the server answers 429, and one more after the pause", async () => {
+    const { replicas, clock, login, get } = stageReplicas(8);
+    login.next(answered(429, "", "60"));
+    const first = Promise.allSettled(replicas.map((replica) => get(replica)));
+    await clock.advance(6_000);
+    for (const { status } of await first) expect(status).toBe("rejected");
+    for (const replica of replicas) await expect(get(replica)).rejects.toMatchObject({ code: "token_unavailable" });
+    expect(login.requests).toBe(1);
+    await clock.advance(55_000);
+    const second = Promise.all(replicas.map((replica) => get(replica)));
+    await clock.advance(1_000);
+    expect(new Set(await second)).toEqual(new Set(["token_2"]));
+    expect(login.requests).toBe(2);
+  });
+
+  it("request a token for a refused set once in 10 s, and for the second set once", async () => {
+    const { replicas, clock, login, get } = stageReplicas(8, ["blue", "green"]);
+    for (let n = 0; n < 100; n++) {
+      login.next(() => (login.asked.at(-1) === "client-blue" ? answered(401) : login.issued(login.requests)));
+    }
+    for (let second = 0; second < 30; second++) {
+      const tokens = Promise.all(replicas.map((replica) => get(replica)));
+      await clock.advance(1_000);
+      expect(new Set(await tokens)).toEqual(new Set(["token_2"]));
+    }
+    expect(login.asked.filter((client) => client === "client-green")).toHaveLength(1);
+    // The last of the four is at the end of the 30 s.
+    expect(login.asked.filter((client) => client === "client-blue")).toHaveLength(4);
+  });
+
+  it("back off together when the server fails", async () => {
+    const { replicas, clock, login, get } = stageReplicas(8);
+    for (let n = 0; n < 1_000; n++) login.next(answered(503));
+    for (let second = 0; second < 120; second++) {
+      const tries = Promise.allSettled(replicas.map((replica) => get(replica)));
+      await clock.advance(1_000);
+      void tries;
+    }
+    // With random() at 0.5: 25, 50, 100, … ms, from the ninth failure on 6.4 s, later 15 s.
+    expect(login.requests).toBeLessThanOrEqual(20);
+    expect(login.requests).toBeGreaterThanOrEqual(9);
+  });
+
+  it("make five requests in total before their callers get an answer, then one at the end of each pause", async () => {
+    const { replicas, clock, login, get } = stageReplicas(8);
+    for (let n = 0; n < 1_000; n++) login.next(answered(503));
+    const tries = Promise.allSettled(replicas.map((replica) => get(replica)));
+    // With random() at 0.5 the pauses are 25, 50, 100, 200, 400 and 800 ms long.
+    await clock.advance(700);
+    for (const { status } of await tries) expect(status).toBe("rejected");
+    expect(login.requests).toBe(5);
+    await clock.advance(100);
+    expect(login.requests).toBe(6);
+    await clock.advance(900);
+    expect(login.requests).toBe(7);
+  });
+
+  it("use a token that another replica got, although the server told this one to wait", async () => {
+    const { replicas, clock, login, get, store } = stageReplicas(2);
+    const [one = expect.unreachable(), other = expect.unreachable()] = replicas;
+    login.next(answered(429, "", "3600"));
+    await expect(get(one)).rejects.toMatchObject({ code: "token_unavailable" });
+    await clock.advance(2_000);
+    await store.save(keyOfBlue, { secret: new Secret("found"), lifetimeMs: hourMs }, 0);
+    expect(await get(one)).toBe("found");
+    expect(await get(other)).toBe("found");
+    expect(login.requests).toBe(1);
+  });
+});
+
+/** Row 95. */
+describe("a replica that cannot reach the authorization server", () => {
+  /** Three waiting replicas, and one that requests first, with `cutOff` as its authorization server. */
+  async function stageCutOff(cutOff: TokenEndpointScript) {
+    const stage = stageReplicas(3);
+    const { openReplica, replicas, clock, get } = stage;
+    openReplica({ login: cutOff }).source.warm();
+    await clock.advance(0);
+    expect(cutOff.requests).toBe(1);
+    return { ...stage, waiting: Promise.all(replicas.map((replica) => get(replica))) };
+  }
+
+  it("releases the lock while it has no connection", async () => {
+    const cutOff = new TokenEndpointScript();
+    cutOff.isConnected = false;
+    cutOff.hold();
+    const { clock, waiting, login } = await stageCutOff(cutOff);
+    await clock.advance(900);
+    expect(new Set(await waiting)).toEqual(new Set(["token_1"]));
+    expect(login.requests).toBe(1);
+  });
+
+  it("releases the lock before it waits for another try, and pauses no other replica", async () => {
+    const cutOff = new TokenEndpointScript();
+    for (let n = 0; n < 5; n++) cutOff.next({ kind: "failed" });
+    const { clock, waiting, store } = await stageCutOff(cutOff);
+    await clock.advance(900);
+    expect(new Set(await waiting)).toEqual(new Set(["token_1"]));
+    expect((await store.read(keyOfBlue)).limits?.endpoint).toBeUndefined();
+  });
+
+  it("leaves the refresh to the others when its own request got no answer", async () => {
+    const cutOff = new TokenEndpointScript();
+    const stage = stageReplicas(2);
+    const { openReplica, replicas, clock, get } = stage;
+    for (let n = 0; n < 5; n++) cutOff.next(() => sleep(clock, 5_000).then(() => ({ kind: "timed_out" })));
+    openReplica({ login: cutOff }).source.warm();
+    await clock.advance(4_000);
+    const waiting = Promise.all(replicas.map((replica) => get(replica)));
+    await clock.advance(1_900);
+    expect(new Set(await waiting)).toEqual(new Set(["token_1"]));
+  });
 });
 
 it("a due token of eight replicas is refreshed once; a replica that finds the lock held neither waits nor polls", async () => {
@@ -65,6 +170,22 @@ it("a replica waits for a lock that is never released for a minute and a half, t
   expect(await get(source)).toBe("token_1");
 });
 
+it("a suspended holder of the lock adopts the newer token that another process got meanwhile", async () => {
+  const { replicas, clock, login, get, openReplica, store } = stageReplicas(1);
+  const [holder = expect.unreachable()] = replicas;
+  const resume = login.hold();
+  holder.warm();
+  await clock.advance(10_000);
+  // The holder's lock has expired: another process gets a lock.
+  const { source: other } = openReplica({ store, lock: createMemoryRefreshLock() });
+  expect(await get(other)).toBe("token_2");
+  await clock.advance(5_000);
+  resume();
+  await clock.advance(100);
+  expect(await get(holder)).toBe("token_2");
+  expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
+});
+
 describe("401 for ever, over several replicas", () => {
   it("pauses a site on all replicas, and longer each time, whichever replica tries", async () => {
     const { replicas, clock, refuse, requests } = stageReplicas(3);
@@ -88,6 +209,15 @@ describe("401 for ever, over several replicas", () => {
     expect(recorder.of("refresh_suppressed").map(({ reason }) => reason)).toContain("limited");
   });
 
+  it("does not delay the replacement of another site's revoked token, on any replica", async () => {
+    const { replicas, refuse, deadline, requests } = stageReplicas(3);
+    for (const replica of replicas) replica.accepted(await replica.get(deadline()), "good");
+    for (let site = 0; site < 5; site++) for (const replica of replicas) await refuse(replica, `bad${site}`);
+    const before = requests();
+    for (const replica of replicas) expect(show(await refuse(replica, "good"))).toBe(`token_${before + 1}`);
+    expect(requests()).toBe(before + 1);
+  });
+
   it("does not count refreshes that cured several requests", async () => {
     const { replicas, refuse, clock, requests } = stageReplicas(2);
     for (let revocation = 0; revocation < 6; revocation++) {
@@ -101,6 +231,21 @@ describe("401 for ever, over several replicas", () => {
       await clock.advance(100);
     }
     expect(requests()).toBeGreaterThan(6);
+  });
+});
+
+describe("a revocation of all tokens while replicas use different ones", () => {
+  it("is cured with one request, after the replica that took over the other's token passes on one 401", async () => {
+    const { clock, replicas, login, store, deadline, refuse } = stageReplicas(2);
+    const [one = expect.unreachable(), other = expect.unreachable()] = replicas;
+    one.accepted(await one.get(deadline()), "S1");
+    await clock.advance(2_000);
+    await store.save(keyOfBlue, { secret: new Secret("theirs"), lifetimeMs: hourMs }, 0);
+    other.accepted(await other.get(deadline()), "S1");
+    await clock.advance(10_000);
+    expect(show(await refuse(one, "S1"))).toBe("theirs");
+    for (const replica of [one, other]) expect(show(await refuse(replica, "S1"))).toBe("token_2");
+    expect(login.requests).toBe(2);
   });
 });
 

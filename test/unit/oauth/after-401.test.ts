@@ -18,6 +18,16 @@ const never = () => false;
 const always = () => true;
 
 describe("after a 401", () => {
+  it("one forced refresh serves every request that was refused", async () => {
+    const { clock, source, deadline, login } = stage();
+    const refused = await source.get(deadline());
+    const replacing = Promise.all(Array.from({ length: 1_000 }, () => source.replace(refused, "S1", deadline())));
+    await clock.advance(1_000);
+    const newer = await replacing;
+    expect(new Set(newer.map(show))).toEqual(new Set(["token_2"]));
+    expect(login.requests).toBe(2);
+  });
+
   it("a late 401 for an old token finds the new token, and evicts nothing", async () => {
     const { source, deadline, login, get, replace } = stage();
     const old = await source.get(deadline());

@@ -2,7 +2,54 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
 import { sleep } from "../../../src/model/clock.ts";
+import { answered } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, stageTokens } from "../../../testkit/token-stage.ts";
+
+describe("a fresh token", () => {
+  it("is requested once and used by all requests", async () => {
+    const { login, get } = stageTokens();
+    const tokens = await Promise.all(Array.from({ length: 100 }, () => get()));
+    expect(new Set(tokens)).toEqual(new Set(["token_1"]));
+    expect(login.requests).toBe(1);
+  });
+
+  it("is fetched in the background at the start", async () => {
+    const { clock, login, source, get, recorder } = stageTokens();
+    source.warm();
+    await clock.advance(0);
+    expect(login.requests).toBe(1);
+    expect(await get()).toBe("token_1");
+    expect(recorder.of("token_requested").map(({ reason }) => reason)).toEqual(["start"]);
+  });
+});
+
+describe("a due token", () => {
+  it("still serves while one refresh runs, and no request waits", async () => {
+    const { clock, login, get } = stageTokens();
+    await get();
+    const release = login.hold();
+    await clock.advance(0.84 * hourMs);
+    expect(await Promise.all([get(), get(), get()])).toEqual(["token_1", "token_1", "token_1"]);
+    expect(login.requests).toBe(2);
+    release();
+    await clock.advance(0);
+    expect(await get()).toBe("token_2");
+    expect(login.requests).toBe(2);
+  });
+
+  it("serves until it expires when the refresh fails all the time", async () => {
+    const { clock, login, get } = stageTokens();
+    await get();
+    for (let n = 0; n < 1_000; n++) login.next(answered(503));
+    for (let second = 0; second < (hourMs - 91_000) / 1_000; second += 30) {
+      await clock.advance(30_000);
+      if (clock.nowMs() < 1_000 + hourMs - 90_000) expect(await get()).toBe("token_1");
+    }
+    expect(login.requests).toBeGreaterThan(5);
+    await clock.advance(90_000);
+    await expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
+  });
+});
 
 describe("an expired token", () => {
   it("is never attached: requests wait for the one refresh", async () => {
@@ -31,6 +78,15 @@ describe("an expired token", () => {
 });
 
 describe("the timer", () => {
+  it("refreshes a token that is in use", async () => {
+    const { clock, login, get } = stageTokens();
+    await get();
+    await clock.advance(0.83 * hourMs);
+    await get();
+    await clock.advance(0.02 * hourMs);
+    expect(login.requests).toBe(2);
+  });
+
   it("leaves an unused token alone, whose first use in the due zone refreshes it", async () => {
     const { clock, login, source, get } = stageTokens();
     source.warm();
@@ -39,6 +95,27 @@ describe("the timer", () => {
     expect(await get()).toBe("token_1");
     await clock.advance(0);
     expect(await get()).toBe("token_2");
+  });
+
+  it("lets an unused token expire, and reports it", async () => {
+    const { clock, login, source, recorder } = stageTokens();
+    source.warm();
+    await clock.advance(2 * hourMs);
+    expect(login.requests).toBe(1);
+    expect(recorder.count("token_lapsed")).toBe(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("refreshes at most once a second, however short tokens are valid", async () => {
+    const { clock, login, get } = stageTokens();
+    login.lifetimeSeconds = 1;
+    for (let step = 0; step < 100; step++) {
+      const token = get();
+      await clock.advance(100);
+      await token;
+    }
+    expect(login.requests).toBeLessThanOrEqual(11);
+    expect(login.requests).toBeGreaterThanOrEqual(9);
   });
 
   it("fires again though it fired while a refresh after a 401 was suppressed", async () => {

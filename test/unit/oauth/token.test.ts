@@ -13,15 +13,24 @@ const token = (lifetimeMs: number): Token => ({
 });
 
 describe("the freshness of a token", () => {
+  const day = 86_400_000;
+  const short = 100_000;
   it.each([
-    // A tenth of its lifetime is less than the leeway. token-state.test.ts has longer ones.
-    { ageMs: 84_000 - 1, expected: "fresh" },
-    { ageMs: 84_000, expected: "due" },
-    { ageMs: 90_000 - 1, expected: "due" },
-    { ageMs: 90_000, expected: "expired" },
-  ])("that is short at the age of $ageMs ms is $expected", ({ ageMs, expected }) => {
+    // A token for a day: due at 84 %, expired 90 s before its end.
+    { lifetimeMs: day, ageMs: 0, expected: "fresh" },
+    { lifetimeMs: day, ageMs: 0.84 * day - 1, expected: "fresh" },
+    { lifetimeMs: day, ageMs: 0.84 * day, expected: "due" },
+    { lifetimeMs: day, ageMs: day - 90_001, expected: "due" },
+    { lifetimeMs: day, ageMs: day - 90_000, expected: "expired" },
+    { lifetimeMs: day, ageMs: day + 1, expected: "expired" },
+    // A short token: a tenth of its lifetime is less than the leeway.
+    { lifetimeMs: short, ageMs: 84_000 - 1, expected: "fresh" },
+    { lifetimeMs: short, ageMs: 84_000, expected: "due" },
+    { lifetimeMs: short, ageMs: 90_000 - 1, expected: "due" },
+    { lifetimeMs: short, ageMs: 90_000, expected: "expired" },
+  ])("of $lifetimeMs ms at the age of $ageMs ms is $expected", ({ lifetimeMs, ageMs, expected }) => {
     const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
-    expect(freshness(token(100_000), thresholds, issuedAtMs + ageMs)).toBe(expected);
+    expect(freshness(token(lifetimeMs), thresholds, issuedAtMs + ageMs)).toBe(expected);
   });
 
   it("has random thresholds of 80 to 88 % and 60 to 120 s", () => {
