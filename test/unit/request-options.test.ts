@@ -99,6 +99,18 @@ describe("Countersign-Reference, before the options are read,", () => {
   });
 });
 
+it.each([
+  ["site", "S1"],
+  ["auth", "oauth"],
+  ["timeout-ms", "100"],
+  ["reference", "a"],
+])("refuses a countersign-%s that is given twice, even with the same value", (name, value) => {
+  const twice = lines(`Countersign-${name}: ${value}`, `countersign-${name}: ${value}`);
+  expect(refusalOf(() => read(...twice))).toMatchObject(
+    malformed(`The header countersign-${name} was given 2 times; send it once.`),
+  );
+});
+
 describe("Idempotency-Key", () => {
   const read = (...lines: string[]) => readRequestOptions(lines, 20_000, "Idempotency-Key");
 
