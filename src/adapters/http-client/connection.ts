@@ -45,8 +45,9 @@ export class PooledConnection {
   /** On the monotonic clock; valid while the connection is idle. */
   idleSinceMs = 0;
   #remainingRequests: number;
-  /** The `x-request-id` of the last requests. */
+  /** The `x-request-id` of the last requests; a new one replaces the oldest. */
   readonly #earlierIds: string[] = [];
+  #nextId = 0;
   #hasEnded = false;
 
   constructor(settings: ConnectionSettings, clock: Clock, owner: ConnectionOwner) {
@@ -152,8 +153,8 @@ export class PooledConnection {
   #remember(id: string | undefined): void {
     if (id === undefined || id.length > longestIdChars) return;
     // A copy, which V8 makes when it slices a joined text: a mere slice of a caller's head would keep the whole head.
-    const count = this.#earlierIds.push(` ${id}`.slice(1));
-    if (count > mostEarlierIds) this.#earlierIds.shift();
+    this.#earlierIds[this.#nextId] = ` ${id}`.slice(1);
+    this.#nextId = (this.#nextId + 1) % mostEarlierIds;
   }
 
   #complete(attempt: Attempt, piece?: Buffer): void {

@@ -221,6 +221,16 @@ describe("a connection", () => {
     expect(upstream.connections).toBe(2);
   });
 
+  it("knows the last 16 requests by their x-request-id, and no earlier ones", async () => {
+    const { outcome } = await startHeldUpstream((socket, number) => {
+      const id = [number, 1, 3][Math.max(0, number - 17)];
+      socket.write(rawAnswer(200, "{}", `X-Request-Id: id-${id}\r\n`));
+    });
+    const ask = (id: number) => outcome({ headers: ["x-request-id", `id-${id}`] });
+    for (let id = 1; id <= 18; id++) expect(await ask(id)).toBe("200 {}");
+    expect(await ask(19)).toBe("upstream_bad_response unknown REQUEST_ID_OF_ANOTHER");
+  });
+
   it.each([
     ["a service that repeats no id", [], ["a", "b", "c"]],
     ["a service with ids of its own", ["x", "y", "z"], ["a", "b", "c"]],
