@@ -45,15 +45,6 @@ export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
 function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): (event: RequestFinished) => void {
   const endOf = onceForEach(describeEnd);
-  const seriesOf = onceForEach((environment: string, site: string, auth: string, operation: string, end: End) => {
-    const { by, status, outcome, code, fate } = end;
-    return [
-      metrics.requests.series({ environment, site, auth, operation, status: String(status), by, outcome, code }),
-      metrics.answers.series({ environment, auth, by, status_class: statusClass(status) }),
-      ...(fate === "unknown" ? [metrics.unknownOutcomes.series({ environment, site })] : []),
-      ...(code === undefined ? [] : [metrics.failures.series({ environment, site, code, outcome })]),
-    ];
-  });
   const timesOf = onceForEach((environment: string, operation: string) => ({
     requestDuration: metrics.requestDuration.series({ environment, operation }),
     overhead: metrics.overhead.series({ environment, operation }),
@@ -62,6 +53,19 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     tokenWait: onceForEach(() => metrics.tokenWait.series({ environment })),
     recent: recentOf(environment),
   }));
+  const kindOf = onceForEach(
+    (environment: string, site: string, auth: string, operation: string, ...how: Parameters<typeof describeEnd>) => {
+      const end = endOf(...how);
+      const { by, status, outcome, code, fate } = end;
+      const counters = [
+        metrics.requests.series({ environment, site, auth, operation, status: String(status), by, outcome, code }),
+        metrics.answers.series({ environment, auth, by, status_class: statusClass(status) }),
+        ...(fate === "unknown" ? [metrics.unknownOutcomes.series({ environment, site })] : []),
+        ...(code === undefined ? [] : [metrics.failures.series({ environment, site, code, outcome })]),
+      ];
+      return { end, counters, times: timesOf(environment, operation) };
+    },
+  );
   const callerSeriesOf = onceForEach((listener: string, caller: string, { outcome, by, status, code }: End) => [
     metrics.callerRequests.series({ listener, caller, outcome, by, status: String(status), code }),
     ...(code !== undefined && callerRefusals.includes(code)
@@ -72,8 +76,10 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     const { environment, site = "none", auth = "none", operationLabel } = event;
     const { bridged, callerSignature, retry, once, listener, callerName, tokenWaitMs, upstreamMs } = event;
     const wallMs = clock.wallMs();
-    const end = endOf(event.by, event.status, event.outcome, event.code, hasUnknownEffect(event));
-    for (const series of seriesOf(environment, site, auth, operationLabel, end)) series.inc(wallMs);
+    const { by, status, outcome, code } = event;
+    const kind = kindOf(environment, site, auth, operationLabel, by, status, outcome, code, hasUnknownEffect(event));
+    const { end, counters, times } = kind;
+    for (const series of counters) series.inc(wallMs);
     if (callerSignature !== undefined) metrics.callerSignatures.inc({ environment, site, result: callerSignature });
     if (bridged !== undefined) metrics.bridged.inc({ environment, site, reason: bridged });
     if (retry !== undefined) metrics.retries.inc({ environment, site, result: retry });
@@ -81,7 +87,6 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     if (listener !== undefined && callerName !== undefined) {
       for (const series of callerSeriesOf(listener, callerName, end)) series.inc(wallMs);
     }
-    const times = timesOf(environment, operationLabel);
     const exemplar = exemplarOf(event, wallMs);
     const bucket = times.requestDuration.observe(event.durationMs / 1_000, exemplar);
     times.overhead.observe(event.overheadMs / 1_000, exemplar);
