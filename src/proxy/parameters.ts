@@ -151,8 +151,10 @@ const secretName = "secret_key";
 
 /** The secrets of one environment, to recognise them among values. */
 interface KnownSecrets {
-  /** Most values differ from every secret in length, and then need no digest. */
+  /** Most values differ from every secret in length, in bytes of UTF-8, and then need no digest. */
   readonly lengths: ReadonlySet<number>;
+  /** A value with fewer UTF-16 units than this is too short: each unit takes three bytes at most. */
+  readonly fewestUnits: number;
   readonly lookup: SecretLookup<true>;
 }
 
@@ -164,13 +166,13 @@ const secretsOf = new WeakMap<Environment, KnownSecrets>();
  * @throws ProxyError secret_in_body
  */
 export function checkForSecrets(parameters: Parameters, environment: Environment): void {
-  const { lengths, lookup } = secretsOf.get(environment) ?? learnSecrets(environment);
+  const { lengths, fewestUnits, lookup } = secretsOf.get(environment) ?? learnSecrets(environment);
   for (const { name, value } of parameters.values()) {
     if (name === secretName) {
       const why = "is for a secret, which never travels: Countersign signs, or attaches a token";
       throw refuseParameter("secret_in_body", `The parameter ${name} ${why}. Leave it out.`, name);
     }
-    if (lengths.has(Buffer.byteLength(value)) && lookup.find(value)) {
+    if (value.length >= fewestUnits && lengths.has(Buffer.byteLength(value)) && lookup.find(value)) {
       const what = `The value of the parameter ${name} is a secret of this listener's environment`;
       throw refuseParameter("secret_in_body", `${what}. Leave it out.`, name);
     }
@@ -180,7 +182,8 @@ export function checkForSecrets(parameters: Parameters, environment: Environment
 function learnSecrets(environment: Environment): KnownSecrets {
   const secrets = listSecrets(environment);
   const lengths = new Set(secrets.map((secret) => secret.length));
-  const known = { lengths, lookup: new SecretLookup(secrets.map((secret) => [secret, true] as const)) };
+  const fewestUnits = Math.min(...lengths) / 3;
+  const known = { lengths, fewestUnits, lookup: new SecretLookup(secrets.map((secret) => [secret, true] as const)) };
   secretsOf.set(environment, known);
   return known;
 }

@@ -48,16 +48,16 @@ it.each(sites)("refuses a secret of the environment's sites as the value of any 
   }
 });
 
-it("refuses a secret that is written as a number, and the forward proxy's credentials", async () => {
+it("refuses a secret that is written as a number, and the forward proxy's credentials, in any characters", async () => {
   const key = { identifier: "K2000000001", version: "3.0", secret: new Secret("90210902109021090210") };
-  const credentials = new Secret("user:canary-of-the-proxy");
+  const credentials = new Secret("user:€€€€");
   const proxy = { origin: "http://proxy.example:1", scheme: "http", host: "proxy.example", port: 1, path: "" } as const;
   const stage = await stageProxy({ site: { keys: [key], defaultKey: key } });
   const { url } = await stageProxy({
     environment: { egress: { proxy, tls, credentials, noProxy: [], direct: new Set() } },
   });
   await expectRefusal(stage, '{"note":90210902109021090210}', "note", hmacSite);
-  const answer = await call(url, { note: "user:canary-of-the-proxy" });
+  const answer = await call(url, { note: "user:€€€€" });
   expect(answer.headers["countersign-error"]).toBe("secret_in_body");
 });
 
