@@ -17,8 +17,9 @@ const sampledFlag = 1;
 
 /** The caller's span; undefined if `traceparent` is absent, repeated or malformed. */
 export function readTraceParent(headers: HeaderLines): SpanContext | undefined {
-  const [, version, traceId = "", spanId = "", flags = "", more] =
-    traceParentForm.exec(one(headers, "traceparent") ?? "") ?? [];
+  const value = one(headers, "traceparent");
+  if (value === undefined) return undefined;
+  const [, version, traceId = "", spanId = "", flags = "", more] = traceParentForm.exec(value) ?? [];
   if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return undefined;
   if (allZero.test(traceId) || allZero.test(spanId)) return undefined;
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & sampledFlag) !== 0 };
