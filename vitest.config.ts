@@ -46,24 +46,24 @@ export default defineConfig({
     ],
     projects: [
       // Pure logic. No module has state that a test could leave to the next one, and loading all modules anew takes half of the time.
-      group("unit", 0, { include: ["test/unit/**/*.test.ts"], isolate: false }),
-      group("promises", 1, {
+      group("unit", 0, { include: ["test/unit/**/*.test.ts"], maxWorkers: 4, isolate: false }),
+      // These tests wait more than they compute, and on two processors Vitest would run one file at a time.
+      group("promises", 0, {
         include: ["test/{promises,docs,fuzz,simulator}/**/*.test.ts"],
         exclude: beside,
-        // These tests wait more than they compute, and on two processors Vitest would run one file at a time.
         maxWorkers: 4,
         isolate: false,
       }),
       // Many processes that mostly wait. These projects have one order, so that no worker waits for another project's last file.
-      group("clients", 2, { include: ["test/clients/**/*.test.ts", ...beside], maxWorkers: 4, isolate: false }),
-      group("fleet", 2, { include: ["test/fleet/**/*.test.ts"], maxWorkers: 4 }),
-      group("faults", 2, { include: ["test/faults/**/*.test.ts"], maxWorkers: 4 }),
+      group("clients", 1, { include: ["test/clients/**/*.test.ts", ...beside], maxWorkers: 4, isolate: false }),
+      group("fleet", 1, { include: ["test/fleet/**/*.test.ts"], maxWorkers: 4 }),
+      group("faults", 1, { include: ["test/faults/**/*.test.ts"], maxWorkers: 4 }),
       // These tests need the machine for themselves, one file at a time.
-      group("load", 3, { include: ["test/load/**/*.test.ts"], fileParallelism: false }),
+      group("load", 2, { include: ["test/load/**/*.test.ts"], fileParallelism: false }),
       // Their tools are built or installed first. Two files at once: tests of images mostly wait for the engine.
-      group("platform", 4, { include: ["test/platform/**/*.test.ts"], exclude: [cluster], maxWorkers: 2 }),
+      group("platform", 3, { include: ["test/platform/**/*.test.ts"], exclude: [cluster], maxWorkers: 2 }),
       // With real programs of others, which scripts/test-real.sh fetches: each program is several processes.
-      group("real", 5, { include: ["test/real/**/*.test.ts"], maxWorkers: 2 }),
+      group("real", 4, { include: ["test/real/**/*.test.ts"], maxWorkers: 2 }),
     ],
   },
 });
