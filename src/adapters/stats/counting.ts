@@ -53,7 +53,8 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     tokenWait: onceForEach(() => metrics.tokenWait.series({ environment })),
     recent: recentOf(environment),
   }));
-  const kindOf = onceForEach(
+  // One look-up for each request: most requests of a site end alike.
+  const seriesOf = onceForEach(
     (environment: string, site: string, auth: string, operation: string, ...how: Parameters<typeof describeEnd>) => {
       const end = endOf(...how);
       const { by, status, outcome, code, fate } = end;
@@ -73,13 +74,12 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
       : []),
   ]);
   return (event) => {
-    const { environment, site = "none", auth = "none", operationLabel } = event;
+    const { environment, site = "none", auth = "none", operationLabel: operation, by, status, outcome, code } = event;
     const { bridged, callerSignature, retry, once, listener, callerName, tokenWaitMs, upstreamMs } = event;
     const wallMs = clock.wallMs();
-    const { by, status, outcome, code } = event;
-    const kind = kindOf(environment, site, auth, operationLabel, by, status, outcome, code, hasUnknownEffect(event));
-    const { end, counters, times } = kind;
-    for (const series of counters) series.inc(wallMs);
+    const isUnknown = hasUnknownEffect(event);
+    const { end, counters, times } = seriesOf(environment, site, auth, operation, by, status, outcome, code, isUnknown);
+    for (const counter of counters) counter.inc(wallMs);
     if (callerSignature !== undefined) metrics.callerSignatures.inc({ environment, site, result: callerSignature });
     if (bridged !== undefined) metrics.bridged.inc({ environment, site, reason: bridged });
     if (retry !== undefined) metrics.retries.inc({ environment, site, result: retry });
