@@ -96,9 +96,9 @@ export function inFileOrder(problems: readonly Problem[]): Problem[] {
   );
 }
 
-/** Problems for a terminal: a line with place and message, then the value found and the fix. */
+/** Problems for a terminal, in their order: a line with place and message, then the value found and the fix. */
 export function formatProblems(file: string, problems: readonly Problem[]): string {
-  const texts = inFileOrder(problems).map((problem) => {
+  const texts = problems.map((problem) => {
     const { line, column, found, fix, code } = problem;
     const lines = [`${problem.file ?? file}:${line}:${column}  ${withPath(problem)}`];
     if (found !== undefined && found !== "") lines.push(`    found  ${found}`);
