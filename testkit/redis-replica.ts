@@ -7,7 +7,7 @@ import { createRedisRefreshLock } from "../src/adapters/redis/refresh-lock.ts";
 import { createRedisTokenStore } from "../src/adapters/redis/token-store.ts";
 import { Claims } from "../src/claims/claim.ts";
 import { type Clock, systemClock } from "../src/model/clock.ts";
-import type { RedisAccess, RedisNode } from "../src/model/redis-access.ts";
+import { lockNodeName, type RedisAccess, type RedisNode } from "../src/model/redis-access.ts";
 import { Secret } from "../src/model/secret.ts";
 import { aclUser } from "./acl.ts";
 import { EventRecorder } from "./event-recorder.ts";
@@ -65,7 +65,7 @@ export function openReplica(at: { readonly port: number } | RedisAccess, clock: 
     return connection;
   };
   const cache = connect(createCacheClient(access), "cache");
-  const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), `lock-${index + 2}`));
+  const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), lockNodeName(index)));
   const claims = new Claims(createRedisClaimRecords(cache), clock);
   onTestFinished(() => claims.close());
   return {

@@ -5,7 +5,7 @@ import { createRedisRefreshLock } from "../adapters/redis/refresh-lock.ts";
 import { createRedisTokenStore } from "../adapters/redis/token-store.ts";
 import { Claims } from "../claims/claim.ts";
 import type { Report } from "../model/events.ts";
-import type { RedisAccess } from "../model/redis-access.ts";
+import { lockNodeName, type RedisAccess } from "../model/redis-access.ts";
 import type { Dependencies } from "./dependencies.ts";
 
 /** The tokens, lock and claims that replicas share in Redis. A module of its own, so that it is loaded only if Redis is used. */
@@ -13,7 +13,7 @@ export function openRedisBackend(access: RedisAccess, report: Report, { clock, r
   const connect = (client: ReturnType<typeof createCacheClient>, node: string) =>
     new RedisConnection({ client, node, clock, random, report });
   const cache = connect(createCacheClient(access), "cache");
-  const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), `lock-${index + 2}`));
+  const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), lockNodeName(index)));
   const lock = createRedisRefreshLock(cache, others, clock);
   const claims = new Claims(createRedisClaimRecords(cache), clock);
   return {

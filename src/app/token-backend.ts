@@ -4,7 +4,7 @@ import { type ClaimStore, Claims } from "../claims/claim.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprintOf } from "../config/hash.ts";
 import type { Report } from "../model/events.ts";
-import type { RedisSnapshot } from "../model/redis-access.ts";
+import { lockNodeName, type RedisSnapshot } from "../model/redis-access.ts";
 import type { RefreshLock, TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources } from "./keyed-resources.ts";
@@ -36,9 +36,9 @@ export async function openTokenBackend(
   return { store, lock, claims, snapshot: () => [], close: async () => claims.close() };
 }
 
-/** The Redis servers in use, as events and metrics name them: `cache`, and `lock-2`, … for further masters of the lock. */
+/** The Redis servers in use, as events and metrics name them. */
 export function redisNodes({ tokens }: Config): readonly string[] {
-  return tokens.cache === "redis" ? ["cache", ...tokens.redis.lockNodes.map((_, index) => `lock-${index + 2}`)] : [];
+  return tokens.cache === "redis" ? ["cache", ...tokens.redis.lockNodes.map((_, index) => lockNodeName(index))] : [];
 }
 
 const unknown = { isUp: undefined, sinceMs: undefined, failure: undefined };

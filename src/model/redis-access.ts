@@ -31,6 +31,11 @@ export type RedisPlace =
     }
   | { readonly kind: "cluster"; readonly nodes: readonly [HostPort, ...HostPort[]] };
 
+/** A further master of the lock, as events and metrics name it: `lock-2`, … after `cache`. */
+export function lockNodeName(index: number): string {
+  return `lock-${index + 2}`;
+}
+
 /** How replicas reach the Redis that they share, and how they encrypt values in it. */
 export interface RedisAccess {
   readonly place: RedisPlace;

@@ -3,7 +3,13 @@ import type { RedisTrouble } from "../../adapters/redis/failure.ts";
 import { probeRedis, type RedisProbe, type ServerFacts } from "../../adapters/redis/probe.ts";
 import type { Config } from "../../config/config.ts";
 import { describeBind } from "../../model/listener.ts";
-import { describeRedisNode, type RedisAccess, type RedisNode, type RedisPlace } from "../../model/redis-access.ts";
+import {
+  describeRedisNode,
+  lockNodeName,
+  type RedisAccess,
+  type RedisNode,
+  type RedisPlace,
+} from "../../model/redis-access.ts";
 import {
   type Check,
   type CheckResult,
@@ -61,7 +67,7 @@ function serversOf(access: RedisAccess) {
     isTls: at.kind === "tcp" && at.tls,
     client: createNodeClient(at, access),
   });
-  const others = lockNodes.map((at, index) => single(`lock-${index + 2}`, at, `redis.lockNodes[${index}]`));
+  const others = lockNodes.map((at, index) => single(lockNodeName(index), at, `redis.lockNodes[${index}]`));
   if (place.kind === "standalone") return [single("cache", place.node, "redis.url"), ...others];
   const { kind } = place;
   const nodes = place.nodes.map((each) => describeBind({ kind: "tcp", ...each })).join(", ");
