@@ -48,6 +48,11 @@ export class Control {
     return text.endsWith("\n") ? JSON.parse(text).answer : undefined;
   }
 
+  /** Arms a failure. @returns the trial's number; undefined if the process has ended */
+  async arm(armed: Armed, holds: boolean): Promise<number | undefined> {
+    return (await this.order("arm", { ...armed, holds })) as number | undefined;
+  }
+
   /** Ends a trial. */
   async outcome(): Promise<Outcome | undefined> {
     return (await this.order("outcome")) as Outcome | undefined;

@@ -63,6 +63,8 @@ export class Lane {
   /** The Redis key of the token in use; empty before the first token. */
   tokenName = "";
   inFlightBefore = 0;
+  /** The number of the last failure that was armed; 0 at the start of a process. */
+  trial: number | undefined = 0;
   #writtenBefore = { stdout: 0, stderr: 0 };
   readonly #faulty: Faulty;
   readonly #surroundings: Surroundings;
@@ -138,6 +140,7 @@ export class Lane {
     this.#program = program;
     this.#hasEnded = false;
     this.inFlightBefore = 0;
+    this.trial = 0;
     this.#writtenBefore = { stdout: 0, stderr: 0 };
     void program.ended.then(() => {
       if (this.#program === program) this.#hasEnded = true;
