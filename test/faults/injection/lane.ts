@@ -65,6 +65,8 @@ export class Lane {
   inFlightBefore = 0;
   /** The number of the last failure that was armed; 0 at the start of a process. */
   trial: number | undefined = 0;
+  /** The trials of this process whose failures were reported. */
+  readonly reported = new Set<number | undefined>();
   #writtenBefore = { stdout: 0, stderr: 0 };
   readonly #faulty: Faulty;
   readonly #surroundings: Surroundings;
@@ -141,6 +143,7 @@ export class Lane {
     this.#hasEnded = false;
     this.inFlightBefore = 0;
     this.trial = 0;
+    this.reported.clear();
     this.#writtenBefore = { stdout: 0, stderr: 0 };
     void program.ended.then(() => {
       if (this.#program === program) this.#hasEnded = true;

@@ -129,6 +129,7 @@ function judgeOutput(lane: Lane, { least = 0, most, mayExplain = false }: Expect
   const { stdout, stderr } = lane.written();
   const all = defectsIn(lane);
   const defects = all.length > most ? all.filter((line) => !isOfEarlierTrial(line, lane)) : all;
+  for (const line of all) lane.reported.add(trialOf(line));
   const wrong: string[] = [];
   if (defects.length < least || defects.length > most) {
     wrong.push(`${defects.length} lines about a defect: ${defects.map((line) => line.slice(0, 300)).join(" and ")}`);
@@ -144,10 +145,15 @@ function defectsIn(lane: Lane): string[] {
   return `${stdout}\n${stderr}`.split("\n").filter(isDefect);
 }
 
-/** A failure in the background may be reported late, during a later trial. */
-function isOfEarlierTrial(line: string, { trial }: Lane): boolean {
+/** A failure in the background may be reported late, during a later trial; but each trial's failure is reported once. */
+function isOfEarlierTrial(line: string, { trial, reported }: Lane): boolean {
+  const number = trialOf(line);
+  return trial !== undefined && number !== undefined && number !== trial && !reported.has(number);
+}
+
+function trialOf(line: string): number | undefined {
   const [, number] = /\btrial(\d+) \(/.exec(line) ?? [];
-  return trial !== undefined && number !== undefined && Number(number) !== trial;
+  return number === undefined ? undefined : Number(number);
 }
 
 /** Whether a line reports a defect: in the log or, before the log is open, on standard error, for people. */
