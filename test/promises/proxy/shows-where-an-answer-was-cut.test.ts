@@ -89,7 +89,8 @@ describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
     const bytes = framings[framing].slice(0, framings[framing].indexOf(body) + 20);
     const { url } = await serviceThat(() => ({ bytes, how }));
     const { recorder, to } = await open(url);
-    const { answer, end } = await orderToTheEnd(to, { connection: [], more: hurried });
+    const more = how === "silence until the deadline" ? hurried : signed;
+    const { answer, end } = await orderToTheEnd(to, { connection: [], more });
     expect(answer).toMatchObject({ status: 200, isComplete: false });
     expect(end).toBe(canBeReset ? "rst" : "fin");
     // A connection that cannot be reset shows the cut by a missing last chunk.
