@@ -137,9 +137,7 @@ export class PooledConnection {
       if (attempt === this.#attempt) this.#socket.resume();
     };
     const abandon = () => {
-      if (attempt !== this.#attempt) return;
-      this.#attempt = undefined;
-      this.end(new TransportError(closedCode));
+      if (attempt === this.#attempt) this.end(new TransportError(closedCode));
     };
     attempt.respondStreaming(this.#reader.status, this.#reader.headers, resume, abandon);
   }
