@@ -47,7 +47,7 @@ export class ServiceAgent extends Agent {
     _: unknown,
     onCreated: (error: Error | null, socket: Duplex) => void = () => {},
   ): undefined {
-    const connecting = this.#connect({
+    const begun = this.#connect({
       onReady: (socket) => {
         this.#connecting.delete(connecting);
         failAtReset(socket);
@@ -59,6 +59,12 @@ export class ServiceAgent extends Agent {
         onCreated(error as Error, undefined as unknown as Duplex);
       },
     });
+    const connecting = {
+      destroy: () => {
+        this.#connecting.delete(connecting);
+        begun.destroy();
+      },
+    };
     this.#connecting.add(connecting);
     this.#begun = connecting;
   }
@@ -96,7 +102,6 @@ export class ServiceAgent extends Agent {
   override destroy(): void {
     this.#isClosing = true;
     for (const connecting of this.#connecting) connecting.destroy();
-    this.#connecting.clear();
     super.destroy();
   }
 }

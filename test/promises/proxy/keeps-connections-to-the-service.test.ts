@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { createServer } from "node:tls";
 import { Worker } from "node:worker_threads";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createConnect } from "../../../src/adapters/http-client/connect.ts";
 import { Pool } from "../../../src/adapters/http-client/connection-pool.ts";
 import { createPostSpans } from "../../../src/adapters/http-client/read-whole.ts";
@@ -440,4 +440,13 @@ it("a pool that ends waits for no connection that is being opened: pools of pass
   const { ended } = await accepted;
   agent.destroy();
   await ended;
+});
+
+it("a pool of a pass-through route forgets a connection that is given up while it is opened", () => {
+  const destroy = vi.fn();
+  const connect = () => ({ destroy });
+  const agent = new ServiceAgent({ connect, requests: 1, requestsPerConnection: undefined });
+  agent.begunBy(() => agent.createConnection({}))?.destroy();
+  agent.destroy();
+  expect(destroy).toHaveBeenCalledTimes(1);
 });
