@@ -224,7 +224,7 @@ class Exchange {
     this.#answer = response;
     const { statusCode: status = 0, httpVersionMajor, rawHeaders: headers, socket } = response;
     if (httpVersionMajor !== 1) this.#fail({ code: "HPE_INVALID_VERSION" });
-    if (status === 101) this.#fail({ code: "HPE_INVALID_STATUS" });
+    if (status < 200) this.#fail({ code: "HPE_INVALID_STATUS" });
     if (this.#hasEnded) response.destroy();
     this.#leavesBody = status === 401 && this.#given.body?.takenBytes === 0;
     this.#touch("answer");

@@ -138,6 +138,7 @@ it.each([
       "upstream_bad_response",
     ]),
   ),
+  ["a status below 200", "HTTP/1.1 099 Odd\r\nTransfer-Encoding: chunked\r\n\r\n", "upstream_bad_response"],
   ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "upstream_bad_response"],
   [
     "a switch without a request for it",
@@ -145,7 +146,8 @@ it.each([
     "upstream_reset",
   ],
 ])("answers 502 unknown to %s", async (_, bytes, code) => {
-  const { send } = await stageUpstream({ answer: bytes });
+  // No answer waits for the rest of such a body.
+  const { send } = await stageUpstream({ answer: bytes }, { route: { idleMs: 3_600_000 } });
   const answer = await send("GET /files/a");
   const headers = { "countersign-error": code, "countersign-outcome": "unknown" };
   expect(answer).toMatchObject({ status: 502, headers });
