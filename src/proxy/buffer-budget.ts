@@ -75,7 +75,9 @@ export class BufferBudget {
     const mostSharedBytes = this.#limitBytes * incompleteShare;
     const moreSharedBytes = inShare(totalBytes) - inShare(body.bytes);
     if (inShare(totalBytes) > mostSharedBytes) throw this.#neverFits();
-    while (moreSharedBytes > 0 && this.#sharedBytes + moreSharedBytes > mostSharedBytes) this.#evictSlow(body);
+    while (moreSharedBytes > 0 && this.#sharedBytes + moreSharedBytes > mostSharedBytes) {
+      if (!this.#evictIncomplete(body, smallBytes)) throw this.#isFull();
+    }
     this.take(body, totalBytes - body.bytes);
     this.#sharedBytes += moreSharedBytes;
   }
@@ -123,13 +125,7 @@ export class BufferBudget {
 
   /** @param newcomer the request that needs room; never evicted itself */
   #evictSlow(newcomer: RequestBuffer): void {
-    const slow = this.#findSlow(this.#incomplete, graceMs, newcomer);
-    if (slow !== undefined) {
-      this.end(slow);
-      const what = "The request was still under way when others needed its memory (limits.bufferedBytes)";
-      slow.onEvicted(new ProxyError("overloaded", `${what}; send it in one go.`, { retryAfterMs }));
-      return;
-    }
+    if (this.#evictIncomplete(newcomer)) return;
     const stalled = this.#findSlow(this.#stalled, stalledMs, newcomer);
     if (stalled === undefined) throw this.#isFull();
     this.unstall(stalled);
@@ -138,7 +134,25 @@ export class BufferBudget {
     stalled.onEvicted(new ProxyError("upstream_timeout", what, { causedBy: "slow caller" }));
   }
 
-  #findSlow(among: ReadonlySet<RequestBuffer>, forMs: number, newcomer: RequestBuffer): RequestBuffer | undefined {
+  /**
+   * @param beyondBytes only bodies with more bytes are evicted: the others would give no room
+   * @returns false if there is none
+   */
+  #evictIncomplete(newcomer: RequestBuffer, beyondBytes = 0): boolean {
+    const slow = this.#findSlow(this.#incomplete, graceMs, newcomer, beyondBytes);
+    if (slow === undefined) return false;
+    this.end(slow);
+    const what = "The request was still under way when others needed its memory (limits.bufferedBytes)";
+    slow.onEvicted(new ProxyError("overloaded", `${what}; send it in one go.`, { retryAfterMs }));
+    return true;
+  }
+
+  #findSlow(
+    among: ReadonlySet<RequestBuffer>,
+    forMs: number,
+    newcomer: RequestBuffer,
+    beyondBytes = 0,
+  ): RequestBuffer | undefined {
     const bytesOf = new Map<string, number>();
     for (const { caller, bytes } of among) bytesOf.set(caller, (bytesOf.get(caller) ?? 0) + bytes);
     const beforeMs = this.#clock.nowMs() - forMs;
@@ -146,7 +160,8 @@ export class BufferBudget {
     let mostBytes = 0;
     for (const body of among) {
       const callerBytes = bytesOf.get(body.caller) ?? 0;
-      if (body === newcomer || body.bytes === 0 || body.sinceMs > beforeMs || callerBytes <= mostBytes) continue;
+      if (body === newcomer || body.bytes <= beyondBytes || body.sinceMs > beforeMs || callerBytes <= mostBytes)
+        continue;
       found = body;
       mostBytes = callerBytes;
     }

@@ -66,6 +66,20 @@ describe("row 68: the buffer budget", () => {
 });
 
 describe("row 92: the buffer budget", () => {
+  it("evicts nothing that gives no room in the share of incomplete bodies", async () => {
+    const { clock, from } = open(4 * mebibyte);
+    const evictions: string[] = [];
+    const [stalled, small] = [from("10.0.0.1"), from("10.0.0.2")];
+    stalled.chargeBody(1, 1);
+    stalled.awaitReader(({ code }) => evictions.push(code));
+    small.onEvicted = ({ code }) => evictions.push(code);
+    small.reserve(1_000);
+    await clock.advance(1_000);
+    from("10.0.0.3").reserve(900_000);
+    expect(() => from("10.0.0.3").reserve(900_000)).toThrow(expect.objectContaining({ code: "overloaded" }));
+    expect(evictions).toEqual([]);
+  });
+
   it("charges heads, and keeps their charge together with the body's", () => {
     const { budget, from } = open(64 * mebibyte);
     const buffer = from(undefined);
