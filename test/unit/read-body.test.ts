@@ -13,3 +13,17 @@ it("a body that has failed keeps no bytes, so its connection is read to the end"
   expect(body.isFull).toBe(false);
   expect(() => body.take()).toThrow("the first reason");
 });
+
+it("a body for which there is no room is read no further than one that nobody asked for", () => {
+  const body = new RequestBody({ bodyBytes: 0, isChunked: true }, 262_144);
+  const full = new Error("no room");
+  const buffer = {
+    reserve() {
+      throw full;
+    },
+    onEvicted() {},
+  };
+  expect(() => body.collect(buffer)).toThrow(full);
+  body.read(Buffer.from(`10000\r\n${"x".repeat(65_536)}`), 0);
+  expect(body.isFull).toBe(true);
+});

@@ -89,10 +89,10 @@ export class RequestBody {
    * @throws ProxyError body_too_large, the errors of the buffer, and the error given to `fail`
    */
   collect(buffer: BodyBuffer): Uint8Array | Promise<Uint8Array> {
-    this.#isAsked = true;
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#kept.length > this.limitBytes) throw tooLarge(this.limitBytes);
     buffer.reserve(this.#kept.heldBytes);
+    this.#isAsked = true;
     if (this.isComplete) return this.#giveAway();
     return new Promise((resolve, reject) => {
       this.#reading = { buffer, resolve, reject };
