@@ -162,7 +162,14 @@ async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<
   const sendOnce = sending.prepareAttempt(material);
   for (let isReconnect = false; ; isReconnect = true) {
     context.beginWait("send");
-    const onConnected = context.connecting();
+    const endConnecting = context.connecting();
+    const { outcome } = event;
+    const onConnected = () => {
+      endConnecting();
+      if (!request.isClosed()) return;
+      event.outcome = outcome;
+      throw new CallerLeft();
+    };
     event.outcome = "unknown";
     try {
       const response = await sendOnce(onConnected);
@@ -172,7 +179,7 @@ async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<
       return response;
     } catch (error) {
       context.endWait();
-      onConnected();
+      endConnecting();
       if (!(error instanceof ProxyError)) throw error;
       event.outcome = error.outcome;
       if (isReconnect || error.code !== "upstream_unreachable") throw error;

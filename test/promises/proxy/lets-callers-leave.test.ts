@@ -1,12 +1,15 @@
 /** Row 12: nothing is sent for a caller that has left before; a request that was sent is completed once, and logged. */
+import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
+import { startForwardProxy } from "../../../testkit/forward-proxy.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { granted, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { letItRead, openBehindHeld } from "../../../testkit/server-side.ts";
 import { hmacSite, oauthSite, type Stage, stageConnected, stageProxy } from "../../../testkit/stage.ts";
+import { egressThrough } from "../egress/stage.ts";
 import { callSecurely, known, payments, stageWithCallers } from "./callers.ts";
 
 const reference = "A-1042";
@@ -68,6 +71,27 @@ it.each([...leaving.map(([how, leave]) => [how, "TCP", leave] as const), ["close
     expect(sum("countersign_failures_total")).toBe(1);
   },
 );
+
+it("sends nothing for a caller that leaves while the connection to the service is made", async () => {
+  let open = (_: Socket) => {};
+  const tunnel = new Promise<Socket>((resolve) => {
+    open = resolve;
+  });
+  // A forward proxy that answers when the test says so.
+  const forward = await startForwardProxy({ established: "", onTunnel: (client) => open(client) });
+  const timeouts = { requestMs: 60_000, connectMs: 60_000 };
+  const stage = await stageProxy({ timeouts, environment: { egress: egressThrough(forward) } });
+  const { host, port } = new URL(stage.simulator.apiUrl);
+  forward.hosts = { [host]: port };
+  const connection = await RawConnection.open(stage.port);
+  connection.write(rawPost({ more: [...more, `Countersign-Site: ${hmacSite}`] }));
+  const toProxy = await tunnel;
+  await connection.leave();
+  await letItRead(stage);
+  toProxy.write("HTTP/1.1 200 OK\r\n\r\n");
+  expect(await finished(stage)).toMatchObject({ status: 499, outcome: "not_sent", code: undefined, callerLeft: true });
+  expect(stage.simulator.counts().apiRequests).toBe(0);
+});
 
 it.each([
   ["OAuth", []],
