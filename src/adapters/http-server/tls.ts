@@ -49,12 +49,24 @@ const transportsOf = new WeakMap<Socket, ReadonlySet<Socket>>();
  */
 export function createSocketServer(hasTls: boolean, onConnection: (socket: Socket) => void): SocketServer {
   const transports = new Set<Socket>();
+  /** Those whose handshake is not done, the oldest first; none on a Unix socket, where no address identifies them. */
+  const handshakes = new Set<Socket>();
   const server = hasTls ? new TlsServer(rules) : new NetServer({ noDelay: true });
   server.on("connection", (socket: Socket) => {
+    // One place stays free: a connection beyond the maximum would be closed without an answer.
+    if (transports.size + 1 >= server.maxConnections) handshakes.values().next().value?.destroy();
     transports.add(socket);
-    socket.once("close", () => transports.delete(socket));
+    if (hasTls && socket.remoteAddress !== undefined) handshakes.add(socket);
+    socket.once("close", () => {
+      transports.delete(socket);
+      handshakes.delete(socket);
+    });
   });
-  server.on("secureConnection", (secure: TLSSocket) => transportsOf.set(secure, transports));
+  server.on("secureConnection", (secure: TLSSocket) => {
+    transportsOf.set(secure, transports);
+    const transport = transportOf(secure);
+    if (transport !== undefined) handshakes.delete(transport);
+  });
   server.on(hasTls ? "secureConnection" : "connection", (socket: Socket) => {
     // A caller that closes its half may still read the error of its request.
     socket.allowHalfOpen = true;

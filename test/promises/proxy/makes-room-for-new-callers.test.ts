@@ -1,9 +1,12 @@
 /** Row 94: of connections that only wait, the longest waiting one is closed for a new one; those with a request under way stay. */
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
+import { callSecurely, known, payments, stageWithCallers } from "./callers.ts";
 
 const connections = 8;
 /** Longer than a busy caller takes to send its next request. */
@@ -14,11 +17,15 @@ async function stage() {
   const open = async (bytes: string, count: number) => {
     const opened = await Promise.all(Array.from({ length: count }, () => RawConnection.open(proxy.port)));
     for (const connection of opened) connection.write(bytes);
-    // The listener handles one connection in a turn of its loop: after as many probes it has accepted and read all.
-    for (const _ of opened) await call(proxy.adminUrl, "", { method: "GET", path: "/livez" });
+    await haveAccepted(opened, proxy.adminUrl);
     return opened;
   };
   return { ...proxy, open };
+}
+
+/** The listener handles one connection in a turn of its loop: after as many probes it has accepted and read all. */
+async function haveAccepted(opened: readonly RawConnection[], adminUrl: string): Promise<void> {
+  for (const _ of opened) await call(adminUrl, "", { method: "GET", path: "/livez" });
 }
 
 /** Expects so many calls to be served, each on a connection of its own. */
@@ -42,6 +49,28 @@ it("answers the others while one caller has opened more connections than are acc
   expectFailure(await call(url), { status: 503, code: "overloaded" });
   clock.push(quietMs);
   await expectServed(url, 5);
+});
+
+it("answers the others over TLS while one caller has opened as many connections and begins no handshake", async () => {
+  const { port } = await stageWithCallers(payments, { limits: { connections } });
+  await Promise.all(Array.from({ length: 5 * connections }, () => RawConnection.open(port)));
+  for (let others = 0; others < 5; others += 1) expect(await callSecurely(port, known)).toMatchObject({ status: 200 });
+});
+
+it("ends no connection whose handshake is done, over TLS on a Unix socket", async () => {
+  const path = join(emptyFolder(), "orders.sock");
+  const listeners = [{ bind: { kind: "unix", path } as const, environment: "sandbox", hosts: [], callers: payments }];
+  const { simulator, adminUrl } = await stageProxy({ limits: { connections }, config: { listeners } });
+  const open = () => RawConnection.open({ path });
+  await open();
+  const hanging = simulator.faults.add({ host: "api", kind: "hang" });
+  const serving = await RawConnection.open({ ...known, path, host: "localhost" });
+  serving.write(rawPost());
+  await hanging.whenPlayed(1);
+  const crowd = await Promise.all(Array.from({ length: 5 * connections }, open));
+  await haveAccepted(crowd, adminUrl);
+  hanging.release();
+  expect(await serving.ended()).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 it.each([
