@@ -26,7 +26,8 @@ export class Pool implements ConnectionOwner {
   readonly #clock: Clock;
   /** All connections, including idle and connecting ones. */
   readonly #connections = new Set<PooledConnection>();
-  readonly #connecting = new Set<PooledConnection>();
+  /** Those that are being opened, or that get their first attempt at the end of this turn. */
+  readonly #unused = new Set<PooledConnection>();
   readonly #idle: PooledConnection[] = [];
   readonly #waiting: Attempt[] = [];
   /** The timers of attempts that wait for longer than a turn of the event loop. */
@@ -73,19 +74,22 @@ export class Pool implements ConnectionOwner {
   }
 
   becameIdle(connection: PooledConnection): void {
-    this.#connecting.delete(connection);
     this.#idle.push(connection);
-    if (this.#waiting.length > 0) this.#dispatchSoon();
-    else if (this.#isClosing) connection.end(undefined);
+    if (this.#waiting.length > 0) {
+      this.#dispatchSoon();
+      return;
+    }
+    this.#unused.delete(connection);
+    if (this.#isClosing) connection.end(undefined);
   }
 
-  /** A connection that could not be made fails the oldest attempt, unless a connection is being made for each. */
+  /** A connection that ends unused fails the oldest attempt, unless a connection is being opened for each. */
   hasEnded(connection: PooledConnection, error: unknown): void {
     this.#connections.delete(connection);
     const index = this.#idle.indexOf(connection);
     if (index !== -1) this.#idle.splice(index, 1);
     const [oldest] = this.#waiting;
-    if (this.#connecting.delete(connection) && oldest !== undefined && this.#waiting.length > this.#connecting.size) {
+    if (this.#unused.delete(connection) && oldest !== undefined && this.#waiting.length > this.#unused.size) {
       this.#takeFromQueue(oldest).fail(error);
     }
     if (this.#waiting.length > 0) this.#dispatchSoon();
@@ -116,6 +120,7 @@ export class Pool implements ConnectionOwner {
           return;
         }
         this.#idle.pop();
+        this.#unused.delete(connection);
         connection.send(this.#takeFromQueue(attempt));
       }
     }
@@ -129,10 +134,10 @@ export class Pool implements ConnectionOwner {
       const timeOut = () => this.#takeFromQueue(attempt).timeOut();
       this.#waits.set(attempt, this.#clock.after(attempt.deadlineMs - nowMs, timeOut));
     }
-    while (this.#connecting.size < this.#waiting.length && this.#connections.size < this.#mostConnections) {
+    while (this.#unused.size < this.#waiting.length && this.#connections.size < this.#mostConnections) {
       const connection = new PooledConnection(this.#settings, this.#clock, this);
       this.#connections.add(connection);
-      this.#connecting.add(connection);
+      this.#unused.add(connection);
     }
   }
 

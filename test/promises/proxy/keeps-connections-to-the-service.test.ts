@@ -2,8 +2,9 @@
  * Row 44: which connection a request to the service uses, how long connections are kept, and how a pool of them ends. A kept connection
  * that the service has closed fails no request, and sends no request twice.
  */
+import { constants } from "node:crypto";
 import { once } from "node:events";
-import { createServer as createTcpServer, type Socket } from "node:net";
+import { connect, createServer as createTcpServer, type Socket } from "node:net";
 import { createServer } from "node:tls";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -449,4 +450,31 @@ it("a pool of a pass-through route forgets a connection that is given up while i
   agent.begunBy(() => agent.createConnection({}))?.destroy();
   agent.destroy();
   expect(destroy).toHaveBeenCalledTimes(1);
+});
+
+it("a connection that the service ends before it is used fails its request, and is not opened again and again", async () => {
+  const old = { maxVersion: "TLSv1.2", secureOptions: constants.SSL_OP_NO_TICKET } as const;
+  const port = await listen(createServer({ ...serverTls, ...old }, (socket) => void socket.end()));
+  let connections = 0;
+  // The service's last bytes of the handshake and its end arrive together.
+  const gate = createTcpServer((client) => {
+    connections += 1;
+    const held: Buffer[] = [];
+    let [isAnswered, isHeld] = [false, false];
+    const service = connect(port, "127.0.0.1", () => client.on("data", forward));
+    const forward = (bytes: Buffer) => {
+      isHeld = isAnswered;
+      service.write(bytes);
+    };
+    service.on("data", (bytes) => {
+      isAnswered = true;
+      if (isHeld) held.push(bytes);
+      else client.write(bytes);
+    });
+    service.on("end", () => client.end(Buffer.concat(held)));
+    for (const side of [client, service]) side.on("error", () => {});
+  });
+  const { outcome } = openServicePool(`https://localhost:${await listen(gate)}`, { tls: trusting });
+  expect(await outcome({ timeoutMs: 5_000 })).toBe("upstream_unreachable not_sent CONNECTION_CLOSED");
+  expect(connections).toBe(1);
 });
