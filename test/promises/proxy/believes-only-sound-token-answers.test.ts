@@ -106,14 +106,19 @@ describe("a token answer is used", () => {
   });
 });
 
-it.each([301, 302, 303, 307, 308])("a redirect %i of the authorization server is never followed", async (status) => {
-  const elsewhere = await startRawUpstream({ answer: rawAnswer(200, grant()) });
-  const { url, simulator } = await stageAnswer("", status, { Location: `${elsewhere.url}/oauth/token` });
-  expect((await call(url)).json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
-  expect(elsewhere.connections).toBe(0);
-  expect(simulator.counts().tokenRequests).toBeGreaterThanOrEqual(6);
-  expect(simulator.counts().apiRequests).toBe(1);
-});
+it.each([301, 302, 303, 307, 308, 404])(
+  "a %i of the authorization server is no token, and its Location is not followed",
+  async (status) => {
+    const elsewhere = await startRawUpstream({ answer: rawAnswer(200, grant()) });
+    const { url, simulator } = await stageAnswer("", status, { Location: `${elsewhere.url}/oauth/token` });
+    const answer = await call(url);
+    expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
+    expect(answer.json.detail).toContain(`the authorization server answered ${status}. Next try`);
+    expect(elsewhere.connections).toBe(0);
+    expect(simulator.counts().tokenRequests).toBeGreaterThanOrEqual(6);
+    expect(simulator.counts().apiRequests).toBe(1);
+  },
+);
 
 const inAMinute = () => new Date(Date.now() + 60_000).toUTCString();
 /** The sixth pause if the random number is a half: half of 50 ms * 2^6. */
@@ -131,6 +136,9 @@ it.each([
   ["negative", () => "-5", backoffMs, backoffMs],
   ["a fraction", () => "1.5", backoffMs, backoffMs],
   ["a word", () => "soon", backoffMs, backoffMs],
+  ["a number in hex", () => "0x10", backoffMs, backoffMs],
+  ["a day without a time", () => "2026-11-21", backoffMs, backoffMs],
+  ["a day that no month has", () => "Sat, 99 Nov 2026 12:00:00 GMT", backoffMs, backoffMs],
   ["empty", () => "", backoffMs, backoffMs],
   ["absent", () => undefined, backoffMs, backoffMs],
 ])("429 with Retry-After: %s", async (_name, retryAfter, leastMs, mostMs) => {
@@ -141,6 +149,7 @@ it.each([
   expire();
   const answer = await call(url);
   expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
+  expect(answer.json.detail).toContain("the authorization server answered 429. Next try in");
   const { pauseMs = 0, result } = await recorder.nth("token_requested", 2);
   expect(result).toBe("throttled");
   expect(pauseMs).toBeGreaterThan(leastMs - 100);
