@@ -1,6 +1,6 @@
 /** Replicas over a shared store. The test controls the clock and the authorization server. */
 import { describe, expect, it } from "vitest";
-import { createMemoryRefreshLock } from "../../../src/adapters/memory/token-store.ts";
+import { createMemoryRefreshLock, createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
 import { sleep } from "../../../src/model/clock.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import type { CredentialFailover } from "../../../src/oauth/credential-failover.ts";
@@ -47,19 +47,6 @@ describe("eight replicas towards the authorization server", () => {
     expect(login.asked.filter((client) => client === "client-green")).toHaveLength(1);
     // The last of the four is at the end of the 30 s.
     expect(login.asked.filter((client) => client === "client-blue")).toHaveLength(4);
-  });
-
-  it("back off together when the server fails", async () => {
-    const { replicas, clock, login, get } = stageReplicas(8);
-    for (let n = 0; n < 1_000; n++) login.next(answered(503));
-    for (let second = 0; second < 120; second++) {
-      const tries = Promise.allSettled(replicas.map((replica) => get(replica)));
-      await clock.advance(1_000);
-      void tries;
-    }
-    // With random() at 0.5: 25, 50, 100, … ms, from the ninth failure on 6.4 s, later 15 s.
-    expect(login.requests).toBeLessThanOrEqual(20);
-    expect(login.requests).toBeGreaterThanOrEqual(9);
   });
 
   it("make five requests in total before their callers get an answer, then one at the end of each pause", async () => {
@@ -184,6 +171,96 @@ it("a suspended holder of the lock adopts the newer token that another process g
   await clock.advance(100);
   expect(await get(holder)).toBe("token_2");
   expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
+});
+
+/** Replicas that got separate tokens while the shared store was away have one token again when it is back. */
+describe("when the shared store is back", () => {
+  /** Two replicas with separate tokens, as while Redis is away. */
+  async function stageDiverged() {
+    const stage = stageTokens();
+    const open = () => {
+      let isAway = true;
+      const own = createMemoryTokenStore(stage.clock);
+      const there = () => (isAway ? own : stage.store);
+      const store = {
+        read: (key: string) => there().read(key),
+        save: (...given: Parameters<typeof own.save>) => there().save(...given),
+        pause: (...given: Parameters<typeof own.pause>) => there().pause(...given),
+        countForced: (...given: Parameters<typeof own.countForced>) => there().countForced(...given),
+        forget: (key: string) => there().forget(key),
+      };
+      const { source, members } = stage.openReplica({ store, lock: createMemoryRefreshLock() });
+      const resync = () => {
+        isAway = false;
+        for (const member of members) member.source.resync();
+      };
+      const close = () => Promise.all(members.map((member) => member.source.close()));
+      return { source, resync, close };
+    };
+    return { ...stage, one: open(), other: open(), open };
+  }
+
+  it("each publishes its token, and the newest stays", async () => {
+    const { one, other, clock, get, store } = await stageDiverged();
+    await get(one.source);
+    await clock.advance(1_000);
+    await get(other.source);
+    other.resync();
+    await clock.advance(1_000);
+    one.resync();
+    await clock.advance(1_000);
+    expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
+    expect(await get(one.source)).toBe("token_2");
+    expect((await store.read(keyOfBlue)).token?.remainingMs).toBe(hourMs - 2_000);
+  });
+
+  it("a set that was closed meanwhile publishes nothing", async () => {
+    const { one, clock, get, store } = await stageDiverged();
+    await get(one.source);
+    one.resync();
+    await one.close();
+    await clock.advance(1_000);
+    expect((await store.read(keyOfBlue)).token).toBeUndefined();
+  });
+
+  it("a token that the service has refused is not published", async () => {
+    const { one, clock, deadline, login, replace, store } = await stageDiverged();
+    const token = await one.source.get(deadline());
+    login.next(answered(429, "", "60"));
+    expect(await replace(token, "S1", one.source)).toBe("no_token");
+    one.resync();
+    await clock.advance(1_000);
+    expect((await store.read(keyOfBlue)).token).toBeUndefined();
+  });
+
+  it("a token that other sites use successfully is published, though one site gets only 401", async () => {
+    const { one, clock, deadline, get, replace, store } = await stageDiverged();
+    const first = await one.source.get(deadline());
+    one.source.accepted(first, "good");
+    const second = await replace(first, "bad", one.source);
+    if (typeof second === "string") throw new Error("a second token");
+    one.source.accepted(await one.source.get(deadline()), "good");
+    expect(await one.source.replace(second, "bad", deadline())).toBe("paused");
+    one.resync();
+    await clock.advance(2_000);
+    expect(await get(one.source)).toBe("token_2");
+    expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
+  });
+
+  it("the next refresh is one for all replicas", async () => {
+    const { one, other, clock, get, login } = await stageDiverged();
+    await get(one.source);
+    await clock.advance(1_000);
+    await get(other.source);
+    one.resync();
+    other.resync();
+    await clock.advance(0.84 * hourMs);
+    await get(one.source);
+    await get(other.source);
+    await clock.advance(5_000);
+    expect(new Set([await get(one.source), await get(other.source)])).toEqual(new Set(["token_3"]));
+    expect(login.requests).toBe(3);
+  });
 });
 
 describe("401 for ever, over several replicas", () => {
