@@ -5,22 +5,11 @@ import { sleep } from "../../../src/model/clock.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, stageTokens } from "../../../testkit/token-stage.ts";
 
-describe("a fresh token", () => {
-  it("is requested once and used by all requests", async () => {
-    const { login, get } = stageTokens();
-    const tokens = await Promise.all(Array.from({ length: 100 }, () => get()));
-    expect(new Set(tokens)).toEqual(new Set(["token_1"]));
-    expect(login.requests).toBe(1);
-  });
-
-  it("is fetched in the background at the start", async () => {
-    const { clock, login, source, get, recorder } = stageTokens();
-    source.warm();
-    await clock.advance(0);
-    expect(login.requests).toBe(1);
-    expect(await get()).toBe("token_1");
-    expect(recorder.of("token_requested").map(({ reason }) => reason)).toEqual(["start"]);
-  });
+it("a fresh token is requested once and used by all requests", async () => {
+  const { login, get } = stageTokens();
+  const tokens = await Promise.all(Array.from({ length: 100 }, () => get()));
+  expect(new Set(tokens)).toEqual(new Set(["token_1"]));
+  expect(login.requests).toBe(1);
 });
 
 describe("a due token", () => {
@@ -78,15 +67,6 @@ describe("an expired token", () => {
 });
 
 describe("the timer", () => {
-  it("refreshes a token that is in use", async () => {
-    const { clock, login, get } = stageTokens();
-    await get();
-    await clock.advance(0.83 * hourMs);
-    await get();
-    await clock.advance(0.02 * hourMs);
-    expect(login.requests).toBe(2);
-  });
-
   it("leaves an unused token alone, whose first use in the due zone refreshes it", async () => {
     const { clock, login, source, get } = stageTokens();
     source.warm();
@@ -95,15 +75,6 @@ describe("the timer", () => {
     expect(await get()).toBe("token_1");
     await clock.advance(0);
     expect(await get()).toBe("token_2");
-  });
-
-  it("lets an unused token expire, and reports it", async () => {
-    const { clock, login, source, recorder } = stageTokens();
-    source.warm();
-    await clock.advance(2 * hourMs);
-    expect(login.requests).toBe(1);
-    expect(recorder.count("token_lapsed")).toBe(1);
-    expect(clock.pending).toBe(0);
   });
 
   it("refreshes at most once a second, however short tokens are valid", async () => {
