@@ -311,21 +311,6 @@ describe("401 for ever, over several replicas", () => {
   });
 });
 
-describe("a revocation of all tokens while replicas use different ones", () => {
-  it("is cured with one request, after the replica that took over the other's token passes on one 401", async () => {
-    const { clock, replicas, login, store, deadline, refuse } = stageReplicas(2);
-    const [one = expect.unreachable(), other = expect.unreachable()] = replicas;
-    one.accepted(await one.get(deadline()), "S1");
-    await clock.advance(2_000);
-    await store.save(keyOfBlue, { secret: new Secret("theirs"), lifetimeMs: hourMs }, 0);
-    other.accepted(await other.get(deadline()), "S1");
-    await clock.advance(10_000);
-    expect(show(await refuse(one, "S1"))).toBe("theirs");
-    for (const replica of [one, other]) expect(show(await refuse(replica, "S1"))).toBe("token_2");
-    expect(login.requests).toBe(2);
-  });
-});
-
 /** Row 100. */
 describe("replicas that each have their own assertion file", () => {
   const token = {
