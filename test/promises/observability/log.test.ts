@@ -97,20 +97,6 @@ it("names the operation as it was called, even if metrics say other", async () =
   expect(line).not.toHaveProperty("upstreamMs");
 });
 
-it("gives access lines a level by what an operator has to do: nothing, fix the call, look the order up", async () => {
-  const { url, recorder, simulator } = await stageProxy();
-  await call(url);
-  await call(url, "{");
-  simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
-  await call(url);
-  const lines = await accessLines({ recorder }, 3);
-  expect(lines.map(({ level, outcome, code }) => [level, outcome, code])).toEqual([
-    ["info", "answered", undefined],
-    ["warn", "not_sent", "body_not_json"],
-    ["error", "unknown", "upstream_reset"],
-  ]);
-});
-
 const grades = [
   ...[200, 302].map((status) => [status, "info"] as const),
   ...[400, 403, 404, 422, 429].map((status) => [status, "warn"] as const),
@@ -123,11 +109,6 @@ it.each(grades)("logs the service's %i at level %s: an order that failed is seen
   expect((await call(url)).status).toBe(status);
   const [line] = await accessLines({ recorder }, 1);
   expect(line).toMatchObject({ level, status, by: "service", outcome: status >= 500 ? "unknown" : "answered" });
-  // The same as the grep of docs/operations.md.
-  const shown = logOf(recorder.events, "info")
-    .text.split("\n")
-    .filter((text) => !text.includes('"level":"info"'));
-  expect(shown.some((text) => text.includes("request_finished"))).toBe(level !== "info");
 });
 
 it("warns of a 401 that the caller gets in one line, with both methods, which says how the retry ended", async () => {
@@ -181,29 +162,6 @@ it("logs both 401s with everything that the service's support needs", async () =
   expect(log.of("request_finished")).toMatchObject([{ site: oauthSite, retry: "refused" }]);
 });
 
-it("writes a line for every token event, at a higher level if the event is rarer", async () => {
-  const { url, recorder, simulator } = await stageProxy({ oneSet: true });
-  await recorder.nth("token_adopted", 1);
-  await call(url);
-  simulator.faults.add({ host: "api", kind: "answer", status: 401, times: 3 });
-  await call(url);
-  await call(url);
-  await recorder.nth("request_finished", 3);
-  const log = logOf(recorder.events, "trace");
-  expect(log.of("token_requested")).toMatchObject([
-    { level: "info", credential: blue, result: "issued", reason: "start", status: 200, durationMs: expect.any(Number) },
-    { level: "info", credential: blue, result: "issued", reason: "unauthorized" },
-  ]);
-  expect(log.of("token_adopted")[0]).toMatchObject({ level: "debug", credential: blue, lifetimeMs: 86_400_000 });
-  expect(log.of("token_cache_read")[0]).toMatchObject({ level: "trace", tier: "memory", result: "hit" });
-  expect(log.of("refresh_lock_tried")[0]).toMatchObject({ level: "debug", result: "acquired" });
-  expect(log.of("refresh_suppressed")).toMatchObject([
-    { level: "debug", credential: blue, site: oauthSite, reason: "paused" },
-  ]);
-  // Every event has its line.
-  expect(log.of()).toHaveLength(recorder.events.length);
-});
-
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
 it.each(levels)(
@@ -223,25 +181,6 @@ it.each(levels)(
     expect(written.map((line) => line.level)).toEqual(levels.slice(levels.indexOf(level), -1));
   },
 );
-
-it("logs a start, a warning, a drain and a defect", () => {
-  const facts: Event[] = [
-    { kind: "configuration_warned", code: "secret_short", path: "environments.a", message: "a secret is short" },
-    { kind: "started", version: "1.2.3", configHash: "abc", routes: ["a", "b"], admin: ":1", status: ":2" },
-    { kind: "draining", signal: "SIGTERM", inFlight: 3 },
-    { kind: "stopped", drained: false },
-    { kind: "defect", where: "send", error: "TypeError at x" },
-  ];
-  const log = logOf(facts, "info");
-  const started = { version: "1.2.3", configHash: "abc", routes: ["a", "b"], adminBind: ":1", statusBind: ":2" };
-  expect(log.of()).toMatchObject([
-    { level: "warn", code: "secret_short", path: "environments.a", message: "a secret is short" },
-    { level: "info", event: "started", ...started, message: "listening" },
-    { level: "info", event: "draining", signal: "SIGTERM", inFlight: 3, message: "draining" },
-    { level: "info", event: "stopped", drained: false, message: "stopped" },
-    { level: "error", event: "defect", where: "send", error: "TypeError at x", message: "a defect in Countersign" },
-  ]);
-});
 
 it("writes one line whatever headers say, and repeats no header except those that it must log", async () => {
   const { url, recorder, simulator } = await stageProxy();
@@ -479,6 +418,11 @@ const startTls = async (tls: TlsOptions) => (await startRawUpstream({ tls })).ur
 const hosts: readonly (readonly [string, () => Promise<string>, RegExp])[] = [
   ["refuses connections", async () => `http://127.0.0.1:${await freePort()}`, /^ECONNREFUSED$/],
   [
+    "resets each connection",
+    async () => (await startRawUpstream({ answer: (_, socket) => void socket.resetAndDestroy() })).url,
+    /^(ECONNRESET|CONNECTION_CLOSED)$/,
+  ],
+  [
     "has a name that does not exist",
     async () => "http://host.countersign.invalid",
     /^(ENOTFOUND|EAI_AGAIN|CONNECT_TIMEOUT)$/,
@@ -515,13 +459,6 @@ describe.each(hosts)("if the authorization server %s", (_, start, cause) => {
     expect(access.tokenWaitMs).toBeGreaterThan(0);
     expect(access).not.toHaveProperty("credential");
   });
-});
-
-it("says that the authorization server reset the connection", async () => {
-  const login = await startRawUpstream({ answer: (_request, socket) => void socket.resetAndDestroy() });
-  const { recorder } = await stageProxy({ authUrl: login.url });
-  const { cause } = await recorder.nth("token_requested", 1, ({ result }) => result === "failed");
-  expect(cause).toMatch(/^(ECONNRESET|CONNECTION_CLOSED)$/);
 });
 
 /** The line of a token request to which the authorization server answers so. */
