@@ -105,24 +105,6 @@ it("counts a refusal before the site is known under site none", async () => {
   expect(sum("countersign_upstream_duration_seconds_count")).toBe(0);
 });
 
-it("counts a refusal under its site if the site is known", async () => {
-  const { url, metricsAfter } = await stageWarm();
-  await call(url, { ...order, order_type: "any thing" }, { headers: { "Countersign-Site": hmacSite } });
-  const { value, sum } = await metricsAfter(1);
-  const failure = { environment, site: hmacSite, code: "character_not_allowed", outcome: "not_sent" };
-  expect(value("countersign_failures_total", failure)).toBe(1);
-  expect(sum("countersign_requests_total", { site: hmacSite, auth: "hmac", status: "422", by: "countersign" })).toBe(1);
-});
-
-it('calls every operation of a "*" list other', async () => {
-  const { url, metricsAfter } = await stageWarm({ environment: { operations: "any" } });
-  await call(url, order, { path: "/refund_order" });
-  await call(url, order, { path: "/create_order" });
-  const { value, sum } = await metricsAfter(2);
-  expect(sum("countersign_requests_total", { operation: "other", site: oauthSite })).toBe(2);
-  expect(value("countersign_upstream_duration_seconds_count", { environment, operation: "other" })).toBe(2);
-});
-
 it("counts an unknown outcome as a failure with that outcome", async () => {
   const { url, simulator, metricsAfter } = await stageWarm();
   simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });

@@ -3,14 +3,10 @@ import { gunzipSync } from "node:zlib";
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { prefersGzip, prefersOpenMetrics } from "../../../src/adapters/http-server/read-only-server.ts";
-import { createCounting } from "../../../src/adapters/stats/counting.ts";
 import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
-import { RecentRequests } from "../../../src/adapters/stats/recent-requests.ts";
 import { writeExposition } from "../../../src/adapters/stats/series.ts";
-import { systemClock } from "../../../src/model/clock.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { type Exposition, readExposition } from "../../../testkit/exposition.ts";
-import { finishedRequest } from "../../../testkit/finished-request.ts";
 import { type Stage, stageProxy } from "../../../testkit/stage.ts";
 import { stageTracing } from "../../../testkit/tracing-stage.ts";
 import { withTools } from "../../platform/kubernetes/tools.ts";
@@ -118,16 +114,6 @@ it("names no request whose trace is not recorded, with tracing and without it", 
   const unsampled = await stageServed(await stageTracing({ sampleRatio: 0 }));
   const untraced = await stageServed(await stageProxy(), { traceparent });
   for (const { textOf } of [unsampled, untraced]) expect(await textOf(openMetrics)).not.toContain(" # ");
-});
-
-it("has the same bytes in the text format, whether a span was recorded or not", async () => {
-  const write = async (spanId: string | undefined) => {
-    const metrics = createMetrics();
-    createCounting(metrics, () => new RecentRequests(), systemClock)(finishedRequest({ traceId, spanId }));
-    const text = await writeExposition(metrics.registry, "text");
-    return text.split("\n").filter((line) => line.startsWith("countersign_"));
-  };
-  expect(await write("00f067aa0ba902b7")).toEqual(await write(undefined));
 });
 
 withTools("prometheus")("is read by a real Prometheus in both formats, exemplars too", async () => {

@@ -56,25 +56,6 @@ it.each([
   expect((await get(adminUrl, "/readyz")).status).toBe(200);
 });
 
-it("becomes ready without any request once the authorization server is back", async () => {
-  const failures = 5;
-  let comeBack = () => {};
-  const login = await startRawUpstream({
-    answer({ number }, socket) {
-      if (number <= failures) socket.write(rawAnswer(500));
-      else comeBack = () => void socket.write(granted);
-    },
-  });
-  const { adminUrl, recorder } = await stageProxy({ authUrl: login.url, config: { readiness: "token" } });
-  await login.whenRequests(failures + 1);
-  expect((await get(adminUrl, "/readyz")).status).toBe(503);
-  comeBack();
-  await recorder.nth("token_adopted", 1);
-  expect((await get(adminUrl, "/readyz")).status).toBe(200);
-  await get(adminUrl, "/readyz");
-  expect(login.requests).toHaveLength(failures + 1);
-});
-
 it("becomes ready with the second set when the first is refused", async () => {
   const login = await startRawUpstream({
     answer: ({ body }, socket) => socket.write(body.includes("green-id") ? granted : rawAnswer(401)),
