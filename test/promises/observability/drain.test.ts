@@ -1,7 +1,5 @@
 /** Row 50: stopping lets every accepted request finish, tells callers to close, and cuts only connections that outstay all deadlines. */
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { call, get, order } from "../../../testkit/call.ts";
 import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { RawConnection, readAnswers } from "../../../testkit/raw-caller.ts";
@@ -10,15 +8,6 @@ import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 
 const signed = { "Countersign-Site": hmacSite };
 const head = "POST /create_order HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
-
-async function open(port: number, bytes = ""): Promise<Socket> {
-  const socket = connect({ port, host: "127.0.0.1" });
-  socket.on("error", () => {});
-  onTestFinished(() => void socket.destroy());
-  await once(socket, "connect");
-  socket.write(bytes);
-  return socket;
-}
 
 it("lets an open request finish, with its connection, and accepts no new connections", async () => {
   const { url, adminUrl, simulator, proxy, recorder } = await stageProxy();
@@ -42,18 +31,17 @@ it("lets an open request finish, with its connection, and accepts no new connect
 it("closes kept-alive connections that are idle", async () => {
   const { url, port, proxy } = await stageProxy();
   await call(url, order, { agent: keepAlive(1), headers: signed });
-  const unused = await open(port);
-  const closed = once(unused.resume(), "close");
+  const unused = await RawConnection.open(port);
   const startedMs = performance.now();
   expect(await proxy.stop("SIGTERM")).toBe(true);
-  await closed;
+  await unused.ended();
   expect(performance.now() - startedMs).toBeLessThan(10_000);
 });
 
 it("cuts a connection that outstays the deadline and two seconds, not before, and says so", async () => {
   const stage = await stageProxy();
   // Every request ends by its deadline; a head that is not complete may last longer.
-  const stalled = await open(stage.port, head);
+  const stalled = (await RawConnection.open(stage.port)).write(head);
   await get(stage.adminUrl, "/livez");
   const stopped = stage.proxy.stop("SIGTERM");
   const { requestMs } = stage.config.timeouts;
@@ -62,8 +50,7 @@ it("cuts a connection that outstays the deadline and two seconds, not before, an
   stage.clock.push(1_000);
   expect(await stopped).toBe(false);
   expect(stage.recorder.of("stopped")).toEqual([{ kind: "stopped", drained: false }]);
-  stalled.resume();
-  await once(stalled, "close");
+  await stalled.ended();
 });
 
 it("answers late requests 503 draining once the time for open requests is up", async () => {

@@ -1,21 +1,14 @@
-/** The end of the process: SIGTERM lets requests end, a second one does not wait, and it works as PID 1 (row 50). */
+/** Signals: SIGTERM lets requests end, a second one does not wait, and it works as PID 1 (row 50); none opens an inspector (row 57). */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { isOpen } from "../../../testkit/demo-run.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { plainEnvironment, startProgram, startServe } from "../../../testkit/run-program.ts";
 import { hmacSite, startPod } from "../reload/pod.ts";
 
 const signed = { headers: { "Countersign-Site": hmacSite } };
-
-it("ends at once if nothing is under way, like a sidecar that is stopped after its application", async () => {
-  const pod = await startPod();
-  expect((await call(pod.url, order, signed)).status).toBe(200);
-  const askedMs = performance.now();
-  expect(await pod.program.stop()).toBe(0);
-  expect(performance.now() - askedMs).toBeLessThan(10_000);
-  expect(pod.lines("stopped")).toEqual([expect.objectContaining({ drained: true })]);
-});
 
 it("answers requests that wait longer than the deadline, and ends within 2 s after it", async () => {
   const pod = await startPod({ settings: { more: "timeouts: { request: 1s }" } });
@@ -42,6 +35,21 @@ it("ends at once on a second signal", async () => {
   await pod.nth("draining", 1);
   expect(await pod.program.stop()).toBe(1);
   expect(await cut).toBe("cut");
+});
+
+it("opens no inspector on SIGUSR1, and continues to serve", async () => {
+  const pod = await startPod();
+  await pod.program.stop("SIGKILL");
+  // An inspector would listen here.
+  const inspectorPort = await freePort();
+  const options = [`--inspect-port=${inspectorPort}`];
+  const { child, stderr } = await startServe(join(pod.config.path, "countersign.yaml"), { options });
+  for (let n = 0; n < 10; n += 1) {
+    child.kill("SIGUSR1");
+    expect((await call(pod.url, order, signed)).status).toBe(200);
+    expect(await isOpen(`http://127.0.0.1:${inspectorPort}`)).toBe(false);
+  }
+  expect(stderr()).toBe("");
 });
 
 const canUnshare = spawnSync("unshare", ["--pid", "--fork", "true"]).status === 0;
