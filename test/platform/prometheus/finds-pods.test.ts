@@ -33,8 +33,10 @@ withTools("prometheus")(
   "the port of every sidecar is found, with its namespace, its pod and its application as the job",
   async () => {
     const { kubernetes_sd_configs: _, ...rest } = scrape;
-    const files = [writeTargets(pods.flatMap(discoveredPorts))];
-    const prometheus = await startPrometheus([{ ...rest, file_sd_configs: [{ files }] }]);
+    const targets = join(emptyFolder(), "targets.json");
+    writeFileSync(targets, JSON.stringify(pods.flatMap(discoveredPorts)));
+    const prometheus = await startPrometheus([{ ...rest, file_sd_configs: [{ files: [targets] }] }]);
+    const told = ({ scrapeUrl, labels }: Manifest) => ({ scrapeUrl, labels });
     const found = async () => (await prometheus.ask("targets")).activeTargets.map(told).sort(byPod);
     const wanted = pods.filter(({ phase }) => phase === undefined).map(wantedOf);
     await expect.poll(found, { timeout: 20_000 }).toEqual(wanted.sort(byPod));
@@ -76,19 +78,8 @@ function wantedOf({ namespace, name, ip, application }: (typeof pods)[number]) {
   };
 }
 
-function told({ scrapeUrl, labels }: Manifest) {
-  return { scrapeUrl, labels };
-}
-
 function byPod(one: { labels: { pod: string } }, other: { labels: { pod: string } }): number {
   return one.labels.pod < other.labels.pod ? -1 : 1;
-}
-
-function writeTargets(targets: unknown): string {
-  const folder = emptyFolder();
-  const file = join(folder, "targets.json");
-  writeFileSync(file, JSON.stringify(targets));
-  return file;
 }
 
 interface Pod {

@@ -61,13 +61,11 @@ it("after failed token requests, a reload causes no earlier one, unless the way 
   // The random number is a half: from the tenth failure on the pause is 15 s.
   await clock.advance(60_000);
   const { requests } = login;
-  const environments = new Map(
-    Array.from(config.environments, ([name, each]) => {
-      return [name, { ...each, baseUrl: { ...each.baseUrl, path: "/other" } }] as const;
-    }),
-  );
   // The tokens are for another service, so all caches are new.
-  const elsewhere = apply({ ...config, environments });
+  const elsewhere = apply({
+    ...config,
+    ...changed(config, ({ baseUrl }) => ({ baseUrl: { ...baseUrl, path: "/other" } })),
+  });
   await clock.advance(1);
   expect(login.requests).toBe(requests);
   await elsewhere;
@@ -100,15 +98,23 @@ async function startBoth() {
   return { service, login, revoked, sent };
 }
 
-it("a new scope gets its own token before the configuration is in force", async () => {
+it.each([
+  ["scope", { path: "/token", scope: "a" }, { path: "/token", scope: "a b" }],
+  ["endpoint of the same host", { path: "/realms/a/token" }, { path: "/realms/b/token" }],
+])("for another %s there is a new token before the configuration is in force", async (_, before, after) => {
   const { service, login, sent } = await startBoth();
-  const asking = (scope: string) => ({ baseUrl: service.url, sites, token: { url: `${login.url}/token`, scope } });
-  const { url, reload } = await startConfiguredProxy(asking("a"), { secret });
+  const asking = ({ path, ...more }: { path: string; scope?: string }) => {
+    return { baseUrl: service.url, sites, token: { url: `${login.url}${path}`, ...more } };
+  };
+  const { url, reload } = await startConfiguredProxy(asking(before), { secret });
   await call(url);
-  await reload(asking("a b"));
+  await reload(asking(after));
   await call(url);
   expect(sent()).toEqual(["canary.1", "canary.2"]);
-  expect(login.requests.map(({ body }) => new URLSearchParams(body).get("scope"))).toEqual(["a", "a b"]);
+  const asked = login.requests.map(({ head, body }) => {
+    return { path: head.split(" ")[1], scope: new URLSearchParams(body).get("scope") ?? undefined };
+  });
+  expect(asked).toEqual([before, after]);
 });
 
 it("another `body` keeps the token, and the next token request uses it", async () => {
@@ -123,15 +129,4 @@ it("another `body` keeps the token, and the next token request uses it", async (
   expect((await call(url)).status).toBe(200);
   expect(login.requests).toHaveLength(2);
   expect(JSON.parse(login.requests[1]?.body ?? "")).toMatchObject({ client_id: "one-id" });
-});
-
-it("another endpoint of the same host is asked for a new token", async () => {
-  const { service, login, sent } = await startBoth();
-  const asking = (path: string) => ({ baseUrl: service.url, sites, token: { url: `${login.url}${path}` } });
-  const { url, reload } = await startConfiguredProxy(asking("/realms/a/token"), { secret });
-  await call(url);
-  await reload(asking("/realms/b/token"));
-  await call(url);
-  expect(sent()).toEqual(["canary.1", "canary.2"]);
-  expect(login.requests.map(({ head }) => head.split(" ")[1])).toEqual(["/realms/a/token", "/realms/b/token"]);
 });
