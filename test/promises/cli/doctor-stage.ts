@@ -20,21 +20,15 @@ export interface Parts {
   readonly listener?: string;
 }
 
-export interface DoctorFolder {
-  readonly folder: ConfigFolder;
-  readonly adminPort: number;
-  /** Writes the configuration file, anew at each call, and returns its path. */
-  write(parts: Parts): string;
-}
-
 /** A folder with every secret that configurations for the doctor name. */
-export async function openFolder(files: Readonly<Record<string, string>> = {}): Promise<DoctorFolder> {
+export async function openFolder(files: Readonly<Record<string, string>> = {}) {
   const folder = new ConfigFolder({ "redis-password": aclUser.password, ...files });
   const [adminPort, statusPort] = [await freePort(), await freePort()];
   return {
     folder,
     adminPort,
-    write({ environments, redis, more = "", listener = "" }) {
+    /** Writes the configuration file, anew at each call, and returns its path. */
+    write({ environments, redis, more = "", listener = "" }: Parts) {
       const [first = ""] = Object.keys(environments);
       const login = `username: ${aclUser.username}, password: { file: DIR/redis-password }`;
       const yaml = `listeners: [ { bind: "unix:DIR/app.sock", environment: ${first}${listener} } ]

@@ -26,8 +26,10 @@ const ofGreen = { environment, credential: green };
 
 const samplesOf = (families: Exposition["families"], name: string) => families.get(name)?.samples ?? [];
 
+/** Tokens are valid for an hour, and timestamps for longer than a test lasts. */
+const simulator = { tokenLifetimeSeconds: hourSeconds, timestampToleranceSeconds: 100 * hourSeconds };
+
 async function stageHour() {
-  const simulator = { tokenLifetimeSeconds: hourSeconds, timestampToleranceSeconds: 100 * hourSeconds };
   const stage = await stageProxy({ simulator });
   await stage.recorder.nth("token_adopted", 1);
   const gauges = async (credential: Record<string, string>) => {
@@ -147,14 +149,12 @@ it("a token that came with its new secret is shown", async () => {
 });
 
 it("the time of a set's last use stays when its secret changes after its token has lapsed", async () => {
-  const hours = (count: number) => count * 3_600;
-  const simulator = { tokenLifetimeSeconds: hours(1), timestampToleranceSeconds: hours(100) };
   const stage = await stageServed({ simulator });
   const lastUsed = async () =>
     (await stage.metrics()).value("countersign_credential_last_used_timestamp_seconds", ofBlue);
   const before = await lastUsed();
   expect(before).toBeGreaterThan(0);
-  for (let n = 0; n < 3; n++) stage.clock.push(hours(2) * 1_000);
+  for (let n = 0; n < 3; n++) stage.clock.push(2 * hourSeconds * 1_000);
   await stage.recorder.nth("token_lapsed", 1);
   await renewSecret(stage);
   expect(await lastUsed()).toBe(before);
@@ -219,15 +219,12 @@ const set = (credential: string, position: "first" | "second") => ({
 });
 const limit = (value: number) => ({ labels: { environment }, value });
 
-it("shows the limit of requests in flight, and each credential set once, as first or second; a child site adds none", async () => {
-  expect(await configured(await stageProxy({ withBoth: true }))).toEqual({
+it("shows the limit of requests in flight, and each set once, as first or second, and follows a reload; a child site adds none", async () => {
+  const stage = await stageProxy({ withBoth: true });
+  expect(await configured(stage)).toEqual({
     limits: [limit(256)],
     sets: [set(blue, "first"), set(green, "second"), set(`${bothSite}/both`, "first")],
   });
-});
-
-it("follows a reload that changes the limit, swaps two sets and drops a third", async () => {
-  const stage = await stageProxy({ withBoth: true });
   const { environments } = sitesChanged(stage.config, (site) =>
     site.identifier === bothSite ? undefined : { ...site, credentials: site.credentials && swapped(site.credentials) },
   );

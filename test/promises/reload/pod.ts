@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../simulator/src/service/simulator.ts";
 import { aclUser } from "../../../testkit/acl.ts";
-import { type Called, call, get, order } from "../../../testkit/call.ts";
+import { call, get, order } from "../../../testkit/call.ts";
 import { ConfigFolder, tokenKey } from "../../../testkit/config-folder.ts";
-import { type Exposition, scrape } from "../../../testkit/exposition.ts";
+import { scrape } from "../../../testkit/exposition.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { keepAlive } from "../../../testkit/keep-alive.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
-import { type Program, startServe } from "../../../testkit/run-program.ts";
+import { startServe } from "../../../testkit/run-program.ts";
 import { audience, canaries, hmacSite, oauthSite, simulatedSites } from "../../../testkit/simulated-sites.ts";
 import { Mount } from "./mount.ts";
 
@@ -33,39 +33,8 @@ export interface Settings {
   readonly more: string;
 }
 
-/** A line of the log, or the answer of `/status`. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
-type Shown = any;
-
 /** A changed file must be in use within this time. */
 const takenUpMs = 10_000;
-
-/** The built command with its files mounted as in a pod, and the simulator behind it. */
-export interface Pod {
-  readonly simulator: Simulator;
-  readonly program: Program;
-  readonly port: number;
-  readonly url: string;
-  readonly adminUrl: string;
-  readonly statusUrl: string;
-  /** Holds client-id, client-secret and audience. */
-  readonly blue: Mount;
-  /** Holds countersign.yaml. */
-  readonly config: Mount;
-  readonly folder: ConfigFolder;
-  /** The configuration file's text with these settings changed. */
-  yaml(change?: Partial<Settings>): string;
-  /** Writes the configuration anew, from settings or as a whole, and waits for the n-th line with its result. */
-  apply(configuration: Partial<Settings> | string, n: number, event?: string): Promise<Shown>;
-  /** Changes something, and waits for the n-th line with the result, which must come in time. */
-  told(event: string, n: number, change: () => void): Promise<Shown>;
-  /** An order on a kept connection. */
-  order(headers?: Readonly<Record<string, string>>): Promise<Called>;
-  metrics(): Promise<Exposition>;
-  status(): Promise<Shown>;
-  lines: Program["events"];
-  nth: Program["nth"];
-}
 
 export interface PodOptions {
   readonly settings?: Partial<Settings>;
@@ -74,12 +43,10 @@ export interface PodOptions {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** Starts a pod; its processes end with the test. */
-export async function startPod({
-  settings = {},
-  simulator: simulated = {},
-  files = {},
-}: PodOptions = {}): Promise<Pod> {
+export type Pod = Awaited<ReturnType<typeof startPod>>;
+
+/** The built command with its files mounted as in a pod, and the simulator behind it. Both end with the test. */
+export async function startPod({ settings = {}, simulator: simulated = {}, files = {} }: PodOptions = {}) {
   const simulator = await startSimulator({ sites: simulatedSites, ...simulated });
   onTestFinished(() => simulator.stop());
   const folder = new ConfigFolder(files);
@@ -113,22 +80,28 @@ export async function startPod({
     url,
     adminUrl,
     statusUrl,
+    /** Holds client-id, client-secret and audience. */
     blue,
+    /** Holds countersign.yaml. */
     config,
     folder,
+    /** The configuration file's text with these settings changed. */
     yaml,
-    apply(configuration, n, event = "config_applied") {
+    /** Writes the configuration anew, from settings or as a whole, and waits for the n-th line with its result. */
+    apply(configuration: Partial<Settings> | string, n: number, event = "config_applied") {
       config.update({ "countersign.yaml": typeof configuration === "string" ? configuration : yaml(configuration) });
       return nth(event, n);
     },
-    async told(event, n, change) {
+    /** Changes something, and waits for the n-th line with the result, which must come in time. */
+    async told(event: string, n: number, change: () => void) {
       const sinceMs = performance.now();
       change();
       const line = await nth(event, n);
       expect(performance.now() - sinceMs).toBeLessThan(takenUpMs);
       return line;
     },
-    order: (headers = {}) => call(url, order, { agent, headers }),
+    /** An order on a kept connection. */
+    order: (headers: Readonly<Record<string, string>> = {}) => call(url, order, { agent, headers }),
     metrics: () => scrape(adminUrl),
     status: async () => (await get(statusUrl, "/status")).json,
     lines,
