@@ -12,13 +12,13 @@ import { openCharts } from "./charts.ts";
 import { check, secretsOf } from "./fake-secrets.ts";
 import { complaintsOf } from "./judges.ts";
 import { type Manifest, nameOf, ofKind, parse, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
-import { block, page, type Typed, typePage } from "./page.ts";
+import { block, page, typePage } from "./page.ts";
 import { succeed, withTools } from "./tools.ts";
 
 const test = withTools("helm", "kubectl", "pod-security", "custom-resources", "kubernetes-validate");
 const charts = openCharts();
 const orders = readFileSync("test/platform/cluster/orders.yaml", "utf8");
-let typed: Typed;
+let typed: ReturnType<typeof typePage>;
 const sent = (name: string) => typed.objects.filter((object) => nameOf(object) === name);
 
 it("check accepts the configuration for a pod without the chart", () => {

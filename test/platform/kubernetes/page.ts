@@ -22,16 +22,6 @@ export function commandsBelow(heading: string): readonly string[] {
   return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = ""]) => text);
 }
 
-/** The result of running a page's commands. */
-export interface Typed {
-  readonly exitCode: number | string;
-  readonly stderr: string;
-  /** The objects that a cluster would have got, in this order. */
-  readonly objects: readonly Manifest[];
-  /** The files in the folder at the end. */
-  readonly left: readonly string[];
-}
-
 /**
  * Runs the commands of a page's `sh` blocks, one after another, in a folder with the files of the repository and the reader.
  * Cluster and images are replaced: kubectl records the objects that it would have sent, Helm renders instead of installing,
@@ -39,8 +29,9 @@ export interface Typed {
  *
  * @param own the reader's files, by name
  * @param running workloads in the cluster, for `kubectl patch` and `kubectl set env`; one of a kind
+ * @returns the objects that a cluster would have got, in this order, and the files that are left in the folder
  */
-export function typePage(page: string, own: Readonly<Record<string, string>>, running: readonly Manifest[]): Typed {
+export function typePage(page: string, own: Readonly<Record<string, string>>, running: readonly Manifest[]) {
   const folder = mkdtempSync(join(tmpdir(), "countersign-page-"));
   const aside = mkdtempSync(join(tmpdir(), "countersign-aside-"));
   try {

@@ -38,7 +38,7 @@ withTools("prometheus")(
     const prometheus = await startPrometheus([{ ...rest, file_sd_configs: [{ files: [targets] }] }]);
     const told = ({ scrapeUrl, labels }: Manifest) => ({ scrapeUrl, labels });
     const found = async () => (await prometheus.ask("targets")).activeTargets.map(told).sort(byPod);
-    const wanted = pods.filter(({ phase }) => phase === undefined).map(wantedOf);
+    const wanted = pods.filter(({ phase }) => phase === "Running").map(wantedOf);
     await expect.poll(found, { timeout: 20_000 }).toEqual(wanted.sort(byPod));
   },
 );
@@ -58,20 +58,27 @@ withTools("custom-resources")("with the Operator a valid PodMonitor finds the sa
 /** A pod with the sidecar: an application without ports, and the container of deploy/patch.yaml. */
 const { spec: added } = parse(readFileSync("deploy/patch.yaml", "utf8")).spec.template;
 const spec = { ...added, containers: [{ name: "application" }] };
-const pods: readonly (Pod & { readonly application: string })[] = [
+const pods = [
   pod("orders-5d89d5b7c4-x7k2p", 1, { kind: "ReplicaSet", name: "orders-5d89d5b7c4" }, "orders"),
   pod("ledger-0", 2, { kind: "StatefulSet", name: "ledger" }, "ledger"),
   pod("tills-q8w9z", 3, { kind: "DaemonSet", name: "tills" }, "tills"),
   pod("import-mz4cd", 4, { kind: "Job", name: "import" }, "import"),
   pod("settle-29384180-h2xvd", 5, { kind: "Job", name: "settle-29384180" }, "settle"),
-  { ...pod("settle-29382740-k9d4s", 6, { kind: "Job", name: "settle-29382740" }, "settle"), phase: "Succeeded" },
+  pod("settle-29382740-k9d4s", 6, { kind: "Job", name: "settle-29382740" }, "settle", "Succeeded"),
 ];
+type Pod = (typeof pods)[number];
 
-function pod(name: string, number: number, madeBy: Pod["madeBy"], application: string) {
-  return { namespace: "shop", name, ip: `127.0.0.${number}`, madeBy, application, spec };
+function pod(
+  name: string,
+  number: number,
+  madeBy: { kind: string; name: string },
+  application: string,
+  phase = "Running",
+) {
+  return { namespace: "shop", name, ip: `127.0.0.${number}`, madeBy, application, phase, spec };
 }
 
-function wantedOf({ namespace, name, ip, application }: (typeof pods)[number]) {
+function wantedOf({ namespace, name, ip, application }: Pod) {
   return {
     scrapeUrl: `http://${ip}:7412/metrics`,
     labels: { namespace, pod: name, job: application, instance: `${ip}:7412` },
@@ -82,17 +89,8 @@ function byPod(one: { labels: { pod: string } }, other: { labels: { pod: string 
   return one.labels.pod < other.labels.pod ? -1 : 1;
 }
 
-interface Pod {
-  readonly namespace: string;
-  readonly name: string;
-  readonly ip: string;
-  readonly phase?: string;
-  readonly madeBy: { readonly kind: string; readonly name: string };
-  readonly spec: Manifest;
-}
-
 /** The labels from discovery by `role: pod` for every port, also of init containers (Prometheus, `kubernetes_sd_config`). */
-function discoveredPorts({ namespace, name, ip, phase = "Running", madeBy, spec }: Pod) {
+function discoveredPorts({ namespace, name, ip, phase, madeBy, spec }: Pod) {
   const { containers, initContainers = [] } = spec;
   return [...containers, ...initContainers].flatMap((container: Manifest) =>
     // A container without ports is a target too, without a port.

@@ -1,11 +1,10 @@
 /** Product section 5: each way in which a request can end is counted exactly in the metrics. */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import type { Exposition } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 const environment = "sandbox";
 const operation = "create_order";
@@ -15,16 +14,16 @@ const blue = { environment, credential: `${oauthSite}/blue` };
 /** A proxy that has its token; `metricsAfter(n)` reads its metrics once n requests have ended. */
 async function stageWarm(options: StageOptions = {}) {
   const stage = await stageProxy({ oneSet: true, ...options });
-  await stage.recorder.nth("token_adopted", 1);
-  return { ...stage, metricsAfter: (requests: number) => metricsAfter(stage, requests) };
-}
-
-async function metricsAfter({ recorder, metrics }: Stage, requests: number): Promise<Exposition> {
-  await recorder.nth("request_finished", requests);
-  const { sum, ...others } = await metrics();
-  expect(sum("countersign_requests_total")).toBe(requests);
-  expect(sum("countersign_requests_in_flight")).toBe(0);
-  return { sum, ...others };
+  const { recorder, metrics } = stage;
+  await recorder.nth("token_adopted", 1);
+  const metricsAfter = async (requests: number) => {
+    await recorder.nth("request_finished", requests);
+    const exposition = await metrics();
+    expect(exposition.sum("countersign_requests_total")).toBe(requests);
+    expect(exposition.sum("countersign_requests_in_flight")).toBe(0);
+    return exposition;
+  };
+  return { ...stage, metricsAfter };
 }
 
 it("counts an order with OAuth: one request, one token, three durations", async () => {

@@ -91,7 +91,6 @@ const tunnel = {
   result: "unauthorized",
   cause: "PROXY_STATUS_407",
   durationMs: 1,
-  isFirst: true,
 } as const;
 const requested = {
   kind: "token_requested",
@@ -103,9 +102,13 @@ const requested = {
   pauseMs: 1,
   assertionRemainingMs: 1,
 } as const;
-const failedCommand = { kind: "redis_failed", node: "cache", failure: "timeout" } as const;
-const handshake = { kind: "handshake_failed", listener: ":7411", reason: "CERT_HAS_EXPIRED" } as const;
-const accept = { kind: "accept_failed", listener: ":7411", reason: "EMFILE" } as const;
+
+/** A failure for the first time, and again: its level differs. */
+const twice = <const Failure extends object>(failure: Failure) =>
+  [
+    { ...failure, isFirst: true },
+    { ...failure, isFirst: false },
+  ] as const;
 
 const samples: Samples = {
   request_finished: [{ ...finished, code: undefined }, finished, { ...finished, outcome: "unknown" }],
@@ -115,11 +118,7 @@ const samples: Samples = {
     { ...callback, result: "signature_wrong", outcome: "not_sent" },
     { ...callback, result: "application_failed", outcome: "unknown" },
   ],
-  tunnel_requested: [
-    tunnel,
-    { ...tunnel, isFirst: false },
-    { ...tunnel, result: "opened", cause: undefined, isFirst: false },
-  ],
+  tunnel_requested: [...twice(tunnel), { ...tunnel, result: "opened", cause: undefined, isFirst: false }],
   upstream_unauthorized: [
     {
       kind: "upstream_unauthorized",
@@ -146,33 +145,18 @@ const samples: Samples = {
   refresh_suppressed: [{ kind: "refresh_suppressed", ...ofSet, site, reason: "paused" }],
   token_cache_read: [{ kind: "token_cache_read", tier: "redis", result: "hit" }],
   refresh_lock_tried: [{ kind: "refresh_lock_tried", result: "held" }],
-  redis_failed: [
-    { ...failedCommand, isFirst: true },
-    { ...failedCommand, isFirst: false },
-  ],
+  redis_failed: twice({ kind: "redis_failed", node: "cache", failure: "timeout" }),
   redis_down: [{ kind: "redis_down", node: "cache", failure: "timeout" }],
   spans_exported: [{ kind: "spans_exported", count: 1 }],
-  spans_lost: [
-    { kind: "spans_lost", result: "dropped", count: 1, cause: "no room", isFirst: true },
-    { kind: "spans_lost", result: "dropped", count: 1, cause: "no room", isFirst: false },
-  ],
-  spans_delayed: [
-    { kind: "spans_delayed", waiting: 1, cause: "HTTP 503", pauseMs: 1, isFirst: true },
-    { kind: "spans_delayed", waiting: 1, cause: "HTTP 503", pauseMs: 1, isFirst: false },
-  ],
+  spans_lost: twice({ kind: "spans_lost", result: "dropped", count: 1, cause: "no room" }),
+  spans_delayed: twice({ kind: "spans_delayed", waiting: 1, cause: "HTTP 503", pauseMs: 1 }),
   redis_up: [{ kind: "redis_up", node: "cache", awayMs: 1 }],
   started: [{ kind: "started", version: "1", configHash: "h", routes: [], admin: ":1", status: ":2" }],
   configuration_warned: [
     { kind: "configuration_warned", code: "secret_short", path: "a.b", message: "short", more: 1 },
   ],
-  handshake_failed: [
-    { ...handshake, isFirst: true },
-    { ...handshake, isFirst: false },
-  ],
-  accept_failed: [
-    { ...accept, isFirst: true },
-    { ...accept, isFirst: false },
-  ],
+  handshake_failed: twice({ kind: "handshake_failed", listener: ":7411", reason: "CERT_HAS_EXPIRED" }),
+  accept_failed: twice({ kind: "accept_failed", listener: ":7411", reason: "EMFILE" }),
   config_applied: [{ kind: "config_applied", hash: "h", previousHash: "g", trigger: "sighup", routes: [] }],
   config_refused: [{ kind: "config_refused", hash: "h", trigger: "sighup", problems: [] }],
   config_unchanged: [{ kind: "config_unchanged", hash: "h" }],
@@ -184,10 +168,7 @@ const samples: Samples = {
   draining: [{ kind: "draining", signal: "SIGTERM", inFlight: 1 }],
   stopped: [{ kind: "stopped", drained: true }],
   log_lines_dropped: [{ kind: "log_lines_dropped", dropped: 3 }],
-  old_address_used: [
-    { kind: "old_address_used", host: "api.example", cause: "DNS_TIMEOUT", ageMs: 1, isFirst: true },
-    { kind: "old_address_used", host: "api.example", cause: "EAI_AGAIN", ageMs: 1, isFirst: false },
-  ],
+  old_address_used: twice({ kind: "old_address_used", host: "api.example", cause: "DNS_TIMEOUT", ageMs: 1 }),
   process_warned: [{ kind: "process_warned", warning: "DeprecationWarning [DEP0001]" }],
   defect: [{ kind: "defect", where: "send", requestId, error: "TypeError" }],
 };

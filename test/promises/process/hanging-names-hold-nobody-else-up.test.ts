@@ -7,15 +7,10 @@ import { ConfigFolder } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { canServeNames, startNameServer } from "../../../testkit/name-server.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 
 const connectMs = 500;
 const site = "S1000000003";
-
-interface Proxy extends Program {
-  /** An order to an environment. Each order needs a new connection, since the service closes it after its answer. */
-  order(environment: string): Promise<{ readonly status: number; readonly text: string; readonly tookMs: number }>;
-}
 
 /** A process that looks names up at one name server; the service of each environment is `api.NAME.test`. */
 async function startProxy(
@@ -23,7 +18,7 @@ async function startProxy(
   startAsking: readonly string[],
   more = "",
   variables: Readonly<Record<string, string>> = {},
-): Promise<Proxy> {
+) {
   const service = await startRawUpstream({
     answer: (_, socket) => void socket.end(rawAnswer(200, "{}", "Connection: close\r\n")),
   });
@@ -55,7 +50,8 @@ ${more}
   await program.nth("started", 1);
   return {
     ...program,
-    async order(environment) {
+    /** An order to an environment. Each order needs a new connection, since the service closes it after its answer. */
+    async order(environment: string) {
       const sinceMs = performance.now();
       const { status, text } = await call(`http://127.0.0.1:${ports.get(environment)}`);
       return { status, text, tookMs: performance.now() - sinceMs };
@@ -64,7 +60,7 @@ ${more}
 }
 
 /** @returns the statuses of so many orders, one after the other */
-async function orders({ order }: Proxy, environment: string, count: number): Promise<number[]> {
+async function orders({ order }: Awaited<ReturnType<typeof startProxy>>, environment: string, count: number) {
   const statuses: number[] = [];
   while (statuses.length < count) statuses.push((await order(environment)).status);
   return statuses;
