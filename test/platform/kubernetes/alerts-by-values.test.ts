@@ -6,7 +6,6 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect } from "vitest";
-import { stringify } from "yaml";
 import { makeMixin } from "../../../scripts/mixin/mixin.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { promtoolCases } from "../prometheus/alert-cases.ts";
@@ -59,15 +58,6 @@ ofChart("are those of the file if the values remove even the defaults", () => {
   const none = ["alerts", "alertLabels", "alertAnnotations"].map((key) => `rules.${key}=null`).join(",");
   const args = [...values.gateway, ...set(`rules.runbookBaseUrl=,${none}`)];
   expect(rulesOfChart(args).spec.groups).toEqual(groups);
-});
-
-withTools("helm", "prometheus")("are accepted by promtool", () => {
-  const file = join(charts.folder, "rules.yaml");
-  const { spec } = rulesOfChart(values.everything);
-  writeFileSync(file, stringify(spec));
-  const { status, said } = promtool(["check", "rules", "--lint=all", "--lint-fatal", file]);
-  expect(said).toContain(`SUCCESS: ${spec.groups.flatMap(({ rules }: Manifest) => rules).length} rules found`);
-  expect(status).toBe(0);
 });
 
 const dashboards = "helm/countersign/files/dashboards";

@@ -14,17 +14,12 @@ import { listen } from "../../../testkit/listen.ts";
 const [served = expect.unreachable()] = scenes.map(({ expected }) => expected);
 
 const wrongs: readonly Partial<Facts>[] = [
-  { status: 201 },
   { status: undefined },
   { outcome: "unknown" },
-  { outcome: undefined },
   { error: "internal" },
   { attempts: 2 },
   { seen: 2 },
-  { seen: 0 },
-  { arrived: [] },
   { arrived: ["S1000000001 with token no. 2"] },
-  { arrived: ["S1000000002 with token no. 1"] },
   { created: 0 },
   { unauthorized: 1 },
   { tokenRequests: 1 },

@@ -234,19 +234,12 @@ describe("who called", () => {
     expect(JSON.stringify(lines)).not.toContain("canary");
   });
 
-  it("is the caller whose name is in its certificate", async () => {
-    const stage = await stageWithCallers(payments);
-    expect((await callSecurely(stage.port)).status).toBe(200);
-    const [line] = await accessLines(stage, 1);
-    expect(line).toMatchObject({ caller: "payments", callerAddress: "127.0.0.1", listener: "127.0.0.1:0" });
-  });
-
   it("is one bounded, printable text, whatever an unknown certificate contains", async () => {
     const stage = await stageWithCallers({ ...payments, tls: { ...listenerTls, ca: hostileCertificate } });
     const given = { ...known, ca: authority, cert: hostileCertificate, key: hostileKey };
     expect((await callSecurely(stage.port, given)).status).toBe(403);
-    const [{ caller, level }] = await accessLines(stage, 1);
-    expect(level).toBe("warn");
+    const [{ caller, ...line }] = await accessLines(stage, 1);
+    expect(line).toMatchObject({ level: "warn", callerAddress: "127.0.0.1", listener: "127.0.0.1:0" });
     expect(caller).toMatch(/^CN=or\\0Aders\?\\1B\[31m, O=a.*fatal.*, OU=x+/);
     expect(caller).toMatch(/^[\x20-\x7e]{256}…$/);
   });
@@ -441,8 +434,9 @@ const hosts: readonly (readonly [string, () => Promise<string>, RegExp])[] = [
 ];
 
 /** says-not-sent-when-the-service-cannot-be-reached.test.ts has the same of a service. */
-describe.each(hosts)("if the authorization server %s", (_, start, cause) => {
-  it("the token request's line says so, and the access lines of requests that need the token too", async () => {
+it.each(hosts)(
+  "if the authorization server %s, the token request's line says so, and the access lines too",
+  async (_, start, cause) => {
     const stage = await stageProxy({ authUrl: await start(), environment: { tls: trusting }, oneSet: true });
     const answer = await call(stage.url, order, { headers: { "Countersign-Timeout-Ms": "3000" } });
     expect(answer.json).toMatchObject({ code: "token_unavailable", outcome: "not_sent" });
@@ -458,8 +452,8 @@ describe.each(hosts)("if the authorization server %s", (_, start, cause) => {
     expect(access.message).toBe(`create_order for ${oauthSite}: 503 token_unavailable (${request.cause}), not_sent`);
     expect(access.tokenWaitMs).toBeGreaterThan(0);
     expect(access).not.toHaveProperty("credential");
-  });
-});
+  },
+);
 
 /** The line of a token request to which the authorization server answers so. */
 async function tokenLine(status: number, body: unknown) {
