@@ -229,23 +229,10 @@ describe("the plan of faults", () => {
   });
 });
 
-const page = readFileSync("simulator/README.md", "utf8");
-const rows = [...page.matchAll(/^\| `(\{.+?\})` \|/gm)].map(([, fault = ""]) => JSON.parse(fault));
-
-test("the page has every kind of fault", () => {
-  const [, kinds = ""] = /kind must be one of (.*)/.exec(String(refusalOf({ host: "api" }))) ?? [];
-  expect([...new Set(rows.map(({ kind }) => kind))].sort()).toEqual(kinds.split(", ").sort());
+test("the page shows every kind of fault, and none that is refused", () => {
+  const page = readFileSync("simulator/README.md", "utf8");
+  const faults = [...page.matchAll(/^\| `(\{.+?\})` \|/gm)].map(([, fault = ""]) => JSON.parse(fault));
+  for (const fault of faults) expect(readFault(fault)).toBe(fault);
+  const kinds = new Set(faults.map(({ kind }) => kind));
+  expect(() => readFault({ host: "api" })).toThrow(new Error(`kind must be one of ${[...kinds].join(", ")}`));
 });
-
-test.each(rows)("the page shows a fault that is accepted: %j", (fault) => {
-  expect(refusalOf(fault)).toBeUndefined();
-});
-
-function refusalOf(fault: unknown): unknown {
-  try {
-    readFault(fault);
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-}
