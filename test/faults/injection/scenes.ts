@@ -72,13 +72,6 @@ const scenesOfOrders: readonly Scene[] = [
       return [...both, await ask(lane, once)];
     },
   },
-  {
-    name: "an order with a key of its own that is left unknown",
-    async play(lane) {
-      lane.simulator.faults.add({ host: "api", kind: "answer", status: 503 });
-      return [await ask(lane, rawPost({ more: [headers.signed, `Countersign-Once: ${randomUUID()}`] }))];
-    },
-  },
   { name: "a reader that takes its time", play: readSlowly },
   {
     name: "a service that breaks off, or takes too long",
@@ -92,15 +85,6 @@ const scenesOfOrders: readonly Scene[] = [
       const late = await ask(lane, rawPost({ more: [headers.signed, slowly] }));
       faults.clear();
       return [broken, cut, late];
-    },
-  },
-  {
-    name: "a service that is not there",
-    async play(lane) {
-      await lane.simulator.stopApi();
-      const reply = await signed(lane);
-      await lane.simulator.startApi();
-      return [reply];
     },
   },
   {
@@ -199,19 +183,6 @@ const scenesOfRoutes: readonly Scene[] = [
       return [];
     },
   },
-  {
-    name: "a service of a route that breaks off, or is not there",
-    async play(lane) {
-      const { faults } = lane.simulator;
-      faults.add({ host: "api", kind: "reset", when: "before_reading" });
-      const broken = await ask(lane, request("PUT /files/a", ["Content-Length: 4"], "some"));
-      faults.clear();
-      await lane.simulator.stopApi();
-      const refused = await ask(lane, request("GET /files/a"));
-      await lane.simulator.startApi();
-      return [broken, refused];
-    },
-  },
 ];
 
 /** Acts of the authorization server and of Redis. */
@@ -306,16 +277,6 @@ const scenesOfTokens: readonly Scene[] = [
       lane.simulator.setTokenLifetimeSeconds(86_400);
       await delay(1_100);
       return [...replies, await authorised(lane)];
-    },
-  },
-  {
-    name: "a Redis that dies and comes back",
-    async play(lane) {
-      await lane.server.kill();
-      lane.simulator.revokeAllTokens();
-      const reply = await authorised(lane);
-      await lane.server.restart();
-      return [reply, await authorised(lane)];
     },
   },
 ];
