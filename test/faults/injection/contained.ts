@@ -22,21 +22,13 @@ const contained: readonly Contained[] = [
   { file: "adapters/redis/refresh-lock.js", awaited: /lease\.release|^renewing/, why: "the lock ends by itself" },
   { file: "cli/serve.js", awaited: /^untilStopped/, why: "no signal is no failure" },
   { file: "cli/serve.js", awaited: /^askDescriptorLimit/, why: "takes what it cannot read for no limit" },
-  {
-    file: "cli/serve.js",
-    awaited: /^(loadOrRefuse|start)\(/,
-    why: "says what cannot be read, or where it cannot listen",
-  },
+  { file: "cli/serve.js", awaited: /^(loadOrRefuse|start)\(/, why: "says why it cannot serve" },
   {
     file: "config/load.js",
     awaited: /^(systemDependencies|loadFile|readText|readMountPoints|buildConfig)/,
     why: "as above",
   },
-  {
-    file: "config/files/watch.js",
-    awaited: /^(askEach|ask\(|Promise\.all)/,
-    why: "a file that cannot be opened or read has a stamp and a digest too",
-  },
+  { file: "config/files/watch.js", awaited: /^(askEach|ask\(|Promise\.all)/, why: "any file has a stamp and a digest" },
   { file: "config/files/folder-watch.js", awaited: /^this\.#events\.stamp/, why: "as in watch.js" },
   { file: "config/rules/site-folder.js", awaited: /^(this\.#readFile|readSites)/, why: "says what cannot be read" },
   {
@@ -51,13 +43,9 @@ const contained: readonly Contained[] = [
   {
     file: "oauth/refresh.js",
     awaited: /^store\.(read\(key\)|save\(key, token,)/,
-    why: "what republish calls: a failing Redis reads as an empty one",
+    why: "a failing Redis reads as empty",
   },
-  {
-    file: "tracing/span-exporter.js",
-    awaited: /^(post\(|within\(|this\.#export)/,
-    why: "read-whole.js takes every failure for an answer",
-  },
+  { file: "tracing/span-exporter.js", awaited: /^(post\(|within\(|this\.#export)/, why: "a failure is an answer too" },
   { file: "app/tracing.js", awaited: /^exporter\.close/, why: "as above" },
   { file: "app/token-backend.js", awaited: /^import\(/, why: "a file of the package" },
   { file: "app/listeners.js", awaited: /^(listener\.drain\(|drained)/, why: "as in drain.js" },
