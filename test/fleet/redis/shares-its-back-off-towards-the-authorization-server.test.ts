@@ -160,18 +160,3 @@ it("a refused set is tried by one of eight replicas whose mounted secret changes
     expect([1 + periods, 2 + periods]).toContain(tries.length);
   });
 }, 300_000);
-
-it("a refused set is tried by one of eight replicas when it is deleted and its tokens are revoked", async () => {
-  await playFleet({ replicas }, async (fleet) => {
-    const { simulator } = fleet;
-    await tokensInUse(fleet);
-    const { tokenRequests } = simulator.counts();
-    simulator.changeClientSecret("blue-id", another);
-    simulator.revokeAllTokens();
-    const load = startLoad(fleet.replicas, perSecond);
-    await load.during(refusedPauseMs + 2_000);
-    const { failures, sent } = await load.stop();
-    expect(failures).toHaveLength(sent);
-    expectSpaced(simulator.seen.tokenRequests.slice(tokenRequests), 2);
-  });
-}, 300_000);
