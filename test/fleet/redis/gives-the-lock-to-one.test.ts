@@ -1,8 +1,7 @@
-/** The refresh lock on real servers that die, hang and lose it (rows 23, 24, 51): the lock saves requests, and correctness never depends on it. */
+/** The refresh lock on real servers that die and hang (row 97): the lock saves requests, and correctness never depends on it. */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
-import type { RefreshLock } from "../../../src/oauth/token-store.ts";
 import { acquire } from "../../../testkit/contract/refresh-lock.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { startMasters } from "../../../testkit/redis-fleet.ts";
@@ -17,23 +16,6 @@ async function stageMasters() {
   const [cache, ...others] = masters;
   return [masters, accessTo(nodeAt(cache.port), { lockNodes: others.map(({ port }) => nodeAt(port)) })] as const;
 }
-
-/** Tries until the lock is free; returns how long that took. */
-async function awaitFree(lock: RefreshLock): Promise<number> {
-  const sinceMs = systemClock.nowMs();
-  while (typeof (await lock.tryAcquire(key)) === "string") await sleep(systemClock, 50);
-  return systemClock.nowMs() - sinceMs;
-}
-
-it("the lock is free again 1.5 s after its holder died", async () => {
-  const redis = await startRedis();
-  const [dying, other] = [openReplica(redis), openReplica(redis)];
-  await acquire(dying.lock, key);
-  dying.connection.close();
-  const tookMs = await awaitFree(other.lock);
-  expect(tookMs).toBeGreaterThan(1_000);
-  expect(tookMs).toBeLessThan(15_000);
-});
 
 it("the lock is renewed for as long as the refresh takes, even if the wall clock is set forward", async () => {
   const redis = await startRedis();
@@ -50,19 +32,6 @@ it("the lock is renewed for as long as the refresh takes, even if the wall clock
   await acquire(other.lock, key);
 });
 
-it("a holder that has lost the lock neither renews nor releases it", async () => {
-  const redis = await startRedis();
-  const [late, other] = [openReplica(redis), openReplica(redis)];
-  const lost = await acquire(late.lock, key);
-  await redis.command("DEL", name);
-  await acquire(other.lock, key);
-  const value = await redis.command("GET", name);
-  // Longer than the time until the next renewal.
-  await sleep(systemClock, 1_600);
-  await lost.release();
-  expect(await redis.command("GET", name)).toBe(value);
-});
-
 it.each([
   ["no expiry", []],
   ["an expiry in an hour, as after Redis's clock was set back", ["PX", 3_600_000]],
@@ -77,14 +46,6 @@ it.each([
   expect(await other.lock.tryAcquire(key)).toBe("held");
   await lease.release();
   expect(await redis.command("EXISTS", name)).toBe(0);
-});
-
-it("a server that is away gives no lock, which is reported at once", async () => {
-  const redis = await startRedis();
-  const { lock, recorder } = openReplica(redis);
-  await recorder.nth("redis_up", 1);
-  await redis.kill();
-  expect(await lock.tryAcquire(key)).toBe("unavailable");
 });
 
 it("two of three masters give the lock; without a majority the server of the tokens alone does", async () => {
@@ -106,7 +67,7 @@ it("two of three masters give the lock; without a majority the server of the tok
   second.cont();
   await other.recorder.nth("redis_up", 2, ({ node }) => node === "lock-2");
   // Commands that timed out were carried out when the server woke up; the locks from them expire by themselves.
-  expect(await awaitFree(other.lock)).toBeLessThan(40_000);
+  await expect.poll(async () => typeof (await other.lock.tryAcquire(key)), { timeout: 40_000 }).toBe("object");
 });
 
 it("no lock is given when the server of the tokens and one more of three masters are away", async () => {
