@@ -13,13 +13,7 @@ export async function startReplicated(start: Starter = startRedis) {
   const master = await start();
   const replica = await start({ args: ["--replicaof", `127.0.0.1 ${master.port}`] });
   await untilEach([replica], "INFO replication", /master_link_status:up/);
-  return {
-    master,
-    replica,
-    async promote(): Promise<void> {
-      await replica.command("REPLICAOF", "NO", "ONE");
-    },
-  };
+  return { master, replica };
 }
 
 /** Name of the master that the Sentinels watch. */

@@ -9,7 +9,7 @@ import { aclUser } from "../../../testkit/acl.ts";
 import { acquire } from "../../../testkit/contract/refresh-lock.ts";
 import { type Fleet, type Replica, startFleet } from "../../../testkit/fleet.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
-import { startCluster, startReplicated, startSentinels, watched } from "../../../testkit/redis-fleet.ts";
+import { startCluster, startSentinels, watched } from "../../../testkit/redis-fleet.ts";
 import { accessTo, nodeAt, openReplica } from "../../../testkit/redis-replica.ts";
 import { tokensInRedis, tokensInUse, whenShared } from "./fleet-over-redis.ts";
 import { print, startLoad } from "./load.ts";
@@ -95,28 +95,6 @@ it("a master that hung resumes after it was replaced: an idle process stores its
   await expect.poll(once).toBe(200);
   expect(await master.command("KEYS", "countersign:*:once")).toEqual([]);
   expect(await replica.command("KEYS", "countersign:*:once")).toHaveLength(1);
-});
-
-it("the only known server is demoted: each process uses a token of its own, and they share one again afterwards", async () => {
-  const { master, replica, promote } = await startReplicated();
-  const fleet = await startFleet({ redis: master, replicas: processes });
-  const { simulator, replicas } = fleet;
-  expect(await tokensInUse(fleet)).toEqual(Array(processes).fill("token_1"));
-  await promote();
-  await master.command("REPLICAOF", "127.0.0.1", replica.port);
-  simulator.revokeAllTokens();
-  expect(await tokensInUse(fleet)).toEqual(["token_2", "token_3", "token_4"]);
-  for (const { event, metrics } of replicas) {
-    await event("redis_down", ({ failure }) => failure === "readonly");
-    await event("redis_up", ({ awayMs }) => awayMs !== undefined);
-    expect((await metrics()).sum("countersign_redis_errors_total", { kind: "readonly" })).toBeGreaterThan(0);
-  }
-  const load = startLoad(replicas, perSecond);
-  await load.during(1_500);
-  expect((await load.stop()).failures).toEqual([]);
-  expect(simulator.counts()).toMatchObject({ tokenRequests: 1 + processes, tokensIssued: 1 + processes });
-  await master.command("REPLICAOF", "NO", "ONE");
-  await expectSharing(fleet, master);
 });
 
 /** A fleet whose replicas have shared one token, and then got one each while Redis was away. */
