@@ -14,7 +14,6 @@ import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt, openReplica } from "../../../testkit/redis-replica.ts";
 import { audience } from "../../../testkit/simulated-sites.ts";
 import { print } from "./load.ts";
-import { startVanishingPort } from "./vanishing-port.ts";
 
 /** Ten times what is promised; node itself takes half a second to start. */
 const upMs = 10_000;
@@ -78,20 +77,6 @@ it("while both refuse connections, a process is up, says 503 at once, and serves
   expect(metrics.value("countersign_redis_up", { node: "cache" })).toBe(0);
   expect(metrics.sum("countersign_failures_total", { site, code: "token_unavailable" })).toBe(21 + inVain);
   print("refused", { startMs, firstAnswerMs: first.tookMs, lastAnswerMs: last.tookMs, recoveredMs });
-});
-
-it("while connections to both never open, a process is up, and says 503 within timeouts.token", async () => {
-  const port = await startVanishingPort();
-  const { simulator, replica, startMs } = await startAlone({
-    redis: `{ url: "redis://127.0.0.1:${port}" }`,
-    authUrl: `http://127.0.0.1:${port}`,
-  });
-  const [first, second] = await Promise.all([
-    orderInVain(replica, vanishedMs + slackMs),
-    orderInVain(replica, vanishedMs + slackMs),
-  ]);
-  expect(simulator.counts()).toMatchObject({ tokenRequests: 0, apiRequests: 0 });
-  print("vanished", { startMs, firstAnswerMs: first.tookMs, secondAnswerMs: second.tookMs });
 });
 
 it("while both accept connections and never answer, a process is up, says 503 within timeouts.token, and recovers", async () => {
