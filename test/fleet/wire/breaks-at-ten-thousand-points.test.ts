@@ -2,11 +2,10 @@
 import { expect, it } from "vitest";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
-import { orderRaw } from "../../../testkit/raw-caller.ts";
+import { orderRaw, type RawAnswer } from "../../../testkit/raw-caller.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
-import { isHonest, signed } from "./bad-network.ts";
+import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 
 /** Numbers of orders, and the sizes of their bodies; a large body takes several writes. */
 const runs = [
@@ -14,6 +13,7 @@ const runs = [
   { points: 500, paddingBytes: 100_000 },
 ] as const;
 const atOnce = 16;
+const signed = { "Countersign-Site": hmacSite };
 
 const body = JSON.stringify({ order_id: "order_1", padding: "x".repeat(200) });
 const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
@@ -43,6 +43,12 @@ async function stageBreaking(faultsOf: (connection: number) => Faults, answerOf:
   const upstream = await startRawUpstream({ answer: ({ number }, socket) => socket.write(answerOf(number)) });
   const network = await startFaultProxy(upstream.url, faultsOf);
   return { ...(await stageProxy({ oneSet: true, baseUrl: network.url })), network, upstream };
+}
+
+/** Whether nobody can take the answer for a whole answer of the service. */
+function isHonest({ status, isComplete, value }: RawAnswer): boolean {
+  if (status === 200) return !isComplete;
+  return status === 502 && isComplete && value("countersign-outcome") === "unknown";
 }
 
 /** The ids of the requests that the service has seen, whole or only a head. */

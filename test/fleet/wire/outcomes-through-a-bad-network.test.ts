@@ -3,14 +3,69 @@
  * true outcome: `unknown` only if a byte was written.
  */
 import type { Socket } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startSimulator } from "../../../simulator/src/service/simulator.ts";
 import { serverTls, trusting } from "../../../testkit/certificates.ts";
-import { orderRaw, RawConnection, rawPost, readAnswer } from "../../../testkit/raw-caller.ts";
+import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
+import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
+import { orderRaw, type RawAnswer, RawConnection, rawPost, readAnswer } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
-import { startVanishingPort } from "../redis/vanishing-port.ts";
-import { expectOrder, ordersAt, signed, stageBadNetwork } from "./bad-network.ts";
+import { oneOfEachMethod } from "../../../testkit/simulated-sites.ts";
+import { hmacSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { startVanishingPort } from "./vanishing-port.ts";
+
+interface BadNetworkOptions extends StageOptions {
+  /** Faults that begin before Countersign starts, and so before its first token request. */
+  readonly loginAnswers?: Partial<WayFaults>;
+  readonly refuseLogin?: boolean;
+}
+
+/** Countersign with bad networks in between: to the service, and to the authorization server. */
+async function stageBadNetwork(options: BadNetworkOptions = {}) {
+  const simulator = await startSimulator({ sites: oneOfEachMethod, ...options.simulator });
+  onTestFinished(() => simulator.stop());
+  const service = await startFaultProxy(simulator.apiUrl);
+  const login = await startFaultProxy(simulator.loginUrl);
+  login.toCaller.become(options.loginAnswers ?? {});
+  if (options.refuseLogin === true) login.refuse();
+  const scheme = options.simulator?.tls === undefined ? "http" : "https";
+  const at = ({ url }: FaultProxy) => url.replace("http://127.0.0.1", `${scheme}://localhost`);
+  const stage = await stageProxy({ oneSet: true, baseUrl: at(service), authUrl: at(login), ...options });
+  return { ...stage, simulator, service, login };
+}
+
+/** The promise is 100 ms after the deadline; two shared cores get ten times that. */
+const toleranceMs = 1_000;
+
+interface Expected {
+  readonly status: number;
+  readonly code?: string;
+  readonly outcome: "answered" | "unknown" | "not_sent";
+}
+
+/** Sends one order, whose answer must be whole, as expected, and between these times. Row 12a: there is always an answer. */
+async function expectOrder(
+  { port }: Pick<Stage, "port">,
+  headers: Readonly<Record<string, string>>,
+  { status, code, outcome }: Expected,
+  [earliestMs, latestMs]: readonly [number, number],
+): Promise<RawAnswer> {
+  const startedMs = performance.now();
+  const answer = await orderRaw(port, headers);
+  const tookMs = performance.now() - startedMs;
+  const said = {
+    status: answer.status,
+    code: answer.value("countersign-error"),
+    outcome: answer.value("countersign-outcome"),
+    isComplete: answer.isComplete,
+  };
+  expect(said, answer.body).toEqual({ status, code, outcome, isComplete: true });
+  // Each of up to three timers of Node's may be a millisecond early.
+  expect(tookMs).toBeGreaterThanOrEqual(earliestMs - 3);
+  expect(tookMs).toBeLessThan(latestMs + toleranceMs);
+  return answer;
+}
 
 const unreachable = { status: 502, code: "upstream_unreachable", outcome: "not_sent" } as const;
 const late = { status: 504, code: "upstream_timeout" } as const;
@@ -18,6 +73,7 @@ const noToken = { status: 503, code: "token_unavailable", outcome: "not_sent" } 
 const served = { status: 200, outcome: "answered" } as const;
 const soon = [0, 1_000] as const;
 
+const signed = { "Countersign-Site": hmacSite };
 const within = (deadlineMs: number) => ({ "Countersign-Timeout-Ms": String(deadlineMs) });
 const patient = { requestMs: 20_000, connectMs: 15_000, tokenMs: 15_000 };
 const overTls = { simulator: { tls: serverTls }, environment: { tls: trusting } };
@@ -31,7 +87,7 @@ describe("connections that are refused", () => {
     expect(stage.service.connections).toBe(0);
     await stage.service.accept();
     await expectOrder(stage, signed, served, soon);
-    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
   });
 
   it("by the authorization server: 503 not_sent within timeouts.token, while orders that need no token are served", async () => {
@@ -61,7 +117,7 @@ describe("a black hole where connections are made", () => {
     const authUrl = `http://127.0.0.1:${await startVanishingPort()}`;
     const stage = await stageProxy({ authUrl, config: { timeouts: { ...patient, tokenMs: 500 } } });
     await expectOrder(stage, {}, noToken, [500, 500]);
-    expect(ordersAt(stage.simulator).apiRequests).toBe(0);
+    expect(stage.simulator.counts().apiRequests).toBe(0);
   });
 
   it("within the TLS handshake: 504 not_sent at the deadline, and the order is not sent even if the handshake ends later", async () => {
@@ -88,7 +144,7 @@ describe("a black hole where connections are made", () => {
     expect(stage.service.connections).toBe(2);
     stage.service.heal();
     await stage.service.until(() => stage.service.open === 0);
-    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 0, accepted: 0 });
+    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 0, accepted: 0 });
   });
 });
 
@@ -104,7 +160,7 @@ describe("no complete answer after the request was written: unknown at the deadl
     expect(JSON.parse(answer.body)).toMatchObject({ ...late, outcome: "unknown", reference: "A-1042" });
     expect(answer.body).toContain("The order may exist: look for reference A-1042 before sending it again.");
     expect(await stage.recorder.nth("request_finished", 1)).toMatchObject({ stage: "send", outcome: "unknown" });
-    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
   });
 
   it("the answer stops after its head", async () => {
@@ -144,11 +200,11 @@ describe("no complete answer after the request was written: unknown at the deadl
     const stage = await stageBadNetwork();
     stage.service.toTarget.become({ blackHole: true });
     await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "unknown" }, [500, 500]);
-    expect(ordersAt(stage.simulator).apiRequests).toBe(0);
+    expect(stage.simulator.counts().apiRequests).toBe(0);
     stage.service.heal();
     await stage.simulator.seen.whenApiRequests(1);
     await expectOrder(stage, signed, served, soon);
-    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 2, accepted: 2 });
+    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
   });
 
   it("a kept connection falls silent: not resent on another one", async () => {
@@ -167,7 +223,7 @@ describe("one deadline covers the wait for a token, the connection, and the retr
     const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
     stage.service.toCaller.become(slow);
     await expectOrder(stage, within(2_200), { ...late, outcome: "unknown" }, [2_200, 2_200]);
-    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
     await expectOrder(stage, within(4_000), served, [1_500, 3_000]);
   });
 
@@ -175,14 +231,14 @@ describe("one deadline covers the wait for a token, the connection, and the retr
     const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
     await expectOrder(stage, within(500), noToken, [500, 500]);
     await expectOrder(stage, within(5_000), served, [0, 1_500]);
-    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
   });
 
   it("a slow TLS handshake and a slow answer: 504 unknown at the deadline", async () => {
     const stage = await stageBadNetwork({ ...overTls, config: { timeouts: patient } });
     stage.service.toCaller.become(slow);
     await expectOrder(stage, { ...signed, ...within(2_200) }, { ...late, outcome: "unknown" }, [2_200, 2_200]);
-    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
   });
 
   // A second attempt that takes as long as the first would come too late: the 401, which is certain, passes (row 89). With
@@ -201,7 +257,7 @@ describe("one deadline covers the wait for a token, the connection, and the retr
       stage.login.toCaller.become(slow);
       const answer = await expectOrder(stage, within(deadlineMs), expected, took);
       expect(answer.value("countersign-attempts")).toBe(attempts);
-      expect(ordersAt(stage.simulator).apiRequests).toBe(1 + sent);
+      expect(stage.simulator.counts().apiRequests).toBe(1 + sent);
     },
   );
 });
@@ -219,7 +275,7 @@ it.each([
       const answer = await expectOrder(stage, headers, served, [0, 5_000]);
       expect(JSON.parse(answer.body)).toMatchObject({ status: "ok" });
     }
-    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 2, accepted: 2 });
+    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
     expect(stage.simulator.counts()).toMatchObject({ tokensIssued: 1, refused: 0 });
   },
 );
