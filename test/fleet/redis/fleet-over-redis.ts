@@ -69,14 +69,9 @@ export async function tokensInRedis(redis: RealRedis): Promise<readonly string[]
  */
 export async function whenShared(fleet: Fleet, redis: RealRedis, longestMs: number): Promise<number> {
   const sinceMs = performance.now();
-  for (;;) {
-    const up = await fleet.sum("countersign_redis_up");
-    const tokens = await tokensInRedis(redis);
-    const tookMs = performance.now() - sinceMs;
-    if (up === fleet.replicas.length && tokens.length === 1) return tookMs;
-    expect(tookMs, `up: ${up}, tokens: ${tokens.length}`).toBeLessThan(longestMs);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const upAndTokens = async () => [await fleet.sum("countersign_redis_up"), (await tokensInRedis(redis)).length];
+  await expect.poll(upAndTokens, { timeout: longestMs, interval: 20 }).toEqual([fleet.replicas.length, 1]);
+  return performance.now() - sinceMs;
 }
 
 /** The token that the service saw with the last request through each replica, asked one after the other. */

@@ -95,16 +95,12 @@ async function killWhile(pod: Replica, sending: Promise<unknown>, reached: Promi
 /** Expects the key to be in progress for as long as the killed process could have worked, then unknown, and never free. */
 async function readsAsUnknown(pod: Replica, redis: RealRedis): Promise<void> {
   const outcomes = new Set<string>();
-  await expect
-    .poll(
-      async () => {
-        const { json } = await send(pod, "order-1", order, 200);
-        outcomes.add(json.code);
-        return json.code;
-      },
-      { timeout: 10_000, interval: 100 },
-    )
-    .toBe("already_sent");
+  const ask = async () => {
+    const { json } = await send(pod, "order-1", order, 200);
+    outcomes.add(json.code);
+    return json.code;
+  };
+  await expect.poll(ask, { timeout: 10_000, interval: 100 }).toBe("already_sent");
   expect([...outcomes].filter((code) => code !== "once_unavailable")).toEqual(["once_in_progress", "already_sent"]);
   expect((await send(pod, "order-1")).json.first).toMatchObject({ outcome: "unknown" });
   const [name = ""] = (await keysIn(redis)).keys();

@@ -9,13 +9,8 @@ import { type Trouble, troubles, wrongLogin } from "./troubles.ts";
 
 /** Connections that are cut while Redis is in trouble are counted under another kind. */
 async function expectCounted(pod: Stage, { kind }: Pick<Trouble, "kind">): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const kinds = Object.keys(await errorsOf(pod));
-      expect(kinds.filter((name) => name !== "cache connection")).toEqual([`cache ${kind}`]);
-    },
-    { timeout: 3_000, interval: 50 },
-  );
+  const kinds = async () => Object.keys(await errorsOf(pod)).filter((name) => name !== "cache connection");
+  await expect.poll(kinds, { timeout: 3_000, interval: 50 }).toEqual([`cache ${kind}`]);
 }
 
 it.each(Object.entries(troubles))("%s", async (_name, trouble) => {

@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { RedisAccess, RedisFailureKind } from "../../../src/model/redis-access.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { aclUser } from "../../../testkit/acl.ts";
@@ -56,6 +56,8 @@ export const refusedWrites: readonly [name: string, Change][] = [
   ["NOPERM", forbidden(["-set"], ["+set"])],
 ];
 
+const patience = { timeout: 10_000, interval: 25 };
+
 /** Cuts the connections, since open ones stay logged in. */
 async function cutConnections(redis: RealRedis, { recorder }: Stage): Promise<void> {
   await redis.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
@@ -69,9 +71,7 @@ async function occupy(redis: RealRedis, command: string, ...args: readonly (stri
   const own = new Redis(redis.port, { retryStrategy: () => null });
   onTestFinished(() => own.disconnect());
   own.call(command, ...args).catch(() => {});
-  await vi.waitFor(async () => {
-    if (await isAnswering(redis)) throw new Error("it answers as ever");
-  });
+  await expect.poll(() => isAnswering(redis), patience).toBe(false);
 }
 
 function isAnswering(redis: RealRedis): Promise<boolean> {
@@ -82,23 +82,13 @@ function isAnswering(redis: RealRedis): Promise<boolean> {
 }
 
 async function untilAnswering(redis: RealRedis): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      if (!(await isAnswering(redis))) throw new Error("it does not answer yet");
-    },
-    { timeout: 10_000, interval: 25 },
-  );
+  await expect.poll(() => isAnswering(redis), patience).toBe(true);
 }
 
 async function haveSlots(redis: RealRedis, change: "ADDSLOTSRANGE" | "DELSLOTSRANGE", state: string): Promise<void> {
   await redis.command("CLUSTER", change, 0, 16_383);
-  await vi.waitFor(
-    async () => {
-      const info = String(await redis.command("CLUSTER", "INFO"));
-      if (!info.includes(`cluster_state:${state}`)) throw new Error(info);
-    },
-    { timeout: 10_000, interval: 25 },
-  );
+  const info = async () => String(await redis.command("CLUSTER", "INFO"));
+  await expect.poll(info, patience).toContain(`cluster_state:${state}`);
 }
 
 export const troubles: Readonly<Record<string, Trouble>> = {
