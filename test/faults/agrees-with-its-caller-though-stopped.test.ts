@@ -88,6 +88,16 @@ const inHead = "Content-Type: app";
 const inBody = '"order_amount"';
 const connectRequest = "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n";
 
+const beginHead = (one: CallerOnce) => void one.writeUpTo(inHead);
+const beginBody = (one: CallerOnce) => void one.writeUpTo(inBody);
+const sendRest = (one: CallerOnce) => void one.rest();
+const sendOrder = (one: CallerOnce) => void one.write(one.newOrder());
+
+async function orderAndBeginHead(one: CallerOnce): Promise<void> {
+  await one.write(one.newOrder()).connection.until(answered);
+  one.writeUpTo(inHead);
+}
+
 /** Writes the rest of an order, and another order, once there is an answer. */
 async function restAndAnother(one: CallerOnce): Promise<void> {
   await one.connection.until(answered);
@@ -95,14 +105,11 @@ async function restAndAnother(one: CallerOnce): Promise<void> {
 }
 
 const scripts: Readonly<Record<string, Script>> = {
-  "head, its rest while stopped": { before: (one) => void one.writeUpTo(inHead), stopped: (one) => void one.rest() },
-  "head, its rest as it resumes": { before: (one) => void one.writeUpTo(inHead), after: (one) => void one.rest() },
-  "head, its rest after the answer": {
-    before: (one) => void one.writeUpTo(inHead),
-    after: restAndAnother,
-  },
+  "head, its rest while stopped": { before: beginHead, stopped: sendRest },
+  "head, its rest as it resumes": { before: beginHead, after: sendRest },
+  "head, its rest after the answer": { before: beginHead, after: restAndAnother },
   "head, its rest and a tunnel after the answer": {
-    before: (one) => void one.writeUpTo(inHead),
+    before: beginHead,
     async after(one) {
       await one.connection.until(answered);
       one.rest().write(connectRequest);
@@ -112,38 +119,21 @@ const scripts: Readonly<Record<string, Script>> = {
     before: (one) => void one.writeUpTo(inHead, one.newOrder({ more: ["Expect: 100-continue"] })),
     after: restAndAnother,
   },
-  "nothing yet, an order while stopped": { stopped: (one) => void one.write(one.newOrder()) },
-  "body, its rest while stopped": { before: (one) => void one.writeUpTo(inBody), stopped: (one) => void one.rest() },
-  "body, its rest as it resumes": { before: (one) => void one.writeUpTo(inBody), after: (one) => void one.rest() },
-  "an answered order, half a head, its rest while stopped": {
-    async before(one) {
-      await one.write(one.newOrder()).connection.until(answered);
-      one.writeUpTo(inHead);
-    },
-    stopped: (one) => void one.rest(),
-  },
+  "nothing yet, an order while stopped": { stopped: sendOrder },
+  "body, its rest while stopped": { before: beginBody, stopped: sendRest },
+  "body, its rest as it resumes": { before: beginBody, after: sendRest },
+  "an answered order, half a head, its rest while stopped": { before: orderAndBeginHead, stopped: sendRest },
   "an answered order, half a head, its rest after the answer": {
-    async before(one) {
-      await one.write(one.newOrder()).connection.until(answered);
-      one.writeUpTo(inHead);
-    },
+    before: orderAndBeginHead,
     async after(one) {
       await one.connection.until(/408[\s\S]*\}\n$/);
       one.rest().write(one.newOrder());
     },
   },
   "a held answer": { held: true },
-  "a held answer, an order while stopped": { held: true, stopped: (one) => void one.write(one.newOrder()) },
-  "a held answer and half a head, its rest while stopped": {
-    held: true,
-    before: (one) => void one.writeUpTo(inHead),
-    stopped: (one) => void one.rest(),
-  },
-  "a held answer and half a head, its rest after the answer": {
-    held: true,
-    before: (one) => void one.writeUpTo(inHead),
-    after: restAndAnother,
-  },
+  "a held answer, an order while stopped": { held: true, stopped: sendOrder },
+  "a held answer and half a head, its rest while stopped": { held: true, before: beginHead, stopped: sendRest },
+  "a held answer and half a head, its rest after the answer": { held: true, before: beginHead, after: restAndAnother },
   "a held answer, a tunnel while stopped": { held: true, stopped: (one) => void one.write(connectRequest) },
   "a held answer, nonsense and an order while stopped": {
     held: true,
