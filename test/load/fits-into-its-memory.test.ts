@@ -28,28 +28,20 @@ const bodyBytes = 262_144;
 const mix: readonly Buffer[] = [
   ...times(12, JSON.stringify({ order_amount: "10.00", order_currency: "EUR", site_customer_identifier: "c1" })),
   ...times(3, JSON.stringify({ one: "x".repeat(250_000) })),
-  ...times(
-    2,
-    fill(250_000, (n) => `"${n.toString(36)}":1,`),
-  ),
+  ...times(2, fill(250_000, '"N":1,')),
   ...times(2, `{"escaped":"${"\\u0041".repeat(41_000)}"}`),
-  ...times(
-    2,
-    fill(64_000, (n) => `"name_${n}":"value-${n}",`),
-  ),
-  ...times(
-    1,
-    fill(bodyBytes, (n) => `"${n.toString(36)}":1e60,`),
-  ),
+  ...times(2, fill(64_000, '"name_N":"value-N",')),
+  ...times(1, fill(bodyBytes, '"N":1e60,')),
 ];
 
 function times(count: number, body: string): Buffer[] {
   return Array.from({ length: count }, () => Buffer.from(body));
 }
 
-function fill(bytes: number, member: (n: number) => string): string {
+/** An object of so many bytes; `N` in the member stands for its number. */
+function fill(bytes: number, member: string): string {
   let members = "";
-  for (let n = 0; members.length < bytes - 100; n++) members += member(n);
+  for (let n = 0; members.length < bytes - 100; n++) members += member.replaceAll("N", n.toString(36));
   return `{${members}"last":true}`;
 }
 

@@ -14,11 +14,11 @@ import { configuredOf, statsSource } from "../../testkit/stats-source.ts";
 
 const secretOf = (index: number) => `a secret of its own, ${index}`;
 
-function oauthSiteAt(index: number): Site {
+function oauthSiteAt(index: number, token?: TokenSettings, more: Partial<Site> = {}): Site {
   const identifier = siteAt(index);
-  const set = { label: `${identifier}/blue`, name: "blue", clientId: `client-${index}`, audience };
+  const set = { label: `${identifier}/blue`, name: "blue", clientId: `client-${index}`, audience, token };
   const credentials = { owner: identifier, sets: [{ ...set, clientSecret: new Secret(secretOf(index)) }] } as const;
-  return siteOf(identifier, { credentials });
+  return siteOf(identifier, { credentials, ...more });
 }
 
 const manySites = (count: number) =>
@@ -84,17 +84,8 @@ it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at
 
 it("exposes one series for all sites if sites are not to be named, with the most urgent bridge and assertion", async () => {
   const sites = Array.from({ length: 1_000 }, (_, index) => {
-    const identifier = siteAt(index);
     const token = { clientAuth: { method: "assertion", file: `${index}` } } as TokenSettings;
-    const set = {
-      label: `${identifier}/blue`,
-      name: "blue",
-      clientId: "client",
-      audience,
-      clientSecret: undefined,
-      token,
-    };
-    return siteOf(identifier, { bridge: "hmac", credentials: { owner: identifier, sets: [set] } });
+    return oauthSiteAt(index, token, { bridge: "hmac" });
   });
   const configured = configuredOf({ environments: [environmentOf(sites)], namesSites: false });
   const state = { token: undefined, isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined };

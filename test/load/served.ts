@@ -2,16 +2,8 @@ import { onTestFinished } from "vitest";
 import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { type KernelLimits, limitProcesses } from "../../testkit/kernel-limits.ts";
-import { type RawUpstream, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
-import { type Program, startServe } from "../../testkit/run-program.ts";
-
-/** The built command, and a service behind it that answers after a while. */
-export interface Served extends Program {
-  readonly port: number;
-  readonly url: string;
-  readonly adminUrl: string;
-  readonly upstream: RawUpstream;
-}
+import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { startServe } from "../../testkit/run-program.ts";
 
 export interface ServedOptions {
   /** How long the service takes, for all or for its n-th order. */
@@ -24,8 +16,8 @@ export interface ServedOptions {
   readonly more?: string;
 }
 
-/** Starts the command with one signing site, so without an authorization server. It ends with the test. */
-export async function startServed(options: ServedOptions = {}): Promise<Served> {
+/** The built command with one signing site, and a service behind it that answers after a while. Both end with the test. */
+export async function startServed(options: ServedOptions = {}) {
   const { answerMs = 0, answerText = '{"order_id":"order_1"}', idleMs = 0, more = "" } = options;
   const bytes = rawAnswer(200, answerText);
   const msOf = typeof answerMs === "number" ? () => answerMs : answerMs;

@@ -3,18 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
 import { type Called, call } from "../../testkit/call.ts";
 
-/** The result of a stretch of load. */
-export interface Stretch {
-  readonly served: number;
-  /** Orders served each second, while the load lasted. */
-  readonly goodput: number;
-  /** How long each refusal took. */
-  readonly refusedMs: readonly number[];
-  /** Every answer that is neither a served order nor a refusal, in words. */
-  readonly strange: readonly string[];
-}
-
-export interface LoadOptions {
+interface LoadOptions {
   readonly perSecond: number;
   readonly lastsMs: number;
   readonly agent?: Agent;
@@ -22,8 +11,11 @@ export interface LoadOptions {
   readonly bodyOf?: () => Buffer | undefined;
 }
 
-/** Sends orders at a steady pace, however long the answers take. Resolves when all have been answered. */
-export async function load(url: string, { perSecond, lastsMs, bodyOf, agent }: LoadOptions): Promise<Stretch> {
+/**
+ * Sends orders at a steady pace, however long the answers take. Resolves when all have been answered, with `goodput`: orders served
+ * each second, while the load lasted; and `strange`: every answer that is neither a served order nor a refusal, in words.
+ */
+export async function load(url: string, { perSecond, lastsMs, bodyOf, agent }: LoadOptions) {
   const startedMs = performance.now();
   const refusedMs: number[] = [];
   const strange: string[] = [];

@@ -1,14 +1,5 @@
 import type { Replica } from "../../../testkit/fleet.ts";
 
-/** The results of the requests that were sent within a stretch of time. */
-export interface Stretch {
-  readonly sent: number;
-  /** Every answer other than 200, and every broken connection, in words. */
-  readonly failures: readonly string[];
-  readonly p99Ms: number;
-  readonly slowestMs: number;
-}
-
 interface Sent {
   readonly atMs: number;
   tookMs: number;
@@ -65,7 +56,8 @@ export function startLoad(replicas: readonly Pick<Replica, "order">[], perSecond
   };
 }
 
-function summarise(requests: readonly Sent[]): Stretch {
+/** `failures`: every answer other than 200, and every broken connection, in words. */
+function summarise(requests: readonly Sent[]) {
   const times = requests.map(({ tookMs }) => tookMs).sort((one, other) => one - other);
   return {
     sent: requests.length,

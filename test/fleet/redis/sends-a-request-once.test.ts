@@ -62,13 +62,9 @@ it.each([500, 503])("a request answered %i is not sent again, and stays unknown"
 });
 
 it.each([
-  {
-    what: "in chunks",
-    answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n",
-    rest: "1\r\n!\r\n0\r\n\r\n",
-  },
-  { what: "of 65,536 bytes", answer: rawAnswer(200, "x".repeat(65_536)).slice(0, -9), rest: "x".repeat(9) },
-])("an answer $what is kept", async ({ answer, rest }) => {
+  ["in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", "1\r\n!\r\n0\r\n\r\n"],
+  ["of 65,536 bytes", rawAnswer(200, "x".repeat(65_536)).slice(0, -9), "x".repeat(9)],
+])("an answer %s is kept", async (_, answer, rest) => {
   const { once, upstream } = await stageOnce(await startRedis(), (_, socket) => {
     socket.write(answer);
     setImmediate(() => socket.write(rest));

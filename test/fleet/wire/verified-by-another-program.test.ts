@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { keepAlive } from "../../../testkit/keep-alive.ts";
-import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { canaries, hmacSite, stageProxy } from "../../../testkit/stage.ts";
 import { bodies } from "./verified/bodies.ts";
@@ -22,13 +22,7 @@ const slowlyMs = 600_000;
 const test = it.runIf(isPythonThere);
 const notTried = isPythonThere ? "" : "NOT TRIED, python3 is not installed: ";
 
-interface Rig {
-  readonly service: RawUpstream;
-  /** Sends each body once, and hands the arrived request to the receiver. */
-  send(texts: readonly string[], receive: (captured: Captured) => Promise<void>): Promise<void>;
-}
-
-async function openRig(): Promise<Rig> {
+async function openRig() {
   const service = await startRawUpstream({
     answer: ({ number }, socket) => socket.write(rawAnswer(200, String(number))),
   });
@@ -37,7 +31,8 @@ async function openRig(): Promise<Rig> {
   const agent = keepAlive();
   return {
     service,
-    async send(texts, receive) {
+    /** Sends each body once, and hands the arrived request to the receiver. */
+    async send(texts: readonly string[], receive: (captured: Captured) => Promise<void>) {
       const left = texts.entries();
       const work = async () => {
         for (const [index, text] of left) {
