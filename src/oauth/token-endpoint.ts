@@ -236,12 +236,11 @@ function readErrorCode(body: string, sent: readonly string[]): string | undefine
   return isSecret ? undefined : code;
 }
 
-/** The secrets of a token request, in each form in which they were sent. */
+/** The secrets of a token request, in each form in which it can have them: in JSON, in a form, by HTTP Basic. */
 function secretsIn(set: CredentialSet, assertion: string | undefined): string[] {
   const secret = set.clientSecret?.reveal();
   if (assertion !== undefined) return [assertion, ...assertion.split(".")];
   if (secret === undefined) return [];
-  if (set.token?.clientAuth.method !== "basic") return [secret];
   return [secret, formEncode(secret), basicCredentials(set).slice("Basic ".length)];
 }
 

@@ -224,11 +224,11 @@ const proofs = [
     settings: { clientAuth: "basic", set: { clientSecret: { file: "DIR/secret" } } },
     shown: (request: RawRequest) => /authorization: Basic (\S+)/.exec(request.head)?.[1] ?? "",
   },
-  {
-    what: "a form-encoded secret",
-    settings: { clientAuth: "basic", set: { clientSecret: { file: "DIR/secret" } } },
+  ...["basic", "post"].map((clientAuth) => ({
+    what: `a form-encoded secret (${clientAuth})`,
+    settings: { clientAuth, set: { clientSecret: { file: "DIR/secret" } } },
     shown: () => encoded,
-  },
+  })),
   {
     what: "an assertion",
     settings: { clientAuth: "private_key_jwt", set: { privateKey: { file: "DIR/key.pem" } } },
