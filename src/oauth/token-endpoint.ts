@@ -215,14 +215,14 @@ export function readToken(
   if (typeof token !== "string" || token === "undefined" || token === "null") return "access_token";
   if (token.length > longestTokenChars || !b64token.test(token)) return "access_token";
   if (typeof type !== "string" || type.toLowerCase() !== "bearer") return "token_type";
-  const seconds = expiresIn === undefined ? absentMs / 1_000 : readLifetimeSeconds(expiresIn);
-  return seconds === undefined ? "expires_in" : { secret: new Secret(token), lifetimeMs: seconds * 1_000 };
+  const lifetimeMs = expiresIn === undefined ? absentMs : readLifetimeMs(expiresIn);
+  return lifetimeMs === undefined ? "expires_in" : { secret: new Secret(token), lifetimeMs };
 }
 
-function readLifetimeSeconds(value: unknown): number | undefined {
+function readLifetimeMs(value: unknown): number | undefined {
   const seconds = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
   if (typeof seconds !== "number" || !Number.isFinite(seconds) || seconds < 1) return undefined;
-  return Math.min(Math.floor(seconds), longestLifetimeSeconds);
+  return Math.min(Math.floor(seconds), longestLifetimeSeconds) * 1_000;
 }
 
 /**

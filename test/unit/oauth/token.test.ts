@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CredentialSet, TokenSettings } from "../../../src/model/environment.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { cacheKey, drawThresholds, freshness, type Token } from "../../../src/oauth/token.ts";
+import { readToken } from "../../../src/oauth/token-endpoint.ts";
 
 /** A tenth of its lifetime is less than the leeway; token-state.test.ts has a longer one. */
 const token: Token = {
@@ -138,4 +139,8 @@ describe("the cache key of a set with token settings (row 72)", () => {
     const extra = cacheKey("https://login", asked({ extra: { a: "1", b: "2" } }));
     expect(cacheKey("https://login", asked({ extra: { b: "2", a: "1" } }))).toBe(extra);
   });
+});
+
+it.each([64_001, 64_002, 90_007])("a configured lifetime of %i ms stays a whole number, as Redis demands", (ms) => {
+  expect(readToken('{"access_token":"t","token_type":"Bearer"}', ms)).toMatchObject({ lifetimeMs: ms });
 });
