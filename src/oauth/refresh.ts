@@ -65,7 +65,7 @@ export async function refresh(parts: RefreshParts, need: Need): Promise<RefreshR
   for (;;) {
     const result = await attempt(parts, need);
     if (result.kind !== "paused" || !parts.backoff.isBrief(result.pause)) return result;
-    await waitOutPause(parts);
+    await waitOut(result.pause, parts);
   }
 }
 
@@ -169,8 +169,9 @@ function pollDelayMs(waitedMs: number, random: () => number): number {
 
 async function fetch(parts: RefreshParts, need: Need, lease: Lease | undefined): Promise<RefreshResult> {
   const { clock, backoff, environment, set, store } = parts;
-  if (backoff.pause() !== undefined) {
-    await waitOutPause(parts);
+  const spacing = backoff.pause();
+  if (spacing !== undefined) {
+    await waitOut(spacing, parts);
     const found = await readShared(parts, need);
     if (found !== undefined) return found;
   }
@@ -202,10 +203,8 @@ async function fetch(parts: RefreshParts, need: Need, lease: Lease | undefined):
 }
 
 /** In a loop, because a timer may fire a fraction of a millisecond early. */
-async function waitOutPause({ backoff, clock }: RefreshParts): Promise<void> {
-  for (let pause = backoff.pause(); pause !== undefined; pause = backoff.pause()) {
-    await sleep(clock, pause.untilMs - clock.nowMs());
-  }
+async function waitOut({ untilMs }: Pause, { clock }: RefreshParts): Promise<void> {
+  while (clock.nowMs() < untilMs) await sleep(clock, untilMs - clock.nowMs());
 }
 
 /** Shares a new token. If this process stood still, another process's token may be newer: then that token is used. */
