@@ -37,6 +37,7 @@ it.each([
   [Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }), "tls"],
   [Object.assign(new Error("wrong name"), { code: "ERR_TLS_CERT_ALTNAME_INVALID" }), "tls"],
   [new Error("Reached the max retries per request limit (which is 0). Refer to …"), "connection"],
+  [Object.assign(new Error('Protocol error, got "H" as reply type byte'), { name: "ParserError" }), "connection"],
   [new Error("All sentinels are unreachable and retry is disabled."), "connection"],
   [new Error("Too many Cluster redirections. Last error: ReplyError: MOVED 3999 127.0.0.1:6381"), "moved"],
   [new Error("Too many Cluster redirections. Last error: ReplyError: ASK 3999 127.0.0.1:6381"), "ask"],

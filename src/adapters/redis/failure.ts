@@ -39,7 +39,7 @@ const code =
 const redirected = /^Too many Cluster redirections\. Last error: ReplyError: (.*)/;
 const lacksPermission = /The user executing the script can't|ACL failure in script/;
 const noConnection =
-  /connection|stream|socket|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ENOENT|max retries|failed to refresh|sentinels/i;
+  /connection|stream|socket|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ENOENT|max retries|failed to refresh|sentinels|ParserError/i;
 const tlsCode = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/;
 
 /** The kind of an error that ioredis throws. */
