@@ -19,10 +19,15 @@ import {
  */
 export function createMemoryTokenStore(clock: Clock): TokenStore {
   const sets = new Map<string, MemorySet>();
+  /** Twice as many as were left by the last search, so that a search costs little for each of thousands of keys. */
+  let searchAtSize = 0;
   const setOf = (key: string): MemorySet => {
     const known = sets.get(key);
     if (known !== undefined) return known;
-    for (const [other, set] of sets) if (set.isOver()) sets.delete(other);
+    if (sets.size >= searchAtSize) {
+      for (const [other, set] of sets) if (set.isOver()) sets.delete(other);
+      searchAtSize = 2 * sets.size;
+    }
     const fresh = new MemorySet(clock);
     sets.set(key, fresh);
     return fresh;
