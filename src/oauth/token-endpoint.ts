@@ -185,12 +185,11 @@ function readResponse(
   wallMs: () => number,
 ): TokenAnswer {
   const { status, body, retryAfter, date } = response;
-  if (body === undefined) return { kind: "malformed", status, cause: "answer too long" };
   if (status === 200) {
-    const grant = readToken(body, set.token?.lifetimeMs);
+    const grant = body === undefined ? "answer too long" : readToken(body, set.token?.lifetimeMs);
     return typeof grant === "string" ? { kind: "malformed", status, cause: grant } : { kind: "issued", grant, status };
   }
-  const cause = readErrorCode(body, secretsIn(set, assertion));
+  const cause = readErrorCode(body ?? "", secretsIn(set, assertion));
   if (status === 400 || status === 401 || status === 403) return { kind: "refused", status, cause };
   if (status === 429) {
     return { kind: "throttled", status, retryAfterMs: retryAfterMs(retryAfter, date, wallMs()), cause };
