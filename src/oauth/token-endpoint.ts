@@ -9,7 +9,7 @@ export interface TokenResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
-  /** Undefined if it is longer than the body of any response with a token. */
+  /** Undefined if it is longer than the body of any response with a token, or if a failure's body broke off. */
   readonly body: string | undefined;
 }
 

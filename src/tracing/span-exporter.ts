@@ -42,7 +42,7 @@ export type PostResult =
       readonly status: number;
       readonly retryAfter: string | undefined;
       readonly date: string | undefined;
-      /** Undefined if it is longer than 64 KiB. */
+      /** Undefined if it is longer than 64 KiB, or if a failure's body broke off. */
       readonly body: string | undefined;
     }
   /** `cause` is a code, such as ECONNREFUSED. */

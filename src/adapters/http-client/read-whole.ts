@@ -57,7 +57,9 @@ async function post(
     const response = await exchange(pool, { ...request, render: () => body }, clock.nowMs() + timeoutMs, onConnected);
     const { status, headers } = response;
     const [retryAfter, date] = [firstOf(headers, "retry-after"), firstOf(headers, "date")];
-    return { kind: "answered", status, retryAfter, date, body: (await readWhole(response))?.toString("utf8") };
+    // A failure's status says enough, even if its body breaks off.
+    const whole = await readWhole(response).catch((error) => (status < 400 ? Promise.reject(error) : undefined));
+    return { kind: "answered", status, retryAfter, date, body: whole?.toString("utf8") };
   } catch (error) {
     if (!(error instanceof ProxyError)) return { kind: "failed", cause: codeOf(error) };
     if (error.code === "upstream_timeout") return { kind: "timed_out", cause: "no answer" };

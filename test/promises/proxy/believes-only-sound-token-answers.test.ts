@@ -168,6 +168,20 @@ it.each([
   expect(simulator.counts()).toMatchObject({ tokenRequests: 3, tokensIssued: 2, apiRequests: 2 });
 });
 
+it.each([
+  ["429", "throttled", 60_000],
+  ["401", "refused", 10_000],
+])("a %s counts as %s although its body breaks off", async (status, result, pauseMs) => {
+  const login = await startRawUpstream({
+    answer: (_, socket) => void socket.end(`HTTP/1.1 ${status} No\r\nRetry-After: 60\r\nContent-Length: 9\r\n\r\nhalf`),
+  });
+  const { recorder } = await stageProxy({ authUrl: login.url, oneSet: true });
+  expect(await recorder.nth("token_requested", 1)).toMatchObject({
+    result,
+    pauseMs: expect.closeTo(pauseMs, -3),
+  });
+});
+
 describe("credentials that every set has refused:", () => {
   it.each([400, 401, 403])("502 credentials_refused, not_sent, after a %i", async (status) => {
     const { url, simulator, expire } = await stageLiving();
