@@ -382,18 +382,6 @@ describe("a pool", () => {
   });
 });
 
-it("all calls are served even if every answer is followed by an unannounced close", async () => {
-  const { url, simulator, recorder } = await stageProxy();
-  simulator.faults.add({ host: "api", kind: "close_after_answer", times: "until_cleared" });
-  const answers = [];
-  for (let n = 0; n < 50; n++) answers.push(await call(url));
-  const served = answers.filter(({ status }) => status === 200).length;
-  const unknown = answers.filter(({ json }) => json.code === "upstream_reset" && json.outcome === "unknown").length;
-  expect(served + unknown).toBe(50);
-  expect(simulator.counts()).toMatchObject({ accepted: served, apiRequests: served, tokensIssued: 1 });
-  expect(recorder.of("request_finished").every(({ attempts }) => attempts === 1)).toBe(true);
-});
-
 it("no more requests than keepAlive.requests are sent over one connection, to the service and to the authorization server", async () => {
   // Both hosts answer with a token: for an order it is any text.
   const upstream = await startRawUpstream({
