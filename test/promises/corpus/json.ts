@@ -45,68 +45,33 @@ function taken(name: string, text: string, sent: readonly Sent[]): Document {
   return { name, body: Buffer.from(text), outcome: sent };
 }
 
+/** From `name=value, name=value`. */
+function pairs(text: string): Sent[] {
+  return text.split(", ").map((pair) => {
+    const [name = "", value = ""] = pair.split("=");
+    return [name, value];
+  });
+}
+
 /** One parameter: its value as written in JSON, and as it arrives. */
 function takenValue(written: string, arrives: string, parameter = "a"): Document {
   const name = `${parameter}: ${written.length > 80 ? `${written.slice(0, 80)}…` : written}`;
   return taken(name, `{"${parameter}":${written}}`, [[parameter, arrives]]);
 }
 
-const text = '{"order_amount":"10.00"}';
-const little = (what: string) => Buffer.from(what, "utf16le");
-const big = (what: string) => little(what).swap16();
 const inValue = (...raw: readonly number[]) => bytes('{"b":"', ...raw, '"}');
-const inName = (...raw: readonly number[]) => bytes('{"b', ...raw, '":"x"}');
 
-/** Row 14: bytes that are no UTF-8, or not plain UTF-8. */
+/** Row 14: bytes that are no UTF-8, or not plain UTF-8, at the borders between them. The reader's own corpus has each fault. */
 const wrongEncodings: readonly Document[] = [
-  malformed("UTF-16LE", little(text)),
-  malformed("UTF-16BE", big(text)),
-  malformed("UTF-16LE, marked", little(`\uFEFF${text}`)),
-  malformed("UTF-16BE, marked", big(`\uFEFF${text}`)),
-  malformed("UTF-16LE of the empty object", little("{}")),
-  malformed("UTF-16BE of the empty object", big("{}")),
-  malformed("UTF-16LE of beyond U+FFFF", little('{"b":"\u{1F600}"}')),
-  malformed("UTF-16LE of letters beyond Latin-1", little('{"b":"日本"}')),
-  malformed("UTF-16LE behind UTF-8 white space", bytes(" ", ...little(text))),
-  malformed("UTF-16, little mark before UTF-8", bytes(0xff, 0xfe, text)),
-  malformed("UTF-16, big mark before UTF-8", bytes(0xfe, 0xff, text)),
-  malformed("UTF-16, marks alone", bytes(0xff, 0xfe)),
-  malformed("UTF-32LE", bytes(...[..."{}"].flatMap((one) => [one, 0, 0, 0]))),
-  malformed("UTF-32BE, marked", bytes(0, 0, 0xfe, 0xff, 0, 0, 0, "{", 0, 0, 0, "}")),
-  malformed("UTF-7", "+AHs-+AH0-"),
-  malformed("EBCDIC", bytes(0xc0, 0x7f, 0x81, 0x7f, 0x7a, 0xf1, 0xd0)),
-  malformed("a mark before an order", `\uFEFF${text}`),
-  malformed("a mark behind white space", ` \uFEFF${text}`),
-  malformed("a mark between tokens", '{"b":\uFEFF"x"}'),
-  malformed("a mark before a line feed", "\uFEFF\n{}"),
-  malformed("a mark in UTF-8 after a BE mark", bytes(0xfe, 0xff, 0xef, 0xbb, 0xbf, "{}")),
+  malformed("UTF-16LE of letters beyond Latin-1", Buffer.from('{"b":"日本"}', "utf16le")),
+  malformed("a mark behind white space", ` \uFEFF{"b":"x"}`),
   malformed("overlong: U+007F in two", inValue(0xc1, 0xbf)),
   malformed("overlong: U+07FF in three", inValue(0xe0, 0x9f, 0xbf)),
   malformed("overlong: U+FFFF in four", inValue(0xf0, 0x8f, 0xbf, 0xbf)),
-  malformed("overlong: a quote in three", bytes('{"b":"x', 0xe0, 0x80, 0xa2, "}")),
-  malformed("overlong: a backslash in two", inValue(0xc1, 0x9c, 0x6e)),
-  malformed("overlong: a brace in two", bytes(0xc1, 0xbb, 0xc1, 0xbd)),
-  malformed("overlong: a in two, in a name that is given already", bytes('{"a":"1","', 0xc1, 0xa1, '":"2"}')),
-  malformed("overlong: a space in two between tokens", bytes("{", 0xc0, 0xa0, "}")),
-  malformed("the first high surrogate in a name", inName(0xed, 0xa0, 0x80)),
   malformed("the last high surrogate", inValue(0xed, 0xaf, 0xbf)),
   malformed("the first low surrogate", inValue(0xed, 0xb0, 0x80)),
-  malformed("surrogates the wrong way round", inValue(0xed, 0xb8, 0x80, 0xed, 0xa0, 0xbd)),
-  malformed("a pair in six bytes, in a name", inName(0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80)),
-  malformed("half by bytes, half by escape", bytes('{"b":"', 0xed, 0xa0, 0xbd, '\\ude00"}')),
   malformed("half by escape, half by bytes", bytes('{"b":"\\ud83d', 0xed, 0xb8, 0x80, '"}')),
-  malformed("the first code point too high", inValue(0xf4, 0x90, 0x80, 0x80)),
   malformed("F5", inValue(0xf5, 0x80, 0x80, 0x80)),
-  malformed("FE in a name", inName(0xfe)),
-  malformed("a lead byte that eats the quote", bytes('{"b":"x', 0xc3, '"}')),
-  malformed("a lead byte of four that eats the end", bytes('{"b":"x', 0xf0, '"}')),
-  malformed("a lead byte at the very end", bytes('{"b":"x"}', 0xe2)),
-  malformed("a continuation byte first of all", bytes(0xbf, "{}")),
-  malformed("Latin-1 in a name", inName(0xe4)),
-  malformed("Shift_JIS", inValue(0x93, 0xfa, 0x96, 0x7b)),
-  malformed("GBK", inValue(0xc4, 0xe3, 0xba, 0xc3)),
-  malformed("a bad byte in a nested value", bytes('{"b":[{"c":"', 0x80, '"}]}')),
-  malformed("a bad byte behind a line feed", bytes("{}\n", 0x80)),
 ];
 
 const asIs = (character: string) => takenValue(`"${character}"`, character);
@@ -114,17 +79,9 @@ const asIs = (character: string) => takenValue(`"${character}"`, character);
 /** The first and last characters of one, two, three and four bytes in UTF-8 arrive unchanged, never normalised. */
 const rightEncodings: readonly Document[] = [
   ..."\u007F\u0080\u07FF\u0800\uD7FF\uE000\uFFFD\uFFFE\uFFFF".split("").map(asIs),
-  asIs("\u{10000}"),
-  asIs("\u{10FFFF}"),
-  asIs("a mark \uFEFF within"),
-  asIs("\uFEFF"),
-  asIs("e\u0301 is not \u00e9"),
-  asIs("\u212B \u00C5 A\u030A"),
-  asIs("\u202Eright to left\u202C"),
-  asIs("\u2028\u2029"),
-  asIs("\u{1F468}\u200D\u{1F469}\u200D\u{1F467}"),
-  asIs("日本語 العربية עברית ไทย"),
-  asIs("\uFB01 \uFF11 \u0661"),
+  ...["\u{10000}", "\u{10FFFF}", "a mark \uFEFF within", "\uFEFF", "e\u0301 is not \u00e9"].map(asIs),
+  ...["\u212B \u00C5 A\u030A", "\u202Eright to left\u202C", "\u2028\u2029", "\uFB01 \uFF11 \u0661"].map(asIs),
+  ...["\u{1F468}\u200D\u{1F469}\u200D\u{1F467}", "日本語 العربية עברית ไทย"].map(asIs),
 ];
 
 const ofJavaScript = [
@@ -186,17 +143,13 @@ const names: readonly Document[] = [
     `{${ofJavaScript.map((name, index) => `"${name}":${index}`).join(",")}}`,
     ofJavaScript.map((name, index) => [name, String(index)] as const),
   ),
-  taken("names that look like integers, in the caller's order", '{"b":"1","10":"2","9":"3","a":"4","0":"5","-1":"6"}', [
-    ..."b 10 9 a 0 -1".split(" ").map((name, index) => [name, String(index + 1)] as const),
-  ]),
-  taken("names that differ by case only", '{"a":"1","A":"2"}', [
-    ["a", "1"],
-    ["A", "2"],
-  ]),
-  taken("names that concatenate alike", '{"foo":"bar1","foobar":"1"}', [
-    ["foo", "bar1"],
-    ["foobar", "1"],
-  ]),
+  taken(
+    "names that look like integers, in the caller's order",
+    '{"b":"1","10":"2","9":"3","a":"4","0":"5","-1":"6"}',
+    pairs("b=1, 10=2, 9=3, a=4, 0=5, -1=6"),
+  ),
+  taken("names that differ by case only", '{"a":"1","A":"2"}', pairs("a=1, A=2")),
+  taken("names that concatenate alike", '{"foo":"bar1","foobar":"1"}', pairs("foo=bar1, foobar=1")),
   taken("a name by escapes", String.raw`{"\u006f\u0072der_type":"any"}`, [["order_type", "any"]]),
   ...odd.map(([what, name]) => unfit("name_not_allowed", `a name with ${what}`, `{${JSON.stringify(name)}:"x"}`)),
   ...twice.map((text) => refused({ status: 400, code: "duplicate_parameter" }, `twice: ${text}`, text)),
@@ -261,10 +214,11 @@ const numbers: readonly Document[] = [
   ...otherAmounts.map((name) => unfit("decimal_invalid", `no amount: ${name}`, `{"${name}":7.555}`)),
   unfit("number_out_of_range", "an amount out of range", '{"order_amount":1e64}'),
   ...["amount", "Order_Amount", "order_amount_", "order-amount"].map((name) => takenValue('"10.005"', "10.005", name)),
-  taken("a name that only looks like an amount's is none", '{"amount_order":7.5,"order_amounts":7.555}', [
-    ["amount_order", "7.5"],
-    ["order_amounts", "7.555"],
-  ]),
+  taken(
+    "a name that only looks like an amount's is none",
+    '{"amount_order":7.5,"order_amounts":7.555}',
+    pairs("amount_order=7.5, order_amounts=7.555"),
+  ),
 ];
 
 function same(text: string): Pair {
@@ -352,18 +306,15 @@ const otherVersions = ['"2.0"', '"1.8"', '"3"', "3", "3.00", '"3.0 "', '""', "tr
 /** The names that the proxy owns, and those that are never signed (spec 5.2 step 1), given by the caller. */
 const reserved: readonly Document[] = [
   ...dropped.map((text) => taken(`dropped: ${text.slice(0, 60)}`, text, [])),
-  taken("timestamp and signature among others", '{"z":"1","timestamp":"1","a":"2","signature":"x","m":"3"}', [
-    ["z", "1"],
-    ["a", "2"],
-    ["m", "3"],
-  ]),
+  taken(
+    "timestamp and signature among others",
+    '{"z":"1","timestamp":"1","a":"2","signature":"x","m":"3"}',
+    pairs("z=1, a=2, m=3"),
+  ),
   taken("the same version", '{"version":"3.0"}', []),
   taken("the same version as a number", '{"version":3.0}', []),
   taken("the same version with an exponent", '{"version":0.30e1}', []),
-  taken("the same version among others", '{"b":"1","version":"3.0","a":"2"}', [
-    ["b", "1"],
-    ["a", "2"],
-  ]),
+  taken("the same version among others", '{"b":"1","version":"3.0","a":"2"}', pairs("b=1, a=2")),
   ...otherVersions.map((version) => unfit("version_mismatch", `version ${version}`, `{"version":${version}}`)),
   taken("the same site", `{"site_identifier":"${hmacSite}"}`, []),
   ...["K2000000001", "K2000000002"].map((identifier) => ({
@@ -371,17 +322,16 @@ const reserved: readonly Document[] = [
     identifier,
   })),
   unfit("site_conflict", "another site", '{"site_identifier":"S1000000001"}'),
-  taken("parameters that are never signed", '{"format":"json","call":"create_order","secret_key_name":"x"}', [
-    ["format", "json"],
-    ["call", "create_order"],
-    ["secret_key_name", "x"],
-  ]),
-  taken("names close to the reserved ones", '{"Signature":"1","TIMESTAMP":"2","versions":"3","site_identifier_":"4"}', [
-    ["Signature", "1"],
-    ["TIMESTAMP", "2"],
-    ["versions", "3"],
-    ["site_identifier_", "4"],
-  ]),
+  taken(
+    "parameters that are never signed",
+    '{"format":"json","call":"create_order","secret_key_name":"x"}',
+    pairs("format=json, call=create_order, secret_key_name=x"),
+  ),
+  taken(
+    "names close to the reserved ones",
+    '{"Signature":"1","TIMESTAMP":"2","versions":"3","site_identifier_":"4"}',
+    pairs("Signature=1, TIMESTAMP=2, versions=3, site_identifier_=4"),
+  ),
 ];
 
 const limitBytes = 262_144;
@@ -402,13 +352,8 @@ const sizes: readonly Document[] = [
   malformed("5,000 arrays, closed once too often", `{"a":${"[".repeat(5_000)}${"]".repeat(5_001)}}`),
   malformed("5,000 arrays at the top level", `${"[".repeat(5_000)}${"]".repeat(5_000)}`),
   malformed("arrays and objects by turns", `{"a":${'[{"b":'.repeat(5_000)}1${"}]".repeat(5_000)}}`),
-  malformed("nothing but [", fill("[")),
-  malformed("nothing but {", fill("{")),
-  malformed('nothing but {"":', fill('{"":')),
-  malformed("nothing but quotes", fill('"')),
+  ...["[", "{", '{"":', '"', "1", " "].map((unit) => malformed(`nothing but ${unit}`, fill(unit))),
   malformed("nothing but backslashes in a string", fill("\\", '{"a":"')),
-  malformed("nothing but digits", fill("1")),
-  malformed("nothing but white space", fill(" ")),
   malformed("a string that never ends", fill("x", '{"a":"')),
   malformed("an array that never ends", fill("1,", '{"a":[')),
 
@@ -451,18 +396,17 @@ const forbiddenCharacters: readonly Document[] = [
   unfit("character_not_allowed", "an e-mail address behind allowed values", '{"a":"1","b":2,"c":"a@b.example"}'),
   taken("every allowed character", '{"a":"ABCxyz0189-_."}', [["a", "ABCxyz0189-_."]]),
   taken("an empty value", '{"empty":""}', [["empty", ""]]),
-  taken("numbers and booleans", '{"n":-1.50,"t":true,"f":false}', [
-    ["n", "-1.50"],
-    ["t", "true"],
-    ["f", "false"],
-  ]),
-  taken("any character in parameters that are never signed", '{"format":"a b@c \u00e9","call":"\u{1F600}"}', [
-    ["format", "a b@c \u00e9"],
-    ["call", "\u{1F600}"],
-  ]),
-  taken("any character in parameters that are dropped", '{"signature":"a b","timestamp":"\u00e9","b":"1"}', [
-    ["b", "1"],
-  ]),
+  taken("numbers and booleans", '{"n":-1.50,"t":true,"f":false}', pairs("n=-1.50, t=true, f=false")),
+  taken(
+    "any character in parameters that are never signed",
+    '{"format":"a b@c \u00e9","call":"\u{1F600}"}',
+    pairs("format=a b@c \u00e9, call=\u{1F600}"),
+  ),
+  taken(
+    "any character in parameters that are dropped",
+    '{"signature":"a b","timestamp":"\u00e9","b":"1"}',
+    pairs("b=1"),
+  ),
 ];
 
 /** The documents of the reader's own tests must have the same outcome over the wire. */
