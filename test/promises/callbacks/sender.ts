@@ -8,7 +8,11 @@ export const key = "K2000000001";
 export const secret = "canary-api-secret-key-one";
 
 /** Written from the specification alone (spec 5.2); shares no code with the product. */
-export function signatureOf(parameters: Given, by = secret, exempt = ["format", "signature", "call"]): string {
+export function signatureOf(
+  parameters: Readonly<Record<string, unknown>>,
+  by = secret,
+  exempt = ["format", "signature", "call"],
+): string {
   const names = Object.keys(parameters).filter((name) => !exempt.includes(name));
   const text = names.sort().map((name) => `${name}${parameters[name]}`);
   return createHmac("sha256", by).update(text.join("")).digest("hex");

@@ -1,23 +1,15 @@
 /** Row 83: if a site is configured so, a caller's own signature is checked and counted, and dropped as always. */
-import { createHmac } from "node:crypto";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { bothSite, canaries, childSite, hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { signatureOf } from "../callbacks/sender.ts";
 
-/** The order with the signature of a client, made by code of the test. */
-function signed(
-  parameters: Readonly<Record<string, unknown>>,
-  secret: string,
-  exempt = ["format", "signature", "call"],
-) {
-  const names = Object.keys(parameters).filter((name) => !exempt.includes(name));
-  const text = names
-    .sort()
-    .map((name) => `${name}${parameters[name]}`)
-    .join("");
-  return { ...parameters, signature: createHmac("sha256", secret).update(text).digest("hex") };
-}
+/** Parameters with the signature of a client, made by code of the tests. */
+const signed = (parameters: object, secret: string, exempt?: string[]) => ({
+  ...parameters,
+  signature: signatureOf({ ...parameters }, secret, exempt),
+});
 
 const order = {
   version: "3.0",
