@@ -126,23 +126,3 @@ it.each([
   const bound = { "x5t#S256": Buffer.from(thumbprint, "hex").toString("base64url") };
   expect(payload["cnf"]).toEqual(id === "by-certificate" ? bound : undefined);
 });
-
-it("refuses a client with another key, and says so without showing the assertion", async () => {
-  const { issuer } = await startProvider();
-  const service = await startRawUpstream();
-  const { url, recorder } = await startConfiguredProxy(
-    {
-      baseUrl: service.url,
-      tls: { caFile: "DIR/authority.pem" },
-      token: { url: `${issuer}/token`, scope: "orders", resource: api, clientAuth: "private_key_jwt" },
-      sites: { S1: { credentials: [{ name: "one", clientId: "by-ec-key", privateKey: { file: "DIR/key.pem" } }] } },
-    },
-    { "key.pem": serverKey },
-  );
-  const { status, json } = await call(url);
-  expect(status).toBe(502);
-  expect(json).toMatchObject({ code: "credentials_refused", outcome: "not_sent" });
-  expect(json.detail).toContain("Wrong credentials, audience or scope, a deleted set, or another environment's.");
-  expect(recorder.of("token_requested")[0]).toMatchObject({ result: "refused", status: 401, cause: "invalid_client" });
-  expect(service.requests).toEqual([]);
-});
