@@ -59,8 +59,3 @@ it.each<[string, Deliver]>([
   expect(String(replies[0]?.body)).toContain("may have taken the callback");
   expect([inFlight, used]).toEqual([0, 0]);
 });
-
-it("a callback that the application answers is answered", async () => {
-  const { finished } = await serve(async () => answered(Promise.resolve(Buffer.from("OK"))));
-  expect(finished).toMatchObject({ result: "delivered", status: 200, outcome: "answered" });
-});

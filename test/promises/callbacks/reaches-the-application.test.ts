@@ -113,16 +113,6 @@ it("an answer's headers in Countersign's name are not passed on", async () => {
   expect(headers["countersign-outcome"]).toBe("answered");
 });
 
-it.each([204, 200, 301, 400, 404, 429, 500, 503])(
-  "an answer %i of the application goes back as it is",
-  async (status) => {
-    const { application, callbackPort } = await stageCallbacks();
-    application.answerWith((response) => response.writeHead(status, { location: "http://127.0.0.1:1/" }).end());
-    expect(await sendJson(callbackPort, freshCallback())).toMatchObject({ status, text: "" });
-    expect(application.received).toHaveLength(1);
-  },
-);
-
 it("each callback is one log line and is counted by its result, and no parameter's value is in either", async () => {
   const { callbackPort, metrics, recorder } = await stageCallbacks();
   await sendJson(callbackPort, freshCallback({ email: "canary@payer.example" }));
