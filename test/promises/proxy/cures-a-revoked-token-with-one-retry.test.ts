@@ -69,15 +69,6 @@ it("gives the retry a new timestamp", async () => {
   expect(second - first).toBeGreaterThanOrEqual(10);
 });
 
-it("is not delayed by a 401 whose body is longer than the part that is kept in memory", async () => {
-  const { url, simulator } = await stageProxy();
-  simulator.faults.add({ host: "api", kind: "answer", status: 401, body: "x".repeat(1_000_000) });
-  const answer = await call(url);
-  expect(answer.status).toBe(200);
-  expect(answer.headers["countersign-attempts"]).toBe("2");
-  expect(answer.json.status).toBe("ok");
-});
-
 const asChild = { headers: { "Countersign-Site": childSite } };
 
 /** A site whose every order gets 401, until the fault is removed. */
