@@ -3,10 +3,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { ProxyError } from "../../../src/model/errors.ts";
-import type { CallersTls } from "../../../src/model/listener.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import type { RequestHandler } from "../../../src/proxy/handler.ts";
-import { call } from "../../../testkit/call.ts";
 import { authority, clientCertificate, clientKey, foreignCertificate } from "../../../testkit/certificates.ts";
 import { certificate } from "../../simulator/certificate.ts";
 import { callSecurely, keptConnection, known, listenerTls, openSecurely, troubleOf } from "./callers.ts";
@@ -33,10 +31,10 @@ function journeyOf(name: string): RequestHandler {
   };
 }
 
-const openFirst = (tls?: CallersTls) => openListener({ handler: journeyOf("first"), tls });
+const openFirst = () => openListener({ handler: journeyOf("first"), tls: listenerTls });
 
 it("serves the next request on an open connection with the new handler", async () => {
-  const { port, change } = await openFirst(listenerTls);
+  const { port, change } = await openFirst();
   const kept = keptConnection();
   expect((await kept(port)).json).toEqual({ name: "first" });
   change({ handler: journeyOf("second") });
@@ -45,7 +43,7 @@ it("serves the next request on an open connection with the new handler", async (
 });
 
 it("applies the new limit to new connections, lower or higher", async () => {
-  const { port, server, change } = await openFirst(listenerTls);
+  const { port, server, change } = await openFirst();
   change({ settings: { ...settings, connections: 2 } });
   const open = [await openSecurely(port), await openSecurely(port)];
   expect((await callSecurely(port)).status).toBe(503);
@@ -56,7 +54,7 @@ it("applies the new limit to new connections, lower or higher", async () => {
 });
 
 it("shows the new certificate to new connections, and keeps open ones", async () => {
-  const { port, change } = await openFirst(listenerTls);
+  const { port, change } = await openFirst();
   const kept = keptConnection();
   await kept(port);
   change({ tls: { ...listenerTls, cert: foreignCertificate } });
@@ -69,7 +67,7 @@ it("shows the new certificate to new connections, and keeps open ones", async ()
 });
 
 it("trusts the new authority and no longer the old one, and both while one replaces the other", async () => {
-  const { port, change, recorder } = await openFirst(listenerTls);
+  const { port, change, recorder } = await openFirst();
   const other = { ...known, cert: certificate.cert, key: certificate.key };
   const trouble = async () => [await troubleOf(port, known), await troubleOf(port, other)];
   expect(await trouble()).toEqual([undefined, "ECONNRESET"]);
@@ -84,7 +82,7 @@ it("trusts the new authority and no longer the old one, and both while one repla
 });
 
 it("closes a connection that the old authority admitted with its next answer, and does not admit it again", async () => {
-  const { port, change } = await openFirst(listenerTls);
+  const { port, change } = await openFirst();
   const kept = keptConnection();
   await kept(port);
   change({ tls: { ...listenerTls, ca: certificate.cert } });
@@ -97,7 +95,7 @@ it("closes a connection that the old authority admitted with its next answer, an
 it.each(["TLSv1.2", "TLSv1.3"] as const)(
   "resumes no session from before the change: each %s connection shows its certificate",
   async (version) => {
-    const { port, change } = await openFirst(listenerTls);
+    const { port, change } = await openFirst();
     const options = { ...known, minVersion: version, maxVersion: version };
     const first = await openSecurely(port, options);
     first.write("POST /create_order HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
@@ -111,23 +109,15 @@ it.each(["TLSv1.2", "TLSv1.3"] as const)(
 );
 
 it("keeps the former certificate and key if OpenSSL refuses the new files", async () => {
-  const { port, change } = await openFirst(listenerTls);
+  const { port, change } = await openFirst();
   const mixed = { ...listenerTls, cert: clientCertificate };
   expect(() => change({ tls: mixed })).toThrow(/key values mismatch/);
   expect((await callSecurely(port)).status).toBe(200);
   expect(() => change({ tls: { ca: authority, cert: clientCertificate, key: new Secret(clientKey) } })).not.toThrow();
 });
 
-it("works the same without TLS", async () => {
-  const { port, change } = await openFirst();
-  const url = `http://127.0.0.1:${port}`;
-  expect((await call(url)).json).toEqual({ name: "first" });
-  change({ handler: journeyOf("second"), settings: { ...settings, connections: 1 } });
-  expect((await call(url)).json).toEqual({ name: "second" });
-});
-
 it("ends with all its connections, those in the middle of their handshake included", async () => {
-  const { port, server, recorder } = await openFirst(listenerTls);
+  const { port, server, recorder } = await openFirst();
   const silent = connect({ port, host: "127.0.0.1" });
   onTestFinished(() => void silent.destroy());
   silent.on("error", () => {});

@@ -36,12 +36,6 @@ it("answers bytes that are no HTTP, an endless head and a CONNECT over TLS, and 
   expect(recorder.count("handshake_failed")).toBe(0);
 });
 
-it("gives up a body that does not come", async () => {
-  const { port } = await stage();
-  const slow = rawPost({ framing: ["Content-Length: 5"], more: ["Countersign-Timeout-Ms: 200"], body: "{" });
-  expect((await answersTo(port, slow)).map(({ status }) => status)).toEqual([408]);
-});
-
 it("answers 503 to connections beyond the limit, and does not count those that are gone", async () => {
   const { port, recorder } = await stage({ limits: { connections: 2 } });
   const open = [await openSecurely(port), await openSecurely(port)];
