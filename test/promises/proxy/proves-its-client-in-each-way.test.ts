@@ -217,73 +217,60 @@ async function startTlsServer(answer: object) {
   return { url: `https://localhost:${port}`, seen };
 }
 
-describe("with clientAuth tls", () => {
-  it("the certificate proves the client, and the service, which accepts the bound token, sees the same certificate", async () => {
-    const [service, login] = [await startTlsServer({}), await startTlsServer(granted)];
-    const { url } = await startConfiguredProxy(
-      {
-        baseUrl: service.url,
-        allowPlaintext: false,
-        tls: { caFile: "DIR/authority.pem", certFile: "DIR/cert.pem", keyFile: "DIR/key.pem" },
-        token: { url: `${login.url}/token`, clientAuth: "tls" },
-        sites: one({ name: "one", clientId }),
-      },
-      { "cert.pem": clientCertificate, "key.pem": clientKey },
-    );
-    expect((await call(url)).status).toBe(200);
-    expect(login.seen).toEqual([
-      {
-        subject: "countersign",
-        body: `grant_type=client_credentials&client_id=${encodedId}`,
-        authorization: undefined,
-      },
-    ]);
-    expect(service.seen).toMatchObject([{ subject: "countersign", authorization: "Bearer abc.def" }]);
-  });
+it("with clientAuth tls the certificate proves the client, and the service, which accepts the bound token, sees the same certificate", async () => {
+  const [service, login] = [await startTlsServer({}), await startTlsServer(granted)];
+  const { url } = await startConfiguredProxy(
+    {
+      baseUrl: service.url,
+      allowPlaintext: false,
+      tls: { caFile: "DIR/authority.pem", certFile: "DIR/cert.pem", keyFile: "DIR/key.pem" },
+      token: { url: `${login.url}/token`, clientAuth: "tls" },
+      sites: one({ name: "one", clientId }),
+    },
+    { "cert.pem": clientCertificate, "key.pem": clientKey },
+  );
+  expect((await call(url)).status).toBe(200);
+  expect(login.seen).toEqual([
+    {
+      subject: "countersign",
+      body: `grant_type=client_credentials&client_id=${encodedId}`,
+      authorization: undefined,
+    },
+  ]);
+  expect(service.seen).toMatchObject([{ subject: "countersign", authorization: "Bearer abc.def" }]);
 });
 
-describe("two sets of one site", () => {
-  it("may prove their clients differently and at different servers, and the second takes over from the first", async () => {
-    const service = await startService();
-    const first = await startLogin([401, { error: "invalid_client" }]);
-    const second = await startLogin();
-    const sets = [
-      { ...post, token: { clientAuth: "basic" } },
-      {
-        name: "two",
-        clientId: "two-id",
-        clientSecret: { file: "DIR/other" },
-        token: { url: `${second.url}/token`, scope: "b" },
-      },
-    ];
-    const { url } = await startConfiguredProxy(
-      { baseUrl: service.url, token: { url: `${first.url}/token`, scope: "a" }, sites: { S1: { credentials: sets } } },
-      { secret, other: "canary-other-secret" },
-    );
-    expect((await call(url)).status).toBe(200);
-    expect(first.requests[0]?.head).toContain(`\r\nauthorization: Basic ${basicForm}`);
-    expect(first.requests[0]?.body).toBe("grant_type=client_credentials&audience=https%3A%2F%2Fapi.example&scope=a");
-    expect(second.requests[0]?.body).toBe(
-      "grant_type=client_credentials&client_id=two-id&client_secret=canary-other-secret&scope=b",
-    );
-  });
+it("two sets of one site may prove their clients differently and at different servers, and the second takes over from the first", async () => {
+  const service = await startService();
+  const first = await startLogin([401, { error: "invalid_client" }]);
+  const second = await startLogin();
+  const sets = [
+    { ...post, token: { clientAuth: "basic" } },
+    {
+      name: "two",
+      clientId: "two-id",
+      clientSecret: { file: "DIR/other" },
+      token: { url: `${second.url}/token`, scope: "b" },
+    },
+  ];
+  const { url } = await startConfiguredProxy(
+    { baseUrl: service.url, token: { url: `${first.url}/token`, scope: "a" }, sites: { S1: { credentials: sets } } },
+    { secret, other: "canary-other-secret" },
+  );
+  expect((await call(url)).status).toBe(200);
+  expect(first.requests[0]?.head).toContain(`\r\nauthorization: Basic ${basicForm}`);
+  expect(first.requests[0]?.body).toBe("grant_type=client_credentials&audience=https%3A%2F%2Fapi.example&scope=a");
+  expect(second.requests[0]?.body).toBe(
+    "grant_type=client_credentials&client_id=two-id&client_secret=canary-other-secret&scope=b",
+  );
 });
 
-describe("an answer without expires_in", () => {
+it("a token without expires_in has the settings' lifetime, but an expires_in takes precedence", async () => {
   const { expires_in: _, ...withoutLife } = granted;
-
-  it.each([
-    { said: "the settings' lifetime", lifetime: "2h", seconds: 7_200 },
-    { said: "300 s", lifetime: undefined, seconds: 300 },
-  ])("is a token for $said", async ({ lifetime, seconds }) => {
-    const { recorder } = await ask({ lifetime }, post, {}, [[200, withoutLife]]);
-    expect(recorder.of("token_adopted")[0]).toMatchObject({ lifetimeMs: seconds * 1_000 });
-  });
-
-  it("has the settings' lifetime, but an expires_in takes precedence", async () => {
-    const { recorder } = await ask({ lifetime: "2h" });
-    expect(recorder.of("token_adopted")[0]).toMatchObject({ lifetimeMs: 3_600_000 });
-  });
+  const without = await ask({ lifetime: "2h" }, post, {}, [[200, withoutLife]]);
+  expect(without.recorder.of("token_adopted")[0]).toMatchObject({ lifetimeMs: 7_200_000 });
+  const { recorder } = await ask({ lifetime: "2h" });
+  expect(recorder.of("token_adopted")[0]).toMatchObject({ lifetimeMs: 3_600_000 });
 });
 
 it("/status names the token endpoints of sets that have their own", async () => {
