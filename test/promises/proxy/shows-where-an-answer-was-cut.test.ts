@@ -7,7 +7,6 @@ import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { orderToTheEnd } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { drawSeed, pickBy, seededRandom } from "../../../testkit/seeded-random.ts";
 import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
 import { known, payments, stageWithCallers } from "./callers.ts";
 
@@ -183,38 +182,4 @@ describe.each(versions)("over %s", (version) => {
       expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", code: undefined });
     },
   );
-});
-
-it("a cut is seen at each of 360 random points, and the log has a line for each", async () => {
-  const random = seededRandom(drawSeed("cut answers"));
-  const pick = pickBy(random);
-  const plans = Array.from({ length: 360 }, () => {
-    const framing = pick(["close", "length", "chunks"] as const);
-    const how = pick(["a reset with the last bytes", "a reset after them"] as const);
-    const bytes = framings[framing].slice(0, Math.floor(random() * (framings[framing].length - 1)));
-    return { framing, how, bytes };
-  });
-  const { url, requests } = await serviceThat((number) => plans[number - 1] ?? { bytes: "", how: "an orderly end" });
-  const { recorder, port } = await stageProxy({ baseUrl: url });
-  const ends: Record<string, number> = {};
-  const left = plans.keys();
-  const work = async () => {
-    for (const _ of left) {
-      const { answer, end, text } = await orderToTheEnd({ port, host: "127.0.0.1" }, { more: signed });
-      const kind = answer.status === 502 ? "502" : `${answer.status} ${end}`;
-      if (answer.status === 502)
-        expect({ text, whole: answer.isComplete, end }).toMatchObject({ whole: true, end: "fin" });
-      ends[kind] = (ends[kind] ?? 0) + 1;
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, work));
-  expect(requests).toHaveLength(360);
-  const { "502": failures = 0, "200 rst": cutOff = 0, ...others } = ends;
-  expect(others).toEqual({});
-  expect(failures + cutOff).toBe(360);
-  expect(failures).toBeGreaterThan(30);
-  expect(cutOff).toBeGreaterThan(30);
-  const finished = recorder.of("request_finished");
-  expect(finished.filter(({ outcome, callerLeft }) => outcome === "unknown" && !callerLeft)).toHaveLength(360);
-  expect(finished.filter(({ by }) => by === "service")).toHaveLength(cutOff);
 });
