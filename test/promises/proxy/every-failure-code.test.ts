@@ -427,23 +427,15 @@ async function drainAway(): Promise<Provoked> {
 
 const cases = [...failuresOfTheRequest, ...failuresOfTheParameters, ...failuresAfterAdmission];
 
-describe.each([
-  ["the request", failuresOfTheRequest],
-  ["the parameters", failuresOfTheParameters],
-  ["the service, the authorization server or Countersign", failuresAfterAdmission],
-])("failures of %s", (_, group) => {
-  it.each(group)("$status $code: $way", prove);
-});
-
-async function prove({ code, status, outcome = "not_sent", detail, sent = 0, isReferenced, provoke }: FailureCase) {
-  const { stage, answer } = await provoke();
-  const given = isReferenced === false ? undefined : reference;
+it.each(cases)("$status $code: $way", async ({ code, status, outcome = "not_sent", detail, sent = 0, ...failure }) => {
+  const { stage, answer } = await failure.provoke();
+  const given = failure.isReferenced === false ? undefined : reference;
   const requestId = expectFailure(answer, { code, status, outcome, detail, reference: given });
   expect(stage.simulator.counts().apiRequests).toBe(sent);
   const finished = await stage.recorder.nth("request_finished", 1, (event) => event.requestId === requestId);
   expect(finished).toMatchObject({ code, status, outcome, by: "countersign", reference: given, callerLeft: false });
   expect(stage.recorder.count("defect")).toBe(code === "internal" ? 1 : 0);
-}
+});
 
 it("a failure's type is a URL of the documentation if docsUrl is set", async () => {
   const stage = await stageProxy({ config: { docsUrl: "https://docs.example/pay" } });
