@@ -128,7 +128,8 @@ function verified({ body }: RawRequest, key: KeyObject, digest: string | undefin
   return { header: read(header), claims: read(claims) };
 }
 
-const pem = { type: "pkcs8", format: "pem" } as const;
+const pkcs8 = ({ privateKey }: { readonly privateKey: KeyObject }) =>
+  String(privateKey.export({ type: "pkcs8", format: "pem" }));
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
 const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const p384 = generateKeyPairSync("ec", { namedCurve: "P-384" });
@@ -137,27 +138,16 @@ const ed25519 = generateKeyPairSync("ed25519");
 describe("an assertion", () => {
   const byKey = { name: "one", clientId, privateKey: { file: "DIR/key" }, audience };
   const settings = { clientAuth: "private_key_jwt" };
+  const pkcs1 = String(rsa.privateKey.export({ type: "pkcs1", format: "pem" }));
+  const jwk = { ...p256.privateKey.export({ format: "jwk" }), kid: "key-1" };
 
   it.each([
-    { kind: "RSA", pair: rsa, key: String(rsa.privateKey.export(pem)), alg: "RS256", digest: "sha256" },
-    {
-      kind: "RSA in PKCS #1",
-      pair: rsa,
-      key: String(rsa.privateKey.export({ type: "pkcs1", format: "pem" })),
-      alg: "RS256",
-      digest: "sha256",
-    },
-    { kind: "P-256", pair: p256, key: String(p256.privateKey.export(pem)), alg: "ES256", digest: "sha256" },
-    { kind: "P-384", pair: p384, key: String(p384.privateKey.export(pem)), alg: "ES384", digest: "sha384" },
-    { kind: "Ed25519", pair: ed25519, key: String(ed25519.privateKey.export(pem)), alg: "EdDSA", digest: undefined },
-    {
-      kind: "a JWK",
-      pair: p256,
-      key: JSON.stringify({ ...p256.privateKey.export({ format: "jwk" }), kid: "key-1" }),
-      alg: "ES256",
-      digest: "sha256",
-      kid: "key-1",
-    },
+    { kind: "RSA", pair: rsa, key: pkcs8(rsa), alg: "RS256", digest: "sha256" },
+    { kind: "RSA in PKCS #1", pair: rsa, key: pkcs1, alg: "RS256", digest: "sha256" },
+    { kind: "P-256", pair: p256, key: pkcs8(p256), alg: "ES256", digest: "sha256" },
+    { kind: "P-384", pair: p384, key: pkcs8(p384), alg: "ES384", digest: "sha384" },
+    { kind: "Ed25519", pair: ed25519, key: pkcs8(ed25519), alg: "EdDSA", digest: undefined },
+    { kind: "a JWK", pair: p256, key: JSON.stringify(jwk), alg: "ES256", digest: "sha256", kid: jwk.kid },
   ])("is signed with a key of $kind by $alg", async ({ pair, key, alg, digest, kid }) => {
     const sinceSeconds = Math.floor(Date.now() / 1_000);
     const { request, endpoint } = await ask(settings, byKey, { key });
@@ -188,7 +178,7 @@ describe("an assertion", () => {
 
   it("has the audience of the settings", async () => {
     const assertion = { audience: "https://login.example/", keyId: "k-7" };
-    const { request } = await ask({ ...settings, assertion }, byKey, { key: String(p256.privateKey.export(pem)) });
+    const { request } = await ask({ ...settings, assertion }, byKey, { key: pkcs8(p256) });
     const { header, claims } = verified(request, p256.publicKey, "sha256");
     expect(header["kid"]).toBe("k-7");
     expect(claims["aud"]).toBe("https://login.example/");

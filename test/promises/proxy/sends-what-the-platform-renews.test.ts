@@ -77,22 +77,16 @@ describe("a token request", () => {
 });
 
 const canary = "canary-of-the-platform";
+const unsigned = `${tokenFor(60).split(".").slice(0, 2).join(".")}.`;
+const withoutClaims = `e30.${Buffer.from(`"${canary}"`).toString("base64url")}.c2ln`;
 
 describe("without a token to send", () => {
   it.each([
     { what: "no file", content: undefined, cause: "ENOENT" },
     { what: "an empty file", content: "\n", cause: "empty" },
     { what: "a file with other text", content: canary, cause: "no signed JWT" },
-    {
-      what: "a JWT without a signature",
-      content: `${tokenFor(60).split(".").slice(0, 2).join(".")}.`,
-      cause: "no signed JWT",
-    },
-    {
-      what: "a JWT without claims",
-      content: `e30.${Buffer.from(`"${canary}"`).toString("base64url")}.c2ln`,
-      cause: "no signed JWT",
-    },
+    { what: "a JWT without a signature", content: unsigned, cause: "no signed JWT" },
+    { what: "a JWT without claims", content: withoutClaims, cause: "no signed JWT" },
     { what: "a token of 100 kB", content: tokenFor(60, { canary: "x".repeat(100_000) }), cause: "no signed JWT" },
   ])("no server is asked, and orders are served once the file has a token: $what", async ({ content, cause }) => {
     const login = await startLogin();
