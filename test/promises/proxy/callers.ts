@@ -24,7 +24,7 @@ export const listenerTls: CallersTls = {
 /** A caller with a certificate of the callers' authority, which trusts the listener's authority. */
 export const known: ConnectionOptions = { ca: authority, cert: paymentsCertificate, key: clientKey };
 
-const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
+export const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
 
 /** The whole proxy, whose listener identifies its callers, also on loopback. */
 export function stageWithCallers(callers: Callers, { config, ...options }: StageOptions = {}) {
@@ -33,7 +33,7 @@ export function stageWithCallers(callers: Callers, { config, ...options }: Stage
 }
 
 /** The rights of these tests' callers, unless a test gives fewer. */
-const allRights = {
+export const allRights = {
   tokens: [],
   certificates: [],
   sites: "any",

@@ -6,7 +6,7 @@ import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { ask, RawConnection, type RawPost, rawPost } from "../../../testkit/raw-caller.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { bothSite, childSite, hmacSite, oauthSite } from "../../../testkit/stage.ts";
-import { older, stageWithCaller, stageWithCallers, token } from "./callers.ts";
+import { allRights, anyPort, older, stageWithCaller, stageWithCallers, token } from "./callers.ts";
 
 const right = `Proxy-Authorization: Bearer ${token}`;
 const naming = (site: string) => ({ ...order, site_identifier: site });
@@ -101,11 +101,8 @@ describe("a caller of one operation cannot call another", () => {
 });
 
 describe("a caller with a rate", () => {
-  const limited = { name: "orders", certificates: [], sites: "any", operations: "any", requestsPerSecond: 2 } as const;
-  const callers = [
-    { ...limited, tokens: [new Secret(token)] },
-    { ...limited, name: "reports", tokens: [new Secret(older)], requestsPerSecond: undefined },
-  ];
+  const limited = { ...allRights, name: "orders", tokens: [new Secret(token)], requestsPerSecond: 2 };
+  const callers = [limited, { ...allRights, name: "reports", tokens: [new Secret(older)] }];
 
   it("gets 429 beyond it, and no other caller does", async () => {
     const clock = new ShiftedClock(() => 1_000_000);
@@ -124,13 +121,9 @@ describe("a caller with a rate", () => {
   });
 
   it("has one rate for all listeners together, and a reload does not reset it", async () => {
-    const one = {
-      kind: "named",
-      callers: callers.map((each) => ({ ...each, requestsPerSecond: 0.01 })),
-      tls: undefined,
-    } as const;
-    const bind = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
-    const listeners = [1, 2].map(() => ({ bind, environment: "sandbox", hosts: [], callers: one }));
+    const all = callers.map((each) => ({ ...each, requestsPerSecond: 0.01 }));
+    const one = { kind: "named", callers: all, tls: undefined } as const;
+    const listeners = [1, 2].map(() => ({ bind: anyPort, environment: "sandbox", hosts: [], callers: one }));
     const stage = await stageWithCallers(one, { config: { listeners } });
     const ports = stage.proxy.binds.listeners.map((each) => (each.kind === "tcp" ? each.port : 0));
     const asked = async (port = 0) => (await ask(port, { more: [right] })).status;
