@@ -323,6 +323,7 @@ const pipelines: readonly Case[] = [
   ["a foreign request behind an order", `${plain}${foreignHidden}`, [200, 403]],
   ["more than the length says", `${framed(["Content-Length: 2"], `{}${foreignHidden}`)}`, [200, 403]],
   ["a chunk behind the last chunk", `${chunkedOrder}${chunks}`, [200]],
+  ["junk behind an order that is answered", [plain, readsAnswer, "BLAH blah\r\n\r\n"], [200, 400]],
   ["junk behind an order", `${plain}\x01\x02\x03`, [200]],
   ["an answer behind an order", `${plain}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`, [200]],
   ["a malformed request behind two orders", `${plain}${plain}${last.replace(" HTTP/1.1", " HTTP/7.1")}`, [200, 200]],

@@ -102,15 +102,6 @@ it.each([
   await expect.poll(async () => (await call(url)).status).toBe(200);
 });
 
-it("a malformed request behind an answer is refused, and the next connection works", async () => {
-  const { connection, url } = await stageConnected();
-  await connection.write(rawPost({ connection: [] })).until(/"order_1"/);
-  const [first, second] = readAnswers(await connection.write("BLAH blah\r\n\r\n").ended());
-  expect(first?.status).toBe(200);
-  expectFailure(second ?? expect.unreachable(), { status: 400, code: "malformed_request" });
-  expect((await call(url)).status).toBe(200);
-});
-
 it("a 100 Continue waits for the answer before it", async () => {
   const { connection, release } = await openBehindHeld(await stageProxy(), rawPost({ connection: [] }));
   const framing = [`Content-Length: ${orderText.length}`];
