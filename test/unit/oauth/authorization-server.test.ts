@@ -138,4 +138,15 @@ describe("refused credentials", () => {
     await clock.advance(2_000);
     expect(login.asked).toEqual(["client-blue", "client-blue", "client-green"]);
   });
+
+  it("whose token got a 401 as well are tried again after their pause, not only when that token is due", async () => {
+    const { clock, login, source, deadline, get, replace } = stageTokens(["blue", "green"]);
+    const refused = await source.get(deadline());
+    login.next(answered(401));
+    expect(show(await replace(refused))).toBe("token_3");
+    await clock.advance(12_000);
+    expect(await get()).toBe("token_3");
+    await clock.advance(0);
+    expect(await get()).toBe("token_4");
+  });
 });
