@@ -122,6 +122,23 @@ it("drops lines that a full disk refuses, and says how many as soon as the disk 
   expect(reader.text).toBe("4\ndropped 3\n");
 });
 
+it("keeps the lines apart if a disk is full in the middle of one", async () => {
+  const { clock, reader, output } = openOutput();
+  reader.room = 3;
+  for (const text of ["1\n", "22\n", "3\n"]) output.write(text);
+  await clock.advance(50);
+  reader.error = "ENOSPC";
+  await clock.advance(5);
+  expect(output.dropped).toBe(2);
+  output.write("4\n");
+  await clock.advance(50);
+  expect(output.dropped).toBe(3);
+  Object.assign(reader, { error: "", room: Number.POSITIVE_INFINITY });
+  output.write("5\n");
+  await clock.advance(50);
+  expect(reader.text).toBe("1\n2\n5\ndropped 3\n");
+});
+
 it("loses none of its lines at the end of the process", () => {
   const { reader, output } = openOutput();
   output.write("1\n");

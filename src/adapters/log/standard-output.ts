@@ -3,6 +3,7 @@ import type { Clock } from "../../model/clock.ts";
 
 /** Unwritten text beyond this is dropped: a reader of standard output that stalls must not fill our memory. */
 const longestBacklog = 2_097_152;
+const lineEnd = 0x0a;
 /** How many characters are written in one go. */
 const chunkLength = 65_536;
 /** How long a line may wait for others, and how many characters may wait: a quarter of what a pipe holds. */
@@ -29,7 +30,8 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
   /** The length of `lines`, in characters. */
   let linesLength = 0;
   let chunk: Uint8Array = new Uint8Array();
-  let linesInChunk = 0;
+  /** Whether a line was written in part. */
+  let isLineOpen = false;
   let writtenBytes = 0;
   let dropped = 0;
   /** How many dropped lines `onResume` was called for. */
@@ -45,11 +47,12 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
 
   const fill = () => {
     let text = "";
-    linesInChunk = 0;
-    while (linesInChunk < lines.length && text.length < chunkLength) text += lines[linesInChunk++];
-    lines.splice(0, linesInChunk);
+    let taken = 0;
+    while (taken < lines.length && text.length < chunkLength) text += lines[taken++];
+    lines.splice(0, taken);
     linesLength -= text.length;
-    chunk = Buffer.from(text, "utf8");
+    // The rest of an open line was dropped.
+    chunk = Buffer.from(isLineOpen ? `\n${text}` : text, "utf8");
   };
 
   /** @returns false if the reader accepts no more at present */
@@ -58,6 +61,7 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
       if (chunk.length === 0) fill();
       try {
         const written = writeNow(chunk);
+        isLineOpen = chunk[written - 1] !== lineEnd;
         chunk = chunk.subarray(written);
         writtenBytes += written;
         hasRoom = true;
@@ -74,7 +78,9 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
     if (code === "EAGAIN" || code === "EINTR") return false;
     // A disk that is full may have room later; a reader that has closed its end does not come back.
     isClosed = code === "EPIPE" || code === "EBADF";
-    dropped += linesInChunk + (isClosed ? lines.splice(0).length : 0);
+    // A line end at the very beginning ends a line whose text was written, or dropped before.
+    const inChunk = chunk.filter((byte, index) => byte === lineEnd && index > 0).length;
+    dropped += inChunk + (isClosed ? lines.splice(0).length : 0);
     if (isClosed) linesLength = 0;
     chunk = new Uint8Array();
     hasRoom = false;
