@@ -25,7 +25,7 @@ export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     tunnel_requested: ({ environment, result }) => metrics.tunnels.inc({ environment, result }),
     upstream_unauthorized: ({ environment, site, auth, attempt }) =>
       metrics.unauthorized.inc({ environment, site, auth, attempt: String(attempt) }),
-    clock_skew_measured: ({ environment, skewSeconds }) => metrics.clockSkew.set({ environment }, skewSeconds),
+    clock_skew_measured: ({ environment, skewSeconds }) => metrics.clockSkews.set(environment, skewSeconds),
     token_requested({ environment, credential, result, durationMs }) {
       metrics.tokenRequests.series({ environment, credential, result }).inc(clock.wallMs());
       metrics.tokenRequestDuration.series({ environment }).observe(durationMs / 1_000);

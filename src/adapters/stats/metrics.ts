@@ -56,6 +56,8 @@ export function createMetrics(source?: Source) {
   /** A gauge without labels. */
   const figure = (name: string, help: string, ask: (source: Source) => number) =>
     gauge(name, help, [], (source) => [[{}, ask(source)]]);
+  /** In seconds, by environment. */
+  const clockSkews = new Map<string, number>();
 
   registerProcessMetrics(registry);
   return {
@@ -294,12 +296,17 @@ export function createMetrics(source?: Source) {
         this.inc(source?.droppedLogLines() ?? 0);
       },
     }),
-    clockSkew: new Gauge({
-      name: "countersign_clock_skew_seconds",
-      help: "Our clock minus the service's, by its last Date.",
-      labelNames: ["environment"],
-      registers,
-    }),
+    clockSkews,
+    clockSkew: gauge(
+      "countersign_clock_skew_seconds",
+      "Our clock minus the service's, by its last Date.",
+      ["environment"],
+      (from) =>
+        from.configured().environments.flatMap(({ name: environment }): Sample<"environment">[] => {
+          const seconds = clockSkews.get(environment);
+          return seconds === undefined ? [] : [[{ environment }, seconds]];
+        }),
+    ),
     configReloads: counter("countersign_config_reloads_total", "Configurations read after the start, by result.", [
       "result",
     ]),

@@ -299,6 +299,22 @@ it("shows when the first certificate of each file expires, in both directions, a
   expect((await shown()).map(([use]) => use)).toEqual(["listener_server", "listener_ca"]);
 });
 
+it("shows no clock skew of an environment that was removed", async () => {
+  const { url, config, metrics, reload } = await stageProxy();
+  expect((await call(url)).status).toBe(200);
+  const shown = async () => {
+    const { families } = await metrics();
+    return samplesOf(families, "countersign_clock_skew_seconds").map(({ labels }) => labels["environment"]);
+  };
+  expect(await shown()).toEqual([environment]);
+  const name = "next";
+  await reload({
+    environments: new Map([...config.environments.values()].map((each) => [name, { ...each, name }])),
+    listeners: config.listeners.map((each) => ({ ...each, environment: name })),
+  });
+  expect(await shown()).toEqual([]);
+});
+
 it("has no expiry for a file without a readable certificate", () => {
   expect(earliestExpirySeconds("")).toBeUndefined();
   expect(earliestExpirySeconds("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")).toBeUndefined();
