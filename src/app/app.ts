@@ -163,7 +163,7 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
   };
 }
 
-/** A log line names at most so many changed sites. */
+/** So many changed sites are named in a log line, and so many refused files get one: ten thousand may lack the same secret. */
 const mostNamed = 20;
 
 /**
@@ -175,8 +175,10 @@ function reportSites(before: Config | undefined, after: Config, report: Report):
     if (siteFolder === undefined) continue;
     const earlier = before?.environments.get(environment);
     const told = new Set(earlier?.siteFolder?.refused.map((each) => JSON.stringify(each)));
-    for (const refused of siteFolder.refused) {
-      if (!told.has(JSON.stringify(refused))) report({ kind: "site_file_refused", environment, ...refused });
+    const untold = siteFolder.refused.filter((each) => !told.has(JSON.stringify(each)));
+    for (const [index, refused] of untold.slice(0, mostNamed).entries()) {
+      const more = index === mostNamed - 1 && untold.length > mostNamed ? untold.length - mostNamed : undefined;
+      report({ kind: "site_file_refused", environment, ...refused, more });
     }
     if (earlier === undefined) continue;
     const added = [...sites.keys()].filter((site) => !earlier.sites.has(site));

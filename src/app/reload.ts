@@ -93,7 +93,9 @@ export class Reloader {
 
   #refuse(trigger: ReloadTrigger, problems: readonly string[]): void {
     const { report, running } = this.#parts;
-    report({ kind: "config_refused", hash: running.config.hash, trigger, problems });
+    const few = problems.slice(0, mostProblems);
+    const { hash } = running.config;
+    report({ kind: "config_refused", hash, trigger, problems: few, problemCount: problems.length });
   }
 
   #explain(error: unknown): string {
@@ -104,6 +106,8 @@ export class Reloader {
   }
 }
 
+/** A log line has at most so many: a thousand sites may lack the same secret. */
+const mostProblems = 50;
 /** At most so many warnings of one code get a line each: a thousand sites may have the same. */
 const mostOfOneCode = 10;
 

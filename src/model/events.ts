@@ -445,11 +445,18 @@ type ProcessEvent =
       /** The hash of the configuration that stays active. */
       readonly hash: string;
       readonly trigger: ReloadTrigger;
-      /** What is wrong with the refused configuration, for people; no secret in it. */
+      /** What is wrong with the refused configuration, for people; no secret in it. The first of many. */
       readonly problems: readonly string[];
+      /** How many there are in all. */
+      readonly problemCount: number;
     }
-  /** A site's file was refused; all other sites are served. Once for each content. */
-  | (RefusedSiteFile & { readonly kind: "site_file_refused"; readonly environment: string })
+  | (RefusedSiteFile & {
+      /** A site's file was refused; all other sites are served. Once for each content. */
+      readonly kind: "site_file_refused";
+      readonly environment: string;
+      /** Further files that were refused now, which get no line; `/status` and `countersign check` name them. */
+      readonly more?: number | undefined;
+    })
   | {
       /** Sites of a folder were added, removed or changed. */
       readonly kind: "sites_changed";

@@ -239,7 +239,7 @@ describe("the status page", () => {
     const page = (change: object) =>
       renderPage({ ...quietNight, reload: { ...quietNight.reload, lastRefused: { ...lastRefused, ...change } } }).html;
     expect(page({})).toContain("there is no default key");
-    expect(page({ problemCount: 51 })).toContain("And 50 more, in the log.");
+    expect(page({ problemCount: 51 })).toContain("And 50 more:");
     expect(page({ isPending: false })).toContain("It has been fixed since.");
     expect(page({ isPending: false })).not.toContain("Needs attention");
   });

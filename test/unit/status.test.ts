@@ -183,12 +183,17 @@ describe("the status model", () => {
     const { model, clock } = openModel();
     model.report(started);
     const { inForceSince } = model.view().reload;
-    model.report({ kind: "config_refused", hash: "h", trigger: "sighup", problems: Array(51).fill("p") });
-    const refused = { trigger: "sighup", problems: Array(50).fill("p"), problemCount: 51, isPending: true };
-    expect(model.view().reload).toMatchObject({ inForceSince, trigger: "start", routes: ["a"], lastRefused: refused });
+    const refused = { trigger: "sighup", problems: ["p"], problemCount: 51 } as const;
+    model.report({ kind: "config_refused", hash: "h", ...refused });
+    expect(model.view().reload).toMatchObject({
+      inForceSince,
+      trigger: "start",
+      routes: ["a"],
+      lastRefused: { ...refused, isPending: true },
+    });
     model.report({ kind: "config_unchanged", hash: "h" });
     expect(model.view().reload.lastRefused?.isPending).toBe(false);
-    model.report({ kind: "config_refused", hash: "h", trigger: "file_change", problems: ["q"] });
+    model.report({ kind: "config_refused", hash: "h", trigger: "file_change", problems: ["q"], problemCount: 1 });
     expect(model.view().reload.lastRefused).toMatchObject({ isPending: true, problems: ["q"] });
     await clock.advance(1_000);
     model.report({ kind: "config_applied", hash: "i", previousHash: "h", trigger: "file_change", routes: [] });

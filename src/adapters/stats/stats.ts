@@ -42,6 +42,7 @@ export interface ReloadState {
 export interface RefusedReload {
   readonly at: string;
   readonly trigger: ReloadTrigger;
+  /** The first of many. */
   readonly problems: readonly string[];
   readonly problemCount: number;
   /** Whether the files still hold it: since then no configuration has been applied or found unchanged. */
@@ -49,7 +50,6 @@ export interface RefusedReload {
 }
 
 const keptUnknown = 100;
-const keptProblems = 50;
 
 /** Counts events in metrics, keeps the recent ones that an operator needs, and makes `/status` from both. */
 export function createStats(source: Source, metrics: Metrics, clock: Clock) {
@@ -90,10 +90,8 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
     config_unchanged() {
       reload = settleReload();
     },
-    config_refused({ trigger, problems }) {
-      const few = problems.slice(0, keptProblems);
-      const lastRefused = { at: formatNow(), trigger, problems: few, problemCount: problems.length, isPending: true };
-      reload = { ...reload, lastRefused };
+    config_refused({ trigger, problems, problemCount }) {
+      reload = { ...reload, lastRefused: { at: formatNow(), trigger, problems, problemCount, isPending: true } };
     },
   });
 

@@ -12,8 +12,10 @@ import { loadConfig } from "../../../src/config/load.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { get } from "../../../testkit/call.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
+import { changed } from "../../../testkit/environment.ts";
 import { EventRecorder } from "../../../testkit/event-recorder.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
 import { type Pod, startPod } from "./pod.ts";
 
 const ready = async ({ adminUrl }: Pod) => {
@@ -44,7 +46,8 @@ it("after the configured time /readyz says no, requests are still served, and th
 function refusedAtZero(unreadyAfterRefusalMs: number | undefined) {
   const clock = new FakeClock();
   const readiness = createReadiness(clock);
-  const refuse = () => readiness.report({ kind: "config_refused", hash: "", trigger: "file_change", problems: [] });
+  const refuse = () =>
+    readiness.report({ kind: "config_refused", hash: "", trigger: "file_change", problems: [], problemCount: 0 });
   readiness.follow([], unreadyAfterRefusalMs);
   readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
   refuse();
@@ -121,6 +124,23 @@ it("the next change of a file is noticed also after a change that could not be r
   write("timeouts: { request: 18s }");
   await expect.poll(() => applied, { timeout: 10_000 }).toEqual([18_000]);
   expect(recorder.count("config_refused")).toBe(1);
+});
+
+it("of many problems 50 are logged, and their number", async () => {
+  const { recorder, reloader, write } = await stage();
+  write(Array.from({ length: 1_000 }, (_, n) => `unknown${n}: 1`).join("\n"));
+  await reloader.reload("sighup");
+  const [refused] = recorder.of("config_refused");
+  expect(refused?.problems).toHaveLength(50);
+  expect(refused?.problemCount).toBe(1_000);
+});
+
+it("of many refused site files twenty are logged, and the number of the others", async () => {
+  const { config, recorder, reload } = await stageProxy();
+  const refused = Array.from({ length: 10_000 }, (_, n) => ({ file: `S${n}.yaml`, problems: ["p"], isServed: true }));
+  await reload(changed(config, () => ({ siteFolder: { path: "sites.d", refused } })));
+  const events = recorder.of("site_file_refused");
+  expect(events.map(({ more }) => more)).toEqual([...Array.from({ length: 19 }, () => undefined), 9_980]);
 });
 
 const codes = (lines: readonly { readonly code: string }[]) => lines.map(({ code }) => code);

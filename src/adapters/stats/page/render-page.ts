@@ -134,7 +134,7 @@ const becauseOf: Readonly<Record<ReloadState["trigger"], string>> = {
 function showRefused({ at, trigger, problems, problemCount, isPending }: RefusedReload, now: string): Html {
   const more = problemCount - problems.length;
   const shown = html`${list(problems.map((problem) => html`${problem}`))}
-${more > 0 ? html`<p>And ${more} more, in the log.</p>` : nothing}`;
+${more > 0 ? html`<p>And ${more} more: <code>countersign check</code> prints them.</p>` : nothing}`;
   const title = html`A configuration was refused ${becauseOf[trigger]}, ${showTime(at, now)}.`;
   if (!isPending) return folded(html`${title} It has been fixed since.`, shown);
   return html`<div class="notice bad"><p><strong>${title}</strong> What is below stays active.</p>
