@@ -29,8 +29,6 @@ export interface Surroundings {
 
 /** Enough for probes and scrapers. */
 const connections = 64;
-/** If a reader has not taken a page within this time, its connection is reset. */
-const readWithinMs = 10_000;
 
 /** Shorter answers fit into one packet anyway. */
 const longestUncompressed = 1_400;
@@ -63,11 +61,9 @@ function createReadOnlyServer(
     if (method !== "GET" && method !== "HEAD") return onlyReads;
     return make?.(headers) ?? plain(404, `Not here. This port has ${[...known.keys()].join(", ")}.`);
   };
-  const write = (request: CallerRequest, page: Page, packed?: Buffer): Promise<void> => {
-    const taken = request.answer(answerOf(page, packed), clock.nowMs() + readWithinMs);
-    // A reader that does not take the page in time loses it.
-    return taken?.catch(() => {}) ?? Promise.resolve();
-  };
+  // A page is our own answer, whose delivery is not waited for.
+  const write = async (request: CallerRequest, page: Page, packed?: Buffer): Promise<void> =>
+    request.answer(answerOf(page, packed), Number.POSITIVE_INFINITY);
   const serve = async (request: CallerRequest): Promise<void> => {
     const page = await find(request);
     const { text } = page;
