@@ -73,6 +73,23 @@ it("/status forgets series that are no longer configured, metrics forget none", 
   expect((await registry.metrics()).match(/ \d$/gm)).toEqual([" 4", " 1"]);
 });
 
+it("names sites, or adds them up, as the active configuration says", async () => {
+  const registry = new Registry();
+  let namesSites = false;
+  const labelNames = ["environment", "site"] as const;
+  const counter = createCounter({ ...of, labelNames, registry }, [], () => namesSites);
+  const shown = async () => (await registry.metrics()).match(/site="\w+"} \d/g);
+  const labels = { environment: "a", site: "S1" };
+  counter.inc(labels);
+  expect(await shown()).toEqual(['site="all"} 1']);
+  namesSites = true;
+  counter.inc(labels);
+  counter.inc({ environment: "a", site: "S2" });
+  expect(await shown()).toEqual(['site="S1"} 2', 'site="S2"} 1']);
+  namesSites = false;
+  expect(await shown()).toEqual(['site="all"} 3']);
+});
+
 it("creates a value once for each combination of labels", () => {
   let made = 0;
   const find = onceForEach((one: string, other: number) => ({ one, other, made: ++made }));

@@ -70,7 +70,7 @@ export const allSites = "all";
 
 /**
  * A counter whose series can be kept by reference. prom-client's own makes a key of the labels at each `inc`.
- * @param namesSites if false, metrics add up the series of all sites and credential sets, under `all`
+ * @param namesSites read at each scrape; if false, metrics add up the series of all sites and credential sets, under `all`
  */
 export function createCounter<Label extends string, Detail extends string = never>(
   about: About<Label>,
@@ -82,21 +82,30 @@ export function createCounter<Label extends string, Detail extends string = neve
   const all = new Map<string, Series<Own>>();
   /** Series that differ only in their details are one series in metrics. */
   const shown = new Map<string, { readonly sharedLabels: Labels<string>; readonly parts: Series[] }>();
-  register("counter", about, () =>
-    [...shown.values()].map(({ sharedLabels, parts }) => {
+  let isNamed = namesSites();
+  register("counter", about, () => {
+    if (isNamed !== namesSites()) {
+      isNamed = namesSites();
+      shown.clear();
+      for (const each of all.values()) show(each);
+    }
+    return [...shown.values()].map(({ sharedLabels, parts }) => {
       return { labels: {}, sharedLabels, value: parts.reduce((sum, { count }) => sum + count, 0) };
-    }),
-  );
-  const show = (name: string, value: string) => {
+    });
+  });
+  const labelOf = (name: string, value: string) => {
     const isOfSite = (name === "site" && value !== "none") || name === "credential";
-    return isOfSite && !namesSites() ? allSites : value;
+    return isOfSite && !isNamed ? allSites : value;
+  };
+  const show = (made: Series<Own>) => {
+    const sharedLabels = Object.fromEntries(labelNames.map((name) => [name, labelOf(name, made.labels[name])]));
+    getOrMake(shown, keyOf(labelNames, sharedLabels), () => ({ sharedLabels, parts: [] })).parts.push(made);
   };
   /** The series of these labels, which appears with its first call, at 0. */
   const series = (labels: Own) =>
     getOrMake(all, keyOf([...labelNames, ...details], labels), () => {
       const made = new Series(labels);
-      const sharedLabels = Object.fromEntries(labelNames.map((name) => [name, show(name, labels[name])]));
-      getOrMake(shown, keyOf(labelNames, sharedLabels), () => ({ sharedLabels, parts: [] })).parts.push(made);
+      show(made);
       return made;
     });
   /** The series that have counted since the start of the process. */
@@ -114,7 +123,7 @@ export function createCounter<Label extends string, Detail extends string = neve
     start(values: Readonly<Record<Label, string | readonly string[]>>): void {
       let combinations: Record<string, string>[] = [{}];
       for (const name of labelNames) {
-        const some = new Set([values[name]].flat().map((value) => show(name, value)));
+        const some = new Set([values[name]].flat().map((value) => labelOf(name, value)));
         combinations = combinations.flatMap((labels) => [...some].map((value) => ({ ...labels, [name]: value })));
       }
       for (const labels of combinations) series(labels as Own);
