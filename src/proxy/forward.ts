@@ -193,7 +193,9 @@ function recordResponse({ sending, context, parts }: Forwarding, material: AuthM
   const { attempts, requestId, reference } = context.event;
   const dateMs = parseHttpDate(firstOf(response.headers, "date"));
   if (dateMs !== undefined) {
-    const skewSeconds = (parts.clock.wallMs() - dateMs) / 1_000;
+    // A cache's answer has the Date of its making (RFC 9111 section 5.1).
+    const ageSeconds = Number.parseInt(firstOf(response.headers, "age") ?? "", 10) || 0;
+    const skewSeconds = (parts.clock.wallMs() - dateMs) / 1_000 - ageSeconds;
     parts.report({ kind: "clock_skew_measured", environment: environment.name, skewSeconds });
   }
   const upstreamHeaders = pickHeaders(response.headers, parts.upstreamHeaders);

@@ -16,7 +16,7 @@ import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { RawConnection } from "../../../testkit/raw-caller.ts";
 import { granted, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { bothSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { bothSite, oauthSite, type Stage, type StageOptions, stageBehind, stageProxy } from "../../../testkit/stage.ts";
 
 const hourSeconds = 3_600;
 const environment = "sandbox";
@@ -297,6 +297,14 @@ it("shows when the first certificate of each file expires, in both directions, a
   expect(earliestExpirySeconds(expiredCertificate)).toBeLessThan(at("2026-01-01T00:00:00Z"));
   await reload(changed(config, () => ({ tls: noTls })));
   expect((await shown()).map(([use]) => use)).toEqual(["listener_server", "listener_ca"]);
+});
+
+it("the age of an answer that comes from a cache is no clock skew", async () => {
+  const made = new Date(Date.now() - hourSeconds * 1_000).toUTCString();
+  const kept = `HTTP/1.1 200 OK\r\nDate: ${made}\r\nAge: ${hourSeconds}\r\nContent-Length: 0\r\n\r\n`;
+  const { url, metrics } = await stageBehind({ answer: (_, socket) => socket.write(kept) });
+  expect((await call(url)).status).toBe(200);
+  expectNear((await metrics()).value("countersign_clock_skew_seconds", { environment }), 0);
 });
 
 it("shows no clock skew of an environment that was removed", async () => {
