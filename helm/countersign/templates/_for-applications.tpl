@@ -30,11 +30,12 @@ countersign.annotations of _pod.tpl. README.md, "As a sidecar", shows them in us
 {{/* An item of the application's env: the URL that it calls. */}}
 {{- define "countersign.env" -}}
 {{- $config := include "countersign.configuration" . | fromYaml -}}
-{{- $bind := (first $config.listeners).bind -}}
+{{- $listener := first $config.listeners -}}
+{{- $bind := $listener.bind -}}
 {{- if hasPrefix "unix:" $bind -}}
 {{-   fail (printf "countersign: config.listeners begins with %s, which no URL can name: put a listener with a port first, or leave countersign.env out" $bind) -}}
 {{- end -}}
 {{- $everywhere := `^(0\.0\.0\.0|\[::\])?:` -}}
 - name: {{ .Values.sidecar.urlVariable }}
-  value: http://{{ regexReplaceAll $everywhere $bind "127.0.0.1:" }}
+  value: {{ ternary "https" "http" (hasKey $listener "mtls") }}://{{ regexReplaceAll $everywhere $bind "127.0.0.1:" }}
 {{- end -}}

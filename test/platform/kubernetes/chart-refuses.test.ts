@@ -172,6 +172,14 @@ describe("an application's chart", () => {
     expect(spec.containers[0].env).toEqual([{ name: "COUNTERSIGN_URL", value: "http://127.0.0.1:7500" }]);
   });
 
+  test("calls a listener with mTLS by https", () => {
+    const [certFile, keyFile, caFile] = ["/tls/tls.crt", "/tls/tls.key", "/tls/ca.crt"];
+    const mtls = { certFile, keyFile, caFile };
+    const listener = { bind: ":7500", environment: "sandbox", mtls, callers: { shop: { certificate: "shop" } } };
+    const { spec } = podOf(charts.objects("example-app", setJson("countersign.config.listeners", [listener])));
+    expect(spec.containers[0].env).toEqual([{ name: "COUNTERSIGN_URL", value: "https://127.0.0.1:7500" }]);
+  });
+
   test("that passes a wrong context is told which context to pass", () => {
     rewrite((text) => text.replaceAll(".Subcharts.countersign", "."));
     expect(charts.refusal("example-app").stderr).toContain("give its templates its own context");
