@@ -1,7 +1,7 @@
 {{/* Labels of a pod that Helm runs: no Service, policy or monitor of the chart may take it for a proxy. Takes `chart` and `hook`. */}}
 {{- define "countersign.hookLabels" -}}
 app.kubernetes.io/name: {{ printf "%s-%s" (include "countersign.name" .chart) .hook }}
-app.kubernetes.io/instance: {{ .chart.Release.Name }}
+app.kubernetes.io/instance: {{ .chart.Release.Name | quote }}
 {{- end -}}
 
 {{/* All labels of an object of a hook, or of its pod. The hook's own labels come first, so no value makes its pod look like a proxy. Takes `chart`, `hook` and `labels`. */}}
@@ -16,7 +16,7 @@ and further `labels` and `annotations`.
 */}}
 {{- define "countersign.hookMetadata" -}}
 name: {{ include "countersign.fullname" .chart }}-{{ .hook }}
-namespace: {{ .chart.Release.Namespace }}
+namespace: {{ .chart.Release.Namespace | quote }}
 labels:
   {{- include "countersign.allHookLabels" . | nindent 2 }}
 annotations:

@@ -10,14 +10,14 @@
 
 {{- define "countersign.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "countersign.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "countersign.labels" -}}
 {{ include "countersign.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | trunc 63 | trimAll "-_." | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_." }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
@@ -27,7 +27,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "countersign.metadata" -}}
 {{- $chart := .chart | default . -}}
 name: {{ include "countersign.fullname" $chart }}{{ .suffix }}
-namespace: {{ $chart.Release.Namespace }}
+namespace: {{ $chart.Release.Namespace | quote }}
 labels:
   {{- include "countersign.labels" $chart | nindent 2 }}
   {{- with .labels }}

@@ -184,6 +184,24 @@ test("renders the same from a plain copy and from a package", () => {
   expect(kinds).toEqual(expect.arrayContaining(["PrometheusRule", "ConfigMap", "Deployment"]));
 });
 
+/** A label's value: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels. */
+const label = z.string().regex(/^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$/);
+
+test("its labels are valid, whatever package, image, release and namespace are called", () => {
+  const own = emptyFolder();
+  succeed("helm", ["package", folder, "--version", `${product.version}+build.5`, "--destination", own]);
+  const tag = `image.tag=${"a".repeat(62)}.${"b".repeat(60)}`;
+  for (const mode of [values.sidecar, values.gateway]) {
+    const args = ["template", "1234", join(own, `countersign-${product.version}+build.5.tgz`), ...mode, "--set", tag];
+    args.push("--namespace", "42");
+    for (const { metadata, spec } of parseAll(succeed("helm", args))) {
+      const all = { ...metadata.labels, ...spec?.template?.metadata?.labels };
+      expect(z.record(z.string(), label).safeParse(all).error).toBeUndefined();
+      expect(metadata.namespace).toBe("42");
+    }
+  }
+});
+
 const charts = openCharts();
 
 /** Helm prints notes only with a cluster, so a template prints them here. */
