@@ -116,7 +116,7 @@ export function createMetrics(source?: Source) {
     inFlight: gauge("countersign_requests_in_flight", "Requests being served now.", ["environment"], inFlight),
     inFlightLimit: gauge(
       "countersign_requests_in_flight_limit",
-      "Requests that may be served at once.",
+      "Requests that may be served at once, and as many streams of pass-through routes.",
       ["environment"],
       (from) => {
         const { environments, limits } = from.configured();
