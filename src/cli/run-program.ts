@@ -36,7 +36,7 @@ export async function runProgram(
   // The reader of the output has closed the pipe, as `head` and `less` do.
   process.stdout.on("error", () => process.exit(exitCodes.no));
   try {
-    const wanted = commands[args[0] ?? ""];
+    const wanted = Object.entries(commands).find(([command]) => command === args[0])?.[1];
     const loaders = wanted === undefined ? Object.values(commands) : [wanted];
     for (const load of loaders) {
       const command = (await load()).copyInheritedSettings(program);

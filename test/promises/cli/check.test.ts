@@ -215,6 +215,7 @@ it.each([
   { args: ["--version"], exitCode: 0, stdout: /^\d+\.\d+\.\d+/, stderr: /^$/ },
   { args: [], exitCode: 2, stdout: /^$/, stderr: /Usage: countersign/ },
   { args: ["nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'nonsense'/ },
+  { args: ["constructor"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'constructor'/ },
   { args: ["--nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown option '--nonsense'/ },
   { args: ["doctor"], exitCode: 2, stdout: /^$/, stderr: /^error: required option '--config <file>' not specified\n$/ },
   {
