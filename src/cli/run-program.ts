@@ -35,6 +35,8 @@ export async function runProgram(
   if (notes !== undefined) program.addHelpText("after", `\n${notes}`);
   // The reader of the output has closed the pipe, as `head` and `less` do.
   process.stdout.on("error", () => process.exit(exitCodes.no));
+  // What cannot be said changes no exit code.
+  process.stderr.on("error", () => {});
   try {
     const wanted = Object.entries(commands).find(([command]) => command === args[0])?.[1];
     const loaders = wanted === undefined ? Object.values(commands) : [wanted];

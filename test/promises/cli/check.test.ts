@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { openSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -6,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { createCommands } from "../../../src/cli/program.ts";
 import { ConfigFolder, canaries, edited, sound } from "../../../testkit/config-folder.ts";
 import { listen } from "../../../testkit/listen.ts";
-import { plainEnvironment, runCommand } from "../../../testkit/run-program.ts";
+import { plainEnvironment, runCommand, runSync } from "../../../testkit/run-program.ts";
 
 // The command line as scripts and people use it: exit codes, standard output and error, and no secret in them (row 56).
 // The command is the built one (build-once.ts).
@@ -228,6 +229,11 @@ it.each([
 ])("countersign $args ends with $exitCode", async ({ args, env, exitCode, stdout, stderr }) => {
   const said = { stdout: expect.stringMatching(stdout), stderr: expect.stringMatching(stderr) };
   expect(await run(args, env)).toEqual({ exitCode, ...said });
+});
+
+it("ends with 2 also if the reason cannot be written", () => {
+  const stdio = ["ignore", "ignore", openSync("/dev/full", "w")] as const;
+  expect(runSync(process.execPath, ["dist/main.js", "nonsense"], { stdio: [...stdio] }).exitCode).toBe(2);
 });
 
 it.each([
