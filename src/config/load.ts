@@ -68,7 +68,7 @@ export function createLoader(path: string): Loader {
     const files = new Map<string, string>();
     const wanted = new Map<string, SiteFolder>();
     const read: ReadSites = async (environment, path, settings) => {
-      const absolute = resolve(dirname(file), path);
+      const absolute = `${resolve(dirname(file), path)}/`;
       files.set(absolute, digestOf(Buffer.from(await stampOf(absolute))));
       const known = folders.get(environment);
       const folder = known?.path === absolute ? known : new SiteFolder(absolute, environment);

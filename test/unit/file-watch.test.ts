@@ -1,9 +1,20 @@
 /** A change of a file's content is found within seconds, however it was made; a watch without changes only looks at stamps, and reads nothing. */
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import {
+  appendFileSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { stampOf } from "../../src/config/files/file-system.ts";
+import { codeOf, readRegularFile, stampOf } from "../../src/config/files/file-system.ts";
 import { digestOf, FileWatch, type WatchableFiles } from "../../src/config/files/watch.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import { emptyFolder } from "../../testkit/empty-folder.ts";
@@ -126,6 +137,27 @@ it("a stamp changes with the content, the link and the file; a pipe and a missin
   }
   expect(stamps.size).toBe(6);
   expect([...stamps][0]).toBe("ENOENT");
+});
+
+it("what cannot be read has its error's code as its stamp, and is no new change at each look", async () => {
+  const folder = emptyFolder();
+  const pathOf = (name: string) => join(folder, name);
+  writeFileSync(pathOf("long"), "");
+  truncateSync(pathOf("long"), 16_777_217);
+  execFileSync("mkfifo", [pathOf("pipe")]);
+  const server = createServer().listen(pathOf("socket"));
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const paths = [folder, ...["long", "pipe", "socket", "missing"].map(pathOf)];
+  const codes = await Promise.all(paths.map((path) => readRegularFile(path).then(() => "read", codeOf)));
+  expect(codes).toEqual(["EISDIR", "EFBIG", "no regular file", "ENXIO", "ENOENT"]);
+  expect(await Promise.all(paths.map(stampOf))).toEqual(codes);
+  let changes = 0;
+  const watch = new FileWatch(systemClock, () => (changes += 1));
+  onTestFinished(() => watch.close());
+  watch.follow(new Map(paths.map((path, index) => [path, codes[index] ?? ""])));
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  expect(changes).toBe(0);
 });
 
 it("sees each swap of a mount, also after a swap that did not change the content", {

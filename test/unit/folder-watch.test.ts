@@ -26,7 +26,7 @@ function stage(count = 1) {
       return stamps.get(path) ?? "ENOENT";
     },
   });
-  const folder = { path: "/d", stamps: [...stamps] };
+  const folder = { path: "/d/", stamps: [...stamps] };
   watch.follow([folder]);
   const event = (name?: string) => onEvent(name);
   return { clock, watch, told, stamps, folder, event, ended: () => ended, looks: () => looks };
@@ -56,7 +56,7 @@ it.each([["..data"], [undefined]])("reports the whole folder if %s has changed",
   const { clock, told, event } = stage();
   event(name);
   await clock.advance(100);
-  expect(told).toEqual([["/d"]]);
+  expect(told).toEqual([["/d/"]]);
 });
 
 it("finds a change without an event by its stamp, within a minute among 20,000 files, and looks at no more than 400 in a second", async () => {
@@ -89,7 +89,7 @@ it("keeps its watch, and its place in the round, when one file was read again", 
 });
 
 it("reports a file that is written, renamed or removed in a real folder", async () => {
-  const path = mkdtempSync(join(tmpdir(), "countersign-folder-watch-"));
+  const path = `${mkdtempSync(join(tmpdir(), "countersign-folder-watch-"))}/`;
   onTestFinished(() => rmSync(path, { recursive: true }));
   let tell = (_: readonly string[]): void => {};
   const watch = new FolderWatch(systemClock, (changed) => tell([...changed]));

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
-import { open, readFile, stat } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 
 /** A file that the configuration names. */
 export interface FileContent {
@@ -15,11 +15,12 @@ const longestBytes = 16_777_216;
 
 /**
  * Reads a whole file.
- * @throws with a `code`, also for a pipe, a device, or a file longer than 16 MiB
+ * @throws with a `code`, also for a folder, a pipe, a device, or a file longer than 16 MiB
  */
 export async function readRegularFile(path: string): Promise<FileContent> {
-  const stats = checkStats(await stat(path));
-  return { bytes: await readFile(path), mode: stats.mode & permissionBits, stamp: stampIn(stats) };
+  return withFile(path, async (file, stats) => {
+    return { bytes: await file.readFile(), mode: stats.mode & permissionBits, stamp: stampIn(stats) };
+  });
 }
 
 /**
@@ -31,7 +32,7 @@ export async function readAtOnce(path: string, mayBePipe = false): Promise<FileC
   const file = openSync(path, mayBePipe ? constants.O_RDONLY : constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(file);
-    if (!mayBePipe || stats.isFile()) checkStats(stats);
+    if (!mayBePipe || stats.isFile()) checkStats(path, stats);
     return { bytes: readFileSync(file), mode: stats.mode & permissionBits, stamp: stampIn(stats) };
   } finally {
     closeSync(file);
@@ -39,34 +40,38 @@ export async function readAtOnce(path: string, mayBePipe = false): Promise<FileC
 }
 
 /**
- * Reading a pipe or a device may never end, and would block every reload; a large file would take memory that orders need.
- * A folder fails later, when it is read.
+ * A text that changes whenever the file does; the content is not read. If `readRegularFile` fails: the error's code. The path of
+ * a folder ends with a slash; its stamp changes with the names in it.
  */
-function checkStats(stats: Stats): Stats {
-  if (!stats.isFile() && !stats.isDirectory()) throw refuse("a pipe or a device", "no regular file");
+export function stampOf(path: string): Promise<string> {
+  return withFile(path, async (_, stats) => stampIn(stats)).catch(codeOf);
+}
+
+/** Opens first, since a network file system may answer stat(2) from memory for a minute; opening a pipe does not wait. */
+async function withFile<Result>(
+  path: string,
+  use: (file: FileHandle, stats: Stats) => Promise<Result>,
+): Promise<Result> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = await file.stat();
+    checkStats(path, stats);
+    return await use(file, stats);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Reading a pipe or a device may never end, and would block every reload; a large file would take memory that orders need. */
+function checkStats(path: string, stats: Stats): void {
+  if (stats.isDirectory() && path.endsWith("/")) return;
+  if (stats.isDirectory()) throw refuse("a folder", "EISDIR");
+  if (!stats.isFile()) throw refuse("a pipe or a device", "no regular file");
   if (stats.size > longestBytes) throw refuse("longer than 16 MiB", "EFBIG");
-  return stats;
 }
 
 function refuse(message: string, code: string): Error {
   return Object.assign(new Error(message), { code });
-}
-
-/**
- * A text that changes whenever the file does; the content is not read. If opening fails: the error's code. The file is opened
- * because a network file system may answer stat(2) from memory for a minute; opening a pipe does not wait.
- */
-export async function stampOf(path: string): Promise<string> {
-  try {
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      return stampIn(await file.stat());
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    return codeOf(error);
-  }
 }
 
 /** Times have fractions of a microsecond. */

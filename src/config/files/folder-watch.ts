@@ -4,6 +4,7 @@ import { stampOf } from "./file-system.ts";
 
 /** A folder whose files come and go, and the stamps of all files read for them, taken at that reading. */
 export interface WatchedFolder {
+  /** Ends with a slash. */
   readonly path: string;
   readonly stamps: readonly (readonly [path: string, stamp: string])[];
 }
@@ -79,7 +80,7 @@ export class FolderWatch {
   #note(folder: string, name = ".."): void {
     // Kubernetes and git-sync change a whole folder by one link, whose name begins with two dots.
     if (name.startsWith("..")) this.#add(folder);
-    else if (!name.startsWith(".")) this.#add(`${folder}/${name}`);
+    else if (!name.startsWith(".")) this.#add(`${folder}${name}`);
   }
 
   #add(path: string): void {

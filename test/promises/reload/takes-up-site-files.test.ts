@@ -142,6 +142,6 @@ it("check and doctor report wrong site files", async () => {
   const doctor = await run("doctor");
   expect(doctor.exitCode).toBe(1);
   expect(doctor.stdout).toMatch(
-    /fail +config +sandbox +.*sites\.d: 1 file refused: S1000000002\.yaml\n +fix: countersign check says why/,
+    /fail +config +sandbox +.*sites\.d\/: 1 file refused: S1000000002\.yaml\n +fix: countersign check says why/,
   );
 });

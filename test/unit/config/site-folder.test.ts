@@ -175,7 +175,7 @@ describe("sites in a folder", () => {
     const after = await load();
     expect(read).toEqual(["countersign.yaml", `sites.d/${two}.yaml`, "k2"]);
     write(`${one}.yaml`, `decimals: [fee]\n${keyOf(1)}`);
-    expect((await load(["sites.d"])).hash).not.toBe(after.hash);
+    expect((await load(["sites.d/"])).hash).not.toBe(after.hash);
     expect(read).toEqual(["countersign.yaml", `sites.d/${one}.yaml`, "k1"]);
   });
 
