@@ -22,7 +22,11 @@ const operation = matching(
   "write segments of A-Z a-z 0-9 _ -, like create_order",
 );
 
-const prefix = matching(/^\/(?:[^/?#\s]+\/)+$/, "write a path with a slash at both ends, like /files/");
+/** Of the characters of a path (RFC 3986 section 3.3), and those that `checkPrefix` explains. */
+const prefix = matching(
+  /^\/(?:[\w.~!$&'()*+,;=:@%\\-]+\/)+$/,
+  "write a path of plain characters with a slash at both ends, like /files/",
+);
 
 /** CONNECT and TRACE never pass (RFC 9110 sections 9.3.6 and 9.3.8). */
 const method = z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

@@ -12,6 +12,9 @@ itRefuses("pass-through routes", [
   wrong(withPrefix("/"), "prefix: slash at both ends"),
   wrong(withPrefix("/files/?a/"), "prefix: slash at both ends"),
   wrong(withPrefix("/files//"), "prefix: form … slash"),
+  ...["/fil\u00e9s/", "/\u20ac/", "/a\\u0001/", '/a\\"/'].map((path) =>
+    wrong(withPrefix("/files/", `, upstreamPrefix: "${path}"`), "upstreamPrefix: form … plain characters"),
+  ),
   ...["/a/../b/", "/./", "/a%2fb/", "/%2e/", "/a;b/", "/a\\\\b/"].map((prefix) =>
     wrong(withPrefix(prefix), "prefix: in another way … segments"),
   ),
