@@ -29,11 +29,7 @@ interface SiteFile {
   readonly origins: readonly (readonly [Secret, string])[];
 }
 
-interface Entry {
-  readonly latest: SiteFile;
-  /** The version of the file in the active configuration. */
-  readonly inForce: SiteFile | undefined;
-}
+type SiteFiles = ReadonlyMap<string, SiteFile>;
 
 /**
  * The sites of one environment that have files of their own. A file is read again when it, or a file that it names, has
@@ -45,8 +41,10 @@ export class SiteFolder {
   /** A fingerprint of the settings that all sites depend on: after a change of these, every file is read again. */
   #basis = "";
   /** By file name, sorted. */
-  #entries: ReadonlyMap<string, Entry> = new Map();
-  #admitted: ReadonlyMap<string, SiteFile> = new Map();
+  #latest: SiteFiles = new Map();
+  #admitted: SiteFiles = new Map();
+  /** The files in the active configuration, by the basis with which they were read. */
+  #active: { readonly basis: string; readonly files: SiteFiles } = { basis: "", files: new Map() };
 
   constructor(path: string, environment: string) {
     this.path = path;
@@ -62,35 +60,42 @@ export class SiteFolder {
   ): Promise<void> {
     const { baseUrl, authUrl, allowPlaintext, token, tls } = settings;
     const basis = fingerprint([folder, baseUrl, authUrl, allowPlaintext, token, tls]);
-    const known = basis === this.#basis ? this.#entries : new Map<string, Entry>();
+    const names = (await dependencies.readFolder(this.path)).filter(isSiteFile).sort();
+    const known: SiteFiles = basis === this.#basis ? this.#latest : new Map();
     this.#basis = basis;
     const told = changed?.has(this.path) ? undefined : changed;
-    const entries = new Map<string, Entry>();
-    for (const name of (await dependencies.readFolder(this.path)).filter(isSiteFile).sort()) {
-      const entry = known.get(name);
-      const stamps = entry?.latest.stamps ?? [];
+    const latest = new Map<string, SiteFile>();
+    for (const name of names) {
+      const earlier = known.get(name);
+      const stamps = earlier?.stamps ?? [];
       // This avoids a promise for each of thousands of files.
       const isStale = told === undefined ? await haveChanged(stamps) : stamps.some(([path]) => told.has(path));
-      if (entry !== undefined && !isStale) {
-        entries.set(name, entry);
+      if (earlier !== undefined && !isStale) {
+        latest.set(name, earlier);
         continue;
       }
       const read = await this.#readFile(name, settings, folder, dependencies);
-      const same = [entry?.latest, entry?.inForce].find((earlier) => earlier !== undefined && areSame(earlier, read));
-      entries.set(name, { latest: same ? { ...same, stamps: read.stamps } : read, inForce: entry?.inForce });
+      const same = [earlier, this.#inForce.get(name)].find((each) => each !== undefined && areSame(each, read));
+      latest.set(name, same ? { ...same, stamps: read.stamps } : read);
     }
-    this.#entries = entries;
+    this.#latest = latest;
+  }
+
+  /** The version of each file in the active configuration; none if it was read with other settings. */
+  get #inForce(): SiteFiles {
+    return this.#active.basis === this.#basis ? this.#active.files : new Map();
   }
 
   /** Every site that `admitTo` may choose: of a changed file both versions, the latest and the one in force. */
   get sites(): readonly Site[] {
-    return [...this.#entries.values()].flatMap(({ latest, inForce = latest }) =>
-      inForce === latest ? latest.sites : [...latest.sites, ...inForce.sites],
-    );
+    return [...this.#latest].flatMap(([name, latest]) => {
+      const inForce = this.#inForce.get(name) ?? latest;
+      return inForce === latest ? latest.sites : [...latest.sites, ...inForce.sites];
+    });
   }
 
   get watched(): WatchedFolder {
-    return { path: this.path, stamps: [...this.#entries.values()].flatMap(({ latest }) => latest.stamps) };
+    return { path: this.path, stamps: [...this.#latest.values()].flatMap(({ stamps }) => stamps) };
   }
 
   /**
@@ -100,13 +105,13 @@ export class SiteFolder {
    * @param context of the environment
    */
   async admitTo(environment: Environment, values: UniqueValues, context: LoadContext): Promise<Environment> {
-    const rank = ({ latest, inForce }: Entry) => (latest === inForce ? 0 : inForce === undefined ? 2 : 1);
-    const byName = [...this.#entries];
+    const byName = [...this.#latest].map(([name, latest]) => ({ name, latest, inForce: this.#inForce.get(name) }));
+    const rank = ({ latest, inForce }: (typeof byName)[number]) =>
+      latest === inForce ? 0 : inForce === undefined ? 2 : 1;
     const admitted = new Map<string, SiteFile>();
     const problems = new Map<string, readonly string[]>();
-    for (const [index, [name, entry]] of byName.toSorted(([, a], [, b]) => rank(a) - rank(b)).entries()) {
+    for (const [index, { name, latest, inForce }] of byName.toSorted((a, b) => rank(a) - rank(b)).entries()) {
       if (index % admittedAtOnce === 0) await takeTurns();
-      const { latest, inForce } = entry;
       const found = [...latest.problems, ...findClashes(latest, values)];
       const served = found.length === 0 ? latest : inForce;
       if (found.length > 0) problems.set(name, found);
@@ -119,7 +124,7 @@ export class SiteFolder {
     const sites = new Map<string, Site>();
     const refused: RefusedSiteFile[] = [];
     const { diagnostics, origins } = context.state;
-    for (const [file] of byName) {
+    for (const { name: file } of byName) {
       const [served, found] = [admitted.get(file), problems.get(file)];
       if (found !== undefined) refused.push({ file, problems: found, isServed: served !== undefined });
       if (served === undefined) continue;
@@ -137,12 +142,7 @@ export class SiteFolder {
 
   /** The files that were admitted last are now in force. */
   commit(): void {
-    const entries = new Map<string, Entry>();
-    for (const [name, entry] of this.#entries) {
-      const inForce = this.#admitted.get(name);
-      entries.set(name, inForce === entry.inForce ? entry : { latest: entry.latest, inForce });
-    }
-    this.#entries = entries;
+    this.#active = { basis: this.#basis, files: this.#admitted };
   }
 
   async #readFile(

@@ -1,5 +1,5 @@
 /** Row 101: sites with files of their own are read one by one; a bad file is refused alone. */
-import { rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readRegularFile } from "../../../src/config/files/file-system.ts";
@@ -105,6 +105,31 @@ describe("sites in a folder", () => {
     const after = await load([`sites.d/${one}.yaml`]);
     expect([after.served, after.refused]).toEqual([[one, two], []]);
     expect(after.sites.get(one)?.keys[0]?.identifier).toBe("K2000000003");
+  });
+
+  it("keep the former content of a file that turned bad, also after a refused configuration with other settings", async () => {
+    const { folder, load, write } = stage({ [`${one}.yaml`]: keyOf(1) });
+    await load();
+    write(`${one}.yaml`, "keys: []");
+    const { sites } = await load();
+    const configure = (yaml: string) => folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
+    configure(inFolder("token: { scope: other }\nredis: { url: unix:/run/redis.sock }"));
+    await expect(load()).rejects.toThrow("redis is not used");
+    configure(inFolder());
+    const back = await load();
+    expect(back.refused).toEqual([`${one}.yaml served as before`]);
+    expect(back.sites.get(one)).toBe(sites.get(one));
+  });
+
+  it("are read again with other settings of the environment, even if the folder could not be read at first", async () => {
+    const { folder, load } = stage({ [`${one}.yaml`]: "credentials: [ { name: blue, dir: blue } ]" });
+    await load();
+    const [path, elsewhere] = [join(folder.path, "sites.d"), join(folder.path, "elsewhere")];
+    renameSync(path, elsewhere);
+    folder.write("countersign.yaml", inFolder("token: { scope: other }").replaceAll("DIR", folder.path));
+    await expect(load()).rejects.toThrow("ENOENT");
+    renameSync(elsewhere, path);
+    expect((await load()).sites.get(one).credentials.sets[0].token.scope).toBe("other");
   });
 
   it("keep their keys although a later file claims one, whatever its name", async () => {
