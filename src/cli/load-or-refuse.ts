@@ -1,14 +1,15 @@
 import { formatProblems } from "../config/diagnostics.ts";
 import { readAtOnce } from "../config/files/file-system.ts";
-import { createLoader, type Loaded, type Loader } from "../config/load.ts";
+import { type Loaded, type Loader, loadConfig } from "../config/load.ts";
 import { countOf, usageFailure } from "./command.ts";
 
-/** Loads the configuration. @throws CommandFailure with every problem of a refused configuration */
-export async function loadOrRefuse(
-  file: string,
-  load: Loader = createLoader(file),
-): Promise<Extract<Loaded, { kind: "loaded" }>> {
-  const loaded = await load({ readFile: readAtOnce });
+/**
+ * Loads the configuration.
+ * @param load given by a command that will read the file again, which must then be no pipe
+ * @throws CommandFailure with every problem of a refused configuration
+ */
+export async function loadOrRefuse(file: string, load?: Loader): Promise<Extract<Loaded, { kind: "loaded" }>> {
+  const loaded = await (load?.({ readFile: (path) => readAtOnce(path) }) ?? loadConfig(file));
   if (loaded.kind === "loaded") return loaded;
   const { problems } = loaded;
   throw usageFailure(

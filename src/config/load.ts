@@ -4,7 +4,7 @@ import { takeTurns } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem, type Warning } from "./diagnostics.ts";
-import { decodeText, readRegularFile, stampOf } from "./files/file-system.ts";
+import { decodeText, readAtOnce, readRegularFile, stampOf } from "./files/file-system.ts";
 import type { WatchedFolder } from "./files/folder-watch.ts";
 import { digestOf, type FileDigests } from "./files/watch.ts";
 import { readDocument } from "./files/yaml.ts";
@@ -44,7 +44,7 @@ type Outcome =
  * configuration, but a problem in the file of one site refuses only that file.
  */
 export function loadConfig(file: string, given: Partial<ConfigDependencies> = {}): Promise<Loaded> {
-  return createLoader(file)(given);
+  return createLoader(file)({ readFile: readAtOnce, ...given });
 }
 
 /** Options of one reading. */

@@ -36,14 +36,18 @@ const misshapen = faulty
   .replace("operations: [create_order]", "operations: create_order");
 
 describe("check", () => {
-  it("refuses a pipe as a secret's file without waiting for it, and reads the configuration from a pipe", async () => {
+  it("refuses a pipe as a secret's file without waiting for it; the configuration may be a pipe, but not for serve, which reads it again", async () => {
     const pipe = join(new ConfigFolder().path, "pipe");
     execFileSync("mkfifo", [pipe]);
     const stderr = expect.stringContaining("the file cannot be read (no regular file)");
     expect(await check(write(sound.replace("DIR/k1", pipe)))).toMatchObject({ exitCode: 2, stderr });
-    const writing = writeFile(pipe, sound.replaceAll("DIR", new ConfigFolder().path));
-    expect(await check(pipe)).toMatchObject({ exitCode: 0, stderr: "" });
-    await writing;
+    for (const more of [[], ["--json"]]) {
+      const writing = writeFile(pipe, sound.replaceAll("DIR", new ConfigFolder().path));
+      expect(await check(pipe, ...more)).toMatchObject({ exitCode: 0, stderr: "" });
+      await writing;
+    }
+    const unread = { exitCode: 2, stderr: expect.stringContaining("cannot be read (no regular file)") };
+    expect(await run(["serve", "--config", pipe])).toMatchObject(unread);
   });
 
   it("prints a sound configuration in its active form, the route of each listener, and each warning with its code", async () => {
