@@ -21,7 +21,7 @@ export async function loadTls({ caFile, certFile, keyFile }: TlsFiles, context: 
   if (cert === undefined || key === undefined) return { ca, cert, key };
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.key.export()))) {
     atKey.report("the key is not the certificate's", "give the key that certFile was made for");
-  } else if (!doesSucceed(() => createSecureContext({ ca, cert, key: key.reveal() }))) {
+  } else if (attempt(() => createSecureContext({ ca, cert, key: key.reveal() })) === undefined) {
     // OpenSSL has rules of its own, such as for short keys, and would refuse at the first connection.
     atCert.report("OpenSSL refuses the certificate", "use a key and a digest that are not too weak");
   }
@@ -34,13 +34,13 @@ export async function loadCallersTls(files: Required<TlsFiles>, context: LoadCon
   return ca === undefined || cert === undefined || key === undefined ? undefined : { ca, cert, key };
 }
 
-/** One or more certificates in PEM, every one of which parses. */
+/** One or more certificates in PEM, every one of which parses. A private key in the same file is left out. */
 export async function loadCertificates(file: string, context: LoadContext): Promise<string | undefined> {
   const content = await context.readFile(file);
   if (content === undefined) return undefined;
-  const text = content.bytes.toString("latin1");
-  const blocks = splitCertificates(text);
-  if (blocks.length > 0 && blocks.every((pem) => doesSucceed(() => new X509Certificate(pem)))) return text;
+  const blocks = splitCertificates(content.bytes.toString("latin1"));
+  const certificates = attempt(() => blocks.map((pem) => new X509Certificate(pem).toString()).join(""));
+  if (certificates) return certificates;
   const message = "this file holds no certificate in PEM, or a damaged one";
   return context.report(message, "give the path of a PEM file", content.origin);
 }
@@ -49,17 +49,16 @@ export async function loadCertificates(file: string, context: LoadContext): Prom
 async function loadPrivateKey(file: string, context: LoadContext): Promise<Secret | undefined> {
   const content = await context.readSecretFile(file);
   if (content === undefined) return undefined;
-  if (doesSucceed(() => createPrivateKey(content.bytes))) return context.makeSecret(content);
+  if (attempt(() => createPrivateKey(content.bytes))) return context.makeSecret(content);
   const fix = "give the path of a PEM file without a passphrase";
   return context.report("this file holds no private key in PEM", fix, content.origin);
 }
 
-/** OpenSSL's own error texts help no reader, so they are dropped. */
-function doesSucceed(attempt: () => unknown): boolean {
+/** Undefined if it throws: OpenSSL's own error texts help no reader. */
+function attempt<Result>(make: () => Result): Result | undefined {
   try {
-    attempt();
-    return true;
+    return make();
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -30,10 +30,10 @@ describe("printing an active configuration shows no secret", () => {
     expect(String(secret)).not.toContain("canary");
   });
 
-  test("with Redis", async () => {
-    const folder = new ConfigFolder({ "redis-key": clientKey, "redis-cert": clientCertificate });
+  test("with Redis, and one file for the certificate and its key", async () => {
+    const folder = new ConfigFolder({ both: `${clientKey}${clientCertificate}` });
     const sentinel = 'sentinel: { name: m, nodes: ["a:1"], password: { file: DIR/green } }';
-    const tls = "tls: { certFile: redis-cert, keyFile: redis-key }";
+    const tls = "tls: { certFile: both, keyFile: both }";
     const text = printed(await folder.loadSound(withRedis(`${sentinel}, password: { file: DIR/main }, ${tls}`)));
     for (const secret of ["canary", tokenKey, lineOfKey]) expect(text).not.toContain(secret);
   });
