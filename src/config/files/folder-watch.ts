@@ -37,7 +37,7 @@ export class FolderWatch {
   readonly #clock: Clock;
   readonly #onChange: (changed: ReadonlySet<string>) => void;
   readonly #events: FolderEvents;
-  readonly #watched = new Map<string, Cancel>();
+  #watched: readonly Cancel[] = [];
   #stamps: ReadonlyMap<string, string> = new Map();
   #changed = new Set<string>();
   #changedSinceMs = 0;
@@ -54,17 +54,10 @@ export class FolderWatch {
 
   /** Watches these folders, and no others, from now on. */
   follow(folders: readonly WatchedFolder[]): void {
-    const paths = new Set(folders.map(({ path }) => path));
-    for (const [path, end] of this.#watched) {
-      if (paths.has(path)) continue;
-      end();
-      this.#watched.delete(path);
-    }
-    for (const path of paths) {
-      if (this.#watched.has(path)) continue;
-      const end = this.#events.watch(path, (name) => this.#note(path, name));
-      this.#watched.set(path, end);
-    }
+    const former = this.#watched;
+    // Anew each time, since a path may lead to another folder by now: the system watches the folder, not its path.
+    this.#watched = folders.map(({ path }) => this.#events.watch(path, (name) => this.#note(path, name)));
+    for (const end of former) end();
     this.#stamps = new Map(folders.flatMap(({ stamps }) => stamps));
     if (this.#isLooking || this.#stamps.size === 0) return;
     this.#isLooking = true;
