@@ -76,7 +76,7 @@ export class SiteFolder {
       }
       const read = await this.#readFile(name, settings, folder, dependencies);
       const same = [earlier, this.#inForce.get(name)].find((each) => each !== undefined && areSame(each, read));
-      latest.set(name, same ? { ...same, stamps: read.stamps } : read);
+      latest.set(name, same ? { ...same, stamps: read.stamps, warnings: read.warnings } : read);
     }
     this.#latest = latest;
   }

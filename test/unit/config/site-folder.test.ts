@@ -1,5 +1,5 @@
 /** Row 101: sites with files of their own are read one by one; a bad file is refused alone. */
-import { renameSync, rmSync } from "node:fs";
+import { chmodSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readRegularFile } from "../../../src/config/files/file-system.ts";
@@ -130,6 +130,16 @@ describe("sites in a folder", () => {
     await expect(load()).rejects.toThrow("ENOENT");
     renameSync(elsewhere, path);
     expect((await load()).sites.get(one).credentials.sets[0].token.scope).toBe("other");
+  });
+
+  it("have the warnings of the last reading, also if only who may read a secret has changed", async () => {
+    const { folder, load } = stage({ [`${one}.yaml`]: keyOf(1) });
+    const mayAllRead = async (mode: number) => {
+      chmodSync(join(folder.path, "k1"), mode);
+      const { loaded } = await load();
+      return loaded.kind === "loaded" && loaded.warnings.some(({ code }) => code === "secret_readable_by_all");
+    };
+    expect([await mayAllRead(0o600), await mayAllRead(0o644), await mayAllRead(0o600)]).toEqual([false, true, false]);
   });
 
   it("keep their keys although a later file claims one, whatever its name", async () => {
