@@ -64,7 +64,7 @@ export class Connection {
   readonly #timer: DeadlineTimer;
   #onDeadline = ignore;
   #onFlushed = ignore;
-  /** Start of the wait for the caller's request, or for the rest of it. */
+  /** Start of the wait for the caller's request, for the rest of it, or for its close. */
   #waitsSinceMs = 0;
 
   /** @param receive makes a request from its head, or from the head's error */
@@ -184,9 +184,9 @@ export class Connection {
     return isWaiting ? this.#waitsSinceMs : undefined;
   }
 
-  /** Closes the connection if it has been idle since this moment (monotonic). */
+  /** Closes the connection if it has been idle since this moment (monotonic). After its last response it closes by itself. */
   closeIfIdle(sinceMs: number): void {
-    if (this.#isIdle && this.#waitsSinceMs <= sinceMs) this.#closeIdle();
+    if (this.#isIdle && !this.#isLast && this.#waitsSinceMs <= sinceMs) this.#closeIdle();
   }
 
   /** Makes room for another connection: refuses a request that has begun, else closes. Call it only while `waitsSince` is set. */
@@ -325,6 +325,7 @@ export class Connection {
   #close(request: QueuedRequest | undefined): void {
     const { socket } = this;
     this.#timer.close();
+    this.#waitsSinceMs = this.#clock.nowMs();
     socket.off("data", this.#onData).off("end", this.#onEnd);
     if (socket.destroyed || request === undefined || (this.isGone && this.closeEndsResponse)) return;
     if (!this.#isBroken && !request.body.isComplete) void linger(socket, request.body, this.#clock);

@@ -3,12 +3,17 @@
  * a refused body gets no 100 Continue, and nothing of it is kept or served.
  */
 import { expect, it } from "vitest";
+import type { CallerRequest } from "../../../src/proxy/messages.ts";
 import { call } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { orderText, RawConnection, type RawPost, rawPost, readAnswers, sendRaw } from "../../../testkit/raw-caller.ts";
-import { openBehindHeld } from "../../../testkit/server-side.ts";
+import { openBehindHeld, serverSideOf } from "../../../testkit/server-side.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
+import { openListener, settings } from "./listener-alone.ts";
+
+type Alone = Awaited<ReturnType<typeof openListener>>;
 
 const coming = 204_800;
 const wholeFailure = /\r\n\r\n\{.*\}\n$/s;
@@ -167,6 +172,31 @@ it("the rest of a refused body is waited for no longer than 5 s", async () => {
   connection.write(" ").write(" ");
   await connection.closed;
   expect(errors.length).toBeLessThanOrEqual(1);
+});
+
+it.each([
+  ["in a drain", ({ listener }: Alone) => listener.closeIdle(Number.POSITIVE_INFINITY)],
+  ["when another one comes", ({ port }: Alone) => sendRaw(port, rawPost())],
+])("a connection is not closed as idle while the rest of a refused body comes: %s", async (_, disturb) => {
+  const answer = async (request: CallerRequest) => {
+    const headers = ["Content-Length", "2"];
+    void request.answer({ status: 404, headers, body: Buffer.from("no"), isLocal: true, isFramed: true }, 0);
+  };
+  const clock = new ShiftedClock();
+  const handler = { handle: answer, refuse: answer };
+  const limits = { connections: 1, acceptedConnections: 9 };
+  const alone = await openListener({ handler, settings: { ...settings, ...limits, clock } });
+  const server = serverSideOf(alone.port);
+  const connection = await RawConnection.open(alone.port);
+  const socket = await server;
+  // It was idle for long before its request came.
+  clock.push(5_000);
+  const head = rawPost({ framing: [`Content-Length: ${coming}`], body: "" });
+  await connection.write(head).until(/no$/);
+  await disturb(alone);
+  connection.socket.end("x".repeat(coming));
+  await connection.closed;
+  expect(socket.bytesRead).toBe(head.length + coming);
 });
 
 it("nothing of a refused body is kept while its rest still comes", async () => {
