@@ -118,11 +118,11 @@ async function retryOnce(
     return second;
   } catch (error) {
     context.event.retry = "failed";
-    // The second attempt was not sent, but the first was sent and answered.
-    if (context.event.outcome === "not_sent") context.event.outcome = "answered";
-    if (error instanceof ProxyError && error.outcome === "not_sent") {
+    if (context.event.outcome !== "unknown" && (error instanceof ProxyError || error instanceof CallerLeft)) {
+      // The second attempt was not sent, but the first was sent and answered.
+      context.event.outcome = "answered";
       context.event.attempts = 1;
-      return first.response;
+      return error instanceof CallerLeft ? passFirst("caller_left") : first.response;
     }
     first.response.discard();
     throw error;

@@ -1,5 +1,4 @@
 /** Row 12: nothing is sent for a caller that has left before; a request that was sent is completed once, and logged. */
-import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
@@ -72,25 +71,61 @@ it.each([...leaving.map(([how, leave]) => [how, "TCP", leave] as const), ["close
   },
 );
 
-it("sends nothing for a caller that leaves while the connection to the service is made", async () => {
-  let open = (_: Socket) => {};
-  const tunnel = new Promise<Socket>((resolve) => {
-    open = resolve;
+/** The service behind a forward proxy, which opens a tunnel to it when the test says so. */
+async function stageTunnels(): Promise<{ readonly stage: Stage; nextTunnel(): Promise<() => void> }> {
+  let onTunnel = (open: () => void) => open();
+  const forward = await startForwardProxy({
+    established: "",
+    onTunnel: (client, host) => {
+      const open = () => void client.write("HTTP/1.1 200 OK\r\n\r\n");
+      if (`${host.remotePort}` === api.port) onTunnel(open);
+      else open();
+    },
   });
-  // A forward proxy that answers when the test says so.
-  const forward = await startForwardProxy({ established: "", onTunnel: (client) => open(client) });
   const timeouts = { requestMs: 60_000, connectMs: 60_000 };
   const stage = await stageProxy({ timeouts, environment: { egress: egressThrough(forward) } });
-  const { host, port } = new URL(stage.simulator.apiUrl);
-  forward.hosts = { [host]: port };
+  const [api, login] = [new URL(stage.simulator.apiUrl), new URL(stage.simulator.loginUrl)];
+  forward.hosts = { [api.host]: api.port, [login.host]: login.port };
+  const nextTunnel = () =>
+    new Promise<() => void>((resolve) => {
+      onTunnel = resolve;
+    });
+  return { stage, nextTunnel };
+}
+
+it("sends nothing for a caller that leaves while the connection to the service is made", async () => {
+  const { stage, nextTunnel } = await stageTunnels();
+  const tunnel = nextTunnel();
   const connection = await RawConnection.open(stage.port);
   connection.write(rawPost({ more: [...more, `Countersign-Site: ${hmacSite}`] }));
-  const toProxy = await tunnel;
+  const open = await tunnel;
   await connection.leave();
   await letItRead(stage);
-  toProxy.write("HTTP/1.1 200 OK\r\n\r\n");
+  open();
   expect(await finished(stage)).toMatchObject({ status: 499, outcome: "not_sent", code: undefined, callerLeft: true });
   expect(stage.simulator.counts().apiRequests).toBe(0);
+});
+
+it("makes no second attempt for a caller that leaves while the connection for it is made", async () => {
+  const { stage, nextTunnel } = await stageTunnels();
+  await stage.recorder.nth("token_adopted", 1);
+  stage.clock.push(1_000);
+  stage.simulator.faults.add({ host: "api", kind: "answer", status: 401, headers: { Connection: "close" } });
+  const first = nextTunnel();
+  const connection = await RawConnection.open(stage.port);
+  connection.write(rawPost({ more }));
+  const openFirst = await first;
+  const second = nextTunnel();
+  openFirst();
+  const open = await second;
+  await connection.leave();
+  await letItRead(stage);
+  open();
+  expect(await finished(stage)).toMatchObject({
+    ...{ status: 401, outcome: "answered", attempts: 1, callerLeft: true },
+    ...{ retry: "not_possible", retryReason: "caller_left" },
+  });
+  expect(stage.simulator.counts().apiRequests).toBe(1);
 });
 
 it.each([
