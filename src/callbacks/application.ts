@@ -1,4 +1,13 @@
-import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, isFramed, one } from "../http/headers.ts";
+import {
+  connectionOptions,
+  endToEndHeaders,
+  firstOf,
+  type HeaderLines,
+  isCoded,
+  isFramed,
+  one,
+} from "../http/headers.ts";
+import { ProxyError } from "../model/errors.ts";
 import type { WholeAnswer } from "../proxy/messages.ts";
 
 export type CallbackMethod = "GET" | "POST";
@@ -55,9 +64,16 @@ export function deliveryHeaders(headers: HeaderLines, key: string, requestId: st
 /** Dropped, because the body is whole and its real length is set. */
 const ownLength: ReadonlySet<string> = new Set(["content-length"]);
 
-/** The application's answer as the service gets it: status and body unchanged, our headers added. */
+/**
+ * The application's answer as the service gets it: status and body unchanged, our headers added.
+ * @throws ProxyError application_failed for a transfer coding: the service would not see its header
+ */
 export async function applicationReply(response: ApplicationResponse, requestId: string): Promise<WholeAnswer> {
   const { status } = response;
+  if (isCoded(response.headers)) {
+    const what = "The application's answer is in transfer codings that nobody asked for.";
+    throw new ProxyError("application_failed", what, { causedBy: "Transfer-Encoding" });
+  }
   const body = await response.body;
   const headers = endToEndHeaders(response.headers, ownLength);
   if (!isFramed({ status, headers })) headers.push("Content-Length", String(body.length));

@@ -46,6 +46,7 @@ it.each([
   ["HTTP/2", "HTTP/2.0 200 OK\r\ncontent-length: 0\r\n\r\n"],
   ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"],
   ["half a head", "HTTP/1.1 200 OK\r\ncontent-le"],
+  ["a transfer coding", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n2\r\nOK\r\n0\r\n\r\n"],
   ["a head that cannot be written again", "HTTP/1.1 200 OK\r\nx-own: a\x01b\r\ncontent-length: 2\r\n\r\nOK"],
 ])("an application that answers with %s is 502, unknown", async (_, bytes) => {
   const { callbackPort } = await stageAnswering(bytes);
