@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { formatFieldLines } from "../../http/field-line.ts";
-import { firstOf, type HeaderLines } from "../../http/headers.ts";
+import { firstOf, type HeaderLines, valuesOf } from "../../http/headers.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { UpstreamResponse } from "../../proxy/messages.ts";
 import { explainTransportError } from "./transport-error.ts";
@@ -63,6 +63,11 @@ export class Attempt {
 
   get requestId(): string | undefined {
     return firstOf(this.#request.headers, "x-request-id");
+  }
+
+  /** A caller may send several, and the service may repeat any of them. */
+  hasRequestId(id: string): boolean {
+    return valuesOf(this.#request.headers, "x-request-id").includes(id);
   }
 
   get hasResponse(): boolean {

@@ -145,7 +145,7 @@ export class PooledConnection {
   /** If the service's answers repeat the request's id, a second answer to an earlier request is recognised. */
   #isOfEarlierRequest(attempt: Attempt): boolean {
     const id = firstOf(this.#reader.headers, "x-request-id");
-    return id !== undefined && id !== attempt.requestId && this.#earlierIds.includes(id);
+    return id !== undefined && this.#earlierIds.includes(id) && !attempt.hasRequestId(id);
   }
 
   #remember(id: string | undefined): void {

@@ -232,6 +232,7 @@ describe("a connection", () => {
     ["a service that repeats no id", [], ["a", "b", "c"]],
     ["a service with ids of its own", ["x", "y", "z"], ["a", "b", "c"]],
     ["a caller whose requests share one id", ["a", "a", "a"], ["a", "a", "a"]],
+    ["a caller that sends the id of another request, too", ["a", "b", "a"], ["a", "b", "c a"]],
     ["requests without an id", ["x", "x", "x"], []],
   ])("serves %s", async (_name, answered, sent) => {
     const line = (id: string | undefined) => (id === undefined ? "" : `x-request-id: ${id}\r\n`);
@@ -239,8 +240,8 @@ describe("a connection", () => {
       socket.write(rawAnswer(200, "{}", line(answered[number - 1])));
     });
     for (let n = 0; n < 3; n++) {
-      const id = sent[n];
-      expect(await outcome({ headers: id === undefined ? [] : ["x-request-id", id] })).toBe("200 {}");
+      const ids = sent[n]?.split(" ") ?? [];
+      expect(await outcome({ headers: ids.flatMap((id) => ["x-request-id", id]) })).toBe("200 {}");
     }
     expect(upstream.connections).toBe(1);
   });
