@@ -1,13 +1,12 @@
 import type { Socket } from "node:net";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import { callerHost } from "../../model/listener.ts";
 import type { Buffers, Peer } from "../../proxy/messages.ts";
 import { keepAliveTimeoutMs } from "./answer.ts";
 import { endConnection, linger, resetConnection } from "./closing.ts";
 import { ByteBlock, closedEarly, type QueuedRequest } from "./read-body.ts";
 import { HeadReader, malformed, type RequestHead } from "./request-reader.ts";
-import { peerOf } from "./tls.ts";
+import { ownerOf, peerOf } from "./tls.ts";
 
 /** A request's head must be complete within this time (row 7). */
 const headTimeoutMs = 10_000;
@@ -28,7 +27,7 @@ export class Connection {
   /** On the monotonic clock; with TLS, the end of the handshake. */
   readonly arrivedAtMs: number;
   readonly peer: Peer;
-  /** The caller's host; all callers on this machine, or on a Unix socket, are one owner. */
+  /** As in `ownerOf`. */
   readonly owner: string;
   /** Unix sockets have no reset. */
   readonly canBeReset: boolean;
@@ -74,7 +73,7 @@ export class Connection {
     this.#buffers = buffers;
     this.#receive = receive;
     this.peer = peerOf(socket);
-    this.owner = callerHost(this.peer.address);
+    this.owner = ownerOf(socket);
     this.canBeReset = socket.remoteAddress !== undefined;
     this.#timer = new DeadlineTimer(clock, () => {
       if (!socket.destroyed) this.#onDeadline();

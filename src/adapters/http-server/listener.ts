@@ -11,6 +11,7 @@ import { RequestHead } from "./request-reader.ts";
 import { type RequestSettings, SocketRequest } from "./socket-request.ts";
 import {
   createSocketServer,
+  type Handshake,
   handshakeTimeoutMs,
   isTls,
   reportHandshakes,
@@ -97,10 +98,10 @@ export function createListener(current: () => Serving, { name, report }: Binding
     return held === undefined ? answer(request, refusal) : held.then(() => answer(request, refusal));
   };
   /** @returns whether one of `places`, waiting for its caller, has given way to a new connection of this owner */
-  const makeRoom = (places: ReadonlySet<Connection>, owner: string, quietMs: number): boolean => {
+  const makeRoom = (places: Places<Connection | Handshake>, owner: string, quietMs: number): boolean => {
     const found = longestWaiting(places, owner, clock.nowMs() - quietMs);
     if (found === undefined) return false;
-    forget(found);
+    if (found instanceof Connection) forget(found);
     found.giveWay(tooManyConnections(current().settings.connections));
     return true;
   };
@@ -142,20 +143,22 @@ export function createListener(current: () => Serving, { name, report }: Binding
         serve: (request) => serve(request, refusal),
       });
     };
-    const { buffers, isReadOnly } = current().settings;
-    const connection = new Connection(socket, clock, buffers, receive);
+    const connection = new Connection(socket, clock, current().settings.buffers, receive);
     accepted += 1;
-    // One place stays free: a connection beyond the maximum would be closed without an answer.
-    if (connections.size + 1 >= server.maxConnections) {
-      if (isReadOnly) replaceOne(connection.owner);
-      else makeRoom(connections, connection.owner, 0);
-    }
     connections.add(connection);
     takePlace(connection);
     socket.once("close", () => forget(connection));
   };
 
-  const server = createSocketServer(current().tls !== undefined, open);
+  const server = createSocketServer({
+    hasTls: current().tls !== undefined,
+    clock,
+    makeRoom(owner, handshakes) {
+      if (current().settings.isReadOnly) replaceOne(owner);
+      else makeRoom([...connections, ...handshakes], owner, 0);
+    },
+    onConnection: open,
+  });
   if (isTls(server)) reportHandshakes(server, name, report, clock);
 
   const renew = () => {
@@ -210,6 +213,7 @@ function tooManyConnections(connections: number): ProxyError {
 
 /** The properties that decide whether a connection gives way to another one. */
 type Place = Pick<Connection, "owner" | "waitsSince">;
+type Places<Each> = ReadonlySet<Each> | readonly Each[];
 
 /**
  * The connection that gives way to a new one: of the owner with the most connections, the one that has waited longest. So a
@@ -218,7 +222,7 @@ type Place = Pick<Connection, "owner" | "waitsSince">;
  * @param before a connection that has waited since this moment or later stays
  */
 export function longestWaiting<Each extends Place>(
-  places: ReadonlySet<Each> | readonly Each[],
+  places: Places<Each>,
   owner: string,
   before = Number.POSITIVE_INFINITY,
   sinceOf = ({ waitsSince }: Each) => waitsSince,

@@ -4,7 +4,7 @@ import { type SecureContextOptions, TLSSocket, type TlsOptions, Server as TlsSer
 import { type Clock, LogThrottle } from "../../model/clock.ts";
 import { errorCodeOf, printable } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
-import { type CallersTls, certificateNames } from "../../model/listener.ts";
+import { type CallersTls, callerHost, certificateNames } from "../../model/listener.ts";
 import type { Peer } from "../../proxy/messages.ts";
 
 /** The longest time for a handshake. */
@@ -43,20 +43,43 @@ export interface SocketServer extends NetServer {
 /** For each TLS connection: all TCP connections of its server. */
 const transportsOf = new WeakMap<Socket, ReadonlySet<Socket>>();
 
-/**
- * A server of connections with or without TLS.
- * @param onConnection with TLS, called when the handshake is done
- */
-export function createSocketServer(hasTls: boolean, onConnection: (socket: Socket) => void): SocketServer {
+/** A connection whose handshake is not done. It gives way to a new connection like one that waits for its caller. */
+export class Handshake {
+  readonly owner: string;
+  readonly waitsSince: number;
+  readonly #socket: Socket;
+
+  constructor(socket: Socket, nowMs: number) {
+    this.owner = ownerOf(socket);
+    this.waitsSince = nowMs;
+    this.#socket = socket;
+  }
+
+  giveWay(): void {
+    this.#socket.destroy();
+  }
+}
+
+interface SocketServerParts {
+  readonly hasTls: boolean;
+  readonly clock: Clock;
+  /** Makes room for a new connection: one beyond the maximum would be closed without an answer. */
+  readonly makeRoom: (owner: string, handshakes: Iterable<Handshake>) => void;
+  /** With TLS, called when the handshake is done. */
+  readonly onConnection: (socket: Socket) => void;
+}
+
+/** A server of connections with or without TLS. */
+export function createSocketServer({ hasTls, clock, makeRoom, onConnection }: SocketServerParts): SocketServer {
   const transports = new Set<Socket>();
-  /** Those whose handshake is not done, the oldest first; none on a Unix socket, where no address identifies them. */
-  const handshakes = new Set<Socket>();
+  /** Those whose handshake is not done; none on a Unix socket, where no address identifies them. */
+  const handshakes = new Map<Socket, Handshake>();
   const server = hasTls ? new TlsServer(rules) : new NetServer({ noDelay: true });
   server.on("connection", (socket: Socket) => {
-    // One place stays free: a connection beyond the maximum would be closed without an answer.
-    if (transports.size + 1 >= server.maxConnections) handshakes.values().next().value?.destroy();
+    // One place stays free.
+    if (transports.size + 1 >= server.maxConnections) makeRoom(ownerOf(socket), handshakes.values());
     transports.add(socket);
-    if (hasTls && socket.remoteAddress !== undefined) handshakes.add(socket);
+    if (hasTls && socket.remoteAddress !== undefined) handshakes.set(socket, new Handshake(socket, clock.nowMs()));
     socket.once("close", () => {
       transports.delete(socket);
       handshakes.delete(socket);
@@ -93,8 +116,17 @@ export function transportOf(socket: Socket): Socket | undefined {
   return [...transports].find((transport) => names.every((name) => transport[name] === socket[name]));
 }
 
+/** The caller's host; all callers on this machine, or on a Unix socket, are one owner. */
+export function ownerOf(socket: Socket): string {
+  return callerHost(addressOf(socket));
+}
+
+function addressOf({ remoteAddress }: Socket): string | undefined {
+  return remoteAddress?.replace(mappedIPv4, "");
+}
+
 export function peerOf(socket: Socket): Peer {
-  const address = socket.remoteAddress?.replace(mappedIPv4, "");
+  const address = addressOf(socket);
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
   if (certificate === undefined) return { address, subject: undefined };
   const names = certificateNames(certificate.subjectAltName);

@@ -6,7 +6,7 @@ import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
-import { callSecurely, known, payments, stageWithCallers } from "./callers.ts";
+import { callSecurely, known, openSecurely, payments, stageWithCallers } from "./callers.ts";
 
 const connections = 8;
 /** Longer than a busy caller takes to send its next request. */
@@ -55,6 +55,14 @@ it("answers the others over TLS while one caller has opened as many connections 
   const { port } = await stageWithCallers(payments, { limits: { connections } });
   await Promise.all(Array.from({ length: 5 * connections }, () => RawConnection.open(port)));
   for (let others = 0; others < 5; others += 1) expect(await callSecurely(port, known)).toMatchObject({ status: 200 });
+});
+
+it("answers several others at once over TLS while one caller has as many idle connections as are accepted", async () => {
+  const { port, clock } = await stageWithCallers(payments, { limits: { connections } });
+  for (let idle = 0; idle < 2 * connections; idle += 1) await openSecurely(port);
+  clock.push(quietMs);
+  const answers = await Promise.all(Array.from({ length: 5 }, () => callSecurely(port)));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
 });
 
 it("ends no connection whose handshake is done, over TLS on a Unix socket", async () => {
