@@ -135,7 +135,7 @@ async function pass(
     if (connection === undefined) await deliver(response, context, streaming);
     else await switchOver(response, connection, context, streaming);
   } catch (error) {
-    if (error instanceof CallerLeft) context.event.outcome = isConnected ? "unknown" : "not_sent";
+    if (error instanceof CallerLeft && isConnected) context.event.outcome = "unknown";
     throw error;
   } finally {
     // Ends the attempt of a first answer that was passed on, but not read to its end.

@@ -163,14 +163,11 @@ async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<
   for (let isReconnect = false; ; isReconnect = true) {
     context.beginWait("send");
     const endConnecting = context.connecting();
-    const { outcome } = event;
     const onConnected = () => {
       endConnecting();
-      if (!request.isClosed()) return;
-      event.outcome = outcome;
-      throw new CallerLeft();
+      if (request.isClosed()) throw new CallerLeft();
+      event.outcome = "unknown";
     };
-    event.outcome = "unknown";
     try {
       const response = await sendOnce(onConnected);
       context.endWait();

@@ -9,6 +9,7 @@ import { granted, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { letItRead, openBehindHeld } from "../../../testkit/server-side.ts";
 import { hmacSite, oauthSite, type Stage, stageConnected, stageProxy } from "../../../testkit/stage.ts";
 import { egressThrough } from "../egress/stage.ts";
+import { files, rawRequest } from "../pass-through/stage.ts";
 import { callSecurely, known, payments, stageWithCallers } from "./callers.ts";
 
 const reference = "A-1042";
@@ -83,7 +84,7 @@ async function stageTunnels(): Promise<{ readonly stage: Stage; nextTunnel(): Pr
     },
   });
   const timeouts = { requestMs: 60_000, connectMs: 60_000 };
-  const stage = await stageProxy({ timeouts, environment: { egress: egressThrough(forward) } });
+  const stage = await stageProxy({ timeouts, environment: { egress: egressThrough(forward), passThrough: [files] } });
   const [api, login] = [new URL(stage.simulator.apiUrl), new URL(stage.simulator.loginUrl)];
   forward.hosts = { [api.host]: api.port, [login.host]: login.port };
   const nextTunnel = () =>
@@ -106,14 +107,17 @@ it("sends nothing for a caller that leaves while the connection to the service i
   expect(stage.simulator.counts().apiRequests).toBe(0);
 });
 
-it("makes no second attempt for a caller that leaves while the connection for it is made", async () => {
+it.each([
+  ["an order", rawPost({ more })],
+  ["a request that is passed through", rawRequest("GET /files/a", more)],
+])("makes no second attempt for a caller that leaves while the connection for it is made: %s", async (_, request) => {
   const { stage, nextTunnel } = await stageTunnels();
   await stage.recorder.nth("token_adopted", 1);
   stage.clock.push(1_000);
   stage.simulator.faults.add({ host: "api", kind: "answer", status: 401, headers: { Connection: "close" } });
   const first = nextTunnel();
   const connection = await RawConnection.open(stage.port);
-  connection.write(rawPost({ more }));
+  connection.write(request);
   const openFirst = await first;
   const second = nextTunnel();
   openFirst();
