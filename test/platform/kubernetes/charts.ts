@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
@@ -15,6 +15,20 @@ export const values = {
   everything: file("test/platform/kubernetes/values/gateway-everything.yaml"),
   twoEnvironments: file("test/platform/kubernetes/values/sidecar-two-environments.yaml"),
 } as const;
+
+const folder = "examples/kubernetes";
+
+/** The examples of docs/kubernetes-secrets.md: values of the chart, and files of objects, one for each kind of operator. */
+export const examples = readdirSync(folder).map((name) => {
+  const files = readdirSync(`${folder}/${name}`).map((each) => `${folder}/${name}/${each}`);
+  const variants = files.filter((each) => !each.endsWith("/values.yaml"));
+  return {
+    name,
+    files,
+    args: [...file(`${folder}/${name}/values.yaml`), "--namespace", "payments"],
+    variants: variants.map((each) => parse(readFileSync(each, "utf8"))),
+  };
+});
 
 /** Single values, each as `key=value`. */
 export const set = (...assignments: readonly string[]) => assignments.flatMap((each) => ["--set", each]);
