@@ -69,11 +69,7 @@ describe.runIf(hasCompiler)(name, () => {
   });
 
   it.each([
-    {
-      what: "an answer that is no HTTP",
-      how: (socket: Socket) => socket.end("SSH-2.0-x\r\n"),
-      says: "what came is not HTTP",
-    },
+    { what: "no HTTP", how: (socket: Socket) => socket.end("SSH-2.0-x\r\n"), says: "what came is not HTTP" },
     { what: "an answer that breaks off in the status", how: (socket: Socket) => socket.end("HTTP/1.1 2"), says: ": 2" },
     { what: "no answer", how: (socket: Socket) => socket.end(), says: "what came is not HTTP" },
     { what: "a reset", how: (socket: Socket) => socket.resetAndDestroy(), says: "Connection reset by peer" },
@@ -111,12 +107,7 @@ describe.runIf(hasCompiler)(name, () => {
     { what: "an address too long", address: `${"x".repeat(300)}:1`, args: ["/livez"], says: "Set HEALTHCHECK_ADDRESS" },
     { what: "an address without a port", address: "127.0.0.1", args: ["/livez"], says: "Invalid argument" },
     { what: "a port without digits", address: "127.0.0.1:http", args: ["/livez"], says: "Cannot assign requested" },
-    {
-      what: "a socket's path too long",
-      address: `unix:/${"x".repeat(150)}`,
-      args: ["/livez"],
-      says: "File name too long",
-    },
+    { what: "a socket too long", address: `unix:/${"x".repeat(150)}`, args: ["/livez"], says: "File name too long" },
   ])("refuses $what", async ({ address, args, says }) => {
     const { exitCode, stdout, stderr } = await check(address, ...args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });

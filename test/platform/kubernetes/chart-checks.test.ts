@@ -61,11 +61,7 @@ describe("the check", () => {
   });
 
   test.each([
-    {
-      what: "a fault that only Countersign can find",
-      more: "authUrl=https://api.sandbox.example",
-      says: "have the same origin",
-    },
+    { what: "what only Countersign finds", more: "authUrl=https://api.sandbox.example", says: "have the same origin" },
     { what: "plain http", more: "baseUrl=http://api.sandbox.example", says: "allowPlaintext" },
     {
       what: "a secret that nothing mounts",
@@ -171,11 +167,7 @@ describe("pods of hooks", () => {
   test.each([
     { what: "none by default", settings: "create=false", has: undefined },
     { what: "one that exists", settings: "create=false,gateway.serviceAccount.name=puller", has: "puller" },
-    {
-      what: "none that comes with the release",
-      settings: "create=true,gateway.serviceAccount.name=new",
-      has: undefined,
-    },
+    { what: "none of the release's own", settings: "create=true,gateway.serviceAccount.name=new", has: undefined },
   ])("have a service account: $what", ({ settings, has }) => {
     const pods = podsOf(set(`gateway.serviceAccount.${settings}`));
     expect(pods.map(({ spec }) => spec.serviceAccountName)).toEqual([has, has]);

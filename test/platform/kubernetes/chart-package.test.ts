@@ -4,7 +4,7 @@
  * and vendored; and its notes have the next steps after `helm install`.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { isMap, type Node, type Pair, parse, parseDocument, type YAMLMap } from "yaml";
@@ -161,12 +161,6 @@ it("the chart, the image and the product have one version", () => {
   const example = parse(readFileSync("helm/example-app/Chart.yaml", "utf8"));
   expect([chart.version, chart.appVersion]).toEqual([version, version]);
   expect(example.dependencies).toEqual([{ name: "countersign", version, repository: "file://../countersign" }]);
-});
-
-it("has no symbolic links", () => {
-  const entries = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  expect(entries).toContain("files/rules.yaml");
-  expect(entries.filter((entry) => lstatSync(join(folder, entry)).isSymbolicLink())).toEqual([]);
 });
 
 test("renders the same from a plain copy and from a package", () => {

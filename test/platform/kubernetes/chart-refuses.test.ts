@@ -46,11 +46,7 @@ describe("rendering fails", () => {
     ...behind(gateway, [
       ["as a gateway without listeners", set("gateway.listeners=null"), "set gateway.listeners: for each"],
       ["as a gateway with listeners in its configuration", bound(":1", "sandbox"), "instead of config.listeners"],
-      [
-        "with two environments, and no setting that says which is called where",
-        set("mode=sidecar"),
-        "(production, sandbox)",
-      ],
+      ["with two environments, and no word on their listeners", set("mode=sidecar"), "(production, sandbox)"],
     ]),
     ...behind(everything, [
       ["for an alert that does not exist", alert("CountersignRedis.enabled=false"), "CountersignRedis,"],
@@ -58,11 +54,7 @@ describe("rendering fails", () => {
       ["for an alert with a malformed time", alert("CountersignRedisDown.for=soon"), "for"],
     ]),
     ...behind(plain, [
-      [
-        "as a gateway without callers",
-        listeners({ callers: undefined }),
-        "set callers of gateway.listeners for sandbox",
-      ],
+      ["without callers", listeners({ callers: undefined }), "set callers of gateway.listeners for sandbox"],
       ["for a listener of no environment", listeners({}, { port: 8081, environment: "production" }), "add production"],
       [
         "for a sidecar's listener of no environment",
@@ -97,16 +89,8 @@ describe("rendering fails", () => {
         set("gateway.autoscaling.behavior.scaleUp.policies[0].type=Pods"),
         "scaleUp/policies",
       ],
-      [
-        "for a NetworkPolicy that allows all callers",
-        policy({ callers: null }),
-        "name peers in gateway.networkPolicy.callers",
-      ],
-      [
-        "for a NetworkPolicy that allows all scrapers",
-        policy({ metrics: null }),
-        "name peers in gateway.networkPolicy.callers",
-      ],
+      ["for a policy with all callers", policy({ callers: null }), "name peers in gateway.networkPolicy.callers"],
+      ["for a policy with all scrapers", policy({ metrics: null }), "name peers in gateway.networkPolicy.callers"],
     ]),
   ])("%s", (_, args, says) => {
     const { exitCode, stdout, stderr } = charts.refusal("countersign", args);

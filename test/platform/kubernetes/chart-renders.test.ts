@@ -151,11 +151,7 @@ test("installs its alerts and dashboards", () => {
 test.each([
   { what: "by default", config: {}, has: false },
   { what: "that waits for a token", config: { readiness: "token" }, has: true },
-  {
-    what: "that is false after a refused configuration",
-    config: { reload: { unreadyAfterRefusal: "60s" } },
-    has: true,
-  },
+  { what: "that ends after a refusal", config: { reload: { unreadyAfterRefusal: "60s" } }, has: true },
 ])("gives a sidecar $what a readiness probe: $has", ({ config, has }) => {
   const settings = Object.entries(config).flatMap(([key, value]) => setJson(`countersign.config.${key}`, value));
   const { readinessProbe } = sidecarOf(podOf(charts.objects("example-app", settings)));
