@@ -1,30 +1,29 @@
 /**
- * Row 4: an unchanged client of a system or a language creates an order, by the base URL and by HTTP_PROXY. Row 60: curl proves
- * itself to a listener that demands tokens, in each way that it has for proxies.
+ * Row 4: an unchanged client of a language creates an order, by the base URL and by HTTP_PROXY. Row 60: curl proves itself to a
+ * listener that demands tokens, in each way that it has for proxies.
  */
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { openDemo } from "../../simulator/src/demo/env.ts";
 import { headerPairs } from "../../testkit/header-pairs.ts";
 import { orderText } from "../../testkit/raw-caller.ts";
 import { isInstalled, nameFor, plainEnvironment, runToEnd } from "../../testkit/run-program.ts";
 import { stageWithTokens, token } from "../promises/proxy/callers.ts";
 
-/** The body that every client sends: numbers as JSON numbers, as in an application. */
+/** The body of numbers as JSON numbers, as in an application. */
 const body = '{"order_amount":10,"order_currency":"EUR","site_customer_identifier":"customer_1"}';
-const withJson = ["-sS", "-H", "Content-Type: application/json", "-d", body];
-const python = "test/clients/programs/order.py";
-const java = "test/clients/programs/Order.java";
+const hasPython = isInstalled("python3", "--version");
 
-/** Runs the client against the demo's proxy: the client must create one order, of "10.00", and print its answer. */
-async function expectOrder(program: string, args: (to: string) => readonly string[], isByProxy: boolean) {
+/** Countersign's address, or as its proxy the service's own http:// name. */
+it.runIf(hasPython).each([
+  ["the base URL", false],
+  ["its proxy and the service's http:// name", true],
+])(nameFor(hasPython, "python3", "Python's urllib creates an order by %s"), async (_, isByProxy) => {
   const demo = await openDemo({ listener: 0, admin: 0, status: 0, api: 0, login: 0 });
   onTestFinished(() => demo.close("test"));
-  const { simulator, url, ports } = demo;
-  // With Countersign as its proxy, the client calls the service by the service's own http:// name.
-  const own = args(`${isByProxy ? simulator.apiUrl : url}/create_order`);
-  const port = isByProxy && program === "java" ? [String(ports.listener)] : [];
+  const { simulator, url } = demo;
+  const args = ["test/clients/programs/order.py", `${isByProxy ? simulator.apiUrl : url}/create_order`, body];
   const env = plainEnvironment(isByProxy ? { http_proxy: url } : {});
-  const { exitCode, stdout, stderr } = await runToEnd(program, [...own, ...port], env);
+  const { exitCode, stdout, stderr } = await runToEnd("python3", args, env);
   expect(exitCode, stderr).toBe(0);
   expect(stdout).toContain('"order_amount":"10.00"');
   const [request, ...more] = simulator.seen.apiRequests;
@@ -33,29 +32,7 @@ async function expectOrder(program: string, args: (to: string) => readonly strin
   const sent = JSON.parse(request?.body.toString("utf8") ?? "");
   expect(sent).toMatchObject({ order_amount: "10.00", site_identifier: "S1000000001" });
   const lines = headerPairs(request?.rawHeaders ?? []);
-  expect(lines.filter(([name]) => /^(upgrade|http2-settings|proxy-)/.test(name))).toEqual([]);
-}
-
-// Since version 11, java runs a single source file.
-describe.each<{ client: string; program: string; asks: string[]; args: (to: string) => string[] }>([
-  { client: "curl", program: "curl", asks: ["--version"], args: (to) => [...withJson, to] },
-  { client: "Python's urllib", program: "python3", asks: ["--version"], args: (to) => [python, to, body] },
-  {
-    client: "Java's HttpClient",
-    program: "java",
-    asks: ["--source", "11", "--version"],
-    args: (to) => [java, to, body],
-  },
-])("$client", ({ program, asks, args }) => {
-  const isThere = isInstalled(program, ...asks);
-
-  it.runIf(isThere)(nameFor(isThere, program, "creates an order by the base URL"), () =>
-    expectOrder(program, args, false),
-  );
-
-  it.runIf(isThere)(nameFor(isThere, program, "creates an order by its proxy and the service's http:// name"), () =>
-    expectOrder(program, args, true),
-  );
+  expect(lines.filter(([name]) => name?.startsWith("proxy-"))).toEqual([]);
 });
 
 const hasCurl = isInstalled("curl", "--version");
