@@ -31,8 +31,6 @@ interface Held {
   readonly isSent?: boolean;
   /** How many bytes the service answers. */
   readonly answerBytes?: number;
-  /** How many connections the measurement opens. */
-  readonly connections: number;
 }
 
 const kept = { connection: [] };
@@ -52,51 +50,35 @@ const largeAnswerBytes = 1_000_000;
  * `timeouts.request`, even if their callers have gone.
  */
 const heldStates: Readonly<Record<string, Held>> = {
-  "the shortest header lines": { bytes: `${post}${"ab:cd\r\n".repeat(2_320)}`, connections: 1_024 },
-  "a head of as many lines as are accepted": { bytes: largestHead, connections: 1_024 },
-  "a head that comes byte by byte": { bytes: `${post}X: ${"x".repeat(300)}`, pieceBytes: 1, connections: 256 },
-  "a part of a body": {
-    bytes: rawPost({ framing: ["Content-Length: 100000"], body: "x".repeat(60_000) }),
-    connections: 256,
-  },
-  "a head and a part of a body": { bytes: `${largestHead}${json}Content-Length: 9\r\n\r\n{`, connections: 1_024 },
+  "the shortest header lines": { bytes: `${post}${"ab:cd\r\n".repeat(2_320)}` },
+  "a head of as many lines as are accepted": { bytes: largestHead },
+  "a head that comes byte by byte": { bytes: `${post}X: ${"x".repeat(300)}`, pieceBytes: 1 },
+  "a part of a body": { bytes: rawPost({ framing: ["Content-Length: 100000"], body: "x".repeat(60_000) }) },
+  "a head and a part of a body": { bytes: `${largestHead}${json}Content-Length: 9\r\n\r\n{` },
   "a body that comes byte by byte": {
     bytes: rawPost({ framing: ["Content-Length: 10000"], body: "x".repeat(300) }),
     pieceBytes: 1,
-    connections: 256,
   },
-  "a body in chunks of one byte": { bytes: `${chunked}${"1\r\nx\r\n".repeat(1_000)}`, connections: 1_024 },
-  "trailers that come byte by byte": { bytes: `${chunked}0\r\nX: ${"x".repeat(300)}`, pieceBytes: 1, connections: 256 },
+  "a body in chunks of one byte": { bytes: `${chunked}${"1\r\nx\r\n".repeat(1_000)}` },
+  "trailers that come byte by byte": { bytes: `${chunked}0\r\nX: ${"x".repeat(300)}`, pieceBytes: 1 },
   "a part of a callback": {
     bytes: rawPost({ target: "/", framing: ["Content-Length: 100000"], body: "x".repeat(60_000) }),
     isCallback: true,
-    connections: 256,
   },
-  "a head behind an order that is not answered": {
-    bytes: `${pending()}${largestHead}\r\n`,
-    isSent: true,
-    connections: 512,
-  },
-  "requests behind an order that is not answered": {
-    bytes: `${pending()}${smallest.repeat(2_000)}`,
-    isSent: true,
-    connections: 256,
-  },
+  "a head behind an order that is not answered": { bytes: `${pending()}${largestHead}\r\n`, isSent: true },
+  "requests behind an order that is not answered": { bytes: `${pending()}${smallest.repeat(2_000)}`, isSent: true },
   "an order with a large head that is not answered": {
     bytes: `${largestHead}${json}Content-Length: 2\r\n\r\n{}`.replace("/create_order", "/hold_order"),
     isSent: true,
-    connections: 512,
   },
   "an order with a key that is not answered": {
     bytes: pending({ more: ["Countersign-Once: key-NUMBER-of-this-order"] }),
     isSent: true,
-    connections: 512,
   },
   "a large answer that is not read": {
     bytes: rawPost({ ...kept, target: "/list_orders" }),
     answerBytes: largeAnswerBytes,
     isSent: true,
-    connections: 64,
   },
   "a part of an upload": {
     bytes: rawPost({
@@ -106,7 +88,6 @@ const heldStates: Readonly<Record<string, Held>> = {
       body: "x".repeat(60_000),
     }),
     isSent: true,
-    connections: 256,
   },
 };
 
@@ -222,19 +203,20 @@ limits: ${limits}
 it.each(Object.entries(heldStates))(
   "a connection takes at most three bytes for each on the wire, and 16 KiB: %s",
   async (_, held) => {
+    const connections = held.answerBytes === undefined ? 256 : 64;
     const service = await startService();
     const { inUse, portOf } = await start(service, "{ inFlightPerEnvironment: 2000, bufferedBytes: 1000000000 }");
     const open = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => hold(portOf(held), held, n)));
     // Warms up until code is compiled and pools have their size.
     for (const socket of await open(8)) socket.destroy();
     const before = await inUse();
-    await open(held.connections);
+    await open(connections);
     const samples: number[] = [];
     while (samples.length < 3 || Math.abs((samples.at(-1) ?? 0) - (samples.at(-2) ?? 0)) > 100_000) {
       await wait(200);
       samples.push(await inUse());
     }
-    const grown = ((samples.at(-1) ?? 0) - before) / held.connections;
+    const grown = ((samples.at(-1) ?? 0) - before) / connections;
     const onWire = Buffer.byteLength(held.bytes) + (held.answerBytes ?? 0);
     // The caller's connection, and the one to the service.
     const fixed = (held.isSent ? 2 : 1) * eachBytes;
@@ -246,6 +228,7 @@ it.each(Object.entries(heldStates))(
 const memoryBytes = 256 * 1_048_576;
 /** As many connections as a listener serves. */
 const crowd = 1_024;
+const crowdInPieces = 256;
 const crowdMs = 6_000;
 const goodPerSecond = 40;
 
@@ -262,13 +245,13 @@ it.skipIf(process.platform !== "linux")(
     const agent = keepAlive();
     // Requests that are sent fill the places in flight of their environment, but not of others.
     const order = ({ isSent = false }: Pick<Held, "isSent"> = {}) => {
-      const port = isSent ? otherPort : portOf({ bytes: "", connections: 1 });
+      const port = isSent ? otherPort : portOf({ bytes: "" });
       return call(`http://127.0.0.1:${port}`, undefined, { agent });
     };
     for (let n = 0; n < 200; n++) expect((await order({ isSent: n % 2 === 0 })).status).toBe(200);
     const shares: Record<string, number> = {};
     for (const [name, held] of Object.entries(heldStates)) {
-      const count = held.pieceBytes === undefined ? crowd : held.connections;
+      const count = held.pieceBytes === undefined ? crowd : crowdInPieces;
       let opened = 0;
       const over = new AbortController();
       const ended = once(over.signal, "abort");
