@@ -1,77 +1,71 @@
 /** Proves row 76: streams have limits of their own, outlive a reload, and end with the process, each with a line in the log. */
 import { once } from "node:events";
+import type { RequestListener } from "node:http";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { ask } from "../../testkit/raw-caller.ts";
-import { connectRoute, rawRequest, stageRoute, startService } from "../promises/pass-through/stage.ts";
+import { rawRequest, stageService } from "../promises/pass-through/stage.ts";
 
 const timeouts = { requestMs: 2_000, tokenMs: 2_000 };
-const streaming = (_: unknown, response: import("node:http").ServerResponse) =>
+const cut = { status: 200, code: "upstream_timeout", cause: "shutdown", outcome: "unknown" };
+const streaming: RequestListener = (_, response) =>
   void response.writeHead(200, { "content-type": "text/event-stream" }).write("some");
 
 it("cuts a stream when the time of open requests has run out, and says so", async () => {
-  const service = await startService(streaming);
-  const { caller, proxy, recorder } = await connectRoute(service.url, { timeouts });
+  const { caller, proxy, service, finished } = await stageService(streaming, { timeouts });
   caller.write(rawRequest("GET /files/a"));
   await caller.until(/some/);
   const failed = once(caller.socket, "error");
   await proxy.stop("SIGTERM");
   expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
-  expect(recorder.of("request_finished")).toMatchObject([
-    { status: 200, code: "upstream_timeout", cause: "shutdown", outcome: "unknown" },
-  ]);
+  expect(await finished()).toMatchObject(cut);
   await service.allClosed();
 });
 
 it("cuts the stream of a caller that reads nothing, too, and says so", async () => {
-  const service = await startService((_, response) => void response.writeHead(200).write("a".repeat(16_777_216)));
-  const { port, proxy, recorder } = await stageRoute(service.url, { timeouts });
+  const serve: RequestListener = (_, response) => void response.writeHead(200).write("a".repeat(16_777_216));
+  const { port, proxy, finished } = await stageService(serve, { timeouts });
   const caller = connect(port, "127.0.0.1");
   caller.write(rawRequest("GET /files/a"));
   await once(caller, "data");
   caller.pause();
   await proxy.stop("SIGTERM");
-  expect(recorder.of("request_finished")).toMatchObject([
-    { status: 200, code: "upstream_timeout", cause: "shutdown", outcome: "unknown" },
-  ]);
+  expect(await finished()).toMatchObject(cut);
   caller.destroy();
 });
 
 it("lets a stream end by itself while it drains", async () => {
-  const service = await startService((_, response) => {
+  const { caller, proxy, finished } = await stageService((_, response) => {
     response.writeHead(200).write("some");
     setTimeout(() => response.end("more"), 200);
   });
-  const { caller, proxy, recorder } = await connectRoute(service.url);
   caller.write(rawRequest("GET /files/a"));
   await caller.until(/some/);
   expect(await proxy.stop("SIGTERM")).toBe(true);
   expect(await caller.ended()).toMatch(/more\r\n0\r\n\r\n$/);
-  expect(recorder.of("request_finished")).toMatchObject([{ outcome: "answered", code: undefined }]);
+  expect(await finished()).toMatchObject({ outcome: "answered", code: undefined });
 });
 
 it("lets a stream continue after a reload that removes its route", async () => {
-  const service = await startService((_, response) => {
+  const { caller, port, service, config, reload } = await stageService((_, response) => {
     response.writeHead(200).write("some");
     response.socket?.on("more", () => response.end("more"));
   });
-  const { caller, port, proxy, config } = await connectRoute(service.url);
   caller.write(rawRequest("GET /files/a"));
   await caller.until(/some/);
   const sandbox = config.environments.get("sandbox") ?? expect.unreachable();
-  const environments = new Map([["sandbox", { ...sandbox, passThrough: undefined }]]);
-  await proxy.apply({ ...config, environments }, "sighup");
+  await reload({ environments: new Map([["sandbox", { ...sandbox, passThrough: undefined }]]) });
   expect((await ask(port, rawRequest("GET /files/b"))).status).toBe(405);
   for (const socket of service.open) socket.emit("more");
   expect(await caller.ended()).toMatch(/more\r\n0\r\n\r\n$/);
 });
 
 it("accepts no more streams than the limit, and streams take no place of operations", async () => {
-  const service = await startService((request, response) => {
+  const serve: RequestListener = (request, response) => {
     if (request.method === "GET") streaming(request, response);
     else response.writeHead(200, { "content-length": "0" }).end();
-  });
-  const { caller, port, adminUrl } = await connectRoute(service.url, { limits: { inFlightPerEnvironment: 1 } });
+  };
+  const { caller, port, adminUrl } = await stageService(serve, { limits: { inFlightPerEnvironment: 1 } });
   caller.write(rawRequest("GET /files/a"));
   await caller.until(/some/);
   const second = await ask(port, rawRequest("GET /files/b"));
