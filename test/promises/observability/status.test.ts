@@ -69,28 +69,6 @@ it("shows the state of each token: none, in use, lapsed", async () => {
   expect((await stage.status()).credentials[0]).toMatchObject({ token: "none", lastUsedAt: isoTime });
 });
 
-it("shows when a set was refused, and when it is tried again", async () => {
-  const stage = await stageProxy();
-  const { simulator, recorder, url } = stage;
-  await recorder.nth("token_adopted", 1);
-  simulator.deleteCredentials("blue-id");
-  simulator.revokeAllTokens();
-  // Service and authorization server have both refused blue, so green serves the one retry.
-  const answer = await call(url);
-  expect({ status: answer.status, attempts: answer.headers["countersign-attempts"] }).toEqual({
-    status: 200,
-    attempts: "2",
-  });
-  await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
-  const [blue] = (await stage.status()).credentials;
-  expect(blue).toMatchObject({
-    lastRequest: { at: isoTime, result: "refused", reason: "unauthorized", status: 401 },
-    requests: { issued: { count: 1, lastAt: isoTime }, refused: { count: 1, lastAt: isoTime } },
-    nextTryAt: isoTime,
-  });
-  expect(Date.parse(blue.nextTryAt) - Date.parse(blue.lastRequest.at)).toBeGreaterThan(9_000);
-});
-
 it("lists only requests whose outcome is unknown, newest first, with everything needed to look them up", async () => {
   const stage = await stageProxy();
   const { url, simulator, recorder } = stage;
@@ -205,6 +183,7 @@ it("shows since when no token is available, and why, until there is one; and how
     sites: [oauthSite, childSite],
     since: isoTime,
     lastRequest: { result: "failed", status: 503 },
+    nextTryAt: isoTime,
   });
   expect(down.credentials[0].failingSince).toBe(outage.tokenOutage.since);
   expect(down.readiness.isReady).toBe(true);
