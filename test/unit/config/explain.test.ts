@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { explain, routes } from "../../../src/config/explain.ts";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
-import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";
+import { ConfigFolder, edited, production } from "../../../testkit/config-folder.ts";
 import { inSite1, listener } from "./refusal.ts";
 
 async function load(folder: ConfigFolder, yaml: string, env = {}): Promise<Config> {
@@ -29,12 +29,6 @@ test("the configuration in effect has every default, and the content of folders,
   const key = expect.objectContaining({ default: true, version: "3.0", secret: { env: "API_KEY" } });
   expect(explained).toHaveProperty(`${sites}.S1000000003`, expect.objectContaining({ auth: ["hmac"], keys: [key] }));
   expect(JSON.parse(JSON.stringify(explained))).toEqual(explained);
-});
-
-test("the configuration in effect names the address of the documentation", async () => {
-  const config = await load(new ConfigFolder(), `${sound}docs: { baseUrl: "https://docs.example/pay/" }\n`);
-  expect(config.docsUrl).toBe("https://docs.example/pay");
-  expect(explain(config)).toMatchObject({ docs: { baseUrl: "https://docs.example/pay" } });
 });
 
 test("in the configuration in effect a child site has the settings that it inherits", async () => {

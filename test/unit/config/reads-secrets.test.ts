@@ -36,11 +36,6 @@ test("a secret may come from an environment variable", async () => {
   expect(secret?.reveal()).toBe("canary-from-the-environment");
 });
 
-test("a relative path starts at the folder of the configuration file", async () => {
-  const secret = await keySecretOf(new ConfigFolder(), edited(["{ file: DIR/k1 }", "{ file: k1 }"]));
-  expect(secret?.reveal()).toBe("canary-api-secret-key-one");
-});
-
 const writtenOut = "never written into the configuration … { file: ";
 const ofKey = `${site3}.keys[0].secret`;
 
