@@ -58,7 +58,7 @@ const plain = fc.oneof(anyString, number, fc.constantFrom("true", "false"));
 const value = fc.oneof(
   { weight: 12, arbitrary: plain },
   { weight: 1, arbitrary: fc.constant("null") },
-  { weight: 1, arbitrary: fc.json({ depthSize: "medium" }) },
+  { weight: 1, arbitrary: fc.json({ depthSize: "medium", stringUnit: "binary" }) },
 );
 const documentOf = (values: fc.Arbitrary<string>) =>
   fc
@@ -101,15 +101,6 @@ describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, ()
         for (const { value, isPlain } of readParameters(encode(text)).values()) {
           if (isPlain) expect(JSON.stringify(value)).toBe(`"${value}"`);
         }
-      }),
-      runs,
-    );
-  });
-
-  it("on any JSON", () => {
-    fc.assert(
-      fc.property(fc.json({ depthSize: "medium", stringUnit: "binary" }), (text) => {
-        expect(readingOf(encode(text))).toEqual(expectReading(text));
       }),
       runs,
     );
