@@ -6,12 +6,10 @@ import { toYaml } from "../../../src/config/files/yaml.ts";
 import type { Loaded } from "../../../src/config/load.ts";
 import { clientCertificate, clientKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, edited, sound, tokenKey } from "../../../testkit/config-folder.ts";
-import { redisWith, withRedis } from "./refusal.ts";
+import { withRedis } from "./refusal.ts";
 
 const key = "secret: { file: DIR/k1 }";
 const set = "{ name: blue, dir: DIR/blue }";
-
-const withToken = (settings: string) => edited([set, `{ name: a, dir: DIR/blue, token: { ${settings} } }`]);
 
 /** All printed forms of an active configuration. */
 function printed(loaded: Loaded): string {
@@ -51,11 +49,10 @@ describe("a refusal shows no secret, wherever it was written by mistake", () => 
   test.each([
     ["as a list", edited([key, "secret: [canary]"])],
     ["under a misspelt key", edited([key, `${key}, Secret: canary`])],
-    ["under a misspelt key of a set", edited([set, "{ name: a, clientId: b, clientsecret: canary, audience: c }"])],
-    ["as a private key in a list", edited([set, "{ name: a, clientId: b, privateKey: [canary], audience: c }"])],
-    ["as a further field that is no text", withToken("extra: { k: [canary] }")],
-    ["among the settings", withToken("clientsecret: canary")],
-    ["in a token endpoint", withToken('url: "https://canary:canary@a/token"')],
+    [
+      "in a token endpoint",
+      edited([set, '{ name: a, dir: DIR/blue, token: { url: "https://canary:canary@a/token" } }']),
+    ],
     ["in place of a set", edited([set, "canary"])],
     ["in place of the sets", edited([`credentials:\n          - ${set}`, "credentials: canary"])],
     ["in place of a site", edited(["    sites:\n", "    sites:\n      S9: canary\n"])],
@@ -66,8 +63,6 @@ describe("a refusal shows no secret, wherever it was written by mistake", () => 
     ["in a Redis URL's query", withRedis('url: "redis://cache?password=canary&x=canary"')],
     ["in a socket's query", withRedis('url: "unix:/run/redis.sock?password=canary"')],
     ["in a Sentinel's address", withRedis('sentinel: { name: m, nodes: [":canary@a:26379"] }')],
-    ["as a Redis password", withRedis('url: "redis://cache", password: canary')],
-    ["as an encryption key", redisWith('url: "redis://cache", encryptionKeys: [canary]')],
     ["in broken YAML", edited([key, 'secret: "canary'])],
     ["behind the end of a value", edited([key, "secret: 'x' canary"])],
     ["after the end of the document", `${sound}]\ncanary\n`],

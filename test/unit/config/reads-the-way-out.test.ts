@@ -149,19 +149,14 @@ describe("an entry of noProxy", () => {
   });
 });
 
-test.each(["http://localhost", "http://127.0.0.1:81", "http://127.9.9.9", "http://[::1]", "http://[::ffff:127.0.0.1]"])(
-  "%s is reached directly, whatever noProxy says",
-  (url) => {
-    expect(isDirect(addressOf(url), [])).toBe(true);
-  },
-);
+test.each([
+  ...["http://localhost", "http://127.0.0.1:81", "http://127.9.9.9", "http://[::1]", "http://[::ffff:127.0.0.1]"],
+])("%s is reached directly, whatever noProxy says", (url) => {
+  expect(isDirect(addressOf(url), [])).toBe(true);
+});
 
 test.each([
-  "http://localhost.example",
-  "http://127.0.0.1.example",
-  "http://[::2]",
-  "http://0.0.0.1",
-  "http://128.0.0.1",
+  ...["http://localhost.example", "http://127.0.0.1.example", "http://[::2]", "http://0.0.0.1", "http://128.0.0.1"],
 ])("%s is not loopback", (url) => {
   expect(isDirect(addressOf(url), [])).toBe(false);
 });
