@@ -42,23 +42,12 @@ describe("the published example (spec 5.2)", () => {
   });
 });
 
-describe("sign", () => {
-  it.each([
-    ["the empty text", "key", "", "5d5d139563c95b5967b9bd9a8c9b233a9dedb45072794cd232dc1b74832607d0"],
-    [
-      "RFC 4231 test case 2",
-      "Jefe",
-      "what do ya want for nothing?",
-      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
-    ],
-  ])("is HMAC-SHA256: %s", (_, key, text, signature) => {
-    expect(sign(text, new Secret(key))).toBe(signature);
-  });
-
-  it("signs the UTF-8 bytes", () => {
-    expect(sign("é", new Secret("k"))).toBe(sign(Buffer.from([0xc3, 0xa9]).toString("utf8"), new Secret("k")));
-    expect(sign("é", new Secret("k"))).not.toBe(sign("e\u0301", new Secret("k")));
-  });
+it.each([
+  ["key", "", "5d5d139563c95b5967b9bd9a8c9b233a9dedb45072794cd232dc1b74832607d0"],
+  // RFC 4231 test case 2.
+  ["Jefe", "what do ya want for nothing?", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"],
+])("the signature by %s of %j is its HMAC-SHA256", (key, text, signature) => {
+  expect(sign(text, new Secret(key))).toBe(signature);
 });
 
 describe("the string to sign", () => {
@@ -87,12 +76,6 @@ describe("the string to sign", () => {
     expect(stringToSign(parameters, new Set([...exempt, "secret_key"]))).toBe("Callxformatsx");
   });
 
-  it("does not reorder its argument", () => {
-    const parameters = spaced("b=2 a=1");
-    stringToSign(parameters, none);
-    expect(parameters).toEqual(spaced("b=2 a=1"));
-  });
-
   it("sorts all names that are allowed by their bytes", () => {
     const name = fc.oneof(
       fc.stringMatching(allowedName),
@@ -102,12 +85,8 @@ describe("the string to sign", () => {
     fc.assert(
       fc.property(names, (unsorted) => {
         const sorted = unsorted.map((name) => Buffer.from(name)).sort(Buffer.compare);
-        expect(
-          stringToSign(
-            unsorted.map((name) => ({ name, value: "\n" })),
-            none,
-          ),
-        ).toBe(sorted.map((name) => `${name}\n`).join(""));
+        const parameters = unsorted.map((name) => ({ name, value: "\n" }));
+        expect(stringToSign(parameters, none)).toBe(sorted.map((name) => `${name}\n`).join(""));
       }),
       { numRuns: 5_000 },
     );

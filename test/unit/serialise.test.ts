@@ -9,49 +9,14 @@ import type { PreparedRequest, Route } from "../../src/proxy/messages.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
 import { serialise } from "../../src/signing/signature.ts";
 
-const written = (pairs: Iterable<readonly [string, string]>, isPlain = false) =>
-  serialise(Array.from(pairs, ([name, value]) => ({ name, value, isPlain })));
+const one = (value: string) => [{ name: "a", value, isPlain: false }];
 
-describe("the written body", () => {
-  it.each([
-    ["nothing", [], "{}"],
-    ["one", [["a", "1"]], '{"a":"1"}'],
-    [
-      "names like integers, in the order given",
-      [
-        ["b", "1"],
-        ["2", ""],
-        ["1", ""],
-      ],
-      '{"b":"1","2":"","1":""}',
-    ],
-    [
-      "__proto__",
-      [
-        ["__proto__", "x"],
-        ["a", "1"],
-      ],
-      '{"__proto__":"x","a":"1"}',
-    ],
-    ["quotes, backslashes, controls", [["a", '"\\\n\u0000']], String.raw`{"a":"\"\\\n\u0000"}`],
-    ["characters beyond ASCII", [["a", "é€\u{1F600}\u2028"]], '{"a":"é€\u{1F600}\u2028"}'],
-  ] as const)("%s", (_, pairs, text) => {
-    expect(written(pairs)).toBe(text);
-  });
-
-  it("is the same for a value that is marked as plain", () => {
-    const pairs = [
-      ["a", ""],
-      ["b", "é€\u{1F600}\u2028"],
-    ] as const;
-    expect(written(pairs, true)).toBe(written(pairs));
-  });
-
-  it("has a UTF-8 form for every value", () => {
-    expect([...Buffer.from(written([["a", "é"]]))]).toEqual(
-      [...'{"a":"'].map((c) => c.charCodeAt(0)).concat(0xc3, 0xa9, 0x22, 0x7d),
-    );
-  });
+it.each([
+  ["nothing", [], "{}"],
+  ["quotes, backslashes, controls", one('"\\\n\u0000'), String.raw`{"a":"\"\\\n\u0000"}`],
+  ["characters beyond ASCII", one("é€\u{1F600}\u2028"), '{"a":"é€\u{1F600}\u2028"}'],
+])("the written body has %s", (_, parameters, text) => {
+  expect(serialise(parameters)).toBe(text);
 });
 
 /** The members of a flat object of strings, in the order of the text, found with JSON.parse alone. */
