@@ -57,11 +57,6 @@ describe("a value that the signature does not distinguish from another is refuse
   ])("%s in %s: %s", (_, form, body, code) => {
     expect(codeOf(() => read(form, body))).toBe(code);
   });
-
-  it("a name in the query and in the body", () => {
-    expect(codeOf(() => read("json", '{"a":"1"}', "a=1"))).toBe("duplicate_parameter");
-    expect(codeOf(() => read("form", "a=1", "a=1"))).toBe("duplicate_parameter");
-  });
 });
 
 it("the parameters are those of the query and those of the body together", () => {
@@ -77,14 +72,9 @@ it("a number and a boolean of JSON are read as they are written", () => {
   });
 });
 
-it("more than 1,000 parameters are refused", () => {
-  const names = (count: number) => Array.from({ length: count }, (_, index) => `p${index}=1`).join("&");
-  expect(Object.keys(read("form", names(1_000)))).toHaveLength(1_000);
-  expect(codeOf(() => read("form", names(1_001)))).toBe("malformed_request");
-});
-
 it("nothing beyond 1,000 parameters is read, so that it takes no time", () => {
   const names = Array.from({ length: 1_001 }, (_, index) => `p${index}`);
+  expect(Object.keys(read("form", names.slice(1).join("&")))).toHaveLength(1_000);
   // The rest of this body is neither a form nor JSON: reading on would give another cause.
   expect(causeOf(() => read("form", `${names.join("=1&")}=1&a=%zz`))).toBe("count");
   expect(causeOf(() => read("query", none, `${names.join("=1&")}=1&a=%zz`))).toBe("count");
