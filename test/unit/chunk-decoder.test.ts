@@ -1,20 +1,11 @@
 /** How a chunked body is read, in requests and in responses alike, and at which byte it is refused. */
 import { expect, it } from "vitest";
-import { ChunkDecoder, type ChunkFault } from "../../src/http/chunk-decoder.ts";
+import { ChunkDecoder } from "../../src/http/chunk-decoder.ts";
 import { faultyChunks, soundChunks } from "./corpus/chunked-bodies.ts";
-
-class Refused extends Error {
-  readonly fault: ChunkFault;
-
-  constructor(fault: ChunkFault) {
-    super(fault);
-    this.fault = fault;
-  }
-}
 
 /** The data of the body, `incomplete`, or its fault; and the number of bytes passed in until then. */
 function decode(text: string, ends: readonly number[] = []) {
-  const decoder = new ChunkDecoder((fault) => new Refused(fault));
+  const decoder = new ChunkDecoder((fault) => new SyntaxError(fault));
   let data = "";
   let start = 0;
   for (const end of [...ends, text.length]) {
@@ -28,8 +19,8 @@ function decode(text: string, ends: readonly number[] = []) {
       if (decoder.isComplete) return { data, end: start + stop };
       expect(stop).toBe(length);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      return { fault: error.fault, end };
+      if (!(error instanceof SyntaxError)) throw error;
+      return { fault: error.message, end };
     }
     start = end;
   }

@@ -109,13 +109,3 @@ it("any other byte in place of one of a status line or a length is refused, or r
     }
   }
 });
-
-it("one reader reads response after response", () => {
-  const reader = new ResponseReader();
-  const isRead = (title: string, bytes: string) => bytes.length < 1_500 || title === "64 KiB of empty lines";
-  const cases = [...accepted, ...endedByTheClose].filter(([title, bytes]) => isRead(title, bytes));
-  for (const [title, bytes, whole] of [...cases, ...cases.toReversed()]) {
-    expect([title, readIn(bytes, [3, 17], reader)]).toMatchObject([title, { whole }]);
-    readIn(refused[title.length]?.[2] ?? "", [], reader);
-  }
-});
