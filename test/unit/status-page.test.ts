@@ -251,33 +251,29 @@ describe("the status page", () => {
   });
 });
 
-describe("html", () => {
-  it("escapes inserted texts, except its own results", () => {
-    const inner = html`<b>${'<&>"'}</b>`;
-    expect(html`<p title="${"a'b"}">${inner}${[inner, inner]}${7}</p>`.text).toBe(
-      `<p title="a&#39;b">${"<b>&lt;&amp;&gt;&quot;</b>".repeat(3)}7</p>`,
-    );
-  });
+it("html escapes inserted texts, except its own results", () => {
+  const inner = html`<b>${'<&>"'}</b>`;
+  expect(html`<p title="${"a'b"}">${inner}${[inner, inner]}${7}</p>`.text).toBe(
+    `<p title="a&#39;b">${"<b>&lt;&amp;&gt;&quot;</b>".repeat(3)}7</p>`,
+  );
 });
 
-describe("a token's bar", () => {
-  it.each([
-    [3_600_000, "0.00", "young", "1 h left of 1 h"],
-    [720_001, "80.00", "young", "12 min left of 1 h"],
-    [720_000, "80.00", "due", "12 min left of 1 h"],
-    [1, "100.00", "due", "0 s left of 1 h"],
-    [0, "100.00", "dead", "expired after 1 h"],
-    [-5_000, "100.00", "dead", "expired after 1 h"],
-    [3_601_000, "0.00", "young", "1 h left of 1 h"],
-  ])("with %i ms left of an hour is drawn to %s %% and is %s", (remainingMs, percent, zone, left) => {
-    const life = { lifetimeMs: 3_600_000, remainingMs };
-    const { text } = tokenBar("S1/blue", life);
-    expect(text).toContain(`<rect class="passed" width="${percent}"`);
-    expect(text).toContain(`aria-valuenow="${Number(percent)}"`);
-    expect(text).toContain(`class="bar ${zone}"`);
-    expect(text).toContain(`aria-valuetext="${left}"`);
-    expect(describeLeft(life)).toBe(left);
-  });
+it.each([
+  [3_600_000, "0.00", "young", "1 h left of 1 h"],
+  [720_001, "80.00", "young", "12 min left of 1 h"],
+  [720_000, "80.00", "due", "12 min left of 1 h"],
+  [1, "100.00", "due", "0 s left of 1 h"],
+  [0, "100.00", "dead", "expired after 1 h"],
+  [-5_000, "100.00", "dead", "expired after 1 h"],
+  [3_601_000, "0.00", "young", "1 h left of 1 h"],
+])("a token's bar with %i ms left of an hour is drawn to %s %% and is %s", (remainingMs, percent, zone, left) => {
+  const life = { lifetimeMs: 3_600_000, remainingMs };
+  const { text } = tokenBar("S1/blue", life);
+  expect(text).toContain(`<rect class="passed" width="${percent}"`);
+  expect(text).toContain(`aria-valuenow="${Number(percent)}"`);
+  expect(text).toContain(`class="bar ${zone}"`);
+  expect(text).toContain(`aria-valuetext="${left}"`);
+  expect(describeLeft(life)).toBe(left);
 });
 
 it.each([
