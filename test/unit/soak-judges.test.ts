@@ -9,13 +9,12 @@ import type { Told } from "../../testkit/send-order.ts";
 
 // The soak's judges: which observations they take for a broken promise. The soak itself shows what they let pass.
 
-const created: Told = { kind: "answered", status: 200, outcome: "answered", attempts: 1 };
-const retried: Told = { kind: "answered", status: 200, outcome: "answered", attempts: 2 };
-const passedOn: Told = { kind: "answered", status: 401, outcome: "answered", attempts: 1 };
-const unavailable: Told = { kind: "answered", status: 503, outcome: "unknown", attempts: 1 };
-const failed = (outcome: string, attempts = 1): Told => {
-  return { kind: "failed", status: 502, code: "upstream_reset", outcome, attempts };
-};
+const created = { kind: "answered", status: 200, outcome: "answered", attempts: 1 } as const satisfies Told;
+const retried: Told = { ...created, attempts: 2 };
+const passedOn: Told = { ...created, status: 401 };
+const answered503: Told = { ...created, status: 503 };
+const notSent: Told = { kind: "failed", status: 502, code: "upstream_reset", outcome: "not_sent", attempts: 1 };
+const unanswered: Told = { kind: "broken", why: "ECONNRESET" };
 const ok: Logged = { status: 200, outcome: "answered" };
 const unsent: Logged = { status: 502, outcome: "not_sent" };
 
@@ -23,56 +22,32 @@ type Row = [what: string, told: Told, seen: Sighting[], logged: Logged[], fault:
 
 const sentAfterAll = "it was not_sent, but the service has accepted it";
 const logged401 = [{ ...ok, status: 401 }];
+const logged503 = { ...ok, status: 503 };
 
 it.each<Row>([
   ["created", created, ["accepted"], [ok], undefined],
   ["answered, but never seen", created, [], [ok], "it was answered, but the service never saw it"],
   ["created twice", created, ["accepted", "accepted"], [ok], "it was sent again, though the service had accepted it"],
   ["200 for a refusal", created, ["replaced"], [ok], "it was answered 200, but the service has replaced it"],
-  [
-    "reported as retried, but sent once",
-    retried,
-    ["accepted"],
-    [ok],
-    "it was answered after 2 attempts, but seen 1 times",
-  ],
+  ["retried, but sent once", retried, ["accepted"], [ok], "it was answered after 2 attempts, but seen 1 times"],
   ["retried in silence", created, ["unauthorized", "accepted"], [ok], "it was sent 2 times, and its caller was told 1"],
   ["sent three times", retried, ["unauthorized", "unauthorized", "accepted"], [ok], "it was sent 3 times"],
   ["a 401 from nowhere", passedOn, ["accepted"], logged401, "it was answered 401, but the service has accepted it"],
-  [
-    "503 of the service, reported as answered",
-    { ...unavailable, outcome: "answered" },
-    ["replaced"],
-    [{ status: 503, outcome: "answered" }],
-    "it was answered 503, and told answered",
-  ],
-  ["not sent, but accepted by the service", failed("not_sent"), ["accepted"], [unsent], sentAfterAll],
+  ["503, reported as answered", answered503, ["replaced"], [logged503], "it was answered 503, and told answered"],
+  ["not sent, but accepted by the service", notSent, ["accepted"], [unsent], sentAfterAll],
   ["cut, logged as whole", { kind: "cut" }, ["accepted"], [ok], "its caller was told unknown, the log says answered"],
   ["left, sent all the same", { kind: "left" }, ["accepted"], [{ ...unsent, status: 499 }], sentAfterAll],
   ["not logged", created, ["accepted"], [], "it was not logged"],
   ["logged twice", created, ["accepted"], [ok, ok], "it was logged 2 times"],
-  [
-    "logged with another status",
-    created,
-    ["accepted"],
-    [{ ...ok, status: 502 }],
-    "its caller got status 200, the log says 502",
-  ],
-  [
-    "no answer, but accepted by the service",
-    { kind: "broken", why: "ECONNRESET" },
-    ["accepted"],
-    [],
-    "it was not logged",
-  ],
+  ["logged as 502", created, ["accepted"], [{ ...ok, status: 502 }], "its caller got status 200, the log says 502"],
+  ["no answer, but accepted by the service", unanswered, ["accepted"], [], "it was not logged"],
   ["left, accepted by the service, but not logged", { kind: "left" }, ["accepted"], [], "it was not logged"],
 ])("an order: %s", (_, told, seen, logged, fault) => {
   expect(judgeOrder({ told, seen, logged, isOrphan: false })).toBe(fault);
 });
 
 it("does not forgive a killed replica an order that was created twice", () => {
-  const told: Told = { kind: "broken", why: "ECONNRESET" };
-  const fault = judgeOrder({ told, seen: ["accepted", "accepted"], logged: [], isOrphan: true });
+  const fault = judgeOrder({ told: unanswered, seen: ["accepted", "accepted"], logged: [], isOrphan: true });
   expect(fault).toMatch(/^it was sent again/);
 });
 
@@ -146,22 +121,14 @@ it("only a revocation of tokens explains 401s that are passed on after more than
   expect(passOn()).toBe(3);
 });
 
-const loud = {
-  name: "loud",
-  allows: ["upstream_reset unknown"],
-  feltAfterMs: 0,
-  tokens: 1,
-  begin: async () => async () => {},
-};
 const round = {
-  fault: loud,
-  failures: new Map([["upstream_reset unknown", 3]]),
+  fault: { ...faultOf([reset.label]), feltAfterMs: 0, tokens: 1 },
+  failures: new Map([[reset.label, 3]]),
   isWhole: true,
   recoveryMs: 100,
   startedMs: 0,
   endedMs: 10_000,
 };
-const none = { orders: 0, arrived: 0 };
 const growth = { process: "a", snapshots: 20, heapBytes: 1_000_000, residentBytes: 9e6, heapBytesPerMinute: 5 };
 
 /** The findings of a soak without a fault. */
@@ -175,7 +142,7 @@ const sound: Findings = {
     unknown: { orders: 10, arrived: 4 },
     not_sent: { orders: 3, arrived: 0 },
     left: { orders: 2, arrived: 1 },
-    broken: none,
+    broken: { orders: 0, arrived: 0 },
   },
   accepted: 985,
   disagreeing: 0,
