@@ -1,10 +1,10 @@
 /** Row 101: a change among thousands of files is reported at once if the system reports it, otherwise found by stamps. */
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { FolderWatch } from "../../src/config/files/folder-watch.ts";
 import { systemClock } from "../../src/model/clock.ts";
+import { emptyFolder } from "../../testkit/empty-folder.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 /** A watch of one folder; the test makes its events and stamps. */
@@ -88,8 +88,8 @@ it("keeps its place in the round when one file was read again", async () => {
 });
 
 it("reports a file that is written, renamed or removed in a real folder, also in one that replaces it", async () => {
-  const path = `${mkdtempSync(join(tmpdir(), "countersign-folder-watch-"))}/`;
-  onTestFinished(() => rmSync(path, { recursive: true }));
+  const path = `${join(emptyFolder(), "sites")}/`;
+  mkdirSync(path);
   let tell = (_: readonly string[]): void => {};
   const watch = new FolderWatch(systemClock, (changed) => tell([...changed]));
   onTestFinished(() => watch.close());
@@ -104,7 +104,6 @@ it("reports a file that is written, renamed or removed in a real folder, also in
   expect((await next(() => renameSync(one, two))).toSorted()).toEqual([one, two]);
   expect(await next(() => rmSync(two))).toEqual([two]);
   renameSync(path, `${path.slice(0, -1)}-former`);
-  onTestFinished(() => rmSync(`${path.slice(0, -1)}-former`, { recursive: true }));
   mkdirSync(path);
   watch.follow([{ path, stamps: [] }]);
   expect(await next(() => writeFileSync(one, "keys"))).toEqual([one]);

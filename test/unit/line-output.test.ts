@@ -42,15 +42,6 @@ it("writes lines together, 50 ms after the first at the latest", async () => {
   expect(clock.pending).toBe(0);
 });
 
-it("writes the waiting lines at once on request, in order", async () => {
-  const { clock, reader, output } = openOutput();
-  output.write("1\n");
-  output.write("2\n");
-  output.writePending();
-  await clock.advance(0);
-  expect(reader).toMatchObject({ text: "1\n2\n", writes: 1 });
-});
-
 it("writes early if the lines would fill a quarter of a pipe", async () => {
   const { clock, reader, output } = openOutput();
   for (let n = 0; n < 16; n++) output.write(line(1_000));
