@@ -68,8 +68,20 @@ const byKey = (clientId: string) => ({
 });
 const byPlatform = (clientId: string) => ({ ...byKey(clientId), client_assertion: jwt });
 const bearer = { access_token: jwt, token_type: "Bearer" };
+const forAnHour = { ...bearer, expires_in: 3600, scope: "orders" };
+const forADay = { ...bearer, expires_in: 86400 };
 const keycloak = { ...bearer, expires_in: 300, refresh_expires_in: 0, "not-before-policy": 0, scope: "orders" };
 const entra = { ...bearer, expires_in: 3599, ext_expires_in: 3599 };
+const hydra = { access_token: "ory_at_GVG1Ah-yk_94.Szlm-xyz", expires_in: 3599, scope: "orders", token_type: "bearer" };
+
+const ofRealm = /\/realms\/payments\/protocol\/openid-connect\/token$/;
+const ofTenant = /^https:\/\/login\.microsoftonline\.com\/[\d-]+\/oauth2\/v2\.0\/token$/;
+const ofAuth0 = /\.auth0\.example\/oauth\/token$/;
+
+const application = "66666666-7777-8888-9999-000000000000";
+const scope = "orders";
+const ofEntra = { scope: "api://orders/.default" };
+const audience = "https://api.sandbox.example";
 
 interface Shape {
   readonly url: RegExp;
@@ -80,76 +92,33 @@ interface Shape {
 
 /** Shapes of requests and answers, as each vendor documents them. */
 const shapes: Readonly<Record<string, Shape>> = {
-  Keycloak: {
-    url: /\/realms\/payments\/protocol\/openid-connect\/token$/,
-    fields: { ...inBody, scope: "orders" },
-    answer: keycloak,
-  },
-  "Keycloak, by key": {
-    url: /\/realms\/payments\/protocol\/openid-connect\/token$/,
-    fields: byKey("countersign"),
-    answer: keycloak,
-  },
+  Keycloak: { url: ofRealm, fields: { ...inBody, scope }, answer: keycloak },
+  "Keycloak, by key": { url: ofRealm, fields: byKey("countersign"), answer: keycloak },
   "Keycloak, by a token of the platform": {
-    url: /\/realms\/payments\/protocol\/openid-connect\/token$/,
-    fields: { ...byPlatform("system:serviceaccount:payments:countersign"), scope: "orders" },
+    url: ofRealm,
+    fields: { ...byPlatform("system:serviceaccount:payments:countersign"), scope },
     answer: keycloak,
   },
-  "Microsoft Entra ID": {
-    url: /^https:\/\/login\.microsoftonline\.com\/[\d-]+\/oauth2\/v2\.0\/token$/,
-    fields: { ...inBody, scope: "api://orders/.default" },
-    answer: entra,
-  },
-  "Microsoft Entra ID, by key": {
-    url: /\/oauth2\/v2\.0\/token$/,
-    fields: { ...byKey("66666666-7777-8888-9999-000000000000"), scope: "api://orders/.default" },
-    answer: entra,
-  },
+  "Microsoft Entra ID": { url: ofTenant, fields: { ...inBody, ...ofEntra }, answer: entra },
+  "Microsoft Entra ID, by key": { url: ofTenant, fields: { ...byKey(application), ...ofEntra }, answer: entra },
   "Microsoft Entra ID, by a token of the platform": {
-    url: /\/oauth2\/v2\.0\/token$/,
-    fields: { ...byPlatform("66666666-7777-8888-9999-000000000000"), scope: "api://orders/.default" },
+    url: ofTenant,
+    fields: { ...byPlatform(application), ...ofEntra },
     answer: entra,
   },
-  Okta: {
-    url: /\/oauth2\/default\/v1\/token$/,
-    fields: { scope: "orders" },
-    authorization: basic,
-    answer: { ...bearer, expires_in: 3600, scope: "orders" },
-  },
-  Auth0: {
-    url: /\.auth0\.example\/oauth\/token$/,
-    fields: { ...inBody, audience: "https://api.sandbox.example" },
-    answer: { ...bearer, expires_in: 86400, scope: "read:orders" },
-  },
-  "Auth0, by key": {
-    url: /\.auth0\.example\/oauth\/token$/,
-    fields: { ...byKey("abc"), audience: "https://api.sandbox.example" },
-    answer: { ...bearer, expires_in: 86400 },
-  },
+  Okta: { url: /\/oauth2\/default\/v1\/token$/, fields: { scope }, authorization: basic, answer: forAnHour },
+  Auth0: { url: ofAuth0, fields: { ...inBody, audience }, answer: { ...forADay, scope: "read:orders" } },
+  "Auth0, by key": { url: ofAuth0, fields: { ...byKey("abc"), audience }, answer: forADay },
   "Amazon Cognito": {
     url: /\.amazoncognito\.example\/oauth2\/token$/,
     fields: { scope: "orders/write" },
     authorization: basic,
     answer: { ...bearer, expires_in: 3600 },
   },
-  "PingOne and PingFederate": {
-    url: /\/as\/token$/,
-    fields: { scope: "orders" },
-    authorization: basic,
-    answer: { ...bearer, expires_in: 3600, scope: "orders" },
-  },
-  "ORY Hydra": {
-    url: /\/oauth2\/token$/,
-    fields: { scope: "orders", audience: "https://api.sandbox.example" },
-    authorization: basic,
-    answer: { access_token: "ory_at_GVG1Ah-yk_94.Szlm-xyz", expires_in: 3599, scope: "orders", token_type: "bearer" },
-  },
-  "Client certificate (RFC 8705)": {
-    url: /^https:\/\/mtls\./,
-    fields: { client_id: "countersign" },
-    // RFC 8705 section 3.1 shows no expires_in; such a token counts as valid for 300 s.
-    answer: bearer,
-  },
+  "PingOne and PingFederate": { url: /\/as\/token$/, fields: { scope }, authorization: basic, answer: forAnHour },
+  "ORY Hydra": { url: /\/oauth2\/token$/, fields: { scope, audience }, authorization: basic, answer: hydra },
+  // RFC 8705 section 3.1 shows no expires_in; such a token counts as valid for 300 s.
+  "Client certificate (RFC 8705)": { url: /^https:\/\/mtls\./, fields: { client_id: "countersign" }, answer: bearer },
 };
 
 describe("a recipe", () => {
