@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { slugOf } from "../../scripts/site/documents.ts";
 import { readDocument } from "../../src/config/files/yaml.ts";
 import { configSchema } from "../../src/config/form/schema.ts";
 import { failureCodes } from "../../src/model/errors.ts";
@@ -118,15 +119,8 @@ function listFiles(...patterns: string[]): string[] {
 
 /** The anchors that code forges give to a document's headings. */
 function anchorsOf(document: string): ReadonlySet<string> {
-  const headings = [...readFileSync(document, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading);
-  return new Set(
-    headings.map((heading) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, "")
-        .replaceAll(" ", "-"),
-    ),
-  );
+  const headings = readFileSync(document, "utf8").matchAll(/^#+ (.*)$/gm);
+  return new Set([...headings].map(([, heading = ""]) => slugOf(heading)));
 }
 
 /** Whether the step's file, or a file that it calls, mentions the code. */
