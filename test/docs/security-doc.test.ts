@@ -4,13 +4,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const text = readFileSync("docs/security.md", "utf8");
-const rows = text
-  .split("\n")
-  .flatMap((line) => /^\| (\d+a?) \| .+ \| (.+) \|$/.exec(line)?.slice(1, 3) ?? [])
-  .reduce<[row: string, proof: string][]>((pairs, cell, index, cells) => {
-    if (index % 2 === 0) pairs.push([cell, cells[index + 1] ?? ""]);
-    return pairs;
-  }, []);
+const rows = [...text.matchAll(/^\| (\d+a?) \| .+ \| (.+) \|$/gm)].map(
+  ([, row = "", proof = ""]) => [row, proof] as const,
+);
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => String(from + n));
 const promised = [...numbers(1, 12), "12a", ...numbers(13, 78), ...numbers(80, 101)];
