@@ -2,11 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { bundle } from "../../../testkit/bundle.ts";
-import { ConfigWriter, sandboxConfig } from "../../../testkit/config-writer.ts";
 import { imageOptions } from "../../../testkit/image-options.ts";
 import { plainEnvironment, startServe } from "../../../testkit/run-program.ts";
+import { writeServed } from "../../load/served.ts";
 
 const other = "9.9.9";
 
@@ -14,12 +14,7 @@ const other = "9.9.9";
 function stage() {
   const main = bundle();
   const program = join(dirname(main), "bundled/serve-script.cjs");
-  const folder = new ConfigWriter("compiled");
-  onTestFinished(() => folder.remove());
-  folder.write("key", "0123456789abcdef0123456789abcdef");
-  const sites = { S1: { keys: [{ identifier: "K1", secret: { file: "key" } }] } };
-  const sandbox = { baseUrl: "https://localhost", sites };
-  const file = folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox));
+  const file = writeServed("https://localhost", "127.0.0.1:0", "");
   const compile = () => {
     execFileSync(process.execPath, ["scripts/code-cache.mjs", dirname(main)], { env: plainEnvironment() });
     return readFileSync(`${program}.cache`);
