@@ -1,16 +1,15 @@
 /** Row 69: whatever the reader of standard output does, requests and SIGTERM still work, and lost lines are counted. */
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { call, get } from "../../../testkit/call.ts";
 import { ConfigFolder } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { searchStream } from "../../../testkit/leaks/outflow.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { plainEnvironment } from "../../../testkit/run-program.ts";
+import { startProgram } from "../../../testkit/run-program.ts";
 import { writeServed } from "../../load/served.ts";
 
 /** How long an idle process may take to stop. */
@@ -19,28 +18,16 @@ const stopMs = 2_000;
 const orders = 4_000;
 const atOnce = 16;
 
-/** The built command with this descriptor as its standard output. */
-async function startServe(stdout: number) {
+/** The built command with this file as its standard output. */
+async function startServe(log: string) {
   const bytes = rawAnswer(200, '{"order_id":"order_1"}');
   const upstream = await startRawUpstream({ answer: bytes });
   const port = await freePort();
   const adminPort = await freePort();
   const file = writeServed(upstream.url, `127.0.0.1:${port}`, "log: { level: trace }", `127.0.0.1:${adminPort}`);
   // As in the image: without a limit Node collects no garbage while the machine has memory.
-  const child = spawn(process.execPath, ["--max-old-space-size=64", "dist/main.js", "serve", "--config", file], {
-    env: plainEnvironment(),
-    stdio: ["ignore", stdout, "pipe"],
-  });
-  closeSync(stdout);
-  let stderr = "";
-  child.stderr?.setEncoding("utf8").on("data", (text) => {
-    stderr += text;
-  });
-  const ended = once(child, "close").then(([code, signal]) => code ?? signal);
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
+  const command = [process.execPath, "--max-old-space-size=64", "dist/main.js", "serve", "--config", file];
+  const program = startProgram("sh", ["-c", 'exec "$@" >"$0"', log, ...command]);
   const admin = (path: string) => get(`http://127.0.0.1:${adminPort}`, path);
   const live = () => admin("/livez").then(({ status }) => status, String);
   await expect.poll(live, { timeout: 20_000 }).toBe(200);
@@ -59,12 +46,12 @@ async function startServe(stdout: number) {
     dropped: async () =>
       Number(/^countersign_log_lines_dropped_total (\d+)$/m.exec((await admin("/metrics")).text)?.[1]),
     residentBytes: () =>
-      Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1_024,
+      Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.child.pid}/status`, "utf8"))?.[1]) * 1_024,
     /** Sends SIGTERM; the process must end in time and with nothing on standard error. */
     stop: async (withinMs = stopMs) => {
       const sinceMs = performance.now();
-      child.kill("SIGTERM");
-      expect({ how: await ended, stderr }).toEqual({ how: 0, stderr: "" });
+      const how = await program.stop();
+      expect({ how, stderr: program.stderr() }).toEqual({ how: 0, stderr: "" });
       expect(performance.now() - sinceMs).toBeLessThan(withinMs);
     },
   };
@@ -75,7 +62,6 @@ function openPipe() {
   const path = join(new ConfigFolder().path, "pipe");
   execFileSync("mkfifo", [path]);
   const reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const writing = openSync(path, constants.O_WRONLY);
   const searched = searchStream("stdout");
   const buffer = Buffer.alloc(65_536);
   let text = "";
@@ -91,7 +77,7 @@ function openPipe() {
     }
   };
   return {
-    writing,
+    path,
     leave: () => closeSync(reading),
     /** Reads until a whole line satisfies the condition, and returns all lines so far. */
     async until(isMeant: (line: Record<string, unknown>) => boolean) {
@@ -108,7 +94,7 @@ function openPipe() {
 
 it("serves while its log is not read, says afterwards how many lines are lost, and ends in time", async () => {
   const pipe = openPipe();
-  const serve = await startServe(pipe.writing);
+  const serve = await startServe(pipe.path);
   // Compiled code and connections take memory too, before the measurement.
   for (let batch = 0; batch < 10; batch++) {
     expect(await serve.order(160)).toEqual([[200, 160]]);
@@ -135,7 +121,7 @@ it("serves while its log is not read, says afterwards how many lines are lost, a
 
 it("loses no line, not even the last, if its log is read", async () => {
   const pipe = openPipe();
-  const serve = await startServe(pipe.writing);
+  const serve = await startServe(pipe.path);
   expect(await serve.order(320)).toEqual([[200, 320]]);
   const stopped = serve.stop(Number.POSITIVE_INFINITY);
   const lines = await pipe.until(({ event }) => event === "stopped");
@@ -146,7 +132,7 @@ it("loses no line, not even the last, if its log is read", async () => {
 
 it("serves when the reader of its log has gone, and counts what is lost", async () => {
   const pipe = openPipe();
-  const serve = await startServe(pipe.writing);
+  const serve = await startServe(pipe.path);
   await pipe.until(({ event }) => event === "started");
   pipe.leave();
   expect(await serve.order(160)).toEqual([[200, 160]]);
@@ -155,7 +141,7 @@ it("serves when the reader of its log has gone, and counts what is lost", async 
 });
 
 it.skipIf(process.platform !== "linux")("serves when the disk for its log is full", async () => {
-  const serve = await startServe(openSync("/dev/full", "w"));
+  const serve = await startServe("/dev/full");
   expect(await serve.order(160)).toEqual([[200, 160]]);
   await expect.poll(serve.dropped).toBeGreaterThanOrEqual(160);
   await serve.stop();
