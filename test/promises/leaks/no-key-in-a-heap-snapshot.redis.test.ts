@@ -1,26 +1,19 @@
 /** Row 57: a heap snapshot shows no secret: the bytes of secrets are in KeyObjects, outside the JavaScript heap. */
 import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { stageBothWays } from "../../../testkit/both-ways.ts";
 import { canaries, tokenKey } from "../../../testkit/config-folder.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { audience, sites } from "../../../testkit/faults-configuration.ts";
 import { formsOf } from "../../../testkit/leaks/canaries.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
-
-async function startServe(snapshots: string) {
-  const { redis, file, orderAt } = await stageBothWays();
-  const node = `"${process.execPath}" --heapsnapshot-signal=SIGUSR2`;
-  const command = `cd "${snapshots}" && exec ${node} "${resolve("dist/main.js")}" serve --config "${file}"`;
-  const program = startProgram("/bin/sh", ["-c", command], plainEnvironment());
-  await program.nth("started", 1);
-  return { program, redis, orderAt };
-}
+import { startServe } from "../../../testkit/run-program.ts";
 
 it("a heap snapshot shows the configuration, but no secret", { timeout: 60_000 }, async () => {
   const snapshots = emptyFolder();
-  const { program, redis, orderAt } = await startServe(snapshots);
+  const { redis, file, orderAt } = await stageBothWays();
+  const options = ["--heapsnapshot-signal=SIGUSR2", `--diagnostic-dir=${snapshots}`];
+  const program = await startServe(file, { options });
   for (let n = 0; n < 20; n++) {
     for (const site of [sites.hmac, sites.oauth]) expect(await orderAt(site)).toBe(200);
   }
