@@ -1,12 +1,10 @@
 /** Rows 56 and 84, for the whole suite: the watch sees every output, recognises a canary in every encoding, and forgives only its list. */
 import { createHmac } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { call, get, order } from "../../../testkit/call.ts";
 import { startCollector } from "../../../testkit/collector.ts";
 import { canaries, tokenKey } from "../../../testkit/config-folder.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { EventRecorder } from "../../../testkit/event-recorder.ts";
 import { canariesIn } from "../../../testkit/leaks/canaries.ts";
 import { lawful, unlawful } from "../../../testkit/leaks/lawful.ts";
@@ -59,14 +57,9 @@ describe("the watch sees", () => {
   let folder: string;
 
   beforeEach(() => {
-    const whole = process.env[folderVariable];
-    folder = mkdtempSync(join(tmpdir(), "countersign-sightings-"));
-    process.env[folderVariable] = folder;
-    onTestFinished(() => {
-      if (whole === undefined) delete process.env[folderVariable];
-      else process.env[folderVariable] = whole;
-      rmSync(folder, { recursive: true });
-    });
+    folder = emptyFolder();
+    vi.stubEnv(folderVariable, folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
   });
 
   function expectSighting(...outlets: readonly Outlet[]) {
