@@ -2,6 +2,7 @@
  * Rows 12a and 54, decision 6: a request belongs to the configuration that accepted it. It has that configuration's deadline and
  * secrets, and gets an answer, whatever happens to its listener, its site and the process meanwhile.
  */
+import type { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { openUpstreams } from "../../../src/app/upstreams.ts";
 import type { Config } from "../../../src/config/config.ts";
@@ -21,44 +22,44 @@ const signed = { "Countersign-Site": hmacSite };
 
 /** A proxy with two listeners. */
 async function stage(requestMs: number) {
-  const timeouts = (requestMs: number) => ({ requestMs, connectMs: 1_000, tokenMs: 1_000 });
-  const config = { listeners: [listener, listener], timeouts: timeouts(requestMs) };
-  const staged = await stageProxy({ config, oneSet: true });
+  const config = { listeners: [listener, listener] };
+  const staged = await stageProxy({ config, timeouts: { requestMs }, oneSet: true });
   const second = staged.proxy.binds.listeners[1];
   if (second?.kind !== "tcp") throw new Error("the stage listens on TCP");
   return {
     ...staged,
-    withRequestMs: (ms: number) => staged.reload({ timeouts: timeouts(ms) }),
+    withRequestMs: (ms: number) => staged.reload({ timeouts: { ...staged.config.timeouts, requestMs: ms } }),
     removeSecond: () => staged.reload({ listeners: [listener] }),
     secondUrl: `http://127.0.0.1:${second.port}`,
-    /** The service holds the next answer back until the fault is released. */
-    hangNext: () => staged.simulator.faults.add({ host: "api", kind: "hang" }),
+    /** Sends an order; the service holds its answer back until `release`. */
+    async hold(url: string, agent?: Agent) {
+      const hang = staged.simulator.faults.add({ host: "api", kind: "hang" });
+      const answer = call(url, order, { headers: signed, agent });
+      await hang.whenPlayed(1);
+      return { answer, release: () => hang.release() };
+    },
   };
 }
 
 it("a request keeps its deadline when its listener is removed, which was opened with a shorter one", async () => {
-  const { clock, secondUrl, adminUrl, hangNext, withRequestMs, removeSecond } = await stage(5_000);
+  const { clock, secondUrl, adminUrl, hold, withRequestMs, removeSecond } = await stage(5_000);
   await withRequestMs(60_000);
-  const hang = hangNext();
-  const answer = call(secondUrl, order, { headers: signed });
-  await hang.whenPlayed(1);
+  const { answer, release } = await hold(secondUrl);
   await removeSecond();
   clock.push(30_000);
   expect(await settlesSoon(answer, adminUrl)).toBe(false);
-  hang.release();
+  release();
   expect((await answer).status).toBe(200);
 });
 
 it("a request on a kept connection just after its listener was removed gets an answer at its deadline", async () => {
-  const { clock, secondUrl, adminUrl, hangNext, removeSecond } = await stage(5_000);
+  const { clock, secondUrl, adminUrl, hold, removeSecond } = await stage(5_000);
   const agent = keepAlive(1);
   const refused = await call(secondUrl, "{", { headers: signed, agent });
   expect(refused.status).toBe(400);
   await removeSecond();
   clock.push(500);
-  const hang = hangNext();
-  const answer = call(secondUrl, order, { headers: signed, agent });
-  await hang.whenPlayed(1);
+  const { answer } = await hold(secondUrl, agent);
   clock.push(4_600);
   await settlesSoon(answer, adminUrl);
   clock.push(1_000);
@@ -67,28 +68,24 @@ it("a request on a kept connection just after its listener was removed gets an a
 });
 
 it("a drain waits for a request whose listener was removed before", async () => {
-  const { proxy, secondUrl, adminUrl, hangNext, removeSecond } = await stage(5_000);
-  const hang = hangNext();
-  const answer = call(secondUrl, order, { headers: signed });
-  await hang.whenPlayed(1);
+  const { proxy, secondUrl, adminUrl, hold, removeSecond } = await stage(5_000);
+  const { answer, release } = await hold(secondUrl);
   await removeSecond();
   const stopped = proxy.stop("SIGTERM");
   expect(await settlesSoon(stopped, adminUrl)).toBe(false);
-  hang.release();
+  release();
   expect((await answer).status).toBe(200);
   expect(await stopped).toBe(true);
 });
 
 it("a request keeps its deadline when a shorter one becomes active and then a drain begins", async () => {
-  const { proxy, clock, url, adminUrl, hangNext, withRequestMs } = await stage(60_000);
-  const hang = hangNext();
-  const answer = call(url, order, { headers: signed });
-  await hang.whenPlayed(1);
+  const { proxy, clock, url, adminUrl, hold, withRequestMs } = await stage(60_000);
+  const { answer, release } = await hold(url);
   await withRequestMs(1_000);
   const stopped = proxy.stop("SIGTERM");
   clock.push(30_000);
   expect(await settlesSoon(stopped, adminUrl)).toBe(false);
-  hang.release();
+  release();
   expect((await answer).status).toBe(200);
   expect(await stopped).toBe(true);
 });
