@@ -1,7 +1,6 @@
 /** Row 61: while it serves, the process writes JSON lines only; warnings of Node's become lines without their text. */
-import { join } from "node:path";
 import { expect, it } from "vitest";
-import { startServe } from "../../../testkit/run-program.ts";
+import { ConfigFolder } from "../../../testkit/config-folder.ts";
 import { startPod } from "../reload/pod.ts";
 
 const secret = "canary-in-a-warning";
@@ -16,11 +15,8 @@ process.on("SIGUSR2", () => {
 });`;
 
 it("logs each warning as a line of JSON, without the warning's text", async () => {
-  const pod = await startPod();
-  await pod.program.stop("SIGKILL");
-  const preload = pod.folder.write("warns.mjs", warns);
-  const file = join(pod.config.path, "countersign.yaml");
-  const program = await startServe(file, { options: ["--import", preload] });
+  const preload = new ConfigFolder().write("warns.mjs", warns);
+  const { program } = await startPod({ serve: { options: ["--import", preload] } });
   program.child.kill("SIGUSR2");
   await program.line((line) => line.includes("MaxListenersExceededWarning"));
   expect(await program.stop()).toBe(0);

@@ -18,20 +18,21 @@ export { audience, hmacSite, oauthSite } from "../../../testkit/simulated-sites.
 /** Sets of credentials, as a site lists them. */
 export const blueSet = "{ name: blue, dir: DIR/mounts/blue }";
 export const greenSet = `{ name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }`;
-/** Listeners: the pod's own, and one at another port. */
+/** Listeners: the pod's own, whose port is written in place of `PORT`, and one at another port. */
 export const ownListener = '{ bind: "127.0.0.1:PORT", environment: sandbox }';
 export const listenerAt = (port: number) => `{ bind: "127.0.0.1:${port}", environment: sandbox }`;
 
-/** The settings that a test may change; the whole file is written from them. */
-export interface Settings {
-  /** In YAML, one entry for each listener; `PORT` stands for the pod's own port. */
-  readonly listeners: readonly string[];
-  readonly oauthKeys: string;
-  readonly hmacKeys: string;
+/** The settings that a test may change, in YAML; the whole file is written from them. */
+const usual = {
+  listeners: [ownListener] as readonly string[],
+  oauthKeys: `credentials: [ ${blueSet} ]`,
+  hmacKeys: "keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ]",
   /** In place of the default site and both sites. */
-  readonly sites: string | undefined;
-  readonly more: string;
-}
+  sites: undefined as string | undefined,
+  more: "",
+};
+
+type Settings = typeof usual;
 
 /** A changed file must be in use within this time. */
 const takenUpMs = 10_000;
@@ -41,12 +42,14 @@ export interface PodOptions {
   readonly simulator?: Partial<SimulatorOptions>;
   /** Further files, by name. */
   readonly files?: Readonly<Record<string, string>>;
+  /** How the command is started. */
+  readonly serve?: Parameters<typeof startServe>[1];
 }
 
 export type Pod = Awaited<ReturnType<typeof startPod>>;
 
 /** The built command with its files mounted as in a pod, and the simulator behind it. Both end with the test. */
-export async function startPod({ settings = {}, simulator: simulated = {}, files = {} }: PodOptions = {}) {
+export async function startPod({ settings, simulator: simulated, files, serve }: PodOptions = {}) {
   const simulator = await startSimulator({ sites: simulatedSites, ...simulated });
   onTestFinished(() => simulator.stop());
   const folder = new ConfigFolder(files);
@@ -56,20 +59,12 @@ export async function startPod({ settings = {}, simulator: simulated = {}, files
     audience: `${audience}\n`,
   });
   const port = await freePort();
-  const usual: Settings = {
-    listeners: [ownListener],
-    oauthKeys: `credentials: [ ${blueSet} ]`,
-    hmacKeys: "keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ]",
-    sites: undefined,
-    more: "",
-    ...settings,
-  };
   const yaml = (change: Partial<Settings> = {}) =>
-    describe({ ...usual, ...change }, simulator)
+    describe({ ...usual, ...settings, ...change }, simulator)
       .replaceAll("DIR", folder.path)
       .replaceAll("PORT", String(port));
   const config = new Mount(join(folder.path, "mounts/config"), { "countersign.yaml": yaml() });
-  const program = await startServe(join(config.path, "countersign.yaml"));
+  const program = await startServe(join(config.path, "countersign.yaml"), serve);
   const agent = keepAlive();
   const { adminUrl, statusUrl, events: lines, nth } = program;
   const url = `http://127.0.0.1:${port}`;
