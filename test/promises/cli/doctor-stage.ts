@@ -61,11 +61,6 @@ export const blueSites = "sites: { S1: { credentials: [ { name: blue, dir: DIR/b
 export const sitesWith = (more: string) => blueSites.replace("sites: {", `sites: { ${more},`);
 export const keyedSite = "S1000000003: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }";
 
-/** An environment whose hosts are the simulator's. */
-export function environmentOf({ apiUrl, loginUrl }: Simulator, sites = blueSites): string {
-  return `baseUrl: "${apiUrl}", authUrl: "${loginUrl}", allowPlaintext: true, ${sites}`;
-}
-
 interface Staged extends Omit<Parts, "environments"> {
   readonly service?: Partial<SimulatorOptions>;
   readonly files?: Readonly<Record<string, string>>;
@@ -73,14 +68,11 @@ interface Staged extends Omit<Parts, "environments"> {
 }
 
 /** A service, and a configuration whose only environment, `sandbox`, leads to that service. */
-export async function stageDoctor({ service, files, sites, ...parts }: Staged = {}) {
+export async function stageDoctor({ service, files, sites = blueSites, ...parts }: Staged = {}) {
   const simulator = await startService(service);
   const opened = await openFolder(files);
-  return {
-    ...opened,
-    simulator,
-    file: opened.write({ environments: { sandbox: environmentOf(simulator, sites) }, ...parts }),
-  };
+  const sandbox = `baseUrl: "${simulator.apiUrl}", authUrl: "${simulator.loginUrl}", allowPlaintext: true, ${sites}`;
+  return { ...opened, simulator, file: opened.write({ environments: { sandbox }, ...parts }) };
 }
 
 /** Secrets that no run may print; the simulator's tokens are called token_1, token_2, …. */
@@ -97,14 +89,10 @@ export async function runDoctor(args: readonly string[], env = plainEnvironment(
   return ended;
 }
 
-export interface Diagnosis {
-  readonly hasFailed: boolean;
-  /** Each check on a topic, of all environments or of the given one: `verdict subject: detail`, or with ` | fix` appended. */
-  of(topic: string, environment?: string): readonly string[];
-}
+export type Diagnosis = Awaited<ReturnType<typeof diagnose>>;
 
 /** Runs the checks in this process, which takes a tenth of the time. */
-export async function diagnose(file: string, { withToken = true } = {}): Promise<Diagnosis> {
+export async function diagnose(file: string, { withToken = true } = {}) {
   const loaded = await loadConfig(file);
   if (loaded.kind === "refused") throw new Error(formatProblems(file, loaded.problems));
   const deadlineMs = systemClock.nowMs() + runMs;
@@ -115,7 +103,8 @@ export async function diagnose(file: string, { withToken = true } = {}): Promise
   expectNoSecret(checks.map((check) => formatCheck(check, 0)).join("\n") + JSON.stringify(checks));
   return {
     hasFailed: checks.some(({ verdict }) => verdict === "fail"),
-    of: (topic, wanted) =>
+    /** Each check on a topic, of all environments or of the given one: `verdict subject: detail`, or with ` | fix` appended. */
+    of: (topic: string, wanted?: string): readonly string[] =>
       checks
         .filter((check) => check.topic === topic && (wanted === undefined || check.environment === wanted))
         .map(({ verdict, subject, detail, fix }) => [`${verdict} ${subject}: ${detail}`, fix ?? []].flat().join(" | ")),

@@ -1,17 +1,16 @@
 /** Environments whose sites all sign need no authUrl: the built command serves, checks and examines them without it. */
-import { expect, it, onTestFinished } from "vitest";
-import { startSimulator } from "../../../simulator/src/service/simulator.ts";
-import { call } from "../../../testkit/call.ts";
+import { expect, it } from "vitest";
+import { call, get } from "../../../testkit/call.ts";
 import { ConfigFolder, canaries } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { runCommand, startServe } from "../../../testkit/run-program.ts";
+import { startService } from "./doctor-stage.ts";
 
 const key = "{ keys: [ { identifier: K1, secret: { file: DIR/k1 } } ] }";
 
 async function stage() {
   const keys = [{ identifier: "K1", secret: canaries.key }];
-  const simulator = await startSimulator({ sites: [{ identifier: "S1", keys }] });
-  onTestFinished(() => simulator.stop());
+  const simulator = await startService({ sites: [{ identifier: "S1", keys }] });
   const port = await freePort();
   const yaml = `listeners: [ { bind: "127.0.0.1:${port}", environment: one }, { bind: "127.0.0.1:0", environment: two } ]
 admin: { bind: "127.0.0.1:0" }
@@ -27,10 +26,9 @@ environments:
 it("signs, serves, and shows its status without an authUrl", async () => {
   const { file, port, simulator } = await stage();
   const { adminUrl, statusUrl } = await startServe(file);
-  const status = await call(statusUrl, "", { method: "GET", path: "/status" });
-  expect(status.json.environments.map(({ authUrl }: { authUrl?: string }) => authUrl)).toEqual([undefined, undefined]);
-  const ready = await call(adminUrl, "", { method: "GET", path: "/readyz" });
-  expect(ready.status).toBe(200);
+  const { environments } = (await get(statusUrl, "/status")).json;
+  expect(environments.map(({ authUrl }: { authUrl?: string }) => authUrl)).toEqual([undefined, undefined]);
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
   expect((await call(`http://127.0.0.1:${port}`)).status).toBe(200);
   expect(simulator.counts()).toMatchObject({ accepted: 1, tokenRequests: 0 });
 });
