@@ -8,20 +8,12 @@ import { blueSites, diagnose, openFolder, stageDoctor, startService } from "./do
 
 const asked = ({ seen }: Simulator) => seen.tokenRequests.filter(({ method }) => method === "POST").length;
 
-it("says what may be wrong with a set that is refused, and where its secret is", async () => {
-  const { simulator, folder, file } = await stageDoctor();
-  simulator.changeClientSecret("blue-id", "canary-another-secret");
-  const { hasFailed, of } = await diagnose(file);
-  expect(hasFailed).toBe(true);
-  expect(of("token")).toEqual([
-    "fail S1/blue: refused (401) for client blue-id | " +
-      `compare client id, secret (file ${folder.path}/blue/client-secret) and audience (https://api.sandbox.example) with ` +
-      "what the service has; the set may be deleted, or another environment's",
-  ]);
-  expect(asked(simulator)).toBe(1);
-});
-
 it.each([
+  {
+    what: "a refusal with what may be wrong, and where the secret is",
+    fault: { kind: "answer", status: 401 },
+    says: /: refused \(401\) for client blue-id \| compare client id, secret \(file DIR\/blue\/client-secret\) and audience \(https:\/\/api\.sandbox\.example\) with what the service has; the set may be deleted, or another environment's$/,
+  },
   {
     what: "429 with Retry-After",
     fault: { kind: "answer", status: 429, headers: { "retry-after": "7200" } },
@@ -44,12 +36,13 @@ it.each([
   },
   { what: "half an answer", fault: { kind: "truncate" }, says: /: no complete answer \([A-Z_]+\) \| run this again$/ },
 ] as const)("reports $what, and requests a token once", async ({ fault, says }) => {
-  const { simulator, file } = await stageDoctor();
+  const { simulator, folder, file } = await stageDoctor();
   // The HEAD has no client id, so this fault does not affect it.
   simulator.faults.add({ host: "login", clientId: "blue-id", ...fault });
   const { hasFailed, of } = await diagnose(file);
   expect(hasFailed).toBe(true);
-  expect(of("token")).toEqual([expect.stringMatching(new RegExp(`^fail S1/blue${says.source}`))]);
+  const lines = of("token").map((line) => line.replaceAll(folder.path, "DIR"));
+  expect(lines).toEqual([expect.stringMatching(new RegExp(`^fail S1/blue${says.source}`))]);
   expect(asked(simulator)).toBe(1);
 });
 
