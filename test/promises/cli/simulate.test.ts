@@ -5,7 +5,7 @@ import { call } from "../../../testkit/call.ts";
 import { ConfigFolder, canaries } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { listen } from "../../../testkit/listen.ts";
-import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { type Program, runCommand, startProgram, startServe } from "../../../testkit/run-program.ts";
 
 async function write({ api = "", login = "", token = "" } = {}) {
   const folder = new ConfigFolder();
@@ -34,16 +34,17 @@ ${token}    sites:
   return { file: folder.writeYaml(yaml), listener, apiPort, loginPort };
 }
 
-function run(...args: readonly string[]): Program {
-  return startProgram(process.execPath, ["dist/main.js", ...args], plainEnvironment());
+/** The built command, once it serves. */
+async function startSimulate(...args: readonly string[]): Promise<Program> {
+  const program = startProgram(process.execPath, ["dist/main.js", "simulate", ...args]);
+  await program.line((line) => line.includes("Ctrl-C"));
+  return program;
 }
 
 it("serves every site and key of the configuration, at its addresses, and shows none of its secrets", async () => {
   const { file, listener, apiPort, loginPort } = await write();
-  const simulate = run("simulate", "--config", file);
-  await simulate.line((line) => line.includes("Ctrl-C"));
-  const serve = run("serve", "--config", file);
-  await serve.line((line) => line.includes('"event":"started"'));
+  const simulate = await startSimulate("--config", file);
+  await startServe(file);
   for (const site of ["S1", "S2", "S3", "K1", "K2"]) {
     const order = { order_amount: "10.00", call: "a", note: site.startsWith("S1") ? "a" : "A-1" };
     const answer = await call(`http://127.0.0.1:${listener}`, order, { headers: { "Countersign-Site": site } });
@@ -64,8 +65,7 @@ it("serves every site and key of the configuration, at its addresses, and shows 
 
 it("prints the addresses to configure if those of the configuration are not this machine's", async () => {
   const { file } = await write({ api: "https://api.sandbox.example/json-api", login: "https://login.sandbox.example" });
-  const simulate = run("simulate", "--config", file, "--api-port", "0", "--login-port", "0");
-  await simulate.line((line) => line.includes("Ctrl-C"));
+  const simulate = await startSimulate("--config", file, "--api-port", "0", "--login-port", "0");
   const [, api] = /\nJSON API {4}(\S+)\n/.exec(simulate.stdout()) ?? [];
   const [, login] = /\nauthorization server {2}(\S+)\n/.exec(simulate.stdout()) ?? [];
   expect(simulate.stdout()).toContain(`sandbox:\n    baseUrl: ${api}\n    authUrl: ${login}\n    allowPlaintext: true`);
@@ -73,40 +73,37 @@ it("prints the addresses to configure if those of the configuration are not this
 });
 
 it("prints the secrets that it made up itself, so that a configuration can be written for it", async () => {
-  const simulate = run("simulate", "--api-port", "0", "--login-port", "0");
-  await simulate.line((line) => line.includes("Ctrl-C"));
+  const simulate = await startSimulate("--api-port", "0", "--login-port", "0");
   expect(simulate.stdout()).toContain("client client-blue secret example-client-secret-blue audience https://");
   expect(simulate.stdout()).toContain("\n            key K2000000001 secret example-api-secret-key-one\n");
 });
 
 it("refuses an environment that the configuration does not have", async () => {
   const { file } = await write();
-  const simulate = run("simulate", "--config", file, "--environment", "production");
-  expect(await simulate.ended).toBe(2);
-  expect(simulate.stderr()).toBe("--environment is one of: sandbox.\n");
+  const { exitCode, stderr } = await runCommand(["simulate", "--config", file, "--environment", "production"]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: "--environment is one of: sandbox.\n" });
 });
 
 it.each(["simulate", "demo"])(
   "shows the options of %s, also when it is called as a command of countersign",
   async (command) => {
-    const program = run(command, "--help");
-    expect(await program.ended).toBe(0);
-    expect(program.stdout()).toContain(`Usage: countersign ${command} [options]`);
-    expect(program.stdout()).toMatch(command === "demo" ? /--once/ : /--token-lifetime/);
+    const { exitCode, stdout } = await runCommand([command, "--help"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`Usage: countersign ${command} [options]`);
+    expect(stdout).toMatch(command === "demo" ? /--once/ : /--token-lifetime/);
   },
 );
 
 it("says which clients it does not know, since it plays the service's own authorization server only", async () => {
   const { file } = await write({ token: "    token: { clientAuth: basic }\n" });
-  const simulate = run("simulate", "--config", file);
-  await simulate.line((line) => line.includes("Ctrl-C"));
+  const simulate = await startSimulate("--config", file);
   expect(simulate.stdout() + simulate.stderr()).toContain("client blue-id is not known here");
   expect(simulate.stdout()).not.toContain("client blue-id audience");
 });
 
 /** The simulator's own command. */
 function simulate(...args: readonly string[]): Program {
-  return startProgram(process.execPath, ["simulator/dist/main.js", "simulate", ...args], plainEnvironment());
+  return startProgram(process.execPath, ["simulator/dist/main.js", "simulate", ...args]);
 }
 
 it("prints its addresses, counts requests, and prints the counts at its end", async () => {
