@@ -14,9 +14,8 @@ it("shows seven scenes, all as they should be, and ends by itself", async () => 
   const text = demo.stdout();
   expect(demo.stderr()).toBe("");
   const titles = text.split("\n").filter((line) => /^\d {2}\S/.test(line));
-  expect(titles.map((line) => line.trim())).toEqual(
-    scenes.map(({ title }, index) => expect.stringMatching(new RegExp(`^${index + 1} {2}${literally(title)} +ok$`))),
-  );
+  const expected = scenes.map(({ title }, index) => `${index + 1}  ${title} ok`);
+  expect(titles.map((line) => line.replace(/ +ok$/, " ok"))).toEqual(expected);
   expect(new Set(titles.map((line) => line.length))).toEqual(new Set([80]));
   expect(text).toContain("the service saw   7 requests, 6 orders created, 1 answer lost on the way\n");
   expect(text).toContain("tokens issued     3, for 3 token requests\n");
@@ -154,7 +153,3 @@ it.runIf(hasTerminal).each([
     expect(demo.stdout().includes("\u001b[")).toBe(isColoured);
   },
 );
-
-function literally(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-}
