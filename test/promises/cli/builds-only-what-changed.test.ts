@@ -1,41 +1,37 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, symlinkSync } from "node:fs";
 import { appendFile, readFile, rm, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ConfigWriter } from "../../../testkit/config-writer.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 
 // `npm run demo` and other scripts begin with scripts/build.mjs --if-stale, which builds only if the sources have changed.
 // Here it builds programs of one line. Most tests remove the compiler first, so that an attempt to build is seen by its failure.
 
 const announcement = "building… this takes 5 to 30 seconds, and only when something has changed\n";
 const noCompiler = `${announcement}The compiler is not installed. Run npm ci first.\n`;
-const temporary = () => mkdtempSync(join(tmpdir(), "countersign-build-"));
-let template = "";
+const writer = new ConfigWriter("build");
+const template = writer.path;
 
 beforeAll(() => {
-  template = temporary();
   const files = ["LICENSE", "package.json", "simulator/package.json", "tsconfig.json", "tsconfig.build.json"];
   const scripts = ["build.mjs", "build-record.mjs", "bundle.mjs"].map((name) => `scripts/${name}`);
   for (const name of [...files, ...scripts]) cpSync(name, join(template, name));
-  for (const name of ["src/cli", "simulator/src", "node_modules"]) mkdirSync(join(template, name), { recursive: true });
+  for (const name of ["package-lock.json", "node_modules/.package-lock.json"]) writer.write(name, "{}");
   for (const name of ["typescript", "esbuild", "@types", "undici-types"])
     symlinkSync(resolve("node_modules", name), join(template, "node_modules", name));
-  for (const name of ["package-lock.json", "node_modules/.package-lock.json"])
-    writeFileSync(join(template, name), "{}");
   const line = 'process.stdout.write("one\\n");\n';
   const programs = ["main.ts", "cli/serve-program.ts", "unused.ts"].map((name) => `src/${name}`);
-  for (const name of [...programs, "simulator/src/main.ts", "simulator/src/program.ts"])
-    writeFileSync(join(template, name), line);
+  for (const name of [...programs, "simulator/src/main.ts", "simulator/src/program.ts"]) writer.write(name, line);
   expect(build(template)).toEqual({ status: 0, stderr: "" });
 });
 
-afterAll(() => rmSync(template, { recursive: true, force: true }));
+afterAll(() => writer.remove());
 
 /** A folder in which everything is built. */
 function copyTemplate(): string {
-  const folder = temporary();
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   cpSync(template, folder, { recursive: true });
   return folder;
 }
