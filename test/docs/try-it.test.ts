@@ -5,84 +5,61 @@ import { isInstalled, nameFor } from "../../testkit/run-program.ts";
 import { follow, type TryIt } from "../../testkit/try-it.ts";
 
 const created = /\{"status":"ok","order":\{"order_id":"order_\d/;
-const heading = "Try it";
 
 /** The lines about the metric of this name on a page. */
 function shownIn(page: string, name: string): readonly string[] {
   return readFileSync(page, "utf8").match(new RegExp(`^countersign_${name}.*$`, "gm")) ?? [];
 }
 
-const pages: readonly TryIt[] = [
-  { page: "README.md", heading: "Run it", prints: [created, /^ok {2}127\.0\.0\.1:7411 leads to sandbox/m] },
-  {
-    page: "docs/callbacks.md",
-    heading,
-    prints: [
-      /^OK\n200$/m,
-      /"code":"callback_not_genuine".*\n?401$/m,
-      /^order_paid for S1000000003, verified by K2000000001\n[\s\S]*^order_closed for S1000000003, verified by K2000000001$/m,
-      /"status":200[\s\S]*"status":401/,
-    ],
-  },
-  {
-    page: "docs/callers.md",
-    heading,
-    prints: [
-      /"order_id".* 200$[\s\S]*"caller_not_allowed".*\n? 403$[\s\S]*"order_id".* 200$[\s\S]*"caller_not_known".*\n? 403$/m,
-    ],
-  },
-  {
-    page: "docs/egress.md",
-    heading,
-    prints: [
-      created,
-      /^CONNECT login\.sandbox\.test:7422 200$/m,
-      /^CONNECT api\.sandbox\.test:7421 200$/m,
-      /^ok +egress +sandbox +127\.0\.0\.1:3128: takes connections[\s\S]*^ok +token /m,
-      /^fail .*PROXY_STATUS_407.*\n +fix: /m,
-    ],
-  },
-  {
-    page: "docs/tokens.md",
-    heading: "Outage bridge",
-    prints: [/"order_id".* 200$/m, ...shownIn("docs/tokens.md", "bridge")],
-  },
-  {
-    page: "docs/moving-from-hmac.md",
-    heading,
-    prints: [/^200$[\s\S]*^200$/m, ...shownIn("docs/moving-from-hmac.md", "caller_signature")],
-  },
-  {
-    page: "docs/pass-through.md",
-    heading,
-    prints: [/^the same$/m, /^data: there are 1 files$/m, /"code":"method_not_allowed"/, /"code":"target_not_allowed"/],
-  },
-  {
-    page: "docs/sites.md",
-    heading,
-    prints: [/"order_id".* 200$[\s\S]*"site_not_configured".*\n? 403$[\s\S]*"order_id".* 200$/m],
-  },
-  {
-    page: "docs/tracing.md",
-    heading,
-    prints: [
-      created,
-      /^trace 4bf92f3577b34da6a3ce929d0e0e4736 server POST \/create_order \w+ below 00f067aa0ba902b7 /m,
-      /^trace 4bf92f3577b34da6a3ce929d0e0e4736 client POST \/json-api\/create_order \w+ below \w+ /m,
-    ],
-  },
-];
+/** What each page's section Try it prints. */
+const printed: Readonly<Record<string, TryIt["prints"]>> = {
+  "docs/callbacks.md": [
+    /^OK\n200$/m,
+    /"code":"callback_not_genuine".*\n?401$/m,
+    /^order_paid for S1000000003, verified by K2000000001\n[\s\S]*^order_closed for S1000000003, verified by K2000000001$/m,
+    /"status":200[\s\S]*"status":401/,
+  ],
+  "docs/callers.md": [
+    /"order_id".* 200$[\s\S]*"caller_not_allowed".*\n? 403$[\s\S]*"order_id".* 200$[\s\S]*"caller_not_known".*\n? 403$/m,
+  ],
+  "docs/egress.md": [
+    created,
+    /^CONNECT login\.sandbox\.test:7422 200$/m,
+    /^CONNECT api\.sandbox\.test:7421 200$/m,
+    /^ok +egress +sandbox +127\.0\.0\.1:3128: takes connections[\s\S]*^ok +token /m,
+    /^fail .*PROXY_STATUS_407.*\n +fix: /m,
+  ],
+  "docs/moving-from-hmac.md": [/^200$[\s\S]*^200$/m, ...shownIn("docs/moving-from-hmac.md", "caller_signature")],
+  "docs/pass-through.md": [
+    /^the same$/m,
+    /^data: there are 1 files$/m,
+    /"code":"method_not_allowed"/,
+    /"code":"target_not_allowed"/,
+  ],
+  "docs/sites.md": [/"order_id".* 200$[\s\S]*"site_not_configured".*\n? 403$[\s\S]*"order_id".* 200$/m],
+  "docs/tracing.md": [
+    created,
+    /^trace 4bf92f3577b34da6a3ce929d0e0e4736 server POST \/create_order \w+ below 00f067aa0ba902b7 /m,
+    /^trace 4bf92f3577b34da6a3ce929d0e0e4736 client POST \/json-api\/create_order \w+ below \w+ /m,
+  ],
+};
 
 it("every page with a section Try it is tested", () => {
   const withOne = readdirSync("docs", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`)
     .filter((page) => readFileSync(page, "utf8").includes("\n## Try it\n"));
-  const tried = ["docs/once.md", ...pages.slice(1).flatMap(({ page, heading: at }) => (at === heading ? page : []))];
-  expect(withOne.sort()).toEqual(tried.sort());
+  expect(withOne.sort()).toEqual(["docs/once.md", ...Object.keys(printed)].sort());
 });
+
+const bridged = [/"order_id".* 200$/m, ...shownIn("docs/tokens.md", "bridge")];
+const parts: readonly TryIt[] = [
+  { page: "README.md", heading: "Run it", prints: [created, /^ok {2}127\.0\.0\.1:7411 leads to sandbox/m] },
+  { page: "docs/tokens.md", heading: "Outage bridge", prints: bridged },
+  ...Object.entries(printed).map(([page, prints]) => ({ page, heading: "Try it", prints })),
+];
 
 const canFollow = ["curl", "openssl", "bash"].every((program) =>
   isInstalled(program, program === "openssl" ? "version" : "--version"),
 );
-it.runIf(canFollow).each(pages)(nameFor(canFollow, "curl, openssl or bash", "$page"), follow);
+it.runIf(canFollow).each(parts)(nameFor(canFollow, "curl, openssl or bash", "$page"), follow);
