@@ -40,19 +40,6 @@ it.each([
   expect(verified).toEqual({ exitCode: 0, stdout: "The signature is valid.\n", stderr: "" });
 });
 
-it("distinguishes two keys that differ only in bytes that are no UTF-8", () => {
-  const folder = new ConfigFolder();
-  const [one, other] = [
-    folder.write("one", Buffer.from([0xff, 0xfe])),
-    folder.write("other", Buffer.from([0xfe, 0xff])),
-  ];
-  const { signature } = JSON.parse(run("sign", one, parameters).stdout);
-  expect(run("verify", other, { ...parameters, signature })).toMatchObject({
-    exitCode: 1,
-    stdout: expect.stringContaining("The signature does not match"),
-  });
-});
-
 it("signs and verifies long parameters to the last byte", () => {
   const keyFile = new ConfigFolder().write("k1", "a-key-of-text-long-enough");
   const long = { ...parameters, zz: "a".repeat(2 * 1_048_576) };
@@ -60,6 +47,9 @@ it("signs and verifies long parameters to the last byte", () => {
   const expected = createHmac("sha256", "a-key-of-text-long-enough").update(`${text}zz${long.zz}`).digest("hex");
   expect(signature).toBe(expected);
   expect(run("verify", keyFile, { ...long, signature }).exitCode).toBe(0);
+  const stdout = expect.stringContaining("The signature does not match");
+  const changed = { ...long, zz: `${long.zz.slice(1)}b`, signature };
+  expect(run("verify", keyFile, changed)).toMatchObject({ exitCode: 1, stdout });
 });
 
 it.each(["sign", "verify"] as const)("%s refuses input that is too long, and uses no part of it", (command) => {
