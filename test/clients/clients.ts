@@ -120,6 +120,10 @@ function asItIs(...settings: Parameters<typeof example>): Client {
   return { ...example(...settings), isExample: false };
 }
 
+function exampleInJava(name: string, version: string | undefined, source: string): Client {
+  return example(`Java, ${name}`, version, () => java(`examples/java/${source}.java`), javaProperties);
+}
+
 /** From Node.js 24 on, its fetch reads the proxy variables if an option says so. */
 function fetchByProxyVariables(line: string, isThere: boolean): Client {
   return example(
@@ -141,19 +145,9 @@ export const clients: readonly Client[] = [
     process.execPath,
     "examples/node/with-axios.mjs",
   ]),
-  example("Java, HttpClient", javaVersion, () => java("examples/java/WithHttpClient.java"), javaProperties),
-  example(
-    "Java, OkHttp",
-    named("OkHttp", askJar("okhttp-jvm")),
-    () => java("examples/java/WithOkHttp.java"),
-    javaProperties,
-  ),
-  example(
-    "Java, Spring RestClient",
-    named("Spring", askJar("spring-web")),
-    () => java("examples/java/WithRestClient.java"),
-    javaProperties,
-  ),
+  exampleInJava("HttpClient", javaVersion, "WithHttpClient"),
+  exampleInJava("OkHttp", named("OkHttp", askJar("okhttp-jvm")), "WithOkHttp"),
+  exampleInJava("Spring RestClient", named("Spring", askJar("spring-web")), "WithRestClient"),
   example("Go, net/http", goVersion, () => go("examples/go")),
   example(".NET, HttpClient", dotnetVersion(), () => ["dotnet", dotnetProgram]),
   example("PHP, curl", phpVersion(), () => ["php", "examples/php/create-order.php"]),
