@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../../simulator/src/service/fault.ts";
 import { type FailureCode, failures, requestFailureCodes } from "../../../src/model/errors.ts";
-import { type Called, call, order } from "../../../testkit/call.ts";
+import { type Called, type CallOptions, call, order } from "../../../testkit/call.ts";
 import { strangerCertificate } from "../../../testkit/caller-certificates.ts";
 import { type Answered, expectFailure } from "../../../testkit/expect-failure.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
@@ -34,68 +34,67 @@ import {
 /** The caller's own key for the order in every case that can carry one. */
 const reference = "A-1042";
 
-/** One way to provoke a failure through the whole proxy. */
-interface FailureCase {
-  readonly code: FailureCode;
-  /** In words, for the test's name. */
-  readonly way: string;
-  readonly status: number;
-  /** Default `not_sent`. */
-  readonly outcome?: "not_sent" | "unknown" | undefined;
-  /** The part of the detail that is special to this way. */
-  readonly detail: RegExp;
-  /** How many requests the service saw in all; default 0. */
-  readonly sent?: number | undefined;
-  /** False if the head could not be read, so that no reference is known. */
-  readonly isReferenced?: false | undefined;
-  readonly provoke: () => Promise<Provoked>;
-}
-
 interface Provoked {
   readonly stage: Stage;
   readonly answer: Answered;
 }
 
-interface Wrong {
-  readonly path?: string;
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+interface Wrong extends CallOptions {
   readonly body?: unknown;
 }
 
 /** A call with the reference, and with `Wrong` in it. */
-function callBadly(
-  stage: Stage,
-  { path = "/create_order", method = "POST", headers = {}, body = order }: Wrong = {},
-): Promise<Called> {
-  return call(stage.url, body, { path, method, headers: { "Countersign-Reference": reference, ...headers } });
+function callBadly(stage: Stage, { headers = {}, body = order, ...wrong }: Wrong = {}): Promise<Called> {
+  return call(stage.url, body, { ...wrong, headers: { "Countersign-Reference": reference, ...headers } });
 }
 
 /** The fault: in the call or its bytes, in the stage, or in the service. */
-interface Cause extends Wrong, Pick<FailureCase, "outcome" | "sent" | "isReferenced"> {
+interface Cause extends Wrong {
+  /** Default `not_sent`. */
+  readonly outcome?: "not_sent" | "unknown";
+  /** How many requests the service saw in all; default 0. */
+  readonly sent?: number;
+  /** False if the head could not be read, so that no reference is known. */
+  readonly isReferenced?: false;
   readonly raw?: Parameters<typeof ask>[1];
   readonly options?: StageOptions;
   /** Opens the stage, in place of a plain one with these options. */
   readonly open?: () => Promise<Stage>;
   readonly fault?: FaultAction;
+  /** Provokes the failure, in place of one call to a stage. */
+  readonly provoke?: () => Promise<Provoked>;
 }
 
-/** A case with one call to a stage. */
-function failing(code: FailureCode, status: number, way: string, detail: RegExp, cause: Cause): FailureCase {
-  const { raw, options, open = () => stageProxy(options), fault, outcome, sent, isReferenced, ...wrong } = cause;
-  const provoke = async () => {
+/**
+ * One way to provoke a failure through the whole proxy; by default one call to a stage.
+ * @param way in words, for the test's name
+ * @param detail the part of the detail that is special to this way
+ */
+function failing(code: FailureCode, status: number, way: string, detail: RegExp, cause: Cause) {
+  const {
+    outcome,
+    sent,
+    isReferenced,
+    raw,
+    options,
+    open = () => stageProxy(options),
+    fault,
+    provoke,
+    ...wrong
+  } = cause;
+  const callOnce = async (): Promise<Provoked> => {
     const stage = await open();
     if (fault !== undefined) stage.simulator.faults.add({ host: "api", ...fault });
     return { stage, answer: await (raw === undefined ? callBadly(stage, wrong) : ask(stage.port, raw)) };
   };
-  return { code, status, way, detail, outcome, sent, isReferenced, provoke };
+  return { code, status, way, detail, outcome, sent, isReferenced, provoke: provoke ?? callOnce };
 }
 
 const withReference = [`Countersign-Reference: ${reference}`];
 const withToken = { "Proxy-Authorization": `Bearer ${token}` };
 
 /** Every way in which the caller's own request is at fault: 400 to 431, except the values of its parameters. */
-const failuresOfTheRequest: readonly FailureCase[] = [
+const failuresOfTheRequest = [
   failing("malformed_request", 400, "a head that is not HTTP", /^The request is not well-formed HTTP\/1\.1/, {
     raw: "BLAH blah\r\n\r\n",
     isReferenced: false,
@@ -139,9 +138,7 @@ const failuresOfTheRequest: readonly FailureCase[] = [
     403,
     "the service's own path",
     /adds the base path \/json-api itself.* Call \/create_order\./,
-    {
-      path: "/json-api/create_order",
-    },
+    { path: "/json-api/create_order" },
   ),
   failing(
     "site_not_configured",
@@ -171,17 +168,13 @@ const failuresOfTheRequest: readonly FailureCase[] = [
     /^The request has no Proxy-Authorization\. This listener wants a token with every request/,
     { open: () => stageWithTokens() },
   ),
-  {
-    code: "caller_not_known",
-    way: "a certificate of the authority, with no caller's name",
-    status: 403,
-    detail: /^The client certificate names no caller of this listener\. It has URI:spiffe:.*\/payments2; one of its/,
-    async provoke() {
-      const stage = await stageWithCallers(byCertificate({ name: "a", certificates: ["DNS:a.example"] }));
-      const more = { "Countersign-Reference": reference };
-      return { stage, answer: await callSecurely(stage.port, clientWith(strangerCertificate), more) };
-    },
-  },
+  failing(
+    "caller_not_known",
+    403,
+    "a certificate of the authority, with no caller's name",
+    /^The client certificate names no caller of this listener\. It has URI:spiffe:.*\/payments2; one of its/,
+    { provoke: callAsStranger },
+  ),
   failing(
     "caller_not_allowed",
     403,
@@ -189,19 +182,13 @@ const failuresOfTheRequest: readonly FailureCase[] = [
     /^Caller orders may not call create_order: it is not in the caller's operations\./,
     { open: () => stageWithCaller({ operations: new Set(["get_order"]) }), headers: withToken },
   ),
-  {
-    code: "caller_rate_limited",
-    way: "more requests than the caller's rate",
-    status: 429,
-    detail:
-      /^Caller orders makes more requests than it may: 0\.01 a second \(requestsPerSecond\)\. Send this one again/,
-    sent: 1,
-    async provoke() {
-      const stage = await stageWithCaller({ requestsPerSecond: 0.01 });
-      expect((await callBadly(stage, { headers: withToken })).status).toBe(200);
-      return { stage, answer: await callBadly(stage, { headers: withToken }) };
-    },
-  },
+  failing(
+    "caller_rate_limited",
+    429,
+    "more requests than the caller's rate",
+    /^Caller orders makes more requests than it may: 0\.01 a second \(requestsPerSecond\)\. Send this one again/,
+    { open: openWithCallerAtItsRate, headers: withToken, sent: 1 },
+  ),
   failing("request_timeout", 408, "a body that does not come", /^The body was not complete after 0\.[23] s\./, {
     raw: {
       framing: ["Content-Length: 5"],
@@ -229,7 +216,7 @@ const failuresOfTheRequest: readonly FailureCase[] = [
 ];
 
 /** Every way in which the parameters are at fault: 422. */
-const failuresOfTheParameters: readonly FailureCase[] = [
+const failuresOfTheParameters = [
   failing("null_value", 422, "null", /^The parameter "note" .* is null/, { body: '{"note":null}' }),
   failing("nested_value", 422, "an array", /^The parameter "note" .* is an array/, { body: '{"note":[]}' }),
   failing("decimal_invalid", 422, "a third digit", /^The parameter "order_amount" is an amount/, {
@@ -273,26 +260,23 @@ class BreakableClock extends ShiftedClock {
 }
 
 /** Every way in which the service, the authorization server or Countersign itself is at fault: 500 to 504. */
-const failuresAfterAdmission: readonly FailureCase[] = [
+const failuresAfterAdmission = [
   failing("upstream_unreachable", 502, "nobody listens there", /^The service refuses connections \(ECONNREFUSED\)\./, {
     options: { baseUrl: deadUrl },
   }),
-  {
-    code: "body_incomplete",
-    way: "the body of a pass-through request breaks off",
-    status: 400,
-    outcome: "unknown",
-    detail: /^(The connection closed before the body|The request)/,
-    provoke: breakOff,
-  },
+  failing(
+    "body_incomplete",
+    400,
+    "the body of a pass-through request breaks off",
+    /^(The connection closed before the body|The request)/,
+    { provoke: breakOff, outcome: "unknown" },
+  ),
   failing(
     "credentials_refused",
     502,
     "the authorization server knows neither set",
     /^The authorization server refused credential "blue" \(client blue-id, site S1000000001\) and credential "green" /,
-    {
-      options: { simulator: { sites: [] } },
-    },
+    { options: { simulator: { sites: [] } } },
   ),
   failing(
     "upstream_reset",
@@ -313,33 +297,9 @@ const failuresAfterAdmission: readonly FailureCase[] = [
     /^No token for credential "blue" \(client blue-id, site S1000000001\): the authorization server could not be reached, or gave no complete answer \(ECONNREFUSED\)\. Next try in /,
     { headers: { "Countersign-Timeout-Ms": "1000" }, options: { authUrl: deadUrl } },
   ),
-  {
-    code: "overloaded",
-    way: "too many requests",
-    status: 503,
-    sent: 1,
-    detail: /^1 requests are in flight/,
-    provoke: crowd,
-  },
-  {
-    code: "overloaded",
-    way: "too many connections",
-    status: 503,
-    detail: /^2 connections are open/,
-    async provoke() {
-      const stage = await stageProxy({ limits: { connections: 2 } });
-      await RawConnection.open(stage.port);
-      await RawConnection.open(stage.port);
-      return { stage, answer: await callBadly(stage) };
-    },
-  },
-  {
-    code: "draining",
-    way: "the time of open requests has run out",
-    status: 503,
-    detail: /shutting down/,
-    provoke: drainAway,
-  },
+  failing("overloaded", 503, "too many requests", /^1 requests are in flight/, { provoke: crowd, sent: 1 }),
+  failing("overloaded", 503, "too many connections", /^2 connections are open/, { open: openWithTwoConnections }),
+  failing("draining", 503, "the time of open requests has run out", /shutting down/, { provoke: drainAway }),
   failing(
     "upstream_timeout",
     504,
@@ -347,43 +307,60 @@ const failuresAfterAdmission: readonly FailureCase[] = [
     /^No answer came in time\. (?!0\.[0-2])\d+\.\d s had passed by then\. create_order was sent\./,
     { headers: { "Countersign-Timeout-Ms": "300" }, fault: { kind: "hang" }, outcome: "unknown", sent: 1 },
   ),
-  {
-    code: "upstream_timeout",
-    way: "the connection is not ready in time",
-    status: 504,
-    detail:
-      /^No connection to the service was ready in time\. (?!0\.[0-2])\d+\.\d s had passed by then\. Nothing was sent\./,
-    async provoke() {
-      // The service accepts connections, but never speaks TLS.
-      const { port } = await startRawUpstream();
-      const stage = await stageProxy({ baseUrl: `https://127.0.0.1:${port}/json-api` });
-      return { stage, answer: await callBadly(stage, { headers: { "Countersign-Timeout-Ms": "300" } }) };
-    },
-  },
+  failing(
+    "upstream_timeout",
+    504,
+    "the connection is not ready in time",
+    /^No connection to the service was ready in time\. (?!0\.[0-2])\d+\.\d s had passed by then\. Nothing was sent\./,
+    { open: openBeforeSilence, headers: { "Countersign-Timeout-Ms": "300" } },
+  ),
   // The configuration never allows a site that signs without a key.
   failing("internal", 500, "a defect before anything is sent", /failed in a way that it should not/, {
     headers: { "Countersign-Site": hmacSite },
     options: { site: { keys: [], defaultKey: undefined } },
   }),
-  {
-    code: "internal",
-    way: "a defect after the order was sent",
-    status: 500,
+  failing("internal", 500, "a defect after the order was sent", /failed in a way that it should not/, {
+    provoke: breakTheClock,
     outcome: "unknown",
     sent: 1,
-    detail: /failed in a way that it should not/,
-    async provoke() {
-      const clock = new BreakableClock();
-      const stage = await stageProxy({ surroundings: { clock } });
-      const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
-      const calling = callBadly(stage);
-      await hanging.whenPlayed(1);
-      clock.isBroken = true;
-      hanging.release();
-      return { stage, answer: await calling };
-    },
-  },
+  }),
 ];
+
+async function callAsStranger(): Promise<Provoked> {
+  const stage = await stageWithCallers(byCertificate({ name: "a", certificates: ["DNS:a.example"] }));
+  const more = { "Countersign-Reference": reference };
+  return { stage, answer: await callSecurely(stage.port, clientWith(strangerCertificate), more) };
+}
+
+async function openWithCallerAtItsRate(): Promise<Stage> {
+  const stage = await stageWithCaller({ requestsPerSecond: 0.01 });
+  expect((await callBadly(stage, { headers: withToken })).status).toBe(200);
+  return stage;
+}
+
+async function openWithTwoConnections(): Promise<Stage> {
+  const stage = await stageProxy({ limits: { connections: 2 } });
+  await RawConnection.open(stage.port);
+  await RawConnection.open(stage.port);
+  return stage;
+}
+
+/** The service accepts connections, but never speaks TLS. */
+async function openBeforeSilence(): Promise<Stage> {
+  const { port } = await startRawUpstream();
+  return stageProxy({ baseUrl: `https://127.0.0.1:${port}/json-api` });
+}
+
+async function breakTheClock(): Promise<Provoked> {
+  const clock = new BreakableClock();
+  const stage = await stageProxy({ surroundings: { clock } });
+  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
+  const calling = callBadly(stage);
+  await hanging.whenPlayed(1);
+  clock.isBroken = true;
+  hanging.release();
+  return { stage, answer: await calling };
+}
 
 /** The body of a pass-through request breaks off after its head was sent to the service. */
 async function breakOff(): Promise<Provoked> {
