@@ -18,22 +18,15 @@ const framings = {
 } as const;
 type Framing = keyof typeof framings;
 
+/** With the code and the cause of an answer that was cut so. */
 const breaks = {
   /** The last bytes and the reset arrive together. */
-  "a reset with the last bytes": (socket: Socket) => socket.resetAndDestroy(),
-  "a reset after them": (socket: Socket) => setTimeout(() => socket.resetAndDestroy(), 20),
-  "an orderly end": (socket: Socket) => socket.end(),
-  "silence until the deadline": () => {},
-} as const;
+  "a reset with the last bytes": [(socket) => socket.resetAndDestroy(), "upstream_reset", "ECONNRESET"],
+  "a reset after them": [(socket) => setTimeout(() => socket.resetAndDestroy(), 20), "upstream_reset", "ECONNRESET"],
+  "an orderly end": [(socket) => socket.end(), "upstream_reset", "CONNECTION_CLOSED"],
+  "silence until the deadline": [() => {}, "upstream_timeout", "incomplete answer"],
+} satisfies Record<string, [breakOff: (socket: Socket) => unknown, code: string, cause: string]>;
 type Break = keyof typeof breaks;
-
-/** The code and the cause of an answer that was cut so. */
-const endings: Readonly<Record<Break, readonly [code: string, cause: string]>> = {
-  "a reset with the last bytes": ["upstream_reset", "ECONNRESET"],
-  "a reset after them": ["upstream_reset", "ECONNRESET"],
-  "an orderly end": ["upstream_reset", "CONNECTION_CLOSED"],
-  "silence until the deadline": ["upstream_timeout", "incomplete answer"],
-};
 
 const signed = [`Countersign-Site: ${hmacSite}`];
 const hurried = [...signed, "Countersign-Timeout-Ms: 400"];
@@ -43,7 +36,8 @@ async function serviceThat(answer: (orderNumber: number) => { readonly bytes: st
   return startRawUpstream({
     answer: ({ number }, socket) => {
       const { bytes, how } = answer(number);
-      socket.setNoDelay(true).write(bytes, "latin1", () => breaks[how](socket));
+      const [breakOff] = breaks[how];
+      socket.setNoDelay(true).write(bytes, "latin1", () => breakOff(socket));
     },
   });
 }
@@ -94,7 +88,7 @@ describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
     expect(end).toBe(canBeReset ? "rst" : "fin");
     // A connection that cannot be reset shows the cut by a missing last chunk.
     if (!canBeReset && framing === "close") expect(answer.value("transfer-encoding")).toBe("chunked");
-    const [code, cause] = endings[how];
+    const [, code, cause] = breaks[how];
     const finished = await recorder.nth("request_finished", 1);
     expect(finished).toMatchObject({ outcome: "unknown", code, cause, status: 200, by: "service", callerLeft: false });
   });
