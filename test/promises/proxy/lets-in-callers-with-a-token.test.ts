@@ -1,6 +1,5 @@
 /** Row 60: without the listener's token a caller gets 407 first, its body is not read, and it does not count as in flight. */
-import { Agent } from "node:http";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { headline } from "../../../src/adapters/log/lines.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
@@ -40,6 +39,7 @@ describe("a caller is answered 407, and nothing is sent", () => {
   it.each<[string, RawPost]>([
     ["without a token", {}],
     ["with an unknown token", { more: ["Proxy-Authorization: Bearer canary-caller-token-n0w"] }],
+    ["with the token in capitals", { more: [`Proxy-Authorization: Bearer ${token.toUpperCase()}`] }],
     ["with the token twice", { more: [right, right] }],
     ["before its method is looked at", { method: "GET", framing: [], body: "" }],
     ["before a method of another protocol is looked at", { method: "PUT" }],
@@ -112,18 +112,4 @@ it("a refused caller keeps its connection if it announced no body", async () => 
   await connection.until(/ 407 .*\}\n$/s);
   const answers = readAnswers(await connection.write(rawPost({ more: [right] })).ended());
   expect(answers.map(({ status }) => status)).toEqual([200, 407, 200]);
-});
-
-it("serves many callers at once, each by its own token", async () => {
-  const { url, simulator } = await stageWithTokens();
-  const agent = new Agent({ keepAlive: true, maxSockets: 4 });
-  onTestFinished(() => agent.destroy());
-  const tokens = [token, older, "canary-of-nobody", token.toUpperCase()];
-  const calls = Array.from({ length: 40 }, async (_, index) => {
-    const headers = { "Proxy-Authorization": `Bearer ${tokens[index % 4]}` };
-    return (await call(url, order, { agent, headers })).status;
-  });
-  const statuses = await Promise.all(calls);
-  expect(statuses).toEqual(statuses.map((_, index) => (index % 4 < 2 ? 200 : 407)));
-  expect(simulator.counts().apiRequests).toBe(20);
 });
