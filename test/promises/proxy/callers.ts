@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
@@ -73,21 +73,12 @@ export function stageWithTokens(options: StageOptions = {}) {
   return stageWithCallers({ kind: "named", callers, tls: undefined }, options);
 }
 
-export interface SecurelyCalled {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly isSameConnection: boolean;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
-  readonly json: any;
-}
-
 /** One order over TLS; without an agent on a new connection. */
 export async function callSecurely(
   port: number,
   options: ConnectionOptions & { readonly agent?: Agent } = known,
   more: Readonly<Record<string, string>> = {},
-): Promise<SecurelyCalled> {
+) {
   const { agent = false, ...tls } = options;
   const outgoing = request({
     ...tls,
@@ -99,10 +90,10 @@ export async function callSecurely(
     headers: { "Content-Type": "application/json", ...more },
   });
   outgoing.end(JSON.stringify(order));
-  const [incoming] = await once(outgoing, "response");
+  const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
-  const { statusCode: status, headers } = incoming;
+  const { statusCode: status = 0, headers } = incoming;
   const text = String(Buffer.concat(chunks));
   return { status, headers, isSameConnection: outgoing.reusedSocket, text, json: JSON.parse(text) };
 }

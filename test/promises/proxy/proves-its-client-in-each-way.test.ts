@@ -4,13 +4,7 @@ import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import {
-  authority,
-  clientCertificate,
-  clientKey,
-  serverCertificate,
-  serverKey,
-} from "../../../testkit/certificates.ts";
+import { authority, clientCertificate, clientKey, serverTls } from "../../../testkit/certificates.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
 import { listen } from "../../../testkit/listen.ts";
 import type { RawRequest } from "../../../testkit/raw-upstream.ts";
@@ -188,13 +182,7 @@ describe("an assertion", () => {
 /** A TLS server that demands a client certificate of the authority. */
 async function startTlsServer(answer: object) {
   const seen: { readonly subject: string; readonly body: string; readonly authorization: string | undefined }[] = [];
-  const options = {
-    key: serverKey,
-    cert: serverCertificate,
-    ca: authority,
-    requestCert: true,
-    rejectUnauthorized: true,
-  };
+  const options = { ...serverTls, ca: authority, requestCert: true, rejectUnauthorized: true };
   const server = createServer(options, async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);

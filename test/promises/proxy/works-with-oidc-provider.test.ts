@@ -13,8 +13,7 @@ import {
   clientKey,
   rsaCertificate,
   rsaKey,
-  serverCertificate,
-  serverKey,
+  serverTls,
 } from "../../../testkit/certificates.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
 import { listen } from "../../../testkit/listen.ts";
@@ -51,12 +50,7 @@ const clients = [
 vi.spyOn(console, "warn").mockImplementation(() => {});
 
 async function startProvider() {
-  const server = createServer({
-    key: serverKey,
-    cert: serverCertificate,
-    requestCert: true,
-    rejectUnauthorized: false,
-  });
+  const server = createServer({ ...serverTls, requestCert: true, rejectUnauthorized: false });
   const port = await listen(server);
   const issuer = `https://localhost:${port}`;
   const resourceServer = { scope: "orders", audience: api, accessTokenFormat: "jwt", accessTokenTTL: 600 };
