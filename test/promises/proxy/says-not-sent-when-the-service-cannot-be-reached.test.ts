@@ -76,16 +76,6 @@ async function expectUnreachable(stage: Stage, because: RegExp) {
   expect(line.message).toBe(`create_order for ${hmacSite}: 502 ${code} (${line.cause}), not_sent`);
 }
 
-it("orders are served again as soon as the service is back", async () => {
-  const { url, simulator } = await stageProxy();
-  await simulator.stopApi();
-  const statuses = [(await call(url)).status];
-  await simulator.startApi();
-  statuses.push((await call(url)).status);
-  expect(statuses).toEqual([502, 200]);
-  expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1, tokensIssued: 1 });
-});
-
 const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
 
 const startTlsUpstream = (tls: TlsOptions) => startRawUpstream({ tls, answer: rawAnswer(200, "{}") });
