@@ -2,7 +2,6 @@
  * Rows 40, 42, 45, 46 and 12a: whatever the network does, the caller gets a whole answer at its deadline, never before, with a
  * true outcome: `unknown` only if a byte was written.
  */
-import type { Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../../simulator/src/service/simulator.ts";
 import { serverTls, trusting } from "../../../testkit/certificates.ts";
@@ -292,22 +291,4 @@ it.each([
   await expectOrder(stage, {}, noToken, [0, 500]);
   expect(stage.simulator.counts().tokensIssued).toBeGreaterThanOrEqual(1);
   expect(stage.service.connections).toBe(0);
-});
-
-/**
- * A body that only the close ends may be a part. So it is passed on as it came, ended by the close alone, or by a reset, and
- * Countersign never marks its end.
- */
-it.each([
-  ["a reset", (socket: Socket) => socket.resetAndDestroy()],
-  ["an orderly end", (socket: Socket) => socket.end()],
-])("an answer without a length that ends by %s does not look complete", async (_name, close) => {
-  const half = '{"order_id":"order_1","half":"';
-  const upstream = await startRawUpstream({
-    answer: (_request, socket) => void socket.write(`HTTP/1.1 200 OK\r\n\r\n${half}`, () => close(socket)),
-  });
-  const stage = await stageProxy({ baseUrl: upstream.url });
-  const answer = await orderRaw(stage.port, { ...signed, Connection: "keep-alive" });
-  expect(answer).toMatchObject({ status: 200, body: half, isComplete: false });
-  expect(answer.value("connection")).toBe("close");
 });
