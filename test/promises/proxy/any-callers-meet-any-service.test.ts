@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
-import { chunked, nextAnswer, rawPost } from "../../../testkit/raw-caller.ts";
+import { chunked, nextAnswer, type RawPost, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed } from "../../../testkit/seeded-random.ts";
 import { letItRead } from "../../../testkit/server-side.ts";
@@ -40,36 +40,34 @@ const unanswered = "fghijl";
 const marked = /m\d{6}[a-n]/g;
 const letters = [...Object.keys(services), ...Object.keys(endings)];
 
-/** How a caller sends an order. */
-const forms = {
-  length: (marker: string, more: readonly string[]) => rawPost({ connection: [], more, body: bodyOf(marker) }),
-  chunks: (marker: string, more: readonly string[]) => {
-    const framing = ["Transfer-Encoding: chunked"];
-    return rawPost({ connection: [], framing, more, body: chunked(bodyOf(marker)) });
-  },
-  "last one": (marker: string, more: readonly string[]) => rawPost({ more, body: bodyOf(marker) }),
-  expectation: (marker: string, more: readonly string[]) =>
-    rawPost({ connection: [], more: [...more, "Expect: 100-continue"], body: bodyOf(marker) }),
-  "too long": (marker: string, more: readonly string[]) =>
-    rawPost({ connection: [], more, body: bodyOf(marker).padEnd(bodyBytes + 1) }),
-  "no JSON": (marker: string, more: readonly string[]) => rawPost({ connection: [], more, body: marker }),
-  "no body": (_: string, more: readonly string[]) =>
-    rawPost({ connection: [], method: "GET", framing: [], more, body: "" }),
-  "bad chunks": (marker: string, more: readonly string[]) =>
-    rawPost({ connection: [], framing: ["Transfer-Encoding: chunked"], more, body: `z\r\n${marker}` }),
-  junk: () => "BLAH blah\r\n\r\n",
-} as const;
-
-const formNames = Object.keys(forms) as (keyof typeof forms)[];
+/** How a caller sends an order: in what it differs from a plain one on a connection that is kept. */
+const forms: Readonly<Record<string, (marker: string) => RawPost>> = {
+  length: () => ({}),
+  chunks: (marker) => ({ framing: ["Transfer-Encoding: chunked"], body: chunked(bodyOf(marker)) }),
+  "last one": () => ({ connection: ["Connection: close"] }),
+  expectation: () => ({ more: ["Expect: 100-continue"] }),
+  "too long": (marker) => ({ body: bodyOf(marker).padEnd(bodyBytes + 1) }),
+  "no JSON": (marker) => ({ body: marker }),
+  "no body": () => ({ method: "GET", framing: [], body: "" }),
+  "bad chunks": (marker) => ({ framing: ["Transfer-Encoding: chunked"], body: `z\r\n${marker}` }),
+};
+const formNames = [...Object.keys(forms), "junk"];
 
 function bodyOf(marker: string): string {
   return JSON.stringify({ site_customer_identifier: marker });
 }
 
+function requestOf(form: string, marker: string): string {
+  const given = forms[form]?.(marker);
+  if (given === undefined) return "BLAH blah\r\n\r\n";
+  const own = [`Countersign-Site: ${hmacSite}`, `Countersign-Reference: ${marker}`];
+  return rawPost({ connection: [], body: bodyOf(marker), ...given, more: [...own, ...(given.more ?? [])] });
+}
+
 /** A number from 0 to 1; `fc.double` would be near 0 nearly always. */
 const part = fc.nat(100).map((percent) => percent / 100);
 const order = fc.record({
-  form: fc.oneof({ weight: 3, arbitrary: fc.constant("length" as const) }, fc.constantFrom(...formNames)),
+  form: fc.oneof({ weight: 3, arbitrary: fc.constant("length") }, fc.constantFrom(...formNames)),
   service: fc.oneof({ weight: 1, arbitrary: fc.constant("a") }, { weight: 2, arbitrary: fc.constantFrom(...letters) }),
   /** Pauses before or within the request, at a part of its length. */
   pauses: fc.array(fc.record({ at: fc.oneof(fc.constant(0), part), pauseMs: fc.nat(8) }), { maxLength: 2 }),
@@ -104,11 +102,10 @@ it("gives nobody another's answer, says not_sent of no order that was sent, and 
   });
 
   /** Plays a caller, and returns everything that came back. */
-  const play = async ({ orders, end, reads }: Caller): Promise<Played> => {
+  const play = async ({ orders, end, reads }: Caller) => {
     const markers = orders.map(({ service }) => `m${String(numbered++).padStart(6, "0")}${service}`);
     callers += 1;
-    const more = (marker: string) => [`Countersign-Site: ${hmacSite}`, `Countersign-Reference: ${marker}`];
-    const requests = orders.map(({ form }, n) => forms[form](markers[n] ?? "", more(markers[n] ?? "")));
+    const requests = orders.map(({ form }, n) => requestOf(form, markers[n] ?? ""));
     const bytes = requests.join("");
     const socket = connect({ port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
     onTestFinished(() => void socket.destroy());
@@ -146,6 +143,7 @@ it("gives nobody another's answer, says not_sent of no order that was sent, and 
     while (!isOver() && performance.now() < untilMs) {
       await Promise.race([closed, once(socket, "end").catch(() => {}), wait(10)]);
     }
+    // Neither its connection nor its last answer ended in time.
     const isStuck = !isOver();
     const isWhole = end === "reads all" && isOrderly;
     socket.destroy();
@@ -153,7 +151,7 @@ it("gives nobody another's answer, says not_sent of no order that was sent, and 
     return { orders, markers, end, answers: answersIn(text), isWhole, isStuck, text };
   };
 
-  const judge = async (played: readonly Played[]): Promise<void> => {
+  const judge = async (played: readonly Awaited<ReturnType<typeof play>>[]): Promise<void> => {
     // An access line is written before or with the answer, but may be late for a caller who has left.
     for (let round = 0; round < 3; round++) {
       await letItRead({ url });
@@ -211,18 +209,6 @@ it("gives nobody another's answer, says not_sent of no order that was sent, and 
 }, 240_000);
 
 type Caller = typeof caller extends fc.Arbitrary<infer Each> ? Each : never;
-
-interface Played {
-  readonly orders: Caller["orders"];
-  readonly markers: readonly string[];
-  readonly end: Caller["end"];
-  readonly answers: ReturnType<typeof answersIn>;
-  /** The connection came to an orderly end. */
-  readonly isWhole: boolean;
-  /** Neither its connection nor its last answer ended in time. */
-  readonly isStuck: boolean;
-  readonly text: string;
-}
 
 /** All final answers, in their order, up to the first that is not whole. Without a length the close ends a body. */
 function answersIn(text: string) {
