@@ -7,6 +7,7 @@ import { expect, it, vi } from "vitest";
 import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { Fleet } from "../../../testkit/fleet.ts";
 import { startForwardProxy } from "../../../testkit/forward-proxy.ts";
+import { audience, bothSite, canaries, simulatedSites } from "../../../testkit/simulated-sites.ts";
 import { heldLock, playFleet, tokensInUse, whenTried } from "./fleet-over-redis.ts";
 import { burst, print, startLoad } from "./load.ts";
 
@@ -112,25 +113,18 @@ it.each<[string, (way: FaultProxy) => void]>([
   });
 });
 
-const bridged = "S1000000007";
 const tokenLifetimeSeconds = 4;
 const outageMs = 3.5 * tokenLifetimeSeconds * 1_000;
-const audience = "https://api.sandbox.example";
-const sites = [
-  {
-    identifier: bridged,
-    credentials: [{ clientId: "both-id", clientSecret: "canary-client-secret-green", audience }],
-    keys: [{ identifier: "K2000000007", secret: "canary-api-secret-key-one" }],
-  },
-];
-const set = `{ name: both, clientId: both-id, clientSecret: { file: DIR/green }, audience: "${audience}" }`;
-const key = "{ identifier: K2000000007, secret: { file: DIR/k1 } }";
-const moreSites = `${bridged}: { auth: [oauth, hmac], bridge: hmac, credentials: [ ${set} ], keys: [ ${key} ] }`;
+const sites = simulatedSites.filter(({ identifier }) => identifier === bothSite);
+const set = `{ name: both, clientId: both-id, clientSecret: { file: DIR/both }, audience: "${audience}" }`;
+const key = "{ identifier: K2000000005, secret: { file: DIR/k1 } }";
+const moreSites = `${bothSite}: { auth: [oauth, hmac], bridge: hmac, credentials: [ ${set} ], keys: [ ${key} ] }`;
 
 it("in an outage of several token lifetimes all orders are signed, none waits long, and one token serves all afterwards", async () => {
-  await playFleet({ replicas, moreSites, simulator: { sites, tokenLifetimeSeconds } }, async (fleet) => {
+  const files = { both: canaries.both };
+  await playFleet({ replicas, moreSites, files, simulator: { sites, tokenLifetimeSeconds } }, async (fleet) => {
     const { simulator } = fleet;
-    const orders = fleet.replicas.map((replica) => ({ order: () => replica.order({ "countersign-site": bridged }) }));
+    const orders = fleet.replicas.map((replica) => ({ order: () => replica.order({ "countersign-site": bothSite }) }));
     const load = startLoad(orders, 40);
     await load.during(1_000);
     await simulator.stopLogin();
