@@ -19,8 +19,8 @@ async function expectServed(pod: Pod, token: string): Promise<void> {
 }
 
 /** A pod with a token, whose secret changes to one that the authorization server refuses. */
-async function startMistaken(): Promise<Pod> {
-  const pod = await startPod({ settings: { more: "readiness: token" } });
+async function startMistaken(options: Parameters<typeof startPod>[0] = {}): Promise<Pod> {
+  const pod = await startPod({ settings: { more: "readiness: token" }, ...options });
   await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
   pod.blue.update({ "client-secret": half });
   await pod.nth("config_applied", 1);
@@ -74,11 +74,7 @@ it("if the service refuses the old token, the 401 is passed on, without a flood 
 });
 
 it("the old token is used until its own expiry", async () => {
-  const pod = await startPod({ simulator: { tokenLifetimeSeconds: 12 } });
-  await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
-  pod.simulator.changeClientSecret("blue-id", anew);
-  pod.blue.update({ "client-secret": half });
-  await pod.nth("config_applied", 1);
+  const pod = await startMistaken({ simulator: { tokenLifetimeSeconds: 12 } });
   await expectServed(pod, lastToken(pod) ?? "");
   await pod.nth("token_lapsed", 1);
   expectFailure(await pod.order(), {

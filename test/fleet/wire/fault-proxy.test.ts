@@ -14,7 +14,7 @@ class End {
   readonly socket: Socket;
   readonly pieces: number[] = [];
   error: string | undefined;
-  #text = "";
+  text = "";
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -23,19 +23,15 @@ class End {
     });
     socket.on("data", (bytes) => {
       this.pieces.push(bytes.length);
-      this.#text += bytes.toString("latin1");
+      this.text += bytes.toString("latin1");
       socket.emit("more");
     });
     onTestFinished(() => void socket.destroy());
   }
 
-  get text(): string {
-    return this.#text;
-  }
-
   async has(length: number): Promise<string> {
-    while (this.#text.length < length) await once(this.socket, "more");
-    return this.#text;
+    while (this.text.length < length) await once(this.socket, "more");
+    return this.text;
   }
 
   /** Resolves with the time when the other side's end came. */
