@@ -4,6 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
+import { inParallel } from "../../../testkit/in-parallel.ts";
 import { type RedisOptions, startRedis } from "../../../testkit/redis.ts";
 import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
 import { callbackOf } from "../../promises/callbacks/sender.ts";
@@ -12,6 +13,7 @@ import { type CallbackPod, startCallbackPods } from "./callback-pods.ts";
 import { refusedWrites } from "./troubles.ts";
 
 const unguardedTotal = "countersign_callbacks_unguarded_total";
+const atOnce = 24;
 const fullRefuses = { args: ["--maxmemory-policy", "noeviction"] };
 
 /** So many processes that share a Redis and lead to one application, and a callback that is new to all. */
@@ -149,7 +151,7 @@ it("a thousand callbacks, repeated unchanged after six hours, are delivered once
   });
 
   await application.stop();
-  const refused = await inParallel(callbacks.slice(0, away), async (callback, index) => {
+  const refused = await inParallel(atOnce, callbacks.slice(0, away), async (callback, index) => {
     return (await sendJson(portOf(pods, index), callback)).status;
   });
   expect(new Set(refused)).toEqual(new Set([502]));
@@ -165,7 +167,7 @@ it("a thousand callbacks, repeated unchanged after six hours, are delivered once
   });
   /** Callbacks that the killed replica had under way: nobody knows whether the application has accepted them. */
   const cutOff = new Set<string>();
-  const statuses = await inParallel(callbacks, async (callback, index) => {
+  const statuses = await inParallel(atOnce, callbacks, async (callback, index) => {
     for (let tries = index; ; tries += 1) {
       const pod = [...living][tries % living.size] as CallbackPod;
       const status = await sendJson(pod.port, callback).then(
@@ -217,23 +219,9 @@ it("a remembered callback takes less than 400 bytes of Redis", async () => {
   await remember(0);
   const before = await usedBytes();
   const many = 16_384;
-  await inParallel(Array.from({ length: many }), (_, index) => remember(index + 1));
+  await inParallel(atOnce, Array.from({ length: many }), (_, index) => remember(index + 1));
   const bytesEach = ((await usedBytes()) - before) / many;
   expect(bytesEach).toBeLessThan(400);
 });
 
 const portOf = (pods: readonly CallbackPod[], index: number) => pods[index % pods.length]?.port ?? 0;
-
-/** Runs the task for all items, two dozen at a time. */
-async function inParallel<Item, Result>(
-  items: readonly Item[],
-  task: (item: Item, index: number) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  const left = items.entries();
-  const work = async () => {
-    for (const [index, item] of left) results[index] = await task(item, index);
-  };
-  await Promise.all(Array.from({ length: 24 }, work));
-  return results;
-}

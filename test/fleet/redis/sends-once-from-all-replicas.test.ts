@@ -2,13 +2,12 @@
  * Rows 82 and 98: real processes that share a Redis send a request with one key once, even if one of them is killed at any
  * moment, and even if callers are cut off; a repetition gets the answer.
  */
-import { once } from "node:events";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
 import { type Called, order } from "../../../testkit/call.ts";
 import { type Replica, startFleet } from "../../../testkit/fleet.ts";
-import { listen } from "../../../testkit/listen.ts";
+import { inParallel } from "../../../testkit/in-parallel.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
@@ -51,24 +50,20 @@ it("a thousand keys, each at two processes at the same moment, are a thousand re
   expect(others.filter(({ status }) => status === 200).length).toBeGreaterThan(900);
 });
 
-it("killed after its claim and before a byte was sent, a process leaves a key that is unknown", async () => {
-  // A service that accepts connections, and never speaks TLS.
-  const silent = createServer((socket) => void socket.on("error", () => {}));
-  const isConnected = once(silent, "connection");
-  const port = await listen(silent);
-  const redis = await startRedis();
-  const [one, other] = await startPods(redis, `https://127.0.0.1:${port}`);
-  await killWhile(one, send(one, "order-1", order, 300), isConnected);
-  await readsAsUnknown(other, redis);
-});
-
-it("killed while the service handles the order, a process leaves a key that is unknown", async () => {
+it.each([
+  // The service accepts connections, and never speaks TLS.
+  ["after its claim and before a byte was sent", "https", 0],
+  ["while the service handles the order", "http", 1],
+])("killed %s, a process leaves a key that is unknown", async (_, scheme, sent) => {
   const upstream = await startRawUpstream();
   const redis = await startRedis();
-  const [one, other] = await startPods(redis, upstream.url);
-  await killWhile(one, send(one, "order-1", order, 300), upstream.whenRequests(1));
+  const [one, other] = await startPods(redis, `${scheme}://127.0.0.1:${upstream.port}`);
+  const lost = send(one, "order-1", order, 300).catch(() => "lost");
+  await (sent === 0 ? upstream.whenConnections(1) : upstream.whenRequests(1));
+  one.signal("SIGKILL");
+  expect(await lost).toBe("lost");
   await readsAsUnknown(other, redis);
-  expect(upstream.requests).toHaveLength(1);
+  expect(upstream.requests).toHaveLength(sent);
 });
 
 it("killed after an answer that could not be recorded, a process leaves a key that is unknown", async () => {
@@ -84,13 +79,6 @@ it("killed after an answer that could not be recorded, a process leaves a key th
   await readsAsUnknown(other, redis);
   expect(upstream.requests).toHaveLength(1);
 });
-
-async function killWhile(pod: Replica, sending: Promise<unknown>, reached: Promise<unknown>): Promise<void> {
-  const lost = sending.catch(() => "lost");
-  await reached;
-  pod.signal("SIGKILL");
-  expect(await lost).toBe("lost");
-}
 
 /** Expects the key to be in progress for as long as the killed process could have worked, then unknown, and never free. */
 async function readsAsUnknown(pod: Replica, redis: RealRedis): Promise<void> {
@@ -123,17 +111,12 @@ it("10,000 callers that are cut off get their answers at last", { timeout: 600_0
   const spare = [...(await startPods(await startRedis(), upstream.url, 6))];
   const inUse = spare.splice(0, 3);
   const ends = new Map<string, Called>();
-  let next = 0;
-  const takeOrders = async () => {
-    while (next < orders) {
-      const index = next++;
-      if (index % ordersAKill === ordersAKill - 1) replaceOne(inUse, spare);
-      const key = `order-${index}`;
-      await beCutOff(inUse[index % 3] as Replica, key, index % longestAnswer);
-      ends.set(key, await askAgain(inUse, key, index + 1));
-    }
-  };
-  await Promise.all(Array.from({ length: together }, takeOrders));
+  await inParallel(together, Array.from({ length: orders }), async (_, index) => {
+    if (index % ordersAKill === ordersAKill - 1) replaceOne(inUse, spare);
+    const key = `order-${index}`;
+    await beCutOff(inUse[index % 3] as Replica, key, index % longestAnswer);
+    ends.set(key, await askAgain(inUse, key, index + 1));
+  });
 
   const sent = upstream.requests.map(({ body }) => JSON.parse(body).key as string);
   expect(new Set(sent).size).toBe(sent.length);

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
+import { inParallel } from "../../../testkit/in-parallel.ts";
 import { orderRaw, type RawAnswer } from "../../../testkit/raw-caller.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
@@ -63,15 +64,11 @@ it.each(runs)("sends each order once: $points random breaks in $paddingBytes byt
   );
   const padding = "x".repeat(paddingBytes);
   const wrong: unknown[] = [];
-  let next = 0;
-  const callOnAndOn = async () => {
-    for (let n = next++; n < points; n = next++) {
-      const headers = { "X-Request-Id": `call_${n}`, ...(n % 2 === 0 ? signed : {}) };
-      const answer = await orderRaw(port, headers, { padding });
-      if (!isHonest(answer)) wrong.push({ n, status: answer.status, lines: answer.lines, body: answer.body });
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, callOnAndOn));
+  await inParallel(atOnce, Array.from({ length: points }), async (_, n) => {
+    const headers = { "X-Request-Id": `call_${n}`, ...(n % 2 === 0 ? signed : {}) };
+    const answer = await orderRaw(port, headers, { padding });
+    if (!isHonest(answer)) wrong.push({ n, status: answer.status, lines: answer.lines, body: answer.body });
+  });
   expect(wrong).toEqual([]);
   // One connection for each order, so no order was sent a second time; and no order came through whole twice.
   expect({ connections: network.connections, beyondTheNetwork: upstream.connections }).toEqual({

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
+import { inParallel } from "../../../testkit/in-parallel.ts";
 import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
@@ -32,24 +33,16 @@ async function openRig() {
   return {
     service,
     /** Sends each body once, and hands the arrived request to the receiver. */
-    async send(texts: readonly string[], receive: (captured: Captured) => Promise<void>) {
-      const left = texts.entries();
-      const work = async () => {
-        for (const [index, text] of left) {
-          const identifier = identifiers[index % identifiers.length] ?? hmacSite;
-          const given = Buffer.from(text);
-          const answer = await call(url, given, {
-            agent,
-            path: rules.path,
-            headers: { "Countersign-Site": identifier },
-          });
-          if (answer.status !== 200) throw new Error(`${answer.text}\n${JSON.stringify(text)}`);
-          const { head = "", body = "" } = service.requests[Number(answer.text) - 1] ?? {};
-          await receive({ identifier, given, wire: Buffer.from(`${head}\r\n\r\n${body}`, "latin1") });
-        }
-      };
-      await Promise.all(Array.from({ length: atOnce }, work));
-    },
+    send: (texts: readonly string[], receive: (captured: Captured) => Promise<void>) =>
+      inParallel(atOnce, texts, async (text, index) => {
+        const identifier = identifiers[index % identifiers.length] ?? hmacSite;
+        const given = Buffer.from(text);
+        const headers = { "Countersign-Site": identifier };
+        const answer = await call(url, given, { agent, path: rules.path, headers });
+        if (answer.status !== 200) throw new Error(`${answer.text}\n${JSON.stringify(text)}`);
+        const { head = "", body = "" } = service.requests[Number(answer.text) - 1] ?? {};
+        await receive({ identifier, given, wire: Buffer.from(`${head}\r\n\r\n${body}`, "latin1") });
+      }),
   };
 }
 

@@ -5,6 +5,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
+import { inParallel } from "../../../testkit/in-parallel.ts";
 import { orderRaw, type RawAnswer } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, pickBy, seededRandom } from "../../../testkit/seeded-random.ts";
@@ -265,16 +266,7 @@ it("the caller gets a whole answer at each of 100 random points where a 401 may 
     },
   });
   await stage.simulator.stopLogin();
-  const left = plans.keys();
-  const statuses: number[] = [];
-  const work = async () => {
-    for (const _ of left) {
-      const answer = await orderRaw(stage.port);
-      expect(answer.isComplete).toBe(true);
-      statuses.push(answer.status);
-    }
-  };
-  await Promise.all(Array.from({ length: 5 }, work));
-  expect(statuses.filter((status) => status === 502)).toHaveLength(100);
+  const answers = await inParallel(5, plans, () => orderRaw(stage.port));
+  expect(answers.filter(({ status, isComplete }) => status === 502 && isComplete)).toHaveLength(100);
   expect(stage.recorder.of("request_finished").filter(({ outcome }) => outcome === "unknown")).toHaveLength(100);
 });
