@@ -50,7 +50,6 @@ const largeAnswerBytes = 1_000_000;
  * `timeouts.request`, even if their callers have gone.
  */
 const heldStates: Readonly<Record<string, Held>> = {
-  "the shortest header lines": { bytes: `${post}${"ab:cd\r\n".repeat(2_320)}` },
   "a head of as many lines as are accepted": { bytes: largestHead },
   "a head that comes byte by byte": { bytes: `${post}X: ${"x".repeat(300)}`, pieceBytes: 1 },
   "a part of a body": { bytes: rawPost({ framing: ["Content-Length: 100000"], body: "x".repeat(60_000) }) },
