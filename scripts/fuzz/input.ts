@@ -39,9 +39,9 @@ export interface Case {
   readonly inputs: readonly Input[];
 }
 
-interface StoredInput extends Omit<Input, "bytes" | "slices"> {
+interface StoredInput extends Partial<Pick<Input, "door" | "ending">>, Pick<Input, "tag"> {
   /** Numbers with spaces between, so that a formatter leaves them alone. */
-  readonly slices: string;
+  readonly slices?: string;
   /** latin1 */
   readonly text: string;
 }
@@ -78,7 +78,7 @@ export function readCases(folder: string): readonly (readonly [file: string, Cas
   return names.sort().map((name) => [join(folder, name), readCase(join(folder, name))] as const);
 }
 
-function restore({ slices, text, ...input }: StoredInput): Input {
+function restore({ door = "tcp", ending = "stay", slices = "", text, tag }: StoredInput): Input {
   const numbers = slices.split(" ").filter(Boolean).map(Number);
-  return { ...input, slices: numbers, bytes: Buffer.from(text, "latin1") };
+  return { door, ending, tag, slices: numbers, bytes: Buffer.from(text, "latin1") };
 }
