@@ -70,11 +70,8 @@ describe("the table of a request's path", () => {
     .split("\n")
     .filter((line) => /^\| .* \| \[`src\//.test(line));
 
-  it("names files that exist", () => {
-    expect(rows.length).toBeGreaterThan(10);
-  });
-
   it("has each failure code", () => {
+    expect(rows.length).toBeGreaterThan(10);
     const named = new Set(
       rows.flatMap((row) => [...(row.split("|")[3] ?? "").matchAll(/`(\w+)`/g)].map(([, code]) => code)),
     );

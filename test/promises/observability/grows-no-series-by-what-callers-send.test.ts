@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { failureCodes, failures } from "../../../src/model/errors.ts";
 import { retryResults } from "../../../src/model/events.ts";
 import { call, order } from "../../../testkit/call.ts";
+import { inParallel } from "../../../testkit/in-parallel.ts";
 import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { sendRaw } from "../../../testkit/raw-caller.ts";
@@ -92,14 +93,7 @@ function makeUpHead(random: () => number): Buffer {
   return Buffer.from(`POST ${target} HTTP/1.1\r\n${[...named, ...lines].join("\r\n")}\r\n\r\n`, "latin1");
 }
 
-/** Runs the task so many times, several at once. */
-async function repeat(times: number, task: () => Promise<void>): Promise<void> {
-  let left = times;
-  const work = async () => {
-    while (left-- > 0) await task();
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
-}
+const repeat = (times: number, task: () => Promise<void>) => inParallel(atOnce, Array.from({ length: times }), task);
 
 it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" list', "any"] as const])(
   "with %s of operations",

@@ -70,16 +70,6 @@ describe("an authorization server that fails", () => {
   });
 });
 
-it.each([
-  [401, "refused", 10_000],
-  [429, "throttled", 60_000],
-])("a %i with a page of any length for its body counts as %s", async (status, result, pauseMs) => {
-  const { get, login, recorder } = stageTokens();
-  login.next({ ...answered(status, "", "60"), body: undefined });
-  await expect(get()).rejects.toThrow();
-  expect(recorder.of("token_requested")).toMatchObject([{ result, pauseMs }]);
-});
-
 it("a 429 leaves a valid token in use", async () => {
   const { clock, login, get } = stageTokens();
   await get();
