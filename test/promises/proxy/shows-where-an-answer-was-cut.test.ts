@@ -29,7 +29,7 @@ const breaks = {
 type Break = keyof typeof breaks;
 
 const signed = [`Countersign-Site: ${hmacSite}`];
-const hurried = [...signed, "Countersign-Timeout-Ms: 400"];
+const hurried = [...signed, "Countersign-Timeout-Ms: 1000"];
 
 /** A service that answers the n-th order with the given bytes, and then ends the connection as given. */
 async function serviceThat(answer: (orderNumber: number) => { readonly bytes: string; readonly how: Break }) {
