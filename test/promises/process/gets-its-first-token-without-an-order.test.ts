@@ -19,11 +19,15 @@ async function startWithoutServer() {
   const file = folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox));
   const program = await startServe(file);
   const requested = () => program.events("token_requested");
+  const failed = () => requested().filter(({ result }) => result !== "issued");
   return {
     login,
     service,
     program,
     requested,
+    failed,
+    /** How long the log says that the failed requests and their pauses take. */
+    toldMs: () => failed().reduce((sum, { durationMs, pauseMs = 0 }) => sum + durationMs + pauseMs, 0),
     page: async () => (await get(program.statusUrl, "/")).text,
     credentials: async () => (await get(program.statusUrl, "/status")).json.credentials,
     comeBack() {
@@ -35,22 +39,13 @@ async function startWithoutServer() {
   };
 }
 
-interface Try {
-  readonly durationMs: number;
-  readonly pauseMs?: number;
-}
-
-/** How long the log says that these requests and their pauses take. */
-const toldOf = (tries: readonly Try[]) =>
-  tries.reduce((sum, { durationMs, pauseMs = 0 }) => sum + durationMs + pauseMs, 0);
-
 it("the process has its token soon after the authorization server is back, and the page says so, though nobody has sent an order", async () => {
   const { login, service, requested, ...proxy } = await startWithoutServer();
   await proxy.whenAskedSixTimes();
   expect(await proxy.credentials()).toMatchObject([{ token: "none", failingSince: expect.any(String) }]);
   expect(await proxy.page()).toMatch(/No token<.*Next try (now|in \d+ s)\./s);
   // Pauses are drawn from zero on: short ones say nothing about the times.
-  while (toldOf(requested()) <= 500) await proxy.program.nth("token_requested", requested().length + 1);
+  while (proxy.toldMs() <= 500) await proxy.program.nth("token_requested", requested().length + 1);
   proxy.comeBack();
   await proxy.whenIssued();
   const [set] = await proxy.credentials();
@@ -60,18 +55,16 @@ it("the process has its token soon after the authorization server is back, and t
   expect(service.connections).toBe(0);
   const tries = requested();
   expect(login.requests).toHaveLength(tries.length);
-  expect(tries.filter(({ result }) => result === "issued")).toHaveLength(1);
-  const paused = tries.slice(0, -1);
-  for (const { message, pauseMs = 0 } of paused) {
+  expect(proxy.failed()).toHaveLength(tries.length - 1);
+  for (const { message, pauseMs = 0 } of proxy.failed()) {
     const [, amount, unit] = /next try in ([\d.]+) (ms|s)$/.exec(message) ?? [];
     expect(Math.abs(Number(amount) * (unit === "s" ? 1_000 : 1) - pauseMs)).toBeLessThanOrEqual(50);
   }
   // The machine may stall between the start of a pause and its log line, so all pauses are judged together.
-  const toldMs = toldOf(paused);
   const [first, last] = [tries.at(0), tries.at(-1)];
   const tookMs = Date.parse(last.time) - last.durationMs - (Date.parse(first.time) - first.durationMs);
-  expect(tookMs).toBeGreaterThan(toldMs - 250);
-  expect(toldMs).toBeGreaterThan(500);
+  expect(tookMs).toBeGreaterThan(proxy.toldMs() - 250);
+  expect(proxy.toldMs()).toBeGreaterThan(500);
 });
 
 it("the process ends at once when it is told to, and asks for no more tokens", async () => {
