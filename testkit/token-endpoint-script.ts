@@ -9,15 +9,15 @@ export class TokenEndpointScript {
   readonly timeoutsMs: number[] = [];
   readonly #answers: (() => PostResult | Promise<PostResult>)[] = [];
   lifetimeSeconds = 3_600;
-  /** Whether requests reach the authorization server. */
-  isConnected = true;
+  /** How an attempt to connect ends. */
+  connected: ReturnType<TokenEndpoint["connect"]> = Promise.resolve(undefined);
   /** The content of the assertion file, for each set that has one. */
   assertion: Awaited<ReturnType<TokenEndpoint["readAssertion"]>> = { text: "read", expiresAtMs: undefined };
 
   readonly endpoint: TokenEndpoint = {
-    post: async ({ body }, timeoutMs, onConnected) => {
+    connect: async () => this.connected,
+    post: async ({ body }, timeoutMs) => {
       this.timeoutsMs.push(timeoutMs);
-      if (this.isConnected) onConnected();
       this.asked.push(new URLSearchParams(body).get("client_id") ?? "");
       const next = this.#answers.shift();
       return next === undefined ? this.issued(this.asked.length) : next();

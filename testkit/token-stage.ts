@@ -20,14 +20,14 @@ export const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
 export const hourMs = 3_600_000;
 const tokenTimeoutMs = 5_000;
 
-/** The cache key of the set `blue`. */
-export const keyOfBlue = cacheKey("https://login", {
+export const setOfBlue: CredentialSet = {
   label: "S1/blue",
   name: "blue",
   clientId: "client-blue",
   clientSecret: new Secret("secret-blue"),
   audience: "https://api",
-});
+};
+export const keyOfBlue = cacheKey("https://login", setOfBlue);
 
 /** A token's text, or the reason why there is none. */
 export function show(found: Token | NoNewerToken): string {
@@ -110,12 +110,16 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const order = async (takes: (token: string) => boolean, site = "S1", from = source) => {
     const first = await from.get(deadline());
     if (takes(show(first))) {
-      from.accepted(first, site);
+      from.accepted(first, site, clock.nowMs());
       return 200;
     }
     const second = await from.replace(first, site, deadline());
-    if (typeof second === "string" || !takes(show(second))) return 401;
-    from.cured(second, site);
+    if (typeof second === "string") return 401;
+    if (!takes(show(second))) {
+      from.refused(second, site);
+      return 401;
+    }
+    from.cured(second, site, clock.nowMs());
     return 200;
   };
   return { clock, login, recorder, store, lock, source, openSource, openReplica, deadline, get, replace, order };

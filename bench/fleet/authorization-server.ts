@@ -12,8 +12,7 @@ export class AuthorizationServer {
 
   /** @param clock the process's own clock: a killed process gets no answer */
   openEndpoint(process: string, clock: Clock): TokenEndpoint {
-    const post: TokenEndpoint["post"] = async (_request, _timeoutMs, onConnected) => {
-      onConnected();
+    const post: TokenEndpoint["post"] = async () => {
       const token = `token_${this.#issuedAtMs.size + 1}`;
       this.#issuedAtMs.set(token, clock.nowMs());
       this.lives.note(clock.nowMs(), process);
@@ -21,7 +20,12 @@ export class AuthorizationServer {
       const body = { access_token: token, token_type: "Bearer", expires_in: lifetimeMs / 1_000 };
       return { kind: "answered", status: 200, body: JSON.stringify(body), retryAfter: undefined, date: undefined };
     };
-    return { post, sign: async () => "signed", readAssertion: async () => ({ kind: "failed" }) };
+    return {
+      connect: async () => undefined,
+      post,
+      sign: async () => "signed",
+      readAssertion: async () => ({ kind: "failed" }),
+    };
   }
 
   /** Whether the service would accept the token now. */

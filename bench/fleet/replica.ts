@@ -76,7 +76,7 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
     /** As when an order is proxied: gets a token, and reports that the service accepted it. Resolves to the token's text. */
     async order(): Promise<string> {
       const token = await credentials.get(clock.nowMs() + requestTimeoutMs);
-      credentials.accepted(token, site);
+      credentials.accepted(token, site, clock.nowMs());
       return token.secret.reveal();
     },
     /** Memory, timers and connection are lost at once. */

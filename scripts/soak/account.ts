@@ -1,4 +1,4 @@
-import { firstWindowMs, freeRefreshes } from "../../src/oauth/forced-refresh-limiter.ts";
+import { firstWindowMs } from "../../src/oauth/forced-refresh-counts.ts";
 import { forcedRefreshMemoryMs } from "../../src/oauth/token-store.ts";
 import { type Fault, revoked } from "./faults.ts";
 
@@ -109,7 +109,7 @@ export class Account {
    */
   #explainByLimit(failure: Failure): Round | undefined {
     const lately = this.#forcedRefreshesMs.filter((atMs) => atMs > failure.endedMs - forcedRefreshMemoryMs);
-    if (failure.label !== "service 401" || lately.length <= freeRefreshes) return undefined;
+    if (failure.label !== "service 401") return undefined;
     const round = this.#explain({ ...failure, label: revoked });
     const isHeldBack = lately.some((atMs) => atMs <= failure.endedMs && failure.sentMs < atMs + firstWindowMs);
     return isHeldBack || (round?.failures.get(failure.label) ?? 0) < mostPassedOn ? round : undefined;

@@ -1,7 +1,7 @@
 import { exchange } from "../adapters/http-client/attempt.ts";
 import { type ConnectSettings, createConnect, type TunnelReport } from "../adapters/http-client/connect.ts";
 import { Pool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
-import { createDeliver, createPostTokenRequest } from "../adapters/http-client/read-whole.ts";
+import { createDeliver, createTokenRequests } from "../adapters/http-client/read-whole.ts";
 import { explainTransportError } from "../adapters/http-client/transport-error.ts";
 import type { loadHttpProxy, StreamPool } from "../adapters/http-proxy/exchange.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";
@@ -87,8 +87,8 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
      * @param authPoolKey see `authPoolKey`; its configuration must be prepared
      */
     tokenEndpointOf({ authPoolKey, tokenUrl }: { authPoolKey: string; tokenUrl: Address }): TokenEndpoint {
-      const post = createPostTokenRequest(opened(pools.get(authPoolKey)), tokenUrl.path, clock);
-      return { post, sign: signAssertion, readAssertion };
+      const requests = createTokenRequests(opened(pools.get(authPoolKey)), tokenUrl.path, clock);
+      return { ...requests, sign: signAssertion, readAssertion };
     },
     /** Delivers to the application of a listener for callbacks. */
     deliverTo: (application: Application) => createDeliver(opened(poolOf.get(application))),

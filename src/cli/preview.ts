@@ -87,12 +87,21 @@ function printEvent(event: Event): void {
   if (event.kind === "defect") printError(`A defect in countersign: ${event.error}`);
 }
 
-const token = { secret: new Secret("[token]"), id: "preview", credential: "preview", issuedAtMs: 0, lifetimeMs: 0 };
+const token = {
+  secret: new Secret("[token]"),
+  id: "preview",
+  credential: "preview",
+  issuedAtMs: 0,
+  issuedWithinMs: 0,
+  lifetimeMs: 0,
+  isRepeated: false,
+};
 const maskedTokens: TokenSource = {
   get: async () => token,
   accepted: () => {},
   replace: async () => "no_token",
   cured: () => {},
+  refused: () => {},
   outage: () => undefined,
 };
 

@@ -70,22 +70,25 @@ export class CredentialFailover implements TokenSource {
     void source.warm("start");
   }
 
-  accepted(token: Token, site: string): void {
-    this.#sourceOf(token).accepted(token, site);
+  accepted(token: Token, site: string, sentAtMs: number): void {
+    this.#sourceOf(token).accepted(token, site, sentAtMs);
   }
 
-  cured(token: Token, site: string): void {
-    this.#sourceOf(token).cured(token, site);
+  cured(token: Token, site: string, sentAtMs: number): void {
+    this.#sourceOf(token).cured(token, site, sentAtMs);
+  }
+
+  refused(token: Token, site: string): void {
+    this.#sourceOf(token).refused(token, site);
   }
 
   async replace(token: Token, site: string, deadlineMs: number): Promise<Token | NoNewerToken> {
     const source = this.#sourceOf(token);
-    const untilMs = this.#waitUntilMs(deadlineMs);
-    const newer = await source.replace(token, site, untilMs);
+    const newer = await source.replace(token, site, deadlineMs);
     if (typeof newer === "object" || !source.isSuspect) return newer;
     // Service and authorization server have both refused the set: another set is used, if it has or gets a token.
     const other = this.#parts.candidates.find((candidate) => candidate !== source && !candidate.isRefused);
-    const result = await other?.get(untilMs);
+    const result = await other?.get(this.#waitUntilMs(deadlineMs));
     return result !== undefined && "secret" in result ? this.#activateSetOf(result) : newer;
   }
 

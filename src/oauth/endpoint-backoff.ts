@@ -63,7 +63,7 @@ function pauseAfter(answer: TokenAnswer, failures: number, random: () => number)
     }
     case "malformed":
     case "failed":
-      return { kind: "failing", ms: backoffMs(failures, random) };
+      return { kind: "failing", ms: answer.retryAfterMs ?? backoffMs(failures, random) };
     case "timed_out":
       return { kind: "failing", ms: turnOfOthersMs + backoffMs(failures, random) };
   }

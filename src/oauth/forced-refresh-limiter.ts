@@ -1,167 +1,111 @@
 import type { Clock } from "../model/clock.ts";
 import type { SuppressionReason } from "../model/events.ts";
-import { isNewer, type Token } from "./token.ts";
-import {
-  everySite,
-  type ForcedRefreshes,
-  forcedRefreshMemoryMs,
-  type LimitsSnapshot,
-  type UselessCounts,
-} from "./token-store.ts";
+import { ForcedRefreshCounts, firstWindowMs } from "./forced-refresh-counts.ts";
+import { SiteAnswers } from "./site-answers.ts";
+import type { Token } from "./token.ts";
+import { everySite, type ForcedCounts, forcedRefreshMemoryMs } from "./token-store.ts";
 
-/**
- * One revocation may soon follow another: this many doubtful refreshes in a row open no window. This many useless refreshes
- * of other sites do not delay a site that has accepted tokens.
- */
-export const freeRefreshes = 3;
-/** A site's first window, in which its 401s force no refresh; each further useless refresh in a row doubles it. */
-export const firstWindowMs = 10_000;
-const longestWindowMs = 900_000;
-/**
- * A site that has not accepted this token waits this long after a useless refresh of any site: three a minute (row 39).
- */
-const anySiteWindowMs = 20_000;
-/** This many 401s in a row, after the site has accepted the token, show that it is revoked. */
+/** A site that has not accepted this token may be in order, so other sites' useless refreshes delay it for no longer. */
+const longestWindowOfOthersMs = 60_000;
+/** This many tokens in a row that no site has accepted delay even a site that has accepted earlier ones. */
+const mostUnaccepted = 3;
+/** What a site has spent comes back evenly within this time. */
+const budgetMs = forcedRefreshMemoryMs;
+const cureCostMs = budgetMs / 6;
+/** It may turn out so: a refresh is forced only while this much is left. */
+const uselessCostMs = 2 * cureCostMs;
+/** This many 401s in a row for a token that the site has accepted show that the token is revoked. */
 const provingRun = 3;
 
-/** How long the site's next refresh waits after this many useless refreshes in a row. */
-export function windowMs(useless: number): number {
-  return useless <= freeRefreshes ? 0 : Math.min(firstWindowMs * 2 ** (useless - freeRefreshes - 1), longestWindowMs);
-}
-
-/** What this replica knows from one site's answers. */
-interface SiteState {
-  /** The newest token that it accepted. */
-  accepted: Token | undefined;
-  /** 401s in a row for that token. */
-  run: number;
-  enough: number;
-  /** The newest refresh that a 401 has forced, until its retry is accepted. */
-  forced: ForcedRefresh | undefined;
-}
-
-interface ForcedRefresh {
-  /** The new token's `id`, and the former token's. */
-  readonly id: string;
-  readonly formerId: string;
-  /** How many useless refreshes in a row came before this refresh. */
-  readonly useless: number;
-  /** 401s in a row for the former token, later ones included. */
-  readonly run: number;
-  /** The refresh was made within the window, for a token that seemed revoked. */
-  readonly brokeWindow: boolean;
-}
-
 /**
- * Decides, for one credential set, whether a 401 may force a token request. A permission problem of one site must not become a
- * flood of token requests, and must not keep a revoked token from being replaced.
+ * Decides, for one credential set, whether a site's 401 may force a token request.
  *
- * All replicas share the counts: the methods return new counts for the other replicas, and `mergeShared` takes over
- * theirs. Each replica sees for itself what a site accepts and refuses.
+ * 1. A forced refresh is a cure if a retry with its token is accepted. Until then it counts as useless, and opens a window:
+ *    10 s, twice as long after each further one, at most 15 min. Within it the site's 401s force nothing. A cure ends it.
+ * 2. A budget bounds cures by chance: a site has at most twelve forced refreshes in an hour. A useless one counts twice.
+ * 3. In spite of window and budget, a token is replaced that proves to be revoked: the site has accepted it, and has refused it
+ *    several times in a row since. Without budget, ten seconds without an acceptance prove it too.
+ *
+ * All replicas share the counts. Each replica sees for itself what a site accepts and refuses.
  */
 export class ForcedRefreshLimiter {
+  readonly counts: ForcedRefreshCounts;
+  readonly answers: SiteAnswers;
   readonly #clock: Clock;
-  /** Both maps are bounded by the configured sites. */
-  readonly #sites = new Map<string, SiteState>();
-  readonly #counts = new Map<string, { readonly useless: number; readonly atMs: number; readonly isOwn: boolean }>();
+  /** By site: the `id` of the token that a refresh brought, until a retry with it is answered. */
+  readonly #pending = new Map<string, string>();
+  /** Forced tokens in a row that no site has accepted. */
+  #unaccepted = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.counts = new ForcedRefreshCounts(clock);
+    this.answers = new SiteAnswers(clock);
   }
 
-  /** Why a 401 to this token must force no refresh now; undefined if it may. A revoked token waits at most `firstWindowMs`. */
+  /** Why a 401 to this token must force no refresh now; undefined if it may. */
   suppression(site: string, token: Token): SuppressionReason | undefined {
-    const { accepted, run, enough } = this.#stateOf(site);
-    const ofSite = this.#count(site);
-    const ofAny = this.#count(everySite);
-    const isProven = accepted?.id === token.id;
-    const longestMs = isProven && run >= enough ? firstWindowMs : longestWindowMs;
-    if (ofSite.ageMs < Math.min(windowMs(ofSite.useless), longestMs)) return "paused";
-    const free = accepted === undefined ? 0 : freeRefreshes;
-    return !isProven && ofAny.useless > free && ofAny.ageMs < anySiteWindowMs ? "limited" : undefined;
+    const { useless, ageMs, spentMs } = this.counts.of(site);
+    const { accepted, run, runSinceMs } = this.answers.of(site);
+    const hasAccepted = accepted?.id === token.id;
+    const isPaused = this.counts.isWithinWindow(site);
+    const missingMs = spentMs + uselessCostMs - budgetMs;
+    if (!isPaused && missingMs <= 0) {
+      const waits = accepted === undefined || (!hasAccepted && this.#unaccepted > mostUnaccepted);
+      return waits && this.counts.isWithinWindow(everySite, longestWindowOfOthersMs) ? "limited" : undefined;
+    }
+    // Each refresh beyond the budget, and each useless one, may have followed a run of chance: the next needs a longer run.
+    const enough = provingRun * 2 ** useless + Math.max(0, Math.ceil(missingMs / cureCostMs));
+    const isLong = !isPaused && run > 0 && this.#clock.nowMs() - runSinceMs >= firstWindowMs;
+    if (hasAccepted && ageMs >= firstWindowMs && (run >= enough || isLong)) return undefined;
+    return isPaused ? "paused" : "limited";
   }
 
-  /** The service accepted a first attempt. Called for every answer except 401 and 5xx. */
-  accepted(site: string, token: Token): void {
-    const state = this.#stateOf(site);
-    if (isNewer(token, state.accepted)) state.accepted = token;
-    if (state.accepted?.id === token.id) state.run = 0;
+  /** Whether the next answers decide about this 401: the site has accepted the token, and its budget is spent. */
+  isUndecided(site: string, token: Token): boolean {
+    const { accepted, run } = this.answers.of(site);
+    return accepted?.id === token.id && run > 0 && this.suppression(site, token) === "limited";
   }
 
-  /** The service answered 401 to a first attempt. */
+  /** Whether a retry may use a newer token. One that may be revoked too is used only if there will be no other. */
+  mayRetryWith(newer: Token, site: string, refused: Token): boolean {
+    if (this.answers.mayCure(newer, refused)) return true;
+    return this.suppression(site, refused) !== undefined && !this.isUndecided(site, refused);
+  }
+
+  /** The service accepted an attempt with this token: its answer was neither 401 nor 5xx. */
+  accepted(site: string, token: Token, sentAtMs: number): void {
+    if (!this.answers.accepted(site, token, sentAtMs)) return;
+    this.#unaccepted = 0;
+    this.counts.forgetShared(site);
+  }
+
+  /**
+   * The service accepted the retry of a request with this token, after a 401 to another token.
+   * @returns new counts for the other replicas, if this replica has forced the token
+   */
+  cured(site: string, token: Token, sentAtMs: number): ForcedCounts | undefined {
+    this.accepted(site, token, sentAtMs);
+    if (this.#pending.get(site) !== token.id) return undefined;
+    this.#pending.delete(site);
+    return this.counts.record(site, 0, this.counts.of(site).spentMs - cureCostMs, 0);
+  }
+
+  /** The service answered 401 to an attempt with this token. */
   refused(site: string, token: Token): void {
-    const state = this.#stateOf(site);
-    const { forced } = state;
-    if (state.accepted?.id === token.id) state.run += 1;
-    if (forced?.formerId === token.id) state.forced = { ...forced, run: forced.run + 1 };
+    this.answers.refused(site, token);
+    if (this.#pending.get(site) === token.id) this.#pending.delete(site);
   }
 
   /**
-   * A refresh was forced for this site's 401 to the former token, and brought this token. The refresh counts as useless until
-   * a retry is accepted.
+   * A refresh was forced for this site's 401 to the former token, and brought this token.
+   * @returns new counts for the other replicas
    */
-  forced(site: string, { id }: Token, former: Token): UselessCounts {
-    const state = this.#stateOf(site);
-    const { useless, ageMs } = this.#count(site);
-    const run = state.accepted?.id === former.id ? state.run : 1;
-    const brokeWindow = ageMs < windowMs(useless);
-    if (brokeWindow) state.enough *= 2;
-    else if (useless === 0) state.enough = provingRun;
-    state.forced = { useless, run, brokeWindow, formerId: former.id, id };
-    return this.#record(site, Math.max(useless, freeRefreshes) + 1, this.#count(everySite).useless + 1);
-  }
-
-  /**
-   * The service accepted the retry of a request that it had refused. After fewer 401s in a row than `provingRun` the refresh
-   * still counts: they may have been chance. Else the window ends, unless the refresh was made within a window.
-   * @returns the new counts for the other replicas; undefined if nothing changes for them
-   */
-  cured(site: string, token: Token): UselessCounts | undefined {
-    this.accepted(site, token);
-    const state = this.#stateOf(site);
-    const { forced } = state;
-    if (forced?.id !== token.id) {
-      // Another replica's token has cured the site: the count that was read is older, and Redis may be unreachable since.
-      if (this.#counts.get(site)?.isOwn === false) this.#counts.delete(site);
-      return undefined;
-    }
-    state.forced = undefined;
-    const { useless, run, brokeWindow } = forced;
-    const ofRun = brokeWindow ? useless : 0;
-    return this.#record(site, run < provingRun ? useless + 1 : ofRun, 0);
-  }
-
-  /** The counts read last apply, unless this replica has counted since. A slow read makes a count seem younger than it is. */
-  mergeShared(forced: LimitsSnapshot["forced"]): void {
-    const nowMs = this.#clock.nowMs();
-    for (const [name, { useless, ageMs }] of forced) {
-      const atMs = nowMs - ageMs;
-      const known = this.#counts.get(name);
-      if (!known?.isOwn || atMs > known.atMs) this.#counts.set(name, { useless, atMs, isOwn: false });
-    }
-  }
-
-  #record(site: string, ofSite: number, ofAnySite: number): UselessCounts {
-    const useless = new Map([
-      [site, ofSite],
-      [everySite, ofAnySite],
-    ]);
-    const atMs = this.#clock.nowMs();
-    for (const [name, count] of useless) this.#counts.set(name, { useless: count, atMs, isOwn: true });
-    return useless;
-  }
-
-  #count(name: string): ForcedRefreshes {
-    const { useless = 0, atMs = Number.NEGATIVE_INFINITY } = this.#counts.get(name) ?? {};
-    const ageMs = this.#clock.nowMs() - atMs;
-    return { useless: ageMs < forcedRefreshMemoryMs ? useless : 0, ageMs };
-  }
-
-  #stateOf(site: string): SiteState {
-    const known = this.#sites.get(site);
-    if (known !== undefined) return known;
-    const fresh: SiteState = { accepted: undefined, run: 0, enough: provingRun, forced: undefined };
-    this.#sites.set(site, fresh);
-    return fresh;
+  forced(site: string, token: Token, former: Token): ForcedCounts {
+    if (token.id === former.id) this.#pending.delete(site);
+    else this.#pending.set(site, token.id);
+    this.#unaccepted += 1;
+    const { useless, spentMs } = this.counts.of(site);
+    return this.counts.record(site, useless + 1, spentMs + uselessCostMs, this.counts.of(everySite).useless + 1);
   }
 }

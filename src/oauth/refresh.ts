@@ -3,11 +3,11 @@ import type { CredentialSet } from "../model/environment.ts";
 import type { RefreshReason, Report, SuppressionReason } from "../model/events.ts";
 import type { EndpointBackoff, Pause } from "./endpoint-backoff.ts";
 import type { ForcedRefreshLimiter } from "./forced-refresh-limiter.ts";
-import { freshness, isNewer, type Thresholds, type Token, tokenId } from "./token.ts";
-import { requestToken, type TokenEndpoint } from "./token-endpoint.ts";
+import { endsAtMs, freshness, isFoundRepeated, isNewer, type Thresholds, type Token, tokenId } from "./token.ts";
+import { requestToken, type TokenAnswer, type TokenEndpoint } from "./token-endpoint.ts";
 import {
   everySite,
-  type IssuedToken,
+  type Grant,
   type Lease,
   type RefreshLock,
   type StoredToken,
@@ -57,27 +57,35 @@ const tryLockEveryMs = 250;
 const longestPollMs = 150;
 /** Longer than any token request takes: the holder of a lock that is still held has died. */
 const longestLockWaitMs = 90_000;
-/** If connecting takes longer, the lock is released: no request was written yet, so others need not wait. */
-const longestConnectMs = 400;
 
 /** One refresh for all replicas, with a few retries. Between them the lock is free. */
 export async function refresh(parts: RefreshParts, need: Need): Promise<RefreshResult> {
   for (;;) {
     const result = await attempt(parts, need);
     if (result.kind !== "paused" || !parts.backoff.isBrief(result.pause)) return result;
-    await waitOut(result.pause, parts);
+    await waitUntil(result.pause.untilMs, parts.clock);
   }
 }
 
-/** Reads the shared state, locks, reads again, fetches, publishes, unlocks. */
+/**
+ * Reads the shared state, connects, locks, reads again, fetches, publishes, unlocks. Who has no connection never keeps others
+ * waiting, however long connecting takes.
+ */
 async function attempt(parts: RefreshParts, need: Need): Promise<RefreshResult> {
   const found = await readShared(parts, need);
   if (found !== undefined) return found;
+  const startedMs = parts.clock.nowMs();
+  const failed = await parts.endpoint.connect(parts.tokenTimeoutMs);
+  const connectedMs = parts.clock.nowMs() - startedMs;
   const acquired = await acquireLock(parts, need);
   if ("kind" in acquired) return acquired;
   const { lease } = acquired;
   try {
-    return (await readShared(parts, need)) ?? (await fetch(parts, need, lease));
+    const newer = await readShared(parts, need);
+    if (newer !== undefined) return newer;
+    return failed === undefined
+      ? await fetch(parts, need, connectedMs)
+      : await pauseAfter(parts, need, failed, startedMs);
   } finally {
     // The release never fails, and no request waits for it: the result is known.
     void lease?.release();
@@ -117,28 +125,33 @@ async function readShared(parts: RefreshParts, need: Need): Promise<RefreshResul
   const askedAtMs = clock.nowMs();
   const shared = await parts.store.read(parts.key, need.site === undefined ? [] : [need.site, everySite]);
   const token = shared.token && toToken(parts, shared.token, askedAtMs);
-  const isWanted = token !== undefined && isNewer(token, need.newerThan) && isUseful(token, parts, need);
+  if (shared.limits !== undefined) forcedRefreshes.counts.mergeShared(shared.limits.forced);
+  const isWanted = token !== undefined && isUseful(token, parts, need);
   if (isWanted) backoff.onTokenSeen(token.issuedAtMs);
-  if (shared.limits !== undefined) {
-    backoff.mergeShared(shared.limits.endpoint);
-    forcedRefreshes.mergeShared(shared.limits.forced);
-  }
+  if (shared.limits !== undefined) backoff.mergeShared(shared.limits.endpoint);
   return isWanted ? { kind: "token", token, issuedHere: false } : obstacleTo(parts, need);
 }
 
-/** Ages count from the start of the read: so a token may seem older than it is, never younger. */
-function toToken({ set }: RefreshParts, { secret, lifetimeMs, remainingMs }: StoredToken, askedAtMs: number): Token {
+/** Ages count from the start of the read: so a token may seem older than it is, by the time of the read, but never younger. */
+function toToken({ set, clock }: RefreshParts, stored: StoredToken, askedAtMs: number): Token {
+  const { secret, lifetimeMs, remainingMs, isRepeated } = stored;
+  const issuedWithinMs = stored.issuedWithinMs + clock.nowMs() - askedAtMs;
   const issuedAtMs = askedAtMs - (lifetimeMs - remainingMs);
-  return { secret, id: tokenId(secret), credential: set.label, issuedAtMs, lifetimeMs };
+  return { secret, id: tokenId(secret), credential: set.label, issuedAtMs, issuedWithinMs, lifetimeMs, isRepeated };
 }
 
 /**
  * Whether a shared token is good enough. If our own token is only due, a shared one in the last tenth of its life is not:
- * it would be due too. Otherwise any token is good enough that has not expired.
+ * it would be due too. Otherwise any newer token is good enough that has not expired.
  */
-function isUseful(token: Token, { thresholds, clock }: RefreshParts, { reason }: Need): boolean {
+function isUseful(token: Token, { thresholds, clock, forcedRefreshes }: RefreshParts, need: Need): boolean {
+  const { reason, newerThan, site } = need;
   const nowMs = clock.nowMs();
-  if (reason === "due") return nowMs - token.issuedAtMs < token.lifetimeMs * 0.9;
+  if (site === undefined && isFoundRepeated(token, newerThan)) return true;
+  if (!isNewer(token, newerThan)) return false;
+  if (reason === "due" && !token.isRepeated) return nowMs - token.issuedAtMs < token.lifetimeMs * 0.9;
+  if (site !== undefined && newerThan !== undefined && !forcedRefreshes.mayRetryWith(token, site, newerThan))
+    return false;
   return freshness(token, thresholds, nowMs) !== "expired";
 }
 
@@ -167,22 +180,34 @@ function pollDelayMs(waitedMs: number, random: () => number): number {
   return Math.min(Math.max(50, waitedMs / 10), longestPollMs) * (0.6 + 0.8 * random());
 }
 
-async function fetch(parts: RefreshParts, need: Need, lease: Lease | undefined): Promise<RefreshResult> {
-  const { clock, backoff, environment, set, store } = parts;
-  const spacing = backoff.pause();
-  if (spacing !== undefined) {
-    await waitOut(spacing, parts);
+/** @param connectedMs how much of `timeouts.token` connecting has taken */
+async function fetch(parts: RefreshParts, need: Need, connectedMs: number): Promise<RefreshResult> {
+  const { clock, backoff, endpoint, set } = parts;
+  const earliestMs = Math.max(backoff.pause()?.untilMs ?? 0, successorAtMs(need));
+  if (clock.nowMs() < earliestMs) {
+    await waitUntil(earliestMs, clock);
     const found = await readShared(parts, need);
     if (found !== undefined) return found;
   }
   const startedMs = clock.nowMs();
-  const keepLock = clock.after(longestConnectMs, () => void lease?.release());
-  const asking = { wallMs: () => clock.wallMs(), timeoutMs: parts.tokenTimeoutMs, onConnected: keepLock };
-  const answer = await requestToken(parts.endpoint, set, asking);
-  keepLock();
+  const timeoutMs = parts.tokenTimeoutMs - connectedMs;
+  const answer = await requestToken(endpoint, set, { wallMs: () => clock.wallMs(), timeoutMs });
+  if (answer.kind !== "issued") return pauseAfter(parts, need, answer, startedMs);
+  recordAnswer(parts, need, answer, startedMs);
+  return publish(parts, need, answer.grant, startedMs);
+}
+
+/** A repeated token has a successor only when it has ended. A 401 does not wait for that. */
+function successorAtMs({ newerThan, site }: Need): number {
+  return newerThan?.isRepeated && site === undefined ? endsAtMs(newerThan) : 0;
+}
+
+/** Reports an answer, or its absence. */
+function recordAnswer(parts: RefreshParts, need: Need, answer: TokenAnswer, startedMs: number): Pause {
+  const { clock, backoff, environment, set, report } = parts;
   const endedMs = clock.nowMs();
   const pause = backoff.onAnswer(answer);
-  parts.report({
+  report({
     kind: "token_requested",
     environment,
     credential: set.label,
@@ -194,36 +219,44 @@ async function fetch(parts: RefreshParts, need: Need, lease: Lease | undefined):
     pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
     assertionRemainingMs: answer.assertionRemainingMs,
   });
-  if (answer.kind === "issued") return await publish(parts, need, answer.grant, startedMs);
+  return pause;
+}
+
+/** No token was issued: the pause that follows is shared, if the authorization server has caused it. */
+async function pauseAfter(
+  parts: RefreshParts,
+  need: Need,
+  answer: TokenAnswer,
+  startedMs: number,
+): Promise<RefreshResult> {
+  const { backoff, set, store, key } = parts;
+  const pause = recordAnswer(parts, need, answer, startedMs);
   // Each replica has its own assertion file: a stale file must not stop the other replicas.
   const isOwn = answer.kind === "refused" && set.token?.clientAuth.method === "assertion";
   const shared = isOwn ? undefined : backoff.toShared();
-  if (shared !== undefined) await store.pause(parts.key, shared);
+  if (shared !== undefined) await store.pause(key, shared);
   return { kind: "paused", pause };
 }
 
 /** In a loop, because a timer may fire a fraction of a millisecond early. */
-async function waitOut({ untilMs }: Pause, { clock }: RefreshParts): Promise<void> {
+async function waitUntil(untilMs: number, clock: Clock): Promise<void> {
   while (clock.nowMs() < untilMs) await sleep(clock, untilMs - clock.nowMs());
 }
 
 /** Shares a new token. If this process stood still, another process's token may be newer: then that token is used. */
-async function publish(
-  parts: RefreshParts,
-  need: Need,
-  issued: IssuedToken,
-  startedMs: number,
-): Promise<RefreshResult> {
+async function publish(parts: RefreshParts, need: Need, grant: Grant, startedMs: number): Promise<RefreshResult> {
   const { clock, store, key, set, forcedRefreshes } = parts;
+  const { newerThan, site } = need;
   const savedAtMs = clock.nowMs();
-  const stored = await store.save(key, issued, savedAtMs - startedMs);
-  const own = { ...issued, id: tokenId(issued.secret), credential: set.label, issuedAtMs: startedMs };
+  const issuedWithinMs = savedAtMs - startedMs;
+  const id = tokenId(grant.secret);
+  const issued = { ...grant, issuedWithinMs, isRepeated: id === newerThan?.id && site === undefined };
+  const stored = await store.save(key, issued, issuedWithinMs);
+  const own = { ...issued, id, credential: set.label, issuedAtMs: startedMs };
   const theirs = toToken(parts, stored, savedAtMs);
-  const issuedHere = theirs.id === own.id || !isNewer(theirs, need.newerThan);
+  const issuedHere = theirs.id === own.id || !isNewer(theirs, newerThan);
   const token = issuedHere ? own : theirs;
-  if (need.site === undefined || need.newerThan === undefined) return { kind: "token", token, issuedHere };
-  await store.countForced(key, forcedRefreshes.forced(need.site, token, need.newerThan));
-  return token.id !== need.newerThan.id
-    ? { kind: "token", token, issuedHere }
-    : { kind: "suppressed", reason: "paused" };
+  if (site === undefined || newerThan === undefined) return { kind: "token", token, issuedHere };
+  await store.countForced(key, forcedRefreshes.forced(site, token, newerThan));
+  return token.id !== newerThan.id ? { kind: "token", token, issuedHere } : { kind: "suppressed", reason: "paused" };
 }

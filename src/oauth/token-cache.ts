@@ -1,4 +1,4 @@
-import { type Cancel, within } from "../model/clock.ts";
+import { type Cancel, sleep, within } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import type { CredentialSnapshot, NoNewerToken } from "../model/events.ts";
@@ -21,6 +21,13 @@ import {
   succeed,
   type TokenState,
 } from "./token-state.ts";
+
+/** A 401 waits this long for the site's next answers where only these tell whether the token is revoked. */
+const longestUndecidedMs = 10_100;
+const lookAgainMs = 250;
+/** Replicas see within a second or so that the shared store is back. */
+const publishWithinMs = 500;
+const allPublishedMs = 2_000;
 
 /**
  * One credential set's token: its state (token-state.ts decides), a single-flight refresh, and one timer. A refresh is never
@@ -123,39 +130,50 @@ export class TokenCache {
       const ready = this.#decide({ newerThan: this.isRefused ? this.#state.refusedToken : undefined });
       if ("token" in ready) return this.#use(ready.token);
       const { token } = this.#state;
-      const need: Need = { reason: token === undefined ? "missing" : "expired", newerThan: token };
-      const result = await within(clock, this.#refresh(need), untilMs - clock.nowMs());
+      const reason = token === undefined ? "missing" : "expired";
+      const result = await within(clock, this.#refresh(this.#need(reason)), untilMs - clock.nowMs());
       if (result === undefined) return undefined;
       if (result.kind === "paused") return result.pause;
-      // A token may have expired before it arrives.
-      if (result.kind === "token") return this.#useLive();
+      // A token may have expired before it arrives. A repeated one has a successor soon.
+      if (result.kind === "token" && !result.token.isRepeated) return this.#useLive();
       // That refresh had begun for a due token or for a 401: try again.
     }
   }
 
   /** Starts a refresh in the background unless one is running or a pause forbids it. Resolves when it has ended. */
   async warm(reason: "start" | "missing" | "due"): Promise<void> {
-    await this.#refresh({ reason, newerThan: this.#state.token });
+    await this.#refresh(this.#need(reason));
+  }
+
+  #need(reason: Need["reason"]): Need {
+    return { reason, newerThan: this.#state.token ?? this.#state.endedToken };
   }
 
   /**
    * A token newer than the refused one, by one forced refresh if necessary. A late 401 for an old token gets the newer token
    * that is here, and forces nothing.
    */
-  async replace(refused: Token, site: string, untilMs: number): Promise<Token | NoNewerToken> {
-    const { clock, environment, set, forcedRefreshes, report } = this.#parts;
+  async replace(refused: Token, site: string, deadlineMs: number): Promise<Token | NoNewerToken> {
+    const { clock, environment, set, forcedRefreshes, tokenTimeoutMs, report } = this.#parts;
     if (isNewer(refused, this.#state.refusedToken)) this.#transition({ ...this.#state, refusedToken: refused });
     forcedRefreshes.refused(site, refused);
-    while (clock.nowMs() < untilMs) {
+    const undecidedUntilMs = clock.nowMs() + longestUndecidedMs;
+    while (clock.nowMs() < deadlineMs) {
       const { token } = this.#state;
-      if (token !== undefined && isNewer(token, refused)) return this.#use(token);
+      if (token !== undefined && isNewer(token, refused) && forcedRefreshes.mayRetryWith(token, site, refused)) {
+        return this.#use(token);
+      }
       const isForcedHere = this.#refreshing === undefined;
       const refreshing = this.#refresh({ reason: "unauthorized", newerThan: refused, site });
-      const result = await within(clock, refreshing, untilMs - clock.nowMs());
-      if (!isForcedHere) continue;
+      const result = await within(clock, refreshing, Math.min(tokenTimeoutMs, deadlineMs - clock.nowMs()));
       if (result === undefined) break;
+      if (!isForcedHere) continue;
       if (result.kind === "token") return this.#use(this.#state.token ?? result.token);
       if (result.kind !== "suppressed") return "no_token";
+      if (forcedRefreshes.isUndecided(site, refused) && clock.nowMs() <= undecidedUntilMs) {
+        await sleep(clock, Math.min(lookAgainMs, deadlineMs - clock.nowMs()));
+        continue;
+      }
       // The site itself seems to be the cause: the token may be good for other sites.
       if (this.#state.refusedToken?.id === refused.id) this.#transition({ ...this.#state, refusedToken: undefined });
       report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason: result.reason });
@@ -165,15 +183,20 @@ export class TokenCache {
   }
 
   /** The service accepted a first attempt with this token. */
-  accepted(token: Token, site: string): void {
-    this.#parts.forcedRefreshes.accepted(site, token);
+  accepted(token: Token, site: string, sentAtMs: number): void {
+    this.#parts.forcedRefreshes.accepted(site, token, sentAtMs);
   }
 
-  /** The service accepted a retry with this token. Changed counts of useless refreshes are shared with the other replicas. */
-  cured(token: Token, site: string): void {
+  /** The service accepted a retry with this token. Changed counts of forced refreshes are shared with the other replicas. */
+  cured(token: Token, site: string, sentAtMs: number): void {
     const { forcedRefreshes, store, key } = this.#parts;
-    const useless = forcedRefreshes.cured(site, token);
-    if (useless !== undefined) void store.countForced(key, useless);
+    const counts = forcedRefreshes.cured(site, token, sentAtMs);
+    if (counts !== undefined) void store.countForced(key, counts);
+  }
+
+  /** The service answered 401 to a retry with this token. */
+  refused(token: Token, site: string): void {
+    this.#parts.forcedRefreshes.refused(site, token);
   }
 
   /** Takes over the token of a cache with the same secret, and publishes it: this cache may have another store. */
@@ -191,13 +214,18 @@ export class TokenCache {
   }
 
   /**
-   * The shared store works again: each replica publishes its token within a second, or adopts a newer one. From the next
-   * refresh on, all replicas have the same token. A token that the service refused is not published.
+   * The shared store works again: each replica publishes its token, or adopts a newer one, and reads once more when all have
+   * published. So all have the same token soon. A token that the service refused is not published.
    */
   resync(): void {
     const { clock, random } = this.#parts;
     this.#cancelResync();
-    this.#cancelResync = clock.after(1_000 * random(), () => void this.#republish());
+    const cancels = [publishWithinMs * random(), allPublishedMs].map((delayMs) =>
+      clock.after(delayMs, () => void this.#republish()),
+    );
+    this.#cancelResync = () => {
+      for (const cancel of cancels) cancel();
+    };
   }
 
   async #republish(): Promise<void> {

@@ -1,7 +1,7 @@
 import { retryAfterMs } from "../http/date.ts";
 import type { AssertionAuth, CredentialSet } from "../model/environment.ts";
 import { Secret } from "../model/secret.ts";
-import type { IssuedToken } from "./token-store.ts";
+import type { Grant } from "./token-store.ts";
 
 /** A response of the token endpoint, not yet parsed. */
 export interface TokenResponse {
@@ -38,16 +38,13 @@ export interface FileAssertion {
 }
 
 export interface TokenEndpoint {
+  /** Connects for the next request, and writes nothing. Resolves to why there is no connection, if there is none. */
+  readonly connect: (timeoutMs: number) => Promise<NoToken | undefined>;
   /**
    * Posts a token request; follows no redirect, and always settles within the timeout. `failed`: no usable connection or no
    * complete response.
-   * @param onConnected called when there is a connection, before the request is written
    */
-  readonly post: (
-    request: TokenRequest,
-    timeoutMs: number,
-    onConnected: () => void,
-  ) => Promise<TokenResponse | NoToken>;
+  readonly post: (request: TokenRequest, timeoutMs: number) => Promise<TokenResponse | NoToken>;
   /** Signs an assertion (RFC 7523), with a `jti` that was never used before. `failed`: it cannot be signed. */
   readonly sign: (claims: AssertionClaims, by: AssertionAuth) => Promise<string | NoToken>;
   /** Reads an assertion anew from its file (absolute path). `failed`: the file has none that could be sent. */
@@ -58,24 +55,23 @@ export interface Asking {
   readonly wallMs: () => number;
   /** The request ends after this time, however many callers wait for it (row 40). */
   readonly timeoutMs: number;
-  /** As in `TokenEndpoint`. */
-  readonly onConnected?: () => void;
 }
 
 /** The result of one token request. `status` is the authorization server's, when it answered. */
-export type TokenAnswer = (
-  | { readonly kind: "issued"; readonly grant: IssuedToken; readonly status: number }
-  | NoToken
-) & {
+export type TokenAnswer = ({ readonly kind: "issued"; readonly grant: Grant; readonly status: number } | NoToken) & {
   /** The remaining life of a file's assertion when it was sent, by its `exp`; negative if it had expired. */
   readonly assertionRemainingMs?: number;
 };
 
 /** `cause` says why: a code of the connection (ECONNREFUSED), the OAuth error code, or what is wrong with the response. */
-type NoToken = { readonly cause?: string | undefined } & (
+export type NoToken = { readonly cause?: string | undefined } & (
   | { readonly kind: "refused"; readonly status: number }
   | { readonly kind: "throttled"; readonly status: number; readonly retryAfterMs: number | undefined }
-  | { readonly kind: "malformed" | "failed" | "timed_out"; readonly status?: number | undefined }
+  | {
+      readonly kind: "malformed" | "failed" | "timed_out";
+      readonly status?: number | undefined;
+      readonly retryAfterMs?: number | undefined;
+    }
 );
 
 /** The cause of a request that was not made, since its assertion could not be signed. */
@@ -86,6 +82,9 @@ export function isNotAsked({ status, cause }: Partial<Pick<NoToken, "status" | "
   return status === undefined && cause?.startsWith("assertion ") === true;
 }
 
+/** A server that gives one token until it ends says so in the token's last second. There is no token yet, but soon. */
+const ending = "expires_in 0";
+const endingMs = 1_000;
 const absentLifetimeMs = 300_000;
 /** Short, since an assertion is used once and at once; clocks may differ by nearly as much. */
 const assertionSeconds = 60;
@@ -102,15 +101,15 @@ const b64token = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /** The client credentials grant (RFC 6749 section 4.4, spec 4.2). */
 export async function requestToken(
-  endpoint: TokenEndpoint,
+  endpoint: Omit<TokenEndpoint, "connect">,
   set: CredentialSet,
-  { wallMs, timeoutMs, onConnected = () => {} }: Asking,
+  { wallMs, timeoutMs }: Asking,
 ): Promise<TokenAnswer> {
   const nowMs = wallMs();
   const assertion = await assertionOf(set, endpoint, nowMs);
   if (assertion !== undefined && "kind" in assertion) return assertion;
   const { text, expiresAtMs } = assertion ?? {};
-  const response = await endpoint.post(tokenRequest(set, text), timeoutMs, onConnected);
+  const response = await endpoint.post(tokenRequest(set, text), timeoutMs);
   const answer = response.kind === "answered" ? readResponse(response, set, text, wallMs) : response;
   return expiresAtMs === undefined ? answer : { ...answer, assertionRemainingMs: expiresAtMs - nowMs };
 }
@@ -118,7 +117,7 @@ export async function requestToken(
 /** The set's assertion, or why there is none; undefined if the set uses none. An expired one is sent: clocks may differ. */
 async function assertionOf(
   set: CredentialSet,
-  { sign, readAssertion }: TokenEndpoint,
+  { sign, readAssertion }: Pick<TokenEndpoint, "sign" | "readAssertion">,
   nowMs: number,
 ): Promise<Partial<FileAssertion> | NoToken | undefined> {
   const clientAuth = set.token?.clientAuth;
@@ -187,7 +186,8 @@ function readResponse(
   const { status, body, retryAfter, date } = response;
   if (status === 200) {
     const grant = body === undefined ? "answer too long" : readToken(body, set.token?.lifetimeMs);
-    return typeof grant === "string" ? { kind: "malformed", status, cause: grant } : { kind: "issued", grant, status };
+    if (typeof grant !== "string") return { kind: "issued", grant, status };
+    return { kind: "malformed", status, cause: grant, retryAfterMs: grant === ending ? endingMs : undefined };
   }
   const cause = readErrorCode(body ?? "", secretsIn(set, assertion));
   if (status === 400 || status === 401 || status === 403) return { kind: "refused", status, cause };
@@ -206,7 +206,7 @@ function readResponse(
 export function readToken(
   body: string,
   absentMs = absentLifetimeMs,
-): IssuedToken | "not a JSON object" | "access_token" | "token_type" | "expires_in" {
+): Grant | "not a JSON object" | "access_token" | "token_type" | "expires_in" | typeof ending {
   const answer = parseObject(body);
   if (answer === undefined) return "not a JSON object";
   const { access_token: token, token_type: type, expires_in: expiresIn } = answer;
@@ -214,6 +214,7 @@ export function readToken(
   if (typeof token !== "string" || token === "undefined" || token === "null") return "access_token";
   if (token.length > longestTokenChars || !b64token.test(token)) return "access_token";
   if (typeof type !== "string" || type.toLowerCase() !== "bearer") return "token_type";
+  if (expiresIn === 0 || expiresIn === "0") return ending;
   const lifetimeMs = expiresIn === undefined ? absentMs : readLifetimeMs(expiresIn);
   return lifetimeMs === undefined ? "expires_in" : { secret: new Secret(token), lifetimeMs };
 }

@@ -1,6 +1,15 @@
 import type { RefreshReason, TokenSnapshot } from "../model/events.ts";
 import type { RefreshResult } from "./refresh.ts";
-import { dueAtMs, expiredAtMs, freshness, isNewer, type Thresholds, type Token } from "./token.ts";
+import {
+  dueAtMs,
+  endsAtMs,
+  expiredAtMs,
+  freshness,
+  isFoundRepeated,
+  isNewer,
+  type Thresholds,
+  type Token,
+} from "./token.ts";
 
 /** Everything that one credential set's token depends on in this process. Times are on the monotonic clock. */
 export interface TokenState {
@@ -10,6 +19,8 @@ export interface TokenState {
   readonly formerToken: Token | undefined;
   /** The origin of `token`, or without it, of `formerToken`. */
   readonly origin: TokenOrigin;
+  /** A repeated token that has ended. For a moment the authorization server may still give it, instead of a new one. */
+  readonly endedToken: Token | undefined;
   /** The newest token that the service has answered with 401. */
   readonly refusedToken: Token | undefined;
   /** When a token was last attached to a request. */
@@ -31,6 +42,7 @@ export const initialState: TokenState = {
   token: undefined,
   formerToken: undefined,
   origin: { issuedHere: false, reason: "start" },
+  endedToken: undefined,
   refusedToken: undefined,
   lastUsedMs: Number.NEGATIVE_INFINITY,
   lastRefreshMs: Number.NEGATIVE_INFINITY,
@@ -91,7 +103,7 @@ export type WakeAction = "expire" | "refresh" | "sleep";
 export function decideOnWake(state: TokenState, thresholds: Thresholds, nowMs: number): WakeAction {
   const token = anyToken(state);
   if (token === undefined) return "refresh";
-  if (nowMs >= expiredAtMs(token, thresholds)) return "expire";
+  if (nowMs >= droppedAtMs(token, thresholds)) return "expire";
   return state.lastUsedMs >= nowMs - token.lifetimeMs ? "refresh" : "sleep";
 }
 
@@ -104,7 +116,12 @@ export function nextWakeAt(state: TokenState, thresholds: Thresholds): number | 
   const token = anyToken(state);
   if (wakeNotBeforeMs === undefined) return undefined;
   if (token === undefined) return Number.isFinite(wakeNotBeforeMs) ? wakeNotBeforeMs : undefined;
-  return Math.min(Math.max(wakeNotBeforeMs, dueAtMs(token, thresholds)), expiredAtMs(token, thresholds));
+  return Math.min(Math.max(wakeNotBeforeMs, dueAtMs(token, thresholds)), droppedAtMs(token, thresholds));
+}
+
+/** A repeated token is kept to its end, although it is attached no more: only then is there another one to ask for. */
+function droppedAtMs(token: Token, thresholds: Thresholds): number {
+  return token.isRepeated ? endsAtMs(token) : expiredAtMs(token, thresholds);
 }
 
 /** The token of the present secret, else that of the former secret. */
@@ -119,15 +136,15 @@ export function isRefusedByService(state: TokenState): boolean {
 }
 
 /**
- * The newest token wins: a refresh that ends late never puts an older token back. An authorization server may issue
- * the same token again while it is valid; then the last answer decides its lifetime.
+ * The newest token wins: a refresh that ends late never puts an older token back. If a refresh brought the present token again,
+ * here or in another replica, its last answer decides when it ends.
  * @returns the same state if nothing changes
  */
 export function adopt(state: TokenState, token: Token, origin: TokenOrigin): TokenState {
   const present = state.token;
-  const isRepeated = origin.issuedHere && token.id === present?.id && token.issuedAtMs > present.issuedAtMs;
-  if (!isRepeated && !isNewer(token, present)) return state;
-  return { ...state, token, formerToken: undefined, origin, wakeNotBeforeMs: 0 };
+  const isAgain = origin.issuedHere ? token.issuedAtMs > (present?.issuedAtMs ?? 0) : isFoundRepeated(token, present);
+  if (!(token.id === present?.id && isAgain) && !isNewer(token, present)) return state;
+  return { ...state, token, formerToken: undefined, endedToken: undefined, origin, wakeNotBeforeMs: 0 };
 }
 
 /** @param random uniform in [0, 1) */
@@ -165,9 +182,11 @@ export function afterWake(
 ): TokenState {
   switch (action) {
     case "expire": {
+      const endedToken = state.token?.isRepeated ? state.token : undefined;
+      const isToSucceed = endedToken !== undefined && state.lastUsedMs >= endedToken.issuedAtMs;
       // A refresh that is due or failed keeps its time; a token that expires unused gets no refresh.
-      const wakeNotBeforeMs = state.wakeNotBeforeMs || Number.POSITIVE_INFINITY;
-      return { ...state, token: undefined, formerToken: undefined, wakeNotBeforeMs };
+      const wakeNotBeforeMs = state.wakeNotBeforeMs || (isToSucceed ? endsAtMs(endedToken) : Number.POSITIVE_INFINITY);
+      return { ...state, token: undefined, formerToken: undefined, endedToken, wakeNotBeforeMs };
     }
     case "sleep":
       return { ...state, wakeNotBeforeMs: Number.POSITIVE_INFINITY };

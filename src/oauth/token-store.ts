@@ -1,9 +1,17 @@
 import type { Secret } from "../model/secret.ts";
 
-/** A token as the authorization server issued it. */
-export interface IssuedToken {
+/** What the authorization server grants: a token, and its life from its request on. */
+export interface Grant {
   readonly secret: Secret;
   readonly lifetimeMs: number;
+}
+
+/** A token as a replica requested it. */
+export interface IssuedToken extends Grant {
+  /** How long its request took: it was issued within this time. */
+  readonly issuedWithinMs: number;
+  /** The authorization server gives this token until it ends: an earlier request brings no other token. */
+  readonly isRepeated: boolean;
 }
 
 /** A token in the store. Its remaining life is counted by the store, never by a reader's wall clock. */
@@ -40,8 +48,8 @@ export interface TokenStore {
   save(key: string, token: IssuedToken, ageMs: number): Promise<StoredToken>;
   /** Of two pauses the one that ends later stays. A token whose request began after a pause removes it. */
   pause(key: string, pause: EndpointPause): Promise<void>;
-  /** Of the counts under one name the last one stays, for half an hour. */
-  countForced(key: string, useless: UselessCounts): Promise<void>;
+  /** Of the counts under one name the last one stays, for an hour. */
+  countForced(key: string, counts: ForcedCounts): Promise<void>;
   /** This process no longer uses the key: its memory for the key is released. The shared state stays. */
   forget(key: string): void;
 }
@@ -55,15 +63,20 @@ export interface LimitsSnapshot {
 }
 
 /** The refreshes that the 401s of one site forced; under `everySite`, those that all sites forced. */
-export interface ForcedRefreshes {
+export interface ForcedCount {
   /** How many in a row seem to have been useless. */
   readonly useless: number;
+  /** What the site had spent of its budget when this was counted, as the time in which it comes back. */
+  readonly spentMs: number;
+}
+
+export interface ForcedRefreshes extends ForcedCount {
   /** Time since the count was set. */
   readonly ageMs: number;
 }
 
-/** How many refreshes in a row were useless, by site and under `everySite`. */
-export type UselessCounts = ReadonlyMap<string, number>;
+/** By site, and under `everySite`. */
+export type ForcedCounts = ReadonlyMap<string, ForcedCount>;
 
 /** A name that no site has. */
 export const everySite = "*";
@@ -81,8 +94,8 @@ export interface EndpointPause {
 
 /** How long an endpoint's pause is kept after its end, so that the replicas count its failures together. */
 export const endpointPauseMemoryMs = 60_000;
-/** How long a forced refresh is kept: twice the longest window that follows from it, so that the next one can be longer. */
-export const forcedRefreshMemoryMs = 1_800_000;
+/** How long the count of forced refreshes is kept: it is the time in which a budget comes back. */
+export const forcedRefreshMemoryMs = 3_600_000;
 
 /** The exclusive right to refresh one credential set, renewed by its holder until it is released. */
 export interface Lease {

@@ -12,7 +12,11 @@ export interface Token {
   readonly credential: string;
   /** When its token request began: of two tokens, the one with the later request is newer. */
   readonly issuedAtMs: number;
+  /** The longest time after that in which it was really issued. */
+  readonly issuedWithinMs: number;
   readonly lifetimeMs: number;
+  /** The authorization server gives this token until it ends: an earlier request brings no other token. */
+  readonly isRepeated: boolean;
 }
 
 /** The tokens of one site, as requests get them. Deadlines are on the monotonic clock. */
@@ -26,13 +30,19 @@ export interface TokenSource {
   /** Why there is no token, if the last token request has failed too. Repeats the request in the background. */
   outage(): TokenOutage | undefined;
 
-  /** The service accepted this token with a first attempt: its answer was neither 401 nor 5xx. */
-  accepted(token: Token, site: string): void;
+  /**
+   * The service accepted a first attempt with this token: its answer was neither 401 nor 5xx.
+   * @param sentAtMs when the attempt was sent, or a little earlier
+   */
+  accepted(token: Token, site: string, sentAtMs: number): void;
 
-  /** The service accepted this token with the retry of a request that it had answered with 401. */
-  cured(token: Token, site: string): void;
+  /** The same for the retry of a request that the service had answered with 401. */
+  cured(token: Token, site: string, sentAtMs: number): void;
 
-  /** The service answered 401. Resolves to a newer token for the one retry, or to why there is none before the deadline. */
+  /** The service answered 401 to a retry with this token. */
+  refused(token: Token, site: string): void;
+
+  /** The service answered 401 to a first attempt. Resolves to a newer token for the one retry, or to why there is none in time. */
   replace(token: Token, site: string, deadlineMs: number): Promise<Token | NoNewerToken>;
 }
 
@@ -44,6 +54,11 @@ export function tokenId(secret: Secret): string {
 /** Ages from a store are exact only up to the delay of the read. A token is never newer than itself. */
 export function isNewer(token: Token, than: Token | undefined): boolean {
   return than === undefined || (token.id !== than.id && token.issuedAtMs > than.issuedAtMs);
+}
+
+/** Whether this is the known token, which a refresh has brought again since: its end is known better now. */
+export function isFoundRepeated(token: Token, known: Token | undefined): boolean {
+  return token.isRepeated && token.id === known?.id && !known.isRepeated;
 }
 
 /**
@@ -85,6 +100,8 @@ export interface Thresholds {
   readonly leewayMs: number;
 }
 
+/** Orders wait for a repeated token's successor from here on: clocks may be two seconds apart, and orders wait five at most. */
+const repeatedLeewayMs = 2_500;
 const shortestLeewayMs = 60_000;
 const leewaySpreadMs = 60_000;
 
@@ -98,12 +115,18 @@ export function longestLeewayMs(lifetimeMs: number): number {
   return Math.min(shortestLeewayMs + leewaySpreadMs, lifetimeMs / 10);
 }
 
+/** When a refresh in the background may bring a new token. */
 export function dueAtMs(token: Token, thresholds: Thresholds): number {
-  return token.issuedAtMs + token.lifetimeMs * thresholds.dueShare;
+  return token.isRepeated ? endsAtMs(token) : token.issuedAtMs + token.lifetimeMs * thresholds.dueShare;
 }
 
 export function expiredAtMs(token: Token, thresholds: Thresholds): number {
-  return token.issuedAtMs + token.lifetimeMs - Math.min(thresholds.leewayMs, token.lifetimeMs / 10);
+  const leewayMs = Math.min(thresholds.leewayMs, token.lifetimeMs / 10);
+  return endsAtMs(token) - (token.isRepeated ? repeatedLeewayMs : leewayMs);
+}
+
+export function endsAtMs({ issuedAtMs, lifetimeMs }: Token): number {
+  return issuedAtMs + lifetimeMs;
 }
 
 export function freshness(token: Token, thresholds: Thresholds, nowMs: number): Freshness {

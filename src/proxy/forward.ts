@@ -80,11 +80,12 @@ export async function sendAuthenticated(
   // Leaves time to sign the request instead.
   const untilMs = isBridged ? context.deadlineMs - context.allowedMs / 2 : context.deadlineMs;
   const token = await context.awaitToken(() => source.get(untilMs));
+  const sentAtMs = parts.clock.nowMs();
   const response = await attempt(forwarding, { method: "oauth", token });
   // A kept answer says nothing about this token.
   if (context.event.once === "replayed") return response;
   if (response.status === 401) return retryOnce(forwarding, source, token, bufferResponse(response, parts.clock));
-  if (showsAcceptance(response)) source.accepted(token, site.identifier);
+  if (showsAcceptance(response)) source.accepted(token, site.identifier, sentAtMs);
   return response;
 }
 
@@ -111,9 +112,11 @@ async function retryOnce(
   context.beginWait("send");
   await first.finishReading(Math.min(longestFinishMs, spareMs));
   try {
+    const sentAtMs = parts.clock.nowMs();
     const second = await attempt(forwarding, { method: "oauth", token });
     first.response.discard();
-    if (second.status !== 401 && showsAcceptance(second)) source.cured(token, site);
+    if (second.status === 401) source.refused(token, site);
+    else if (showsAcceptance(second)) source.cured(token, site, sentAtMs);
     context.event.retry = second.status === 401 ? "refused" : "cured";
     return second;
   } catch (error) {

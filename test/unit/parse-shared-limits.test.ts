@@ -4,7 +4,7 @@ import { formatEndpointPause, parseEndpoint, parseForced } from "../../src/adapt
 
 /** @param leftMs remaining time of the pause; Redis keeps the value for a further minute */
 const parse = (endpoint: unknown, leftMs = 5_000) => parseEndpoint(endpoint, leftMs + 60_000);
-const halfAnHourMs = 1_800_000;
+const hourMs = 3_600_000;
 
 it.each([
   { kind: "refused", status: 401, failures: 0 },
@@ -16,22 +16,23 @@ it.each([
 });
 
 it("reads a count of forced refreshes with its age", () => {
-  expect(parseForced("5", halfAnHourMs - 20)).toEqual({ useless: 5, ageMs: 20 });
+  expect(parseForced("5 600000", hourMs - 20)).toEqual({ useless: 5, spentMs: 600_000, ageMs: 20 });
 });
 
 it("believes no pause longer than an authorization server may demand", () => {
   expect(parse(`throttled 429 2 ${1e14}`, 1e14)?.remainingMs).toBe(86_400_000);
   expect(parse(`throttled 429 ${1e14} 6000`)?.failures).toBe(64);
+  expect(parseForced("1 999999999", hourMs)?.spentMs).toBe(2 * hourMs);
 });
 
 it("believes no value from the future, as after Redis's clock stepped back", () => {
   expect(parse("throttled 429 2 6000", 7_001)).toBeUndefined();
-  expect(parseForced("5", halfAnHourMs + 1_001)).toBeUndefined();
+  expect(parseForced("5 0", hourMs + 1_001)).toBeUndefined();
 });
 
 it("takes a value for present if it is ahead by less than the correction of a clock", () => {
   expect(parse("throttled 429 2 6000", 6_900)).toMatchObject({ remainingMs: 6_000 });
-  expect(parseForced("5", halfAnHourMs + 900)).toMatchObject({ ageMs: 0 });
+  expect(parseForced("5 0", hourMs + 900)).toMatchObject({ ageMs: 0 });
 });
 
 it("reads the failures before a pause until a minute after the pause", () => {
@@ -59,16 +60,17 @@ describe("a damaged value is ignored", () => {
     ["an error in place of a value", new Error("WRONGTYPE")],
     ["a number", 5],
     ["an empty string", ""],
-    ["too many digits", "10000"],
-    ["a sign", "-1"],
-    ["more behind it", "5 S1"],
-    ["a line break", "5\n"],
+    ["too many digits", "10000 0"],
+    ["a sign", "-1 0"],
+    ["one number", "5"],
+    ["more behind it", "5 0 S1"],
+    ["a line break", "5 0\n"],
   ])("a count of forced refreshes: %s", (_, text) => {
     expect(parseForced(text, 5_000)).toBeUndefined();
   });
 
   it.each([0, -1, "5000", null])("with a key that has %o ms left", (keptMs) => {
     expect(parseEndpoint("throttled 429 2 6000", keptMs)).toBeUndefined();
-    expect(parseForced("5", keptMs)).toBeUndefined();
+    expect(parseForced("5 0", keptMs)).toBeUndefined();
   });
 });

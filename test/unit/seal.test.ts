@@ -2,11 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { openToken, sealToken } from "../../src/adapters/redis/token-store.ts";
 import { Secret } from "../../src/model/secret.ts";
+import { issued } from "../../testkit/issued-token.ts";
 
 const oldKey = new Secret(Buffer.alloc(32, 1));
 const newKey = new Secret(Buffer.alloc(32, 2));
 const name = "countersign:{abc}:token";
-const token = { secret: new Secret("canary-token"), lifetimeMs: 3_600_000 };
+const token = issued("canary-token", 3_600_000);
 
 const textOf = (opened: ReturnType<typeof openToken>) => opened?.secret.reveal();
 
@@ -50,7 +51,7 @@ describe("a sealed token", () => {
   });
 
   it("may be the longest token that an authorization server may issue", () => {
-    const longest = { secret: new Secret("x".repeat(16_384)), lifetimeMs: 604_800_000 };
+    const longest = issued("x".repeat(16_384), 604_800_000);
     expect(textOf(openToken([oldKey], name, sealToken([oldKey], name, longest)))).toHaveLength(16_384);
   });
 });

@@ -8,6 +8,7 @@ import type { AuthMaterial } from "../../src/proxy/forward.ts";
 import type { PreparedRequest, Route } from "../../src/proxy/messages.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
 import { serialise } from "../../src/signing/signature.ts";
+import { issued } from "../../testkit/issued-token.ts";
 
 const one = (value: string) => [{ name: "a", value, isPlain: false }];
 
@@ -90,7 +91,7 @@ describe("the signed values are the sent values (row 19)", () => {
   });
 
   it("and with a token nothing is signed", () => {
-    const token = { secret: new Secret("t"), id: "1", credential: "c", issuedAtMs: 0, lifetimeMs: 0 };
+    const token = { ...issued("t", 0), id: "1", credential: "c", issuedAtMs: 0 };
     expect(render('{"a":"\\n"}', { method: "oauth", token }, () => 1)()).toBe(
       String.raw`{"a":"\n","version":"3.0","site_identifier":"S1","timestamp":"1"}`,
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Secret } from "../../src/model/secret.ts";
 import { type EndpointPause, everySite, type StoredToken, type TokenStore } from "../../src/oauth/token-store.ts";
+import { issued } from "../issued-token.ts";
 
 /** A store under test, as two holders see it, a key that nobody has used, and a way to let its time pass. */
 export interface StoreUnderTest {
@@ -12,7 +12,7 @@ export interface StoreUnderTest {
 
 /** The promises of every token store; the same suite runs on each. */
 export function describeTokenStore(name: string, open: () => Promise<StoreUnderTest>): void {
-  const token = (text: string, lifetimeMs = 60_000) => ({ secret: new Secret(text), lifetimeMs });
+  const token = (text: string, lifetimeMs = 60_000) => issued(text, lifetimeMs);
   const textOf = (stored: StoredToken | undefined) => stored?.secret.reveal();
 
   describe(`a token store (${name})`, () => {
@@ -60,7 +60,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       const { one, other, key } = await open();
       await one.save(`${key}1`, token("t1"), 0);
       await one.save(`${key}2`, token("t2"), 0);
-      await one.countForced(`${key}1`, new Map([["S1", 4]]));
+      await one.countForced(`${key}1`, new Map([["S1", { useless: 4, spentMs: 0 }]]));
       expect(textOf((await other.read(`${key}1`)).token)).toBe("t1");
       expect(textOf((await other.read(`${key}2`)).token)).toBe("t2");
       expect((await other.read(`${key}2`, ["S1"])).limits?.forced.size).toBe(0);
@@ -76,7 +76,8 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
 
   describe(`the limits that replicas share (${name})`, () => {
     const throttled: EndpointPause = { kind: "throttled", status: 429, failures: 3, remainingMs: 60_000 };
-    const useless = (counts: Readonly<Record<string, number>>) => new Map(Object.entries(counts));
+    const useless = (counts: Readonly<Record<string, number>>) =>
+      new Map(Object.entries(counts).map(([name, useless]) => [name, { useless, spentMs: 600_000 }]));
 
     const limitsOf = async (store: TokenStore, key: string) => {
       const { limits } = await store.read(key, ["S1", "S2", everySite]);
@@ -130,6 +131,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
         ["S1", 5],
         [everySite, 1],
       ]);
+      expect(known.get("S1")?.spentMs).toBe(600_000);
       expect(known.get("S1")?.ageMs).toBeGreaterThanOrEqual(90);
       expect(known.get("S1")?.ageMs).toBeLessThan(20_000);
     });

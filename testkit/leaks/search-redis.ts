@@ -21,5 +21,5 @@ async function searchAll(client: Redis): Promise<void> {
 
 /** Replaces the hash in the name of a set's keys, which looks like a signature. */
 function readableName(name: Buffer): string {
-  return name.toString("latin1").replace(/^countersign:1:\{[0-9a-f]{64}\}/, "countersign:1:{set}");
+  return name.toString("latin1").replace(/^countersign:2:\{[0-9a-f]{64}\}/, "countersign:2:{set}");
 }

@@ -12,12 +12,24 @@ import { codeOf } from "./transport-error.ts";
 /** The answers that Countersign itself reads have a few hundred bytes: a token (RFC 6749 section 5.1), an application's status. */
 const longestAnswerBytes = 65_536;
 
-/** Posts to the token endpoint at a path. */
-export function createPostTokenRequest(pool: Pool, path: string, clock: Clock): TokenEndpoint["post"] {
-  return ({ contentType, body, authorization }, timeoutMs, onConnected) => {
-    const headers = ["accept", "application/json", "content-type", contentType];
-    if (authorization !== undefined) headers.push("authorization", authorization);
-    return post(pool, { path, headers, body }, timeoutMs, clock, onConnected);
+/** Connects to the token endpoint at a path, and posts to it. */
+export function createTokenRequests(pool: Pool, path: string, clock: Clock): Pick<TokenEndpoint, "connect" | "post"> {
+  return {
+    async connect(timeoutMs) {
+      const connected = new Error("connected");
+      const leave = () => {
+        throw connected;
+      };
+      const request = { path, headers: [], render: () => "" };
+      // The connection is left idle, and the next request of the pool takes it.
+      const reason: unknown = await exchange(pool, request, clock.nowMs() + timeoutMs, leave).catch((error) => error);
+      return reason === connected ? undefined : describeFailure(reason);
+    },
+    post({ contentType, body, authorization }, timeoutMs) {
+      const headers = ["accept", "application/json", "content-type", contentType];
+      if (authorization !== undefined) headers.push("authorization", authorization);
+      return post(pool, { path, headers, body }, timeoutMs, clock);
+    },
   };
 }
 
@@ -51,20 +63,23 @@ async function post(
   { body, ...request }: Pick<HttpRequest, "path" | "headers"> & { readonly body: string },
   timeoutMs: number,
   clock: Clock,
-  onConnected?: () => void,
 ): Promise<PostResult> {
   try {
-    const response = await exchange(pool, { ...request, render: () => body }, clock.nowMs() + timeoutMs, onConnected);
+    const response = await exchange(pool, { ...request, render: () => body }, clock.nowMs() + timeoutMs);
     const { status, headers } = response;
     const [retryAfter, date] = [firstOf(headers, "retry-after"), firstOf(headers, "date")];
     // A failure's status says enough, even if its body breaks off.
     const whole = await readWhole(response).catch((error) => (status < 400 ? Promise.reject(error) : undefined));
     return { kind: "answered", status, retryAfter, date, body: whole?.toString("utf8") };
   } catch (error) {
-    if (!(error instanceof ProxyError)) return { kind: "failed", cause: codeOf(error) };
-    if (error.code === "upstream_timeout") return { kind: "timed_out", cause: "no answer" };
-    return { kind: "failed", cause: error.causedBy ?? "UNKNOWN" };
+    return describeFailure(error);
   }
+}
+
+function describeFailure(error: unknown): Exclude<PostResult, { kind: "answered" }> {
+  if (!(error instanceof ProxyError)) return { kind: "failed", cause: codeOf(error) };
+  if (error.code === "upstream_timeout") return { kind: "timed_out", cause: "no answer" };
+  return { kind: "failed", cause: error.causedBy ?? "UNKNOWN" };
 }
 
 /**

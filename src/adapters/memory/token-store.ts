@@ -2,6 +2,8 @@ import type { Clock } from "../../model/clock.ts";
 import {
   type EndpointPause,
   endpointPauseMemoryMs,
+  type ForcedCount,
+  type ForcedCounts,
   type ForcedRefreshes,
   forcedRefreshMemoryMs,
   type IssuedToken,
@@ -10,7 +12,6 @@ import {
   type Shared,
   type StoredToken,
   type TokenStore,
-  type UselessCounts,
 } from "../../oauth/token-store.ts";
 
 /**
@@ -36,7 +37,7 @@ export function createMemoryTokenStore(clock: Clock): TokenStore {
     read: async (key, names = []) => setOf(key).read(names),
     save: async (key, token, ageMs) => setOf(key).save(token, ageMs),
     pause: async (key, pause) => setOf(key).pause(pause),
-    countForced: async (key, useless) => setOf(key).countForced(useless),
+    countForced: async (key, counts) => setOf(key).countForced(counts),
     forget: (key) => void sets.delete(key),
   };
 }
@@ -45,7 +46,7 @@ export function createMemoryTokenStore(clock: Clock): TokenStore {
 export class MemorySet {
   readonly #clock: Clock;
   /** Bounded by the configured sites. */
-  readonly #forced = new Map<string, { readonly useless: number; readonly atMs: number }>();
+  readonly #forced = new Map<string, ForcedCount & { readonly atMs: number }>();
   #token: (IssuedToken & { readonly issuedAtMs: number }) | undefined;
   #endpoint: { readonly pause: EndpointPause; readonly atMs: number; readonly untilMs: number } | undefined;
 
@@ -64,13 +65,13 @@ export class MemorySet {
   }
 
   /** Keeps the token that was issued later. */
-  save({ secret, lifetimeMs }: IssuedToken, ageMs: number): StoredToken {
+  save(token: IssuedToken, ageMs: number): StoredToken {
     const issuedAtMs = this.#clock.nowMs() - ageMs;
     if (this.#endpoint !== undefined && this.#endpoint.atMs <= issuedAtMs) this.#endpoint = undefined;
     const known = this.#token !== undefined && this.#token.issuedAtMs > issuedAtMs ? this.#readToken() : undefined;
     if (known !== undefined) return known;
-    this.#token = { secret, lifetimeMs, issuedAtMs };
-    return { secret, lifetimeMs, remainingMs: lifetimeMs - ageMs };
+    this.#token = { ...token, issuedAtMs };
+    return { ...token, remainingMs: token.lifetimeMs - ageMs };
   }
 
   pause(pause: EndpointPause): void {
@@ -79,9 +80,9 @@ export class MemorySet {
     if ((this.#endpoint?.untilMs ?? nowMs) < untilMs) this.#endpoint = { pause, atMs: nowMs, untilMs };
   }
 
-  countForced(counts: UselessCounts): void {
+  countForced(counts: ForcedCounts): void {
     const atMs = this.#clock.nowMs();
-    for (const [name, useless] of counts) this.#forced.set(name, { useless, atMs });
+    for (const [name, count] of counts) this.#forced.set(name, { ...count, atMs });
   }
 
   #readToken(): StoredToken | undefined {
@@ -101,9 +102,9 @@ export class MemorySet {
   #readForced(names: readonly string[]): ReadonlyMap<string, ForcedRefreshes> {
     const nowMs = this.#clock.nowMs();
     const known = names.flatMap((name) => {
-      const { useless = 0, atMs = Number.NEGATIVE_INFINITY } = this.#forced.get(name) ?? {};
+      const { useless = 0, spentMs = 0, atMs = Number.NEGATIVE_INFINITY } = this.#forced.get(name) ?? {};
       const ageMs = nowMs - atMs;
-      return ageMs < forcedRefreshMemoryMs ? [[name, { useless, ageMs }] as const] : [];
+      return ageMs < forcedRefreshMemoryMs ? [[name, { useless, spentMs, ageMs }] as const] : [];
     });
     return new Map(known);
   }

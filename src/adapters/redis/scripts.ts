@@ -2,6 +2,7 @@ import {
   type EndpointPause,
   endpointPauseKinds,
   endpointPauseMemoryMs,
+  type ForcedCount,
   type ForcedRefreshes,
   forcedRefreshMemoryMs,
 } from "../../oauth/token-store.ts";
@@ -11,7 +12,7 @@ import {
  * them together. Change the number with the meaning of any key or value, so that two versions never read each other's.
  */
 export function redisKey(cacheKey: string, end: string): string {
-  return `countersign:1:{${cacheKey}}:${end}`;
+  return `countersign:2:{${cacheKey}}:${end}`;
 }
 
 export function redisKeys(cacheKey: string) {
@@ -23,7 +24,7 @@ export function redisKeys(cacheKey: string) {
     lock: name("lock"),
     /** String: see `formatEndpointPause`. Its age is its duration minus the rest of it. */
     endpoint: name("endpoint"),
-    /** String: how many refreshes in a row were useless. Its age is `forcedRefreshMemoryMs` minus its remaining time. */
+    /** String: `<useless in a row> <spent ms>`. Its age is `forcedRefreshMemoryMs` minus its remaining time. */
     forced: (site: string) => name(`forced:${site}`),
   };
 }
@@ -131,10 +132,13 @@ return 1
 /** A longer Retry-After of an authorization server is cut to this (spec 8). */
 const longestPauseMs = 86_400_000;
 const mostFailures = 64;
+/** A planted count blocks a site for this long at most. */
+const mostSpentMs = 2 * forcedRefreshMemoryMs;
 
 /** `<kind> <status> <failures> <whole duration in ms>`. */
 const endpointForm = new RegExp(`^(${endpointPauseKinds.join("|")}) ([1-5]\\d\\d) (\\d{1,15}) (\\d{1,15})$`);
-const countForm = /^\d{1,4}$/;
+/** `<useless in a row> <spent ms>`. */
+const forcedForm = /^(\d{1,4}) (\d{1,9})$/;
 
 /** @param ms the whole duration, an integer */
 export function formatEndpointPause({ kind, status, failures }: EndpointPause, ms: number): string {
@@ -160,12 +164,18 @@ export function parseEndpoint(text: unknown, keptMs: unknown): EndpointPause | u
   };
 }
 
+export function formatForced({ useless, spentMs }: ForcedCount): string {
+  return `${useless} ${Math.ceil(spentMs)}`;
+}
+
 /**
  * Reads a count of forced refreshes in the same way.
  * @param keptMs the remaining time of the key
  */
 export function parseForced(text: unknown, keptMs: unknown): ForcedRefreshes | undefined {
-  if (typeof text !== "string" || !countForm.test(text)) return undefined;
+  const [, useless, spent] = typeof text === "string" ? (forcedForm.exec(text) ?? []) : [];
+  if (useless === undefined) return undefined;
   if (typeof keptMs !== "number" || keptMs <= 0 || keptMs > forcedRefreshMemoryMs + aheadMs) return undefined;
-  return { useless: Number(text), ageMs: Math.max(0, forcedRefreshMemoryMs - keptMs) };
+  const ageMs = Math.max(0, forcedRefreshMemoryMs - keptMs);
+  return { useless: Number(useless), spentMs: Math.min(Number(spent), mostSpentMs), ageMs };
 }

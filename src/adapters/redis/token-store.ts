@@ -8,6 +8,7 @@ import {
   aheadMs,
   forcedScript,
   formatEndpointPause,
+  formatForced,
   parseEndpoint,
   parseForced,
   pauseScript,
@@ -22,8 +23,11 @@ const valueForm = /^1:(\d{1,15}):([A-Za-z0-9_-]+)$/;
 
 /** A token answer has 16,384 characters at most. */
 const longestSealedChars = 24_000;
-/** Lifetime in ms, then a token of characters that a header line may have. */
-const plainForm = /^(\d{1,9})\n([\x21-\x7e]+)$/;
+/**
+ * `<lifetime in ms> <issued within ms> <1 if the token is repeated, else 0>`, then a token of characters that a header line may
+ * have.
+ */
+const plainForm = /^(\d{1,9}) (\d{1,9}) ([01])\n([\x21-\x7e]+)$/;
 
 interface TokenStoreParts {
   readonly connection: RedisConnection;
@@ -99,12 +103,13 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
       }
     },
 
-    async save(key, { secret, lifetimeMs }, age) {
+    async save(key, { secret, lifetimeMs, issuedWithinMs, isRepeated }, age) {
       const ageMs = Math.ceil(age);
-      const own = { secret, lifetimeMs, remainingMs: lifetimeMs - ageMs };
+      const token = { secret, lifetimeMs, issuedWithinMs: Math.ceil(issuedWithinMs), isRepeated };
+      const own = { ...token, remainingMs: lifetimeMs - ageMs };
       if (own.remainingMs <= 0) return own;
       // The connection has counted the failure, and the caller keeps its token.
-      return saveOver(key, { secret, lifetimeMs }, ageMs, "").catch(() => own);
+      return saveOver(key, token, ageMs, "").catch(() => own);
     },
 
     async pause(key, pause) {
@@ -113,9 +118,9 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
       await write(key, pauseScript, [redisKeys(key).endpoint], args).catch(() => {});
     },
 
-    async countForced(key, useless) {
-      const names = [...useless.keys()].map(redisKeys(key).forced);
-      await write(key, forcedScript, names, [...useless.values()]).catch(() => {});
+    async countForced(key, counts) {
+      const names = [...counts.keys()].map(redisKeys(key).forced);
+      await write(key, forcedScript, names, [...counts.values()].map(formatForced)).catch(() => {});
     },
 
     forget(key) {
@@ -124,13 +129,21 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
   };
 }
 
-/** Seals the token with its lifetime. */
-export function sealToken(keys: SealKeys, name: string, { secret, lifetimeMs }: IssuedToken): string {
-  return seal(keys, name, Buffer.from(`${lifetimeMs}\n${secret.reveal()}`, "utf8"));
+/** Seals the token with all that a reader must know of it. */
+export function sealToken(keys: SealKeys, name: string, token: IssuedToken): string {
+  const { secret, lifetimeMs, issuedWithinMs, isRepeated } = token;
+  const head = `${lifetimeMs} ${issuedWithinMs} ${isRepeated ? 1 : 0}`;
+  return seal(keys, name, Buffer.from(`${head}\n${secret.reveal()}`, "utf8"));
 }
 
 export function openToken(keys: SealKeys, name: string, sealed: string): IssuedToken | undefined {
   const text = sealed.length > longestSealedChars ? undefined : open(keys, name, sealed)?.toString("utf8");
-  const [, lifetime, token] = plainForm.exec(text ?? "") ?? [];
-  return token === undefined ? undefined : { secret: new Secret(token), lifetimeMs: Number(lifetime) };
+  const [, lifetime, issuedWithin, repeated, token] = plainForm.exec(text ?? "") ?? [];
+  if (token === undefined) return undefined;
+  return {
+    secret: new Secret(token),
+    lifetimeMs: Number(lifetime),
+    issuedWithinMs: Number(issuedWithin),
+    isRepeated: repeated === "1",
+  };
 }

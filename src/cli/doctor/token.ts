@@ -11,7 +11,7 @@ import {
   type TokenAnswer,
   type TokenEndpoint,
 } from "../../oauth/token-endpoint.ts";
-import type { EndpointPause, IssuedToken } from "../../oauth/token-store.ts";
+import type { EndpointPause, Grant } from "../../oauth/token-store.ts";
 import { printable } from "../terminal.ts";
 import {
   type Check,
@@ -105,13 +105,13 @@ async function requestIfAllowed(set: SharedSet, run: OpenRun): Promise<CheckResu
 /** Saves the token as `serve` does, so that replicas use it. A value that our keys cannot decrypt stays, as evidence. */
 async function share(
   { tokenKey, read }: SharedSet,
-  token: IssuedToken,
+  grant: Grant,
   ageMs: number,
   { config, store }: OpenRun,
 ): Promise<string> {
   if (config.tokens.cache === "memory") return "not kept (tokens.cache is memory)";
   if (read === "unreadable") return "not kept, since another value is in its place";
-  await store.save(tokenKey, token, ageMs);
+  await store.save(tokenKey, { ...grant, issuedWithinMs: ageMs, isRepeated: false }, ageMs);
   const isThere = (await store.read(tokenKey)).token !== undefined;
   return isThere ? "and shared from now on" : "but Redis did not take it";
 }

@@ -2,16 +2,16 @@
 import { expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { openToken, sealToken } from "../../../src/adapters/redis/token-store.ts";
-import { Secret } from "../../../src/model/secret.ts";
 import { cacheKey } from "../../../src/oauth/token.ts";
 import { call } from "../../../testkit/call.ts";
+import { issued } from "../../../testkit/issued-token.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { sealKey } from "../../../testkit/redis-replica.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { oauthSite, type Stage } from "../../../testkit/stage.ts";
 import { stagePod } from "./pod.ts";
 
-const planted = { secret: new Secret("planted-token"), lifetimeMs: 3_600_000 };
+const planted = issued("planted-token", 3_600_000);
 const hourSeconds = "3600";
 type Plant = (redis: RealRedis, name: string) => Promise<unknown>;
 

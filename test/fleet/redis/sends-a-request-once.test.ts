@@ -285,7 +285,7 @@ it("Redis holds neither key nor request nor a readable answer, the service sees 
   const body = { order_amount: "10.50", site_customer_identifier: "customer-4711" };
   await once(key, { body });
   const [[name, value] = ["", ""]] = [...(await keysIn(redis))];
-  expect(name).toMatch(/^countersign:1:\{[\w-]{43}\}:once$/);
+  expect(name).toMatch(/^countersign:2:\{[\w-]{43}\}:once$/);
   expect(value).toMatch(/^\d{13} \d{13} settled [0-9a-f-]{36} [0-9a-f]{8}\.[0-9a-f]{32} answered 200 [\w-]{100,300}$/);
   expect(Number(await redis.command("PTTL", name))).toBeGreaterThan(3_590_000);
   expect(Number(await redis.command("PTTL", name))).toBeLessThanOrEqual(3_600_000);

@@ -10,6 +10,7 @@ import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { type Fleet, type FleetOptions, type Replica, site, startFleet } from "../../../testkit/fleet.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { issued } from "../../../testkit/issued-token.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt, openReplica } from "../../../testkit/redis-replica.ts";
 import { audience } from "../../../testkit/simulated-sites.ts";
@@ -109,8 +110,8 @@ async function shareToken({ simulator }: Fleet, redis: RealRedis, remainingMs: n
   const key = cacheKey(`${simulator.loginUrl}/oauth/token`, { ...set, clientSecret: new Secret(canaries.blue) });
   const encryptionKeys = [new Secret(Buffer.from(tokenKey, "hex"))] as const;
   const { store } = openReplica(accessTo(nodeAt(redis.port), { encryptionKeys }));
-  const secret = new Secret(simulator.plantToken("blue-id"));
-  if (remainingMs > 0) await store.save(key, { secret, lifetimeMs }, lifetimeMs - remainingMs);
+  const planted = issued(simulator.plantToken("blue-id"), lifetimeMs);
+  if (remainingMs > 0) await store.save(key, planted, lifetimeMs - remainingMs);
 }
 
 /** Starts a replica while no tokens are issued. */

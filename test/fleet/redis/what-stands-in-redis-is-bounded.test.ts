@@ -9,9 +9,9 @@ import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { sealToken } from "../../../src/adapters/redis/token-store.ts";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
-import { Secret } from "../../../src/model/secret.ts";
 import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
+import { issued } from "../../../testkit/issued-token.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { openReplica, patientClock, sealKey } from "../../../testkit/redis-replica.ts";
 
@@ -28,16 +28,16 @@ async function stage(planted: readonly (readonly string[])[] = []) {
   return { redis, ...replica, limitsNow };
 }
 
-const counts = (useless: number) => new Map([["S1", useless]]);
+const counts = (useless: number) => new Map([["S1", { useless, spentMs: 0 }]]);
 const throttled = (remainingMs: number) => ({ kind: "throttled", status: 429, failures: 1, remainingMs }) as const;
 /** The commands of a refusal that was written when the server's clock was an hour ahead. */
 const refusedThen = () => [["SET", names.endpoint, "refused 401 0 10000", "PX", String(hourMs + 70_000)]];
-const forcedThen = () => [["SET", names.forced("S1"), "9", "PX", String(hourMs + 1_800_000)]];
+const forcedThen = () => [["SET", names.forced("S1"), "9 0", "PX", String(2 * hourMs)]];
 
 describe("after values were written when the clock was ahead:", () => {
   it("a token that seems to come from the future is not used", async () => {
     const { redis, store } = await stage();
-    const sealed = sealToken([sealKey()], names.token, { secret: new Secret("dead"), lifetimeMs: hourMs });
+    const sealed = sealToken([sealKey()], names.token, issued("dead", hourMs));
     await redis.command("SET", names.token, `1:${Date.now() + 600_000}:${sealed}`, "PX", hourMs + 600_000);
     expect((await store.read(key)).token).toBeUndefined();
   });
@@ -75,7 +75,7 @@ describe("after values were written when the clock was ahead:", () => {
 
 it("an endpoint's pause in another form ends with the next token", async () => {
   const { redis, store } = await stage([["SET", names.endpoint, "for ever", "PX", String(hourMs)]]);
-  await store.save(key, { secret: new Secret("t1"), lifetimeMs: hourMs }, 0);
+  await store.save(key, issued("t1", hourMs), 0);
   expect(await redis.command("EXISTS", names.endpoint)).toBe(0);
 });
 
@@ -127,7 +127,7 @@ async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Prom
   const [late, other] = [openReplica(redis), openReplica(redis, patientClock)];
   await Promise.all([late.store.read(key), other.store.read(key)]);
   // Redis now knows the scripts, so that each command is sent once.
-  await late.store.save(key, { secret: new Secret("warm-up"), lifetimeMs: 1_000 }, 0);
+  await late.store.save(key, issued("warm-up", 1_000), 0);
   await late.store.countForced(key, counts(0));
   await late.store.pause(key, { ...refused, remainingMs: 1 });
   await sleep(systemClock, 1_100);
@@ -141,11 +141,9 @@ async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Prom
 }
 
 it("a token that arrives after its expiry is not stored, and blocks no newer token", async () => {
-  const { store } = await stageHung(({ store }) =>
-    store.save(key, { secret: new Secret("old"), lifetimeMs: 2_000 }, 10),
-  );
+  const { store } = await stageHung(({ store }) => store.save(key, issued("old", 2_000), 10));
   expect((await store.read(key)).token).toBeUndefined();
-  const stored = await store.save(key, { secret: new Secret("new"), lifetimeMs: hourMs }, 1_000);
+  const stored = await store.save(key, issued("new", hourMs), 1_000);
   expect(stored.secret.reveal()).toBe("new");
 });
 
@@ -177,7 +175,7 @@ it("5,000 released keys take no memory of the process", async () => {
   const use = async () => {
     const key = newKey();
     await store.read(key);
-    await store.save(key, { secret: new Secret("token"), lifetimeMs: 1_000 }, 0);
+    await store.save(key, issued("token", 1_000), 0);
     store.forget(key);
   };
   const rotate = async (count: number) => {

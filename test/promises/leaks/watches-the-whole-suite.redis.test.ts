@@ -125,7 +125,7 @@ describe("the watch sees", () => {
 
   it("the content of Redis, except the names of our keys", async () => {
     const redis = await openRedis();
-    await redis.command("SET", `countersign:1:{${signature}}:token`, "sealed");
+    await redis.command("SET", `countersign:2:{${signature}}:token`, "sealed");
     await redis.command("HSET", "other", "field", Buffer.from(secret).toString("base64"));
     await redis.end();
     expectSighting("Redis");

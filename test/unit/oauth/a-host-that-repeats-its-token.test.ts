@@ -64,11 +64,11 @@ describe("an authorization server that repeats its token", () => {
 
   it("gets three requests a minute at most, though another operation of the site is accepted", async () => {
     const { clock, source, login, callInVain, deadline } = stage();
-    source.accepted(await source.get(deadline()), "S1");
+    source.accepted(await source.get(deadline()), "S1", clock.nowMs());
     const untilMs = clock.nowMs() + 59_000;
     while (clock.nowMs() < untilMs) {
       await callInVain("S1");
-      source.accepted(await source.get(deadline()), "S1");
+      source.accepted(await source.get(deadline()), "S1", clock.nowMs());
     }
     expect(login.requests - 1).toBeLessThanOrEqual(3);
     expect(login.requests - 1).toBeGreaterThanOrEqual(1);

@@ -1,8 +1,6 @@
 /** Row 34 for a client id that several sites use: the authorization server's answer to one site counts for all (spec 8). */
 import { expect, it } from "vitest";
-import { sleep } from "../../../src/model/clock.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
-import { changed } from "../../../testkit/environment.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
 import { openTokensOf } from "../../../testkit/token-stage.ts";
 
@@ -29,25 +27,6 @@ it("requests a token only once from a server that answers 429, and shares the la
   for (const site of sites) expect((await ask(site)).secret.reveal()).toBe("token_2");
   expect(events.map(({ kind }) => kind)).not.toContain("credential_removed");
   expect(login.requests).toBe(2);
-});
-
-it("does not wait for the end of a 429 that came to another refresh while its own was pausing", async () => {
-  const { clock, login, tokens, config, apply } = await stage();
-  const ask = () => tokens.tokensOf("sandbox", "S1000000001").get(clock.nowMs() + 20_000);
-  const answerAfter = (ms: number, answer: ReturnType<typeof answered> | { kind: "failed" }) =>
-    login.next(() => sleep(clock, ms).then(() => answer));
-  // Connecting takes long, so the lock is free, and after a reload a second request is made.
-  login.isConnected = false;
-  answerAfter(2_010, answered(429, "", "3600"));
-  answerAfter(1_000, { kind: "failed" });
-  const first = expect(ask()).rejects.toMatchObject({ code: "token_unavailable" });
-  await clock.advance(1_000);
-  void apply({ ...config, ...changed(config, ({ baseUrl }) => ({ baseUrl: { ...baseUrl, path: "/v2" } })) });
-  await clock.advance(6_000);
-  await first;
-  expect(login.requests).toBe(2);
-  const refusal = Promise.resolve(ask()).catch(({ message }) => message);
-  expect(await Promise.race([refusal, clock.advance(1)])).toContain("answered 429");
 });
 
 it("reports no token of a set that was removed during its token request", async () => {

@@ -105,13 +105,16 @@ describe("the timer", () => {
     const { source } = stage.openReplica({ store: slowStore });
     const second = await stage.replace(await source.get(stage.deadline()), "S1", source);
     if (typeof second === "string") throw new Error("a second token");
-    // The retry with this token is not accepted, so the site pauses.
-    const dueMs = second.issuedAtMs + 0.84 * second.lifetimeMs;
+    await clock.advance(10_000);
+    const third = await stage.replace(second, "S1", source);
+    if (typeof third === "string") throw new Error("a third token");
+    // Neither retry was accepted, so the site pauses for 20 s.
+    const dueMs = third.issuedAtMs + 0.84 * third.lifetimeMs;
     await clock.advance(dueMs - clock.nowMs() - 5);
     delayMs = 100;
-    const again = source.replace(second, "S1", stage.deadline());
+    const again = source.replace(third, "S1", stage.deadline());
     await clock.advance(200);
-    expect(await again).toBe("limited");
+    expect(await again).toBe("paused");
     const adopted = recorder.count("token_adopted");
     await clock.advance(60_000);
     expect(recorder.count("token_lapsed") + recorder.count("token_adopted")).toBeGreaterThan(adopted);

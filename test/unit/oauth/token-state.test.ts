@@ -25,7 +25,15 @@ const dueAgeMs = 0.84 * lifetimeMs;
 const endAgeMs = lifetimeMs - 90_000;
 
 function token(id: string, ageMs: number, credential = "S1/blue"): Token {
-  return { secret: new Secret(id), id, credential, issuedAtMs: nowMs - ageMs, lifetimeMs };
+  return {
+    secret: new Secret(id),
+    id,
+    credential,
+    issuedAtMs: nowMs - ageMs,
+    issuedWithinMs: 0,
+    lifetimeMs,
+    isRepeated: false,
+  };
 }
 
 /** Tokens at both edges of each zone. */

@@ -10,7 +10,9 @@ const token: Token = {
   credential: "S1/blue",
   id: "1",
   issuedAtMs: 5_000,
+  issuedWithinMs: 0,
   lifetimeMs: 100_000,
+  isRepeated: false,
 };
 
 describe("the freshness of a token", () => {

@@ -1,0 +1,64 @@
+import type { Clock } from "../model/clock.ts";
+import type { Secret } from "../model/secret.ts";
+import { isNewer, type Token } from "./token.ts";
+
+/** What one site's answers say of its tokens. */
+interface Answers {
+  /** The newest token that it accepted. */
+  accepted: Token | undefined;
+  /** 401s in a row for that token, and when the first of them came. */
+  run: number;
+  runSinceMs: number;
+}
+
+/** What this replica sees the sites of one credential set accept and refuse. */
+export class SiteAnswers {
+  readonly #clock: Clock;
+  /** Bounded by the configured sites. */
+  readonly #answers = new Map<string, Answers>();
+  /** When the last attempt was sent with which a site accepted the token. */
+  readonly #acceptedAtMs = new WeakMap<Secret, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  of(site: string): Readonly<Answers> {
+    return this.#of(site);
+  }
+
+  /**
+   * Whether a newer token may be good although the service refused this one: not if the service accepted this one after the
+   * newer one was issued, since what ended this one later may have ended both.
+   */
+  mayCure(newer: Token, refused: Token): boolean {
+    const acceptedAtMs = this.#acceptedAtMs.get(refused.secret) ?? Number.NEGATIVE_INFINITY;
+    return newer.issuedAtMs + newer.issuedWithinMs >= acceptedAtMs;
+  }
+
+  /** @returns whether the site has accepted no token as new before */
+  accepted(site: string, token: Token, sentAtMs: number): boolean {
+    if (sentAtMs > (this.#acceptedAtMs.get(token.secret) ?? 0)) this.#acceptedAtMs.set(token.secret, sentAtMs);
+    const answers = this.#of(site);
+    const isFirst = isNewer(token, answers.accepted);
+    if (isFirst) answers.accepted = token;
+    // An attempt that was sent before the first 401 of the run says nothing of the time after it.
+    if (isFirst || (answers.accepted?.id === token.id && sentAtMs >= answers.runSinceMs)) answers.run = 0;
+    return isFirst;
+  }
+
+  refused(site: string, token: Token): void {
+    const answers = this.#of(site);
+    if (answers.accepted?.id !== token.id) return;
+    if (answers.run === 0) answers.runSinceMs = this.#clock.nowMs();
+    answers.run += 1;
+  }
+
+  #of(site: string): Answers {
+    const known = this.#answers.get(site);
+    if (known !== undefined) return known;
+    const fresh: Answers = { accepted: undefined, run: 0, runSinceMs: 0 };
+    this.#answers.set(site, fresh);
+    return fresh;
+  }
+}
