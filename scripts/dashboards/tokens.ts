@@ -74,7 +74,7 @@ const loginHost: Row = {
     curves({
       title: "Refreshes suppressed",
       description:
-        "Refreshes after a 401 that were not made. Paused: the site's last refreshes were useless. Limited: one for another site of the set was, less than 20 s ago. Runbook: 401s rise.",
+        "Refreshes after a 401 that were not made. Paused: the site's last refreshes were useless. Limited: its budget is spent, or one for another site of the set was useless a moment ago. Runbook: 401s rise.",
       unit: "ops",
       queries: [events("countersign_refresh_suppressed_total", ofCredential, ["credential", "reason"])],
     }),

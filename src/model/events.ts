@@ -104,8 +104,8 @@ type RetryResult = (typeof retryResults)[number];
 
 const suppressionReasons = ["paused", "limited"] as const;
 /**
- * Why a refresh after a 401 was not made. `paused`: the site's last refreshes were useless. `limited`: a refresh for another
- * site was useless a moment ago, and this site has not accepted the present token.
+ * Why a refresh after a 401 was not made. `paused`: the site's last refreshes were useless. `limited`: the site's budget is
+ * spent; or a refresh for another site was useless a moment ago, and this site has accepted no token yet.
  */
 export type SuppressionReason = (typeof suppressionReasons)[number];
 

@@ -1,0 +1,49 @@
+/** Rows 102 and 103 over processes and a real Redis: each revocation costs one token and no order, and so does one after an outage. */
+import { setTimeout as pass } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { playFleet, tokensInUse, whenShared } from "./fleet-over-redis.ts";
+import { print, startLoad } from "./load.ts";
+
+const replicas = 4;
+
+it("one revocation after the other: one token each, and no order gets a 401", async () => {
+  const revocations = 8;
+  await playFleet({ replicas }, async (fleet) => {
+    const { simulator } = fleet;
+    expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
+    const load = startLoad(fleet.replicas, 4);
+    await load.during(2_000);
+    for (let n = 0; n < revocations; n++) {
+      simulator.revokeAllTokens();
+      // A window of ten seconds would show.
+      await load.during(11_000);
+      expect(simulator.counts().tokensIssued).toBe(2 + n);
+    }
+    const { failures, slowestMs } = await load.stop();
+    print("orders through revocations", { slowestMs });
+    expect(failures).toEqual([]);
+  });
+}, 240_000);
+
+it("an outage of Redis in which each replica gets a token of its own, and a revocation at its end, three times", async () => {
+  await playFleet({ replicas }, async (fleet, redis) => {
+    const { simulator } = fleet;
+    await tokensInUse(fleet);
+    for (let round = 0; round < 3; round++) {
+      await redis.kill();
+      simulator.revokeAllTokens();
+      await pass(1_100);
+      expect(new Set(await tokensInUse(fleet)).size).toBe(replicas);
+      await redis.restart();
+      const sharedMs = await whenShared(fleet, redis, 10_000);
+      await pass(3_000);
+      expect(new Set(await tokensInUse(fleet)).size).toBe(1);
+      const before = simulator.counts().tokensIssued;
+      simulator.revokeAllTokens();
+      await pass(1_100);
+      expect(new Set(await tokensInUse(fleet)).size).toBe(1);
+      print(`round ${round}`, { sharedMs, tokens: simulator.counts().tokensIssued - before });
+      expect(simulator.counts().tokensIssued).toBe(before + 1);
+    }
+  });
+}, 240_000);
