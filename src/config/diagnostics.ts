@@ -3,7 +3,7 @@ export type Path = readonly (string | number)[];
 
 /** Every warning that a configuration can get: its stable code, by which `acknowledge` silences it, and its subject. */
 export const warnings = {
-  hmac_for_existing_clients: "a site signs with HMAC, which new clients must not use from 2026-08-01 (spec 5.1)",
+  hmac_for_existing_clients: "a site may sign with HMAC, which is for clients from before 2026-08-01 (spec 5.1)",
   secret_short: "a secret has fewer than 16 bytes",
   secret_not_plain: "a secret has blanks or quotes around it, begins with a byte order mark, or is a text in Base64",
   secret_readable_by_all: "everyone on the machine may read a secret's file",

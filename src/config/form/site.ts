@@ -41,11 +41,11 @@ const site = {
     "API version of the site's calls, in quotes (spec 9). Default: \"3.0\"; a child has its parent's.",
   ),
   auth: optional(listOf(z.enum(["oauth", "hmac"]), 1)).describe(
-    "Methods that the site may use; the first is its default (spec 5.1). Default: oauth if it has credentials, else hmac. " +
+    "Methods that the site may use; the first is its default (spec 5.1: new clients use oauth). Default: oauth if it has credentials, else hmac. " +
       "Keys of an oauth-only site are for callbacks.",
   ),
   bridge: optional(z.literal("hmac")).describe(
-    "Signs requests when no token is available, instead of refusing them; needs `auth: [oauth, hmac]` (docs/tokens.md). Default: such requests are refused.",
+    "Signs requests when no token is available, instead of refusing them; for clients from before 2026-08-01 (spec 5.1), with `auth: [oauth, hmac]` (docs/tokens.md). Default: such requests are refused.",
   ),
   identifyBy: optional(z.enum(["site", "key"])).describe(
     "What HMAC sends as site_identifier (spec 5.3): the site, or its default key. Default: site.",

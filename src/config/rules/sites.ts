@@ -90,8 +90,9 @@ async function loadSite(
     context.in("checkCallerSignature").report("the site has no keys to check signatures with (spec 5.3)", fix);
   }
   if (auth.includes("hmac") && allowsOAuth) {
-    const message = "new clients must use OAuth from 2026-08-01; existing ones may stay with HMAC (spec 5.1)";
-    context.warn("hmac_for_existing_clients", message, "move the site to OAuth");
+    const who = raw.bridge === undefined ? "older ones may sign" : "the outage bridge is for older ones";
+    const message = `new clients must use OAuth since 2026-08-01; ${who} (spec 5.1)`;
+    context.warn("hmac_for_existing_clients", message, nextStepToOAuth(auth, raw.bridge, credentials));
   }
   return {
     identifier,
@@ -108,6 +109,18 @@ async function loadSite(
     ...(raw.alsoVerifyWith && { alsoVerifyWith: loadAlsoVerifyWith(raw.alsoVerifyWith, raw.keys, keys, context) }),
     credentials,
   };
+}
+
+/** What a site that may sign lacks for OAuth alone: a site that has taken a step is not told to take it. */
+function nextStepToOAuth(
+  [first, second]: Site["auth"],
+  bridge: Site["bridge"],
+  credentials: Site["credentials"],
+): string {
+  if (bridge !== undefined) return "for a new client, remove bridge, and hmac from auth";
+  if (first === "oauth") return "for a new client, remove hmac from auth";
+  if (second === "oauth") return "put oauth first in auth, and remove hmac in the end";
+  return credentials === undefined ? "move the site to OAuth" : "the site has credentials: add oauth to auth";
 }
 
 const shared = new Map<string, ReadonlySet<string>>();
@@ -132,7 +145,10 @@ function checkAuth(raw: RawSite, context: LoadContext, parent?: LoadedSite): Sit
   const hasMeans = { oauth: (raw.credentials ?? parent?.raw.credentials) !== undefined, hmac: raw.keys !== undefined };
   const [first, ...rest] = raw.auth ?? [];
   if (first === undefined) {
-    context.report("the site has neither credentials nor keys", "add credentials (OAuth) or keys (HMAC)");
+    context.report(
+      "the site has neither credentials nor keys",
+      "add credentials (OAuth), or keys (HMAC) of a client from before 2026-08-01",
+    );
     return ["hmac"];
   }
   const auth: [AuthMethod, ...AuthMethod[]] = [first, ...rest];

@@ -44,9 +44,35 @@ describe("warned about, and loaded all the same", () => {
     expect(codes).toEqual(expected.map((each) => `15 ${each}`));
   });
 
-  test("keys of an oauth-only site are for callbacks and not warned about", async () => {
-    const keys = "        keys: [ { identifier: K1, secret: { file: DIR/k1 } } ]\n";
-    expect(await warningsOf(new ConfigFolder(), `${quiet}${keys}`)).toEqual([]);
+  const set = "credentials: [ { name: blue, dir: DIR/blue } ]";
+  const keys = "keys: [ { identifier: K1, secret: { file: DIR/k1 } } ]";
+  const warningsOfSite = (site: string) =>
+    warningsOf(new ConfigFolder(), quiet.replace(/ {4}defaultSite:[\s\S]*/, `    sites:\n      ${site}\n`));
+
+  test.each([
+    `S5: { ${set}, ${keys} }`,
+    `S5: { ${set}, ${keys}, auth: [oauth] }`,
+    `S5: { ${set}, children: { S6: { ${keys} } } }`,
+  ])("keys of an oauth-only site are for callbacks and not warned about: %s", async (site) => {
+    expect(await warningsOfSite(site)).toEqual([]);
+  });
+
+  const [mayStay, add] = ["older ones may sign", "the site has credentials: add oauth to auth"];
+  test.each([
+    [`S5: { ${keys} }`, mayStay, "move the site to OAuth"],
+    [`S5: { ${set}, ${keys}, auth: [hmac] }`, mayStay, add],
+    [`S5: { ${set}, children: { S6: { ${keys}, auth: [hmac] } } }`, mayStay, add],
+    [`S5: { ${set}, ${keys}, auth: [hmac, oauth] }`, mayStay, "put oauth first in auth, and remove hmac in the end"],
+    [`S5: { ${set}, ${keys}, auth: [oauth, hmac] }`, mayStay, "for a new client, remove hmac from auth"],
+    [
+      `S5: { ${set}, ${keys}, auth: [oauth, hmac], bridge: hmac }`,
+      "the outage bridge is for older ones",
+      "for a new client, remove bridge, and hmac from auth",
+    ],
+  ])("a site that may sign is told what is left to do, and not what is done: %s", async (site, who, fix) => {
+    const said = `hmac_for_existing_clients: new clients must use OAuth since 2026-08-01; ${who} (spec 5.1); ${fix}`;
+    const warnings = await warningsOfSite(site);
+    expect(warnings.map((warning) => warning.replace(/^11 environments\.sandbox\.sites\.\S+ /, ""))).toEqual([said]);
   });
 
   test.each([
