@@ -69,7 +69,8 @@ function findGaps({ name, sites, defaultSite, passThrough = [] }: Environment): 
   for (const { prefix, site = defaultSite } of passThrough) {
     if (site !== undefined || able === all.length) continue;
     const detail = `each request names its site in Countersign-Site, and only ${able} of ${all.length} sites use OAuth`;
-    gaps.push(checked(prefix, warn(detail, "add site to the route, or credentials to the other sites"), name));
+    const fix = "add site to the route, or let the other sites use it: credentials, and oauth in their auth";
+    gaps.push(checked(prefix, warn(detail, fix), name));
   }
   return gaps;
 }

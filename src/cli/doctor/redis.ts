@@ -174,7 +174,7 @@ function evaluateCommands({ tried, facts }: Answered, user: string): CheckResult
   if (first !== undefined) {
     const { name, kind, code = kind } = first;
     const command = inCapitals(name);
-    const explained = explain(commandFailures, kind, { command, code, fixReplica });
+    const explained = explain(commandFailures, kind, { command, code, fixReplica, fixMemory });
     return explained ?? fail(`${command} fails (${code})`, "see Redis's own log");
   }
   if (facts?.role === "slave") return fail("it is a replica, and takes writes that no other server sees", fixReplica);
@@ -183,9 +183,11 @@ function evaluateCommands({ tried, facts }: Answered, user: string): CheckResult
 
 const fixReplica = "name the master; if masters change, let Sentinels find it (redis.sentinel)";
 
+const fixMemory = "raise maxmemory, or give Countersign a Redis of its own";
+
 const commandFailures: Explanations = {
   readonly: "it is a replica and takes no writes ($command: READONLY) | $fixReplica",
-  oom: "its memory is full ($command: OOM) | raise maxmemory, or let it evict: maxmemory-policy volatile-lru",
+  oom: "its memory is full ($command: OOM) | $fixMemory",
   "clusterdown|masterdown":
     "a part of it is down ($command: $code) | see CLUSTER INFO, or INFO replication, and bring it back",
 };
@@ -195,8 +197,7 @@ export function evaluateEviction({ facts }: Pick<Answered, "facts">): CheckResul
   if (facts?.evictionPolicy === undefined) return undefined;
   const { evictionPolicy, evictedKeys } = facts;
   const detail = `maxmemory-policy ${evictionPolicy}, ${evictedKeys} keys evicted since its start`;
-  const fix = "raise maxmemory, or give Countersign a Redis of its own";
-  return evictedKeys === 0 ? ok(detail) : warn(`${detail}: each token among them causes a token request`, fix);
+  return evictedKeys === 0 ? ok(detail) : warn(`${detail}: each token among them causes a token request`, fixMemory);
 }
 
 function evaluateLock(probes: ReadonlyMap<string, RedisProbe>): CheckResult {

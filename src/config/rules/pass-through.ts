@@ -86,6 +86,8 @@ function checkPrefix(
   }
 }
 
+const letOneUseOAuth = "let one use it: credentials, and oauth in its auth";
+
 /** Pass-through requests can only carry a token, so their site must use OAuth. */
 function checkSite(
   { site }: RawPassThroughRoute,
@@ -101,8 +103,8 @@ function checkSite(
     context.report("there is no such site", `name one that uses OAuth: ${shown || "none does"}`);
   } else if (chosen !== undefined && sites.has(chosen) && !withOauth.includes(chosen)) {
     const message = `site ${chosen} does not use OAuth, and HMAC signs parameters, which these requests have none of`;
-    context.report(message, shown === "" ? "add credentials to a site" : `name one that does: ${shown}`);
+    context.report(message, shown === "" ? letOneUseOAuth : `name one that does: ${shown}`);
   } else if (chosen === undefined && withOauth.length === 0 && all.length > 0) {
-    context.report("no site of this environment uses OAuth, and these requests carry a token", "add credentials");
+    context.report("no site of this environment uses OAuth, and these requests carry a token", letOneUseOAuth);
   }
 }

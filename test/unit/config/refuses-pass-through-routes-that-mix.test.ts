@@ -45,6 +45,16 @@ itRefuses("pass-through routes", [
   ),
 ]);
 
+test("sites that have credentials and only sign are not told to get credentials alone", async () => {
+  const signs =
+    "auth: [hmac], keys: [ { identifier: K1, secret: { file: DIR/k2 } } ], credentials: [ { name: blue, dir: DIR/blue } ]";
+  const yaml = `${inSandbox('passThrough: [ { prefix: "/files/", methods: [GET] } ]').replace(/ {4}defaultSite:[\s\S]*/, "")}`;
+  for (const more of ["", "    defaultSite: S5\n"]) {
+    const [problem] = await new ConfigFolder().problemsOf(`${yaml}${more}    sites: { S5: { ${signs} } }\n`);
+    expect(problem?.fix).toBe("let one use it: credentials, and oauth in its auth");
+  }
+});
+
 test("a route needs a prefix and methods; the rest has defaults, and the longest prefix comes first", async () => {
   const live = "methods: [GET], upgrade: websocket, idleTimeout: 5m, site: S1000000001, upstreamPrefix: /live/";
   const routes = `{ prefix: /files/, methods: [GET, PUT] }, { prefix: /files/live/, ${live} }`;
