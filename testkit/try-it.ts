@@ -34,24 +34,18 @@ export async function follow({ page, heading, prints }: TryIt): Promise<void> {
   const ports = new Map<string, string>();
   for (const port of shown) ports.set(port, String(await freePort()));
   const elsewhere = (text: string) => text.replace(/\b\d{4}\b/g, (port) => ports.get(port) ?? port);
-  let config = blocksIn("yaml")[0] ?? "";
   for (const [, topic = ""] of typed.matchAll(/"\$EXAMPLES"\/([\w-]+)\//g)) {
     for (const name of readdirSync(join(home, "examples", topic))) {
       const text = readFileSync(join(home, "examples", topic, name), "utf8");
-      if (name === "countersign.yaml") config = text;
       folder.write(join("examples", topic, name), elsewhere(text));
     }
   }
-  if (!typed.includes("$EXAMPLES")) folder.write("countersign.yaml", elsewhere(config));
-  // If the configuration names no authorization server, the page does not name its port either.
-  const simulate = config.includes("authUrl") ? "simulate" : `simulate --login-port ${ports.get("7422")}`;
+  if (!typed.includes("$EXAMPLES")) folder.write("countersign.yaml", elsewhere(blocksIn("yaml")[0] ?? ""));
 
   // The script runs with job control (`set -m`), as a shell does in which a person types.
   folder.write("bin/countersign", `#!/bin/sh\nexec node '${join(home, "dist/main.js")}' "$@"\n`, 0o700);
   // Each job prints into a separate file, since a line of it could otherwise appear in the middle of an answer.
-  const apart = elsewhere(typed)
-    .replace("simulate", simulate)
-    .replace(/^(?=.* &$)/gm, ">>'%JOBS' 2>&1 ");
+  const apart = elsewhere(typed).replace(/^(?=.* &$)/gm, ">>'%JOBS' 2>&1 ");
   const printedByJobs = join(folder.path, "jobs.log");
   const [ready] = /^ready\(\) .*$/m.exec(readFileSync("docs/install.md", "utf8")) ?? [];
   const script = `set -m; cd '${folder.path}'; EXAMPLES=$PWD/examples PATH=$PWD/bin:$PATH\n${ready}\n${apart.replaceAll("%JOBS", printedByJobs)}\nwait`;

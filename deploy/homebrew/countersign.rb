@@ -1,6 +1,6 @@
 # Template: scripts/release/artifacts.sh fills in version and checksum of the npm package; the result goes to the tap.
 class Countersign < Formula
-  desc "Outbound, auth-injecting HTTP sidecar: plain JSON in, signed requests out"
+  desc "Outbound, auth-injecting HTTP sidecar: plain JSON in, authorised requests out"
   homepage "https://github.com/countersign/countersign"
   url "https://registry.npmjs.org/countersign/-/countersign-@VERSION@.tgz"
   sha256 "@SHA256@"
@@ -22,8 +22,8 @@ class Countersign < Formula
 
   test do
     assert_equal version.to_s, shell_output("#{bin}/countersign --version").strip
-    (testpath/"key").write "an api secret key of sixteen bytes or more"
-    (testpath/"key").chmod 0600
+    (testpath/"secret").write "a client secret of sixteen bytes or more"
+    (testpath/"secret").chmod 0600
     (testpath/"countersign.yaml").write <<~YAML
       listeners:
         - { bind: "127.0.0.1:7411", environment: sandbox }
@@ -32,11 +32,12 @@ class Countersign < Formula
       environments:
         sandbox:
           baseUrl: https://api.sandbox.example/json-api
+          authUrl: https://login.sandbox.example
           operations: [create_order]
           sites:
-            S1000000003:
-              keys:
-                - { identifier: K2000000001, secret: { file: #{testpath}/key } }
+            S1000000001:
+              credentials:
+                - { name: blue, clientId: blue-id, clientSecret: { file: #{testpath}/secret }, audience: "https://api.sandbox.example" }
     YAML
     system bin/"countersign", "check", "--config", testpath/"countersign.yaml"
   end

@@ -2,8 +2,10 @@
  * The pages agree with the code: row 59 for the rights in Redis, row 83 for a signature that was not made with the key.
  * test/docs/try-it.test.ts types the pages' commands.
  */
+import { spawnSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { redisKey } from "../../src/adapters/redis/scripts.ts";
 import { exitCodes } from "../../src/cli/command.ts";
 import { readDocument, toYaml } from "../../src/config/files/yaml.ts";
@@ -104,6 +106,64 @@ describe("docs/compatibility.md names", () => {
   it("the user of the image", () => {
     const [, user = ""] = /^USER (\d+):/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
     expect(page).toContain(`image: user ${user},`);
+  });
+});
+
+describe("since 2026-08-01 new clients must use OAuth (spec 5.1), so", () => {
+  const files = spawnSync("git", ["ls-files", "examples", "deploy", "helm", "docs", "README.md"], { encoding: "utf8" });
+  const texts = new Map(
+    files.stdout
+      .trim()
+      .split("\n")
+      .map((file) => [file, readFileSync(file, "utf8")]),
+  );
+  const signing = [
+    "examples/hmac.yaml",
+    "examples/bridge/countersign.yaml",
+    "examples/moving-from-hmac/countersign.yaml",
+  ];
+
+  /** Sites and child sites in a configuration, at any depth. */
+  function sitesIn(value: unknown): { readonly auth?: unknown; readonly credentials?: unknown }[] {
+    if (typeof value !== "object" || value === null) return [];
+    return Object.entries(value).flatMap(([name, inner]) => {
+      const own = name === "sites" && typeof inner === "object" && !Array.isArray(inner) ? Object.values(inner) : [];
+      return [...own.filter((site) => typeof site === "object" && site !== null), ...sitesIn(inner)];
+    });
+  }
+
+  it("every site in an example, a deployment, a chart or a document uses OAuth alone, except in examples of older clients", () => {
+    const written = [...texts].flatMap(([file, text]) => {
+      if (/\/(templates|files)\//.test(file)) return [];
+      if (file.endsWith(".md")) {
+        return [...text.matchAll(/```yaml[ \w/]*\n([\s\S]*?)```/g)].map(([, yaml = ""]) => [file, yaml] as const);
+      }
+      return file.endsWith(".yaml") ? [[file, text] as const] : [];
+    });
+    const sites = written
+      .filter(([, yaml]) => yaml.includes("sites:") && !yaml.includes("{{"))
+      .flatMap(([file, yaml]) =>
+        parseAllDocuments(yaml)
+          .flatMap((each) => sitesIn(each.toJS()))
+          .map((site) => ({ file, site })),
+      );
+    expect(sites.length).toBeGreaterThan(25);
+    const wrong = sites.filter(
+      ({ site: { auth = ["oauth"], credentials } }) => credentials === undefined || `${auth}` !== "oauth",
+    );
+    expect([...new Set(wrong.map(({ file }) => file))].sort()).toEqual([...signing].sort());
+  });
+
+  it("these examples say first for whom they are, and no other silences the warning", () => {
+    for (const file of signing) expect(texts.get(file)).toMatch(/^# For a client from before 2026-08-01/);
+    const silent = [...texts].filter(([, text]) => /^acknowledge: .*hmac_for_existing_clients/m.test(text));
+    expect(silent.map(([file]) => file)).toEqual(signing.slice(1).sort());
+  });
+
+  it("the README shows an order with a token, and no signature", () => {
+    const [, order = ""] = /(POST \/json-api\/create_order[\s\S]*?)```/.exec(texts.get("README.md") ?? "") ?? [];
+    expect(order).toContain("\nAuthorization: Bearer ");
+    expect(order).not.toContain("signature");
   });
 });
 

@@ -39,8 +39,9 @@ it("a failure answer links to the documents of its release, unless the configura
   expect(failureType("draining", undefined, undefined)).toBe("urn:countersign:failure:draining");
 });
 
-it("the configuration that the Homebrew formula checks is sound", async () => {
+it("the configuration that the Homebrew formula checks is sound, and warns of nothing", async () => {
   const [, yaml = ""] = /<<~YAML\n(.*?)\n *YAML\n/s.exec(readFileSync("deploy/homebrew/countersign.rb", "utf8")) ?? [];
-  expect(yaml).toContain("#{testpath}/key");
-  expect(await new ConfigFolder().problemsOf(yaml.replace("#{testpath}/key", "DIR/k1"))).toEqual([]);
+  expect(yaml).toContain("#{testpath}/secret");
+  const { warnings } = await new ConfigFolder().loadSound(yaml.replace("#{testpath}/secret", "DIR/green"));
+  expect(warnings).toEqual([]);
 });

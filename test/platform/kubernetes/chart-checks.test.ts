@@ -65,8 +65,8 @@ describe("the check", () => {
     { what: "plain http", more: "baseUrl=http://api.sandbox.example", says: "allowPlaintext" },
     {
       what: "a secret that nothing mounts",
-      more: "sites.S1000000003.keys[0].secret.file=/run/secrets/countersign/other/K1",
-      says: "other/K1",
+      more: "sites.S1000000003.credentials[0].dir=/run/secrets/countersign/elsewhere",
+      says: "elsewhere/client-id",
     },
     { what: "an empty Secret", more: "operations[0]=create_order", edit: () => "", says: "is empty" },
   ])("fails the release for $what, and says so", ({ more, edit, says }) => {
