@@ -72,7 +72,7 @@ CMD ["simulate", "--host", "0.0.0.0"]
 
 FROM runtime AS proxy
 LABEL org.opencontainers.image.title="countersign" \
-      org.opencontainers.image.description="Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out."
+      org.opencontainers.image.description="Outbound, auth-injecting HTTP sidecar: plain JSON in, authorised or signed requests out."
 COPY --from=files /files/proxy/ /
 # The address of admin.bind: the health check cannot read the configuration.
 ENV COUNTERSIGN_CONFIG=/etc/countersign/countersign.yaml \

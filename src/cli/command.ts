@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from "commander";
 /** The program's name and the texts of its help. */
 export const about = {
   name: "countersign",
-  description: "Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out.",
+  description: "Outbound, auth-injecting HTTP sidecar: plain JSON in, authorised or signed requests out.",
   notes: '"spec 5.2" is a section of docs/service-interface.md.',
 } as const;
 

@@ -50,7 +50,7 @@ export const scenes: readonly Scene[] = [
     expected: { ...served, arrived: ["S1000000002 with token no. 1"] },
   },
   {
-    title: "An order, signed with HMAC; the service verifies it",
+    title: "A client from before August 2026: signed with HMAC",
     request: {
       ...anOrder,
       body: { ...order, order_amount: 25.5, order_is_standing: true, site_identifier: "S1000000003" },
