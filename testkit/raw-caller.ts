@@ -229,15 +229,17 @@ export interface Ordered {
 /**
  * One order on a new connection, every byte that came back, and how the connection ended.
  * @param closesHalf whether the caller ends its own side once the answer begins
+ * @param onAnswer called when the answer begins
  */
 export async function orderToTheEnd(
   to: NetConnectOpts | ConnectionOptions,
   given: RawPost = {},
-  { closesHalf = false } = {},
+  { closesHalf = false, onAnswer = () => {} }: { closesHalf?: boolean; onAnswer?: () => void } = {},
 ): Promise<Ordered> {
   const { socket, closed } = await RawConnection.open(to);
   const isUnix = "path" in to && to.path !== undefined;
   let end: End = "rst";
+  socket.once("data", onAnswer);
   if (closesHalf) socket.once("data", () => socket.end());
   // If a reset comes together with bytes, libuv reports an orderly end, but then the socket has no peer any more. It has none
   // either if both sides have ended.

@@ -103,6 +103,16 @@ export class BufferBudget {
     this.charge(body, bytes);
   }
 
+  /**
+   * Charges bytes for an answer, if there is room. Only incomplete bodies are evicted, since nothing of them is sent yet.
+   * @returns false if there is no room
+   */
+  takeForAnswer(body: RequestBuffer, bytes: number): boolean {
+    while (this.#usedBytes + bytes > this.#limitBytes) if (!this.#evictIncomplete(body)) return false;
+    this.charge(body, bytes);
+    return true;
+  }
+
   /** From now on the caller does not read the answer. */
   stall(body: RequestBuffer): void {
     body.sinceMs = this.#clock.nowMs();
@@ -229,6 +239,14 @@ export class RequestBuffer implements BodyBuffer {
   /** The body is parsed: charges the parameters that it does hold. */
   chargeParameters(bodyBytes: number, parameters: number): void {
     this.#budget.give(this, this.bytes - this.#headBytes - costOf(bodyBytes, parameters));
+  }
+
+  /**
+   * Charges a part of an answer that is read before it is passed on.
+   * @returns false if there is no room
+   */
+  takeForAnswer(bytes: number): boolean {
+    return this.#budget.takeForAnswer(this, bytes);
   }
 
   /** Charges an answer that was read whole, to be kept. */

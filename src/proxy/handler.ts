@@ -1,4 +1,5 @@
 import { isUndecided } from "../model/environment.ts";
+import { ProxyError } from "../model/errors.ts";
 import { isSafe } from "../model/events.ts";
 import { problemAnswer, toAnswer, toProxyError } from "./answer.ts";
 import { checkCallerSignature, checkCharacters, type SendParts, sendPrepared } from "./authenticate.ts";
@@ -16,6 +17,7 @@ import {
 } from "./messages.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
 import { checkForSecrets, mostParameters, readParameters } from "./parameters.ts";
+import { readAhead } from "./read-ahead.ts";
 import { checkHead } from "./request-head.ts";
 import { readRequestOptions } from "./request-options.ts";
 import { chooseSite } from "./site.ts";
@@ -117,24 +119,46 @@ export function admit(context: RequestContext): {
   return { caller, buffer: admission.begin(request) };
 }
 
-/** @param streaming given if the caller's time is limited for each piece of the body (`idleMs`), not by the deadline */
+/**
+ * Passes the service's response on. It is read whole before its head is passed on, so that one that breaks off becomes a
+ * failure, and its caller never takes a part for the whole. A longer one is passed on as it comes.
+ * @param streaming given if the response is passed on as it comes, and the caller's time is limited for each piece of its
+ * body (`idleMs`), not by the deadline
+ */
 export async function deliver(
   response: UpstreamResponse,
   context: RequestContext,
   streaming?: Pick<Answer, "idleMs" | "signal">,
 ): Promise<void> {
   const { request, listener, once } = context;
+  const { buffer } = context.admission;
   const { status } = response;
   // A safe request has no effect, so any answer decides its outcome. A replayed answer decided the first request.
   const isOpen = isUndecided(status, listener.environment) && !isSafe(request) && context.event.once !== "replayed";
   const outcome = isOpen ? "unknown" : "answered";
-  const whole = toAnswer(response, outcome, context, streaming);
-  context.beginWait("stream_answer");
-  // Recorded before the caller has its answer.
-  const answer = once === undefined ? whole : await once.recordAnswer(whole, outcome, context.admission.buffer);
-  const delivered = request.answer(answer, context.deadlineMs);
-  if (delivered !== undefined) await delivered;
+  try {
+    let answer = toAnswer(response, outcome, context, streaming);
+    context.beginWait("stream_answer");
+    if (streaming === undefined && !(answer.body instanceof Uint8Array)) {
+      // An answer that may be kept is read whether there is room or not: it is charged when it is whole.
+      const takeRoom = (bytes: number) => buffer?.takeForAnswer(bytes) !== false || once !== undefined;
+      answer = { ...answer, body: await readAhead(answer.body, takeRoom) };
+    }
+    // Recorded before the caller has its answer.
+    if (once !== undefined) await once.recordAnswer(answer, outcome, buffer);
+    const delivered = request.answer(answer, context.deadlineMs);
+    if (delivered !== undefined) await delivered;
+  } catch (error) {
+    throw explain(error, status);
+  }
   context.end(status, "service", outcome, undefined);
+}
+
+/** Adds the status, which was read although the response could not be passed on. */
+function explain(error: unknown, status: number): unknown {
+  if (!(error instanceof ProxyError)) return error;
+  const { code, message, outcome, causedBy } = error;
+  return new ProxyError(code, `The service answered ${status}. ${message}`, { outcome, causedBy });
 }
 
 /** Answers a failure, unless the head of the service's response was sent to the caller: then the connection's reset shows it. */

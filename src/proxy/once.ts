@@ -13,7 +13,6 @@ import {
   type PreparedRequest,
   type UpstreamResponse,
 } from "./messages.ts";
-import { readAhead } from "./read-ahead.ts";
 import type { OnceHeader } from "./request-options.ts";
 
 const retryAfterMs = 1_000;
@@ -154,23 +153,17 @@ export class OnceKey {
     return parseAnswer(kept);
   }
 
-  /**
-   * Records the service's answer. It is read whole and kept if it decides the outcome, is framed, and is short enough.
-   * @returns the answer to be passed on
-   * @throws the errors of its body
-   */
-  async recordAnswer(answer: Answer, outcome: Outcome, buffer: RequestBuffer | undefined): Promise<Answer> {
-    if (!this.#isClaimed) return answer;
-    const isWorthIt = outcome === "answered" && answer.isFramed;
-    const body = isWorthIt ? await readAhead(answer.body) : answer.body;
+  /** Records the service's answer. It is kept if it decides the outcome, is framed, and was short enough to be read whole. */
+  async recordAnswer(answer: Answer, outcome: Outcome, buffer: RequestBuffer | undefined): Promise<void> {
+    if (!this.#isClaimed) return;
+    const { body } = answer;
     let sealed: string | undefined;
-    if (isWorthIt && body instanceof Uint8Array) {
+    if (outcome === "answered" && answer.isFramed && body instanceof Uint8Array) {
       buffer?.chargeAnswer(body.length);
       sealed = this.#sealing.seal(this.#name, formatAnswer(answer, body));
     }
     await this.recordEnd({ outcome, status: answer.status, sealed });
     this.#isKept = sealed !== undefined;
-    return { ...answer, body };
   }
 
   /** Never fails: an outcome that cannot be written is read as `unknown` later. */

@@ -7,19 +7,34 @@ export const longestReadAheadBytes = 65_536;
 
 /**
  * Reads a body to its end, or until too much of it is in memory. Errors until then are thrown before a byte is passed on.
- * @returns the whole body; for a longer body a stream of the part that was read, then of the rest
+ * @param takeRoom takes memory for so many bytes more; if it returns false, there is none
+ * @returns the whole body; for a body that is too long a stream of the part that was read, then of the rest
  */
-export async function readAhead(body: UpstreamResponse["body"]): Promise<UpstreamResponse["body"]> {
+export async function readAhead(
+  body: UpstreamResponse["body"],
+  takeRoom: (bytes: number) => boolean = () => true,
+): Promise<UpstreamResponse["body"]> {
   if (body instanceof Uint8Array) return body;
   const source = body[Symbol.asyncIterator]();
-  const pieces: Uint8Array[] = [];
-  for (let length = 0; length <= longestReadAheadBytes; ) {
+  // One block, since pieces of a few bytes each would take a hundred times as much memory.
+  let block: Uint8Array = new Uint8Array();
+  let length = 0;
+  for (;;) {
     const { done, value } = await source.next();
-    if (done === true) return Buffer.concat(pieces);
-    pieces.push(value);
-    length += value.length;
+    if (done === true) return block.subarray(0, length);
+    const neededBytes = length + value.length;
+    if (neededBytes > block.length) {
+      const blockBytes = length === 0 ? neededBytes : Math.min(2 * neededBytes, longestReadAheadBytes);
+      if (neededBytes > longestReadAheadBytes || !takeRoom(blockBytes)) {
+        return passOn(length === 0 ? [value] : [block.subarray(0, length), value], source);
+      }
+      const larger = length === 0 ? value : Buffer.allocUnsafe(blockBytes);
+      larger.set(block.subarray(0, length));
+      block = larger;
+    }
+    if (length > 0) block.set(value, length);
+    length = neededBytes;
   }
-  return passOn(pieces, source);
 }
 
 async function* passOn(pieces: readonly Uint8Array[], source: AsyncIterator<Uint8Array>) {
@@ -54,9 +69,7 @@ export function bufferResponse(response: UpstreamResponse, clock: Clock): Buffer
   const isLate = new Promise<never>((_, reject) => {
     giveUp = reject;
   });
-  const reading = Promise.race([readAhead(body), isLate]).catch((error) => {
-    throw explain(error, response.status);
-  });
+  const reading = Promise.race([readAhead(body), isLate]);
   const isOver = reading.then(
     () => true,
     () => true,
@@ -74,11 +87,4 @@ export function bufferResponse(response: UpstreamResponse, clock: Clock): Buffer
       response.discard();
     },
   };
-}
-
-/** Adds the status, which was read although the response cannot be passed on. */
-function explain(error: unknown, status: number): unknown {
-  if (!(error instanceof ProxyError)) return error;
-  const { code, message, outcome } = error;
-  return new ProxyError(code, `The service answered ${status}. ${message}`, { outcome });
 }

@@ -68,6 +68,28 @@ describe("row 68: the buffer budget", () => {
 });
 
 describe("row 92: the buffer budget", () => {
+  it("takes room for an answer from incomplete bodies only, and says if there is none", async () => {
+    const { budget, clock, from } = open(mebibyte);
+    const evictions: string[] = [];
+    const [stalled, slow] = [from("10.0.0.1"), from("10.0.0.2")];
+    stalled.chargeBody(1, 1);
+    stalled.awaitReader(() => evictions.push("stalled"));
+    slow.onEvicted = () => evictions.push("slow");
+    slow.reserve(large);
+    await clock.advance(2_000);
+    const answered = from("10.0.0.3");
+    answered.chargeBody(1, 1);
+    expect(answered.takeForAnswer(large)).toBe(true);
+    expect(evictions).toEqual([]);
+    expect(answered.takeForAnswer(large)).toBe(true);
+    expect(evictions).toEqual(["slow"]);
+    const before = budget.usedBytes;
+    expect(answered.takeForAnswer(large)).toBe(false);
+    expect({ evictions, usedBytes: budget.usedBytes }).toEqual({ evictions: ["slow"], usedBytes: before });
+    for (const buffer of [stalled, slow, answered]) buffer.close();
+    expect(budget.usedBytes).toBe(0);
+  });
+
   it("evicts nothing that gives no room in the share of incomplete bodies", async () => {
     const { clock, from } = open(4 * mebibyte);
     const evictions: string[] = [];

@@ -26,6 +26,34 @@ it("reads an answer whole up to the limit, and passes a longer one on as it come
   expect(state.isClosed).toBe(true);
 });
 
+it("keeps pieces in memory of at most twice their length, and none of it without room", async () => {
+  const tiny = Array.from({ length: 10_000 }, () => 1);
+  const taken: number[] = [];
+  const whole = await readAhead(pieces(...tiny).body, (bytes) => taken.push(bytes) > 0);
+  expect(Buffer.from(whole as Uint8Array).equals(Buffer.alloc(10_000, "x"))).toBe(true);
+  expect(Math.max(...taken)).toBeLessThanOrEqual(20_000);
+  expect(taken.length).toBeLessThan(20);
+  const alone = await readAhead(pieces(7).body, (bytes) => bytes === 7);
+  expect(alone).toHaveLength(7);
+});
+
+it.each([1, 2, 3])("passes an answer on as it comes from its piece %i on, if that has no room", async (last) => {
+  const { body, state } = pieces(10, 20, 3_000, 40);
+  let asked = 0;
+  const passed = await readAhead(body, () => ++asked < last);
+  if (passed instanceof Uint8Array) throw new Error("there was no room");
+  const lengths: number[] = [];
+  for await (const piece of passed) lengths.push(piece.length);
+  expect(lengths).toEqual(
+    [
+      [10, 20, 3_000, 40],
+      [10, 20, 3_000, 40],
+      [30, 3_000, 40],
+    ][last - 1],
+  );
+  expect(state.isClosed).toBe(true);
+});
+
 it("ends the rest of a long answer that nobody reads", async () => {
   const { body, state } = pieces(longestReadAheadBytes, 1, 10);
   const passed = await readAhead(body);

@@ -223,25 +223,30 @@ describe("unknown: once a byte of the request was written", () => {
     expect(forward.targets().filter((target) => target === places.api)).toHaveLength(1);
   });
 
-  it.each([true, false])("the tunnel is reset within an answer that only the close ends, http: %s", async (plain) => {
-    let tunnel: Socket | undefined;
-    const { port, simulator } = await stageEgress({
-      plain,
-      proxy: {
-        onTunnel: (client, host) => {
-          if (String(host.remotePort) === new URL(simulator.apiUrl).port) tunnel = client;
+  it.each([true, false])(
+    "the tunnel is reset within a long answer that only the close ends, http: %s",
+    async (plain) => {
+      let tunnel: Socket | undefined;
+      const { port, simulator } = await stageEgress({
+        plain,
+        proxy: {
+          onTunnel: (client, host) => {
+            if (String(host.remotePort) === new URL(simulator.apiUrl).port) tunnel = client;
+          },
         },
-      },
-    });
-    simulator.faults.add({ host: "api", kind: "raw", bytes: 'HTTP/1.1 200 OK\r\n\r\n{"part":', close: false });
-    const caller = await RawConnection.open(port);
-    const failed = once(caller.socket, "error");
-    caller.write(rawPost({ more: [`Countersign-Site: ${hmacSite}`] }));
-    await caller.until(/"part":/);
-    tunnel?.resetAndDestroy();
-    expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
-    expect(simulator.counts().apiRequests).toBe(1);
-  });
+      });
+      // Too long to be read whole before it is passed on.
+      const bytes = `HTTP/1.1 200 OK\r\n\r\n${" ".repeat(70_000)}{"part":`;
+      simulator.faults.add({ host: "api", kind: "raw", bytes, close: false });
+      const caller = await RawConnection.open(port);
+      const failed = once(caller.socket, "error");
+      caller.write(rawPost({ more: [`Countersign-Site: ${hmacSite}`] }));
+      await caller.until(/"part":/);
+      tunnel?.resetAndDestroy();
+      expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
+      expect(simulator.counts().apiRequests).toBe(1);
+    },
+  );
 });
 
 it("a tunnel that broke while it was idle fails no request", async () => {

@@ -138,7 +138,7 @@ it("the service's time lasts until the last piece of its answer", async () => {
 it.each([
   ["a length", `HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"order_`],
   ["only the close to end it", `HTTP/1.1 200 OK\r\n\r\n{"order_`],
-])("counts an answer with %s that was cut as unknown, and not as a caller that left", async (_name, bytes) => {
+])("counts an answer with %s that was cut as unknown, once, and not as a caller that left", async (_name, bytes) => {
   const upstream = await startRawUpstream({
     answer: ({ number }, socket) => {
       if (number > 2) socket.write(rawAnswer(200, "{}"));
@@ -148,9 +148,12 @@ it.each([
   const { port, recorder, metricsAfter } = await stageWarm({ baseUrl: upstream.url });
   for (let n = 1; n <= 5; n++) await orderRaw(port, { "Countersign-Site": hmacSite });
   const { value, sum } = await metricsAfter(5);
-  const served = { environment, site: hmacSite, auth: "hmac", operation, status: "200", by: "service" };
-  expect(value("countersign_requests_total", { ...served, outcome: "unknown" })).toBe(2);
-  expect(value("countersign_requests_total", { ...served, outcome: "answered" })).toBe(3);
+  const served = { environment, site: hmacSite, auth: "hmac", operation };
+  const cut = { status: "502", by: "countersign", outcome: "unknown" };
+  const whole = { status: "200", by: "service", outcome: "answered" };
+  expect(value("countersign_requests_total", { ...served, ...cut })).toBe(2);
+  expect(value("countersign_requests_total", { ...served, ...whole })).toBe(3);
+  expect(sum("countersign_unknown_outcomes_total")).toBe(2);
   expect(sum("countersign_requests_total", { outcome: "answered" })).toBe(3);
   const lines = logOf(recorder.events, "info").of("request_finished");
   expect(lines.map(({ callerLeft }) => callerLeft)).toEqual(lines.map(() => undefined));

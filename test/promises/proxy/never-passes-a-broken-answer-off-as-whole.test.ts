@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { order } from "../../../testkit/call.ts";
-import { orderRaw } from "../../../testkit/raw-caller.ts";
+import { orderRaw, orderToTheEnd } from "../../../testkit/raw-caller.ts";
 import { type RawBehaviour, rawAnswer } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, stageBehind } from "../../../testkit/stage.ts";
 import { cut, refused } from "../../unit/broken-responses.ts";
@@ -72,11 +72,34 @@ it("an answer that ends before a byte of its body is 502 upstream_reset, unknown
   }
 });
 
-it("an answer whose body becomes malformed is a cut connection", async () => {
+/** Too long to be read ahead. */
+const longText = "x".repeat(100_000);
+
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+const inPieces = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
+
+it("an answer whose body becomes malformed is 502 upstream_bad_response", async () => {
   const later = (socket: Socket) => void setTimeout(() => socket.write("zz\r\n"), 20);
-  const { answer, end } = await orderOnce(writing(`${ok}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`, later));
+  const { answer, end } = await orderOnce(writing(inPieces + chunk("{}"), later));
+  const code = "upstream_bad_response";
+  expect(answer).toMatchObject({ status: 502, isComplete: true });
+  expect(JSON.parse(answer.body)).toMatchObject({ code, outcome: "unknown" });
+  expect(end).toMatchObject({ code, outcome: "unknown", attempts: 1, status: 502, by: "countersign" });
+});
+
+it("a long answer whose body becomes malformed is a cut connection", async () => {
+  let spoil = () => {};
+  const { port, finished } = await stageBehind({
+    answer(_request, socket) {
+      spoil = () => void socket.write("zz\r\n");
+      socket.write(inPieces + chunk(longText));
+    },
+  });
+  const more = [`Countersign-Site: ${hmacSite}`];
+  const { answer } = await orderToTheEnd({ port, host: "127.0.0.1" }, { more }, { onAnswer: () => spoil() });
   expect(answer).toMatchObject({ status: 200, isComplete: false });
-  expect(end).toMatchObject({ code: "upstream_bad_response", outcome: "unknown", attempts: 1 });
+  const code = "upstream_bad_response";
+  expect(await finished()).toMatchObject({ code, outcome: "unknown", attempts: 1, status: 200, by: "service" });
 });
 
 const body = "x".repeat(300);
@@ -86,6 +109,8 @@ it.each<[string, string, RawBehaviour]>([
   ["reset while the request is on its way", "send", { receive: (_bytes, socket) => resets(socket) }],
   ["reset behind the answer's head", "stream_answer", writing(head, resets)],
   ["closed behind the answer's head", "stream_answer", writing(head, closes)],
+  ["reset in the middle of its body", "stream_answer", writing(head + body.slice(1), resets)],
+  ["closed in the middle of its body", "stream_answer", writing(head + body.slice(1), closes)],
 ])("a broken answer is 502 upstream_reset with advice, not a bare close: %s", async (_, stage, service) => {
   const { answer, end } = await orderOnce(service);
   expect(answer.status).toBe(502);
@@ -93,5 +118,6 @@ it.each<[string, string, RawBehaviour]>([
   expect(answer.value("countersign-outcome")).toBe("unknown");
   expect(JSON.parse(answer.body)).toMatchObject({ code: "upstream_reset", outcome: "unknown" });
   expect(JSON.parse(answer.body).detail).toMatch(/The order may exist: look for request [0-9a-f-]{36} before/);
-  expect(end).toMatchObject({ stage, code: "upstream_reset", status: 502 });
+  expect(JSON.parse(answer.body).detail.startsWith("The service answered 200. ")).toBe(stage === "stream_answer");
+  expect(end).toMatchObject({ stage, code: "upstream_reset", status: 502, by: "countersign", outcome: "unknown" });
 });

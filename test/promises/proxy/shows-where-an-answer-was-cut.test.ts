@@ -1,22 +1,31 @@
-/** Rows 64 and 91: an answer that was cut looks cut and counts as `unknown`, above all if the close would be its end. */
+/**
+ * Rows 45, 64 and 91: an answer that was cut is 502 or 504, and `unknown`; one that is too long to be read ahead looks cut, above all
+ * if the close would be its end.
+ */
 import type { NetConnectOpts, Socket } from "node:net";
 import { join } from "node:path";
 import type { ConnectionOptions } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { orderToTheEnd } from "../../../testkit/raw-caller.ts";
-import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { orderToTheEnd, RawConnection, rawPost, readAnswer } from "../../../testkit/raw-caller.ts";
+import { type RawBehaviour, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { hmacSite, type Stage, stageBehind, stageProxy } from "../../../testkit/stage.ts";
 import { known, payments, stageWithCallers } from "./callers.ts";
 
 const body = '{"order_id":"order_1","status":"created"}';
-const framings = {
-  close: `HTTP/1.1 200 OK\r\nX-A: b\r\n\r\n${body}`,
-  length: `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  chunks: `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+/** More than is read ahead. */
+const longBody = body.repeat(2_500);
+const framing = {
+  close: (body: string) => `HTTP/1.1 200 OK\r\nX-A: b\r\n\r\n${body}`,
+  length: (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  chunks: (body: string) =>
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
 } as const;
-type Framing = keyof typeof framings;
+type Framing = keyof typeof framing;
+const framings = { close: framing.close(body), length: framing.length(body), chunks: framing.chunks(body) };
+/** An answer without the end of its body. */
+const cutOff = (how: Framing, body: string) => framing[how](body).replace(/.{21}(?:\r\n0\r\n\r\n)?$/, "");
 
 /** With the code and the cause of an answer that was cut so. */
 const breaks = {
@@ -31,15 +40,19 @@ type Break = keyof typeof breaks;
 const signed = [`Countersign-Site: ${hmacSite}`];
 const hurried = [...signed, "Countersign-Timeout-Ms: 1000"];
 
-/** A service that answers the n-th order with the given bytes, and then ends the connection as given. */
-async function serviceThat(answer: (orderNumber: number) => { readonly bytes: string; readonly how: Break }) {
-  return startRawUpstream({
-    answer: ({ number }, socket) => {
-      const { bytes, how } = answer(number);
-      const [breakOff] = breaks[how];
-      socket.setNoDelay(true).write(bytes, "latin1", () => breakOff(socket));
+/** A service that answers with the given bytes, and then ends the connection as given; the end of a long answer waits. */
+async function serviceThat(bytes: string, how: Break) {
+  const [breakOff] = breaks[how];
+  let goOn = () => {};
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) => {
+      const last = bytes.slice(-10);
+      goOn = () => void socket.write(last, "latin1", () => breakOff(socket));
+      socket.setNoDelay(true).write(bytes.slice(0, -10), "latin1");
+      if (bytes.length <= 65_536) goOn();
     },
   });
+  return { url: upstream.url, upstream, goOn: () => goOn() };
 }
 
 type Target = NetConnectOpts | ConnectionOptions;
@@ -78,12 +91,25 @@ const cuts: readonly (readonly [Framing, Break])[] = [
 describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
   const canBeReset = kind !== "a Unix socket";
 
-  it.each(cuts)("sees where an answer ended by %s was cut by %s", async (framing, how) => {
-    const bytes = framings[framing].slice(0, framings[framing].indexOf(body) + 20);
-    const { url } = await serviceThat(() => ({ bytes, how }));
+  it.each(cuts)("gets a whole failure if an answer ended by %s was cut by %s", async (framing, how) => {
+    const { url, upstream } = await serviceThat(cutOff(framing, body), how);
     const { recorder, to } = await open(url);
     const more = how === "silence until the deadline" ? hurried : signed;
-    const { answer, end } = await orderToTheEnd(to, { connection: [], more });
+    const { answer, end } = await orderToTheEnd(to, { connection: [], more: [...more, "Connection: close"] });
+    const [, code, cause] = breaks[how];
+    const status = code === "upstream_timeout" ? 504 : 502;
+    expect({ ...answer, end }).toMatchObject({ status, isComplete: true, end: "fin" });
+    expect(JSON.parse(answer.body)).toMatchObject({ code, outcome: "unknown", status });
+    const finished = await recorder.nth("request_finished", 1);
+    expect(finished).toMatchObject({ outcome: "unknown", code, cause, status, by: "countersign", callerLeft: false });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it.each(cuts)("sees where a long answer ended by %s was cut by %s", async (framing, how) => {
+    const { url, goOn } = await serviceThat(cutOff(framing, longBody), how);
+    const { recorder, to } = await open(url);
+    const more = how === "silence until the deadline" ? hurried : signed;
+    const { answer, end } = await orderToTheEnd(to, { connection: [], more }, { onAnswer: goOn });
     expect(answer).toMatchObject({ status: 200, isComplete: false });
     expect(end).toBe(canBeReset ? "rst" : "fin");
     // A connection that cannot be reset shows the cut by a missing last chunk.
@@ -94,10 +120,7 @@ describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
   });
 
   it("that closes its half sees where its answer was then cut", async () => {
-    const { url } = await serviceThat(() => ({
-      bytes: framings.close.slice(0, -10),
-      how: "silence until the deadline",
-    }));
+    const { url } = await serviceThat(cutOff("close", longBody), "silence until the deadline");
     const { recorder, to } = await open(url);
     const { answer, end } = await orderToTheEnd(to, { connection: [], more: hurried }, { closesHalf: true });
     expect(answer).toMatchObject({ status: 200, isComplete: false });
@@ -106,12 +129,33 @@ describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
   });
 
   it("sees the orderly end of an answer that the close ends", async () => {
-    const { url } = await serviceThat(() => ({ bytes: framings.close, how: "an orderly end" }));
+    const { url } = await serviceThat(framings.close, "an orderly end");
     const { recorder, to } = await open(url);
     const { answer, end } = await orderToTheEnd(to, { connection: [], more: signed });
     expect(answer).toMatchObject({ status: 200, body, isComplete: !canBeReset });
     expect(end).toBe("fin");
     expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", code: undefined });
+  });
+});
+
+describe("without memory to read it ahead, an answer is passed on as it comes", () => {
+  it("and shows where it was cut", async () => {
+    let breakOff = () => {};
+    const service: RawBehaviour = {
+      answer(_request, socket) {
+        breakOff = () => void socket.resetAndDestroy();
+        socket.write(cutOff("length", "x".repeat(40_000)));
+      },
+    };
+    // A request takes 32 KiB besides its bodies.
+    const { port, recorder } = await stageBehind(service, { limits: { bufferedBytes: 50_000 } });
+    const connection = await RawConnection.open(port);
+    connection.write(rawPost({ more: signed }));
+    await connection.until(/x{1000}$/);
+    breakOff();
+    expect(readAnswer(await connection.closed)).toMatchObject({ status: 200, isComplete: false });
+    const finished = { outcome: "unknown", code: "upstream_reset", status: 200, by: "service" };
+    expect(await recorder.nth("request_finished", 1)).toMatchObject(finished);
   });
 });
 
@@ -133,7 +177,7 @@ async function stageTls(
 }
 
 it.each(versions)("shows where a service over %s was reset", async (version) => {
-  const { recorder, port } = await stageTls(version, framings.close.slice(0, -10), (_, below) => {
+  const { recorder, port } = await stageTls(version, cutOff("close", longBody), (_, below) => {
     below?.resetAndDestroy();
   });
   for (let n = 1; n <= 20; n++) {
@@ -158,13 +202,20 @@ describe.each(versions)("over %s", (version) => {
   it.each(endings)("an answer that only the close ends is never whole: %s", async (how) => {
     const { recorder, port } = await stageTls(version, framings.close, closes[how]);
     const { answer, end } = await orderToTheEnd({ port, host: "127.0.0.1" }, { more: signed });
-    expect(answer.isComplete && answer.status === 200).toBe(false);
-    expect(end).toBe(answer.status === 200 ? "rst" : "fin");
+    expect({ ...answer, end }).toMatchObject({ status: 502, isComplete: true, end: "fin" });
     expect(await recorder.nth("request_finished", 1)).toMatchObject({
       outcome: "unknown",
       code: "upstream_reset",
       cause: "UNFRAMED_OVER_TLS",
     });
+  });
+
+  it.each(endings)("a long answer that only the close ends is never whole: %s", async (how) => {
+    const { recorder, port } = await stageTls(version, framing.close(longBody), closes[how]);
+    const { answer, end } = await orderToTheEnd({ port, host: "127.0.0.1" }, { more: signed });
+    expect(answer.isComplete && answer.status === 200).toBe(false);
+    expect(end).toBe(answer.status === 200 ? "rst" : "fin");
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "unknown", cause: "UNFRAMED_OVER_TLS" });
   });
 
   it.each(endings.flatMap((how) => [["length", how] as const, ["chunks", how] as const]))(

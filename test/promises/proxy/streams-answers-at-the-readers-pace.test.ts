@@ -41,20 +41,24 @@ async function stageByHand(over: Pick<RawBehaviour, "tls"> = {}) {
   return { ...(await stageBehind(service, { timeouts, environment: { tls: trusting } })), socket };
 }
 
-it("passes on each piece of an answer before the next is written", async () => {
+it("passes on each piece of a long answer before the next is written", async () => {
   const { url, socket } = await stageByHand();
-  void socket.then((written) => written.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\none"));
+  const start = "x".repeat(65_536);
+  void socket.then((written) => written.write(`HTTP/1.1 200 OK\r\nContent-Length: 65545\r\n\r\n${start}one`));
   const incoming = await open(url);
   incoming.setEncoding("latin1");
   const ended = once(incoming, "end");
-  const pieces: string[] = [];
-  for (const next of ["two", "six", undefined]) {
-    const [piece] = await once(incoming, "data");
-    pieces.push(piece);
+  let text = "";
+  for (const [end, next] of [
+    ["one", "two"],
+    ["two", "six"],
+    ["six", undefined],
+  ] as const) {
+    while (!text.endsWith(end)) text += (await once(incoming, "data"))[0];
     if (next !== undefined) (await socket).write(next);
   }
   await ended;
-  expect(pieces).toEqual(["one", "two", "six"]);
+  expect(text).toBe(`${start}onetwosix`);
 });
 
 it.each([
