@@ -1,4 +1,4 @@
-import { endToEndHeaders, type HeaderLines, isCoded, isFramed } from "../http/headers.ts";
+import { endToEndHeaders, type HeaderLines, isCoded, isFramed, nameAmong } from "../http/headers.ts";
 import { describeDefect, printable } from "../model/defect.ts";
 import { type FailureCode, failures, type Outcome, ProxyError } from "../model/errors.ts";
 import { isSafe, type Report, type RequestFinished } from "../model/events.ts";
@@ -7,6 +7,7 @@ import type { RequestContext } from "./context.ts";
 import type { Answer, UpstreamResponse, WholeAnswer } from "./messages.ts";
 
 const longestClassName = 64;
+const retryAfter = ["retry-after"];
 
 /**
  * The service's response as the caller gets it: status and body unchanged, our headers added.
@@ -25,6 +26,7 @@ export function toAnswer(
   }
   const { requestId, attempts, once } = context.event;
   const headers = endToEndHeaders(response.headers);
+  if (outcome === "unknown" && context.once === undefined) discourage(headers);
   headers.push("Countersign-Request-Id", requestId, "Countersign-Outcome", outcome);
   if (attempts > 1) headers.push("Countersign-Attempts", String(attempts));
   if (once === "replayed") headers.push("Countersign-Replayed", "true");
@@ -38,6 +40,16 @@ export function toAnswer(
     signal,
     onSlowReader: (cutOff) => context.admission.buffer?.awaitReader(cutOff),
   };
+}
+
+/**
+ * Clients send a request again when Retry-After says so, some of them by themselves and without end. If that could be a
+ * second order, its value goes into a header that no client obeys.
+ */
+function discourage(headers: string[]): void {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (nameAmong(retryAfter, headers[index]) !== undefined) headers[index] = "Countersign-Retry-After";
+  }
 }
 
 /**

@@ -27,6 +27,7 @@ const fieldString = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 const oncePattern = /^[\x21-\x7e]{1,255}$/;
 
 const prefix = "countersign-";
+const prefixed = /^(?:x-)?countersign-/;
 const requestHeaders = [
   "Countersign-Site",
   "Countersign-Auth",
@@ -40,6 +41,7 @@ const responseHeaders = [
   "Countersign-Error",
   "Countersign-Attempts",
   "Countersign-Replayed",
+  "Countersign-Retry-After",
 ] as const;
 const knownNames = new Set(requestHeaders.map((name) => name.toLowerCase()));
 /** A misspelling of our own prefix has at most this many edits: `X-Countersign-Site`, `Countersing-Site`. */
@@ -138,7 +140,7 @@ function isOurs(name: string): boolean {
   if (name.length < prefix.length) return false;
   const given = name.toLowerCase();
   if (knownNames.has(given)) return true;
-  const hasPrefix = given.startsWith(prefix);
+  const hasPrefix = prefixed.test(given);
   // Names without these letters are too far from ours to be compared.
   if (!hasPrefix && !/cou|sig/.test(given)) return false;
   const meant = hasPrefix ? nearestOption(given) : nearestWithin(given, requestHeaders, mostEditsOfPrefix);
@@ -148,7 +150,7 @@ function isOurs(name: string): boolean {
 
 /** Compares the names after their common prefix: `-Refrence`, `-Ref` and `-Timeout-Seconds` show what is meant. */
 function nearestOption(given: string): string | undefined {
-  const tail = given.slice(prefix.length);
+  const tail = given.replace(prefixed, "");
   const tails = requestHeaders.map((name) => name.slice(prefix.length));
   const [word = ""] = tail.split("-");
   const alike =

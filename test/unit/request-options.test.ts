@@ -33,6 +33,8 @@ describe("an unknown name of a Countersign-* header", () => {
     ["Contersign-Auth", "Countersign-Auth"],
     ["Countersign-", undefined],
     ["Countersign-Something-Completely-Else", undefined],
+    ["X-Countersign-Something-Completely-Else", undefined],
+    ["x-countersign-refrence", "Countersign-Reference"],
   ])("%s is refused; the nearest name is %s", (name, meant) => {
     const { code, status, message } = refusalOf(() => read([name, "canary-value"]));
     expect({ code, status }).toEqual({ code: "malformed_request", status: 400 });
@@ -43,11 +45,14 @@ describe("an unknown name of a Countersign-* header", () => {
     expect(message).not.toContain("canary");
   });
 
-  it.each(["Request-Id", "outcome", "ERROR", "Attempts"])("Countersign-%s belongs to answers", (name) => {
-    expect(refusalOf(() => read([`Countersign-${name}`, "x"]))).toMatchObject(
-      malformed(/^Countersign-[A-Z].* is a header of Countersign's answers; leave it out of requests\.$/),
-    );
-  });
+  it.each(["Request-Id", "outcome", "ERROR", "Attempts", "Retry-After"])(
+    "Countersign-%s belongs to answers",
+    (name) => {
+      expect(refusalOf(() => read([`Countersign-${name}`, "x"]))).toMatchObject(
+        malformed(/^Countersign-[A-Z].* is a header of Countersign's answers; leave it out of requests\.$/),
+      );
+    },
+  );
 
   it("is shown shortened", () => {
     const { message } = refusalOf(() => read([`Countersign-${"x".repeat(5_000)}`, "x"]));

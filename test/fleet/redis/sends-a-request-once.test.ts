@@ -46,10 +46,13 @@ it.each([200, 201, 204, 302, 400, 401, 404, 409, 429])(
 // A 5xx does not say whether the order exists (row 87).
 it.each([500, 503])("a request answered %i is not sent again, and stays unknown", async (status) => {
   const { once, upstream, lastEnd } = await stageOnce(await startRedis(), (_, socket) => {
-    socket.write(rawAnswer(status));
+    socket.write(rawAnswer(status, "", "Retry-After: 7\r\n"));
   });
   const sinceMs = Date.now();
   const first = await once("order-1");
+  // With a key a repetition is safe.
+  expect(first.headers).toMatchObject({ "countersign-outcome": "unknown", "retry-after": "7" });
+  expect(first.headers).not.toHaveProperty("countersign-retry-after");
   expect(await lastEnd()).toMatchObject({ once: "recorded", outcome: "unknown" });
   const again = await once("order-1");
   const detail = /may have taken effect; it was answered with status 50[03]\. Look for it/;

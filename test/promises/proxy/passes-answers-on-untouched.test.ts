@@ -1,6 +1,6 @@
 /**
  * Rows 47, 87: any answer of the service reaches the caller byte for byte; a redirect too, which is never followed. A 5xx has the outcome
- * `unknown`, unless the environment's `undecided` says otherwise.
+ * `unknown`, unless the environment's `undecided` says otherwise, and then no Retry-After, which clients obey by themselves.
  */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
@@ -200,7 +200,8 @@ it.each([
     for (const status of [502, 504]) {
       const answer = await orderRaw(stage.port, { "Countersign-Site": site, "Countersign-Reference": `A-${status}` });
       expect(answer).toMatchObject({ status, body: gateway, isComplete: true });
-      expect(answer.lines).toEqual(expect.arrayContaining(["Server: balancer", "Retry-After: 7"]));
+      expect(answer.lines).toEqual(expect.arrayContaining(["Server: balancer", "Countersign-Retry-After: 7"]));
+      expect(answer.value("retry-after")).toBeUndefined();
       expect(answer.values("countersign-outcome")).toEqual(["unknown"]);
       expect(answer.value("countersign-error")).toBeUndefined();
     }
@@ -230,9 +231,24 @@ it("a 5xx that is not in the list, or any 5xx if the list is empty, is the servi
     for (let n = 1; n <= 3; n++) {
       const answer = await orderRaw(stage.port, signed);
       expect(answer.values("countersign-outcome")).toEqual(["answered"]);
+      expect(answer.values("retry-after")).toEqual(["7"]);
+      expect(answer.value("countersign-retry-after")).toBeUndefined();
     }
     expect(stage.recorder.of("request_finished").map(({ outcome }) => outcome)).toEqual(Array(3).fill("answered"));
   }
+});
+
+it("each Retry-After of an unknown answer is renamed, in any casing; that of a 429 or a redirect stays", async () => {
+  const twice = "retry-AFTER: 1\r\nX-Retry-After: 2\r\nRetry-After: Tue, 02 Jan 2024 03:04:05 GMT\r\n";
+  const { port } = await stageBehind({ answer: [503, 500, 429, 301].map((status) => rawAnswer(status, "{}", twice)) });
+  const told = [];
+  for (let n = 1; n <= 4; n++) {
+    const answer = await orderRaw(port, signed);
+    expect(answer.value("x-retry-after")).toBe("2");
+    told.push([answer.values("retry-after").length, answer.values("countersign-retry-after")]);
+  }
+  const renamed = [0, ["1", "Tue, 02 Jan 2024 03:04:05 GMT"]];
+  expect(told).toEqual([renamed, renamed, [2, []], [2, []]]);
 });
 
 it("a retry that gets a 5xx from something in front of the service is unknown, too", async () => {
