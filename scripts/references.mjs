@@ -36,7 +36,7 @@ function linkCitations(text, page) {
 
 function describeFailures() {
   const sections = Object.entries(failures).map(([name, { status, outcomes, title, meaning }]) => {
-    const statuses = name === "target_not_allowed" ? "400 or 403" : status;
+    const statuses = { target_not_allowed: "400 or 403", guarantee_not_given: "400 or 425" }[name] ?? status;
     return `## ${code(name)}\n\n**${statuses}, ${outcomes.map(code).join(" or ")}: ${title}.** ${meaning}`;
   });
   return sections.join("\n\n");

@@ -27,13 +27,19 @@ const unknown = ["unknown"] as const;
 
 /**
  * Codes in the order of the reference. A row without outcomes has `not_sent` alone. `target_not_allowed` is 403 when the
- * target names a foreign host.
+ * target names a foreign host, `guarantee_not_given` 425 for early data.
  */
 const rows = {
   malformed_request: {
     status: 400,
     title: "Malformed request",
     meaning: "The request is not well-formed HTTP/1.1, or a Countersign header is misspelt or has an impossible value.",
+  },
+  guarantee_not_given: {
+    status: 400,
+    title: "Guarantee not given",
+    meaning:
+      "A header asks for a guarantee that Countersign does not give for it, such as Idempotency-Key without `once.header`, and `forwardHeaders` does not pass it on (400). An order came as early data of TLS (425, RFC 8470).",
   },
   body_not_json: {
     status: 400,
@@ -160,7 +166,8 @@ const rows = {
   name_not_allowed: {
     status: 422,
     title: "Parameter name not allowed",
-    meaning: "A name is empty, longer than 256 characters, or has a character outside A-Z a-z 0-9 _ . and -.",
+    meaning:
+      "A name is empty, longer than 256 characters, or has a character outside A-Z a-z 0-9 _ . and -, or is that of a Countersign header.",
   },
   version_mismatch: {
     status: 422,
@@ -334,8 +341,8 @@ export const requestFailureCodes = failureCodes.filter((code) => !("only" in fai
 interface FailureDetails {
   /** Overrides the row's only or first outcome. */
   readonly outcome?: Outcome;
-  /** Overrides the row's status (`target_not_allowed` for a foreign host). */
-  readonly status?: number;
+  /** Overrides the row's status (`target_not_allowed`, `guarantee_not_given`). */
+  readonly status?: number | undefined;
   /** Sent as Retry-After, rounded up to whole seconds. */
   readonly retryAfterMs?: number;
   /** Sent as Allow. */

@@ -6,6 +6,7 @@ import { authorizationOf } from "../proxy/authenticate.ts";
 import { checkCallerOperation, checkCallerSite } from "../proxy/caller-auth.ts";
 import type { RequestContext } from "../proxy/context.ts";
 import { type AuthMaterial, sendAuthenticated } from "../proxy/forward.ts";
+import { checkGuarantees } from "../proxy/guarantees.ts";
 import { admit, deliver, type RequestHandler, type RequestHandlerParts, serve } from "../proxy/handler.ts";
 import { CallerLeft, type ListenerContext, type Route, type UpstreamResponse } from "../proxy/messages.ts";
 import { checkFraming } from "../proxy/request-head.ts";
@@ -57,6 +58,7 @@ function prepare(
   checkCallerOperation(caller, route.prefix);
   const options = readRequestOptions(request.headers, parts.requestMs);
   if (options.once !== undefined) throw onceNotPossible(route);
+  checkGuarantees(request.headers, () => true);
   context.limitDeadline(options.timeoutMs);
   context.setStage("choose_site");
   const choice = chooseSite(

@@ -7,6 +7,8 @@ import { type Parameter, type Parameters, refuseParameter, showName } from "./pa
 
 /** Set anew for every attempt; the caller's values are dropped. */
 const ofOneAttempt: ReadonlySet<string> = new Set(["timestamp", "signature"]);
+/** A header of ours, written as a parameter: the service would get it, and it would have no effect. */
+const headerName = /^(?:x[-_.]?)?countersign[-_.]/i;
 /** The caller's request headers that go upstream when the caller sent them. */
 export const passedUpstream: readonly string[] = [
   "user-agent",
@@ -18,7 +20,7 @@ export const passedUpstream: readonly string[] = [
 
 /**
  * Builds the request that is sent, without the parts that belong to one attempt.
- * @throws ProxyError number_out_of_range, decimal_invalid, version_mismatch
+ * @throws ProxyError name_not_allowed, number_out_of_range, decimal_invalid, version_mismatch
  */
 export function prepare(
   route: Route,
@@ -38,7 +40,7 @@ export function prepare(
  * (spec 2.1), amounts with two digits (spec 5.2 rule 2). `version` and `site_identifier` keep the caller's position, or are
  * added at the end.
  * @param identifier the value of `site_identifier`
- * @throws ProxyError number_out_of_range, decimal_invalid, version_mismatch
+ * @throws ProxyError name_not_allowed, number_out_of_range, decimal_invalid, version_mismatch
  */
 export function enrich(
   parameters: Parameters,
@@ -49,6 +51,7 @@ export function enrich(
   for (const parameter of parameters.values()) {
     const { name, isPlain } = parameter;
     if (ofOneAttempt.has(name)) continue;
+    if (headerName.test(name)) throw refuseHeader(name);
     const text = writeOut(parameter);
     const value = isDecimal(name, site.decimals) ? writeAmount(name, text) : text;
     sent.push(value === parameter.value ? parameter : { name, value, isPlain });
@@ -63,6 +66,11 @@ export function enrich(
 export function put(sent: SentParameter[], name: string, value: string): void {
   const index = sent.findIndex((parameter) => parameter.name === name);
   sent[index < 0 ? sent.length : index] = { name, value, isPlain: false };
+}
+
+function refuseHeader(name: string): ProxyError {
+  const what = `The parameter ${showName(name)} is named like a header of Countersign, which has no effect in a body`;
+  return refuseParameter("name_not_allowed", `${what}; send the header.`, name);
 }
 
 function writeOut({ name, kind, value }: Parameter): string {

@@ -8,6 +8,7 @@ import { authenticateCaller, checkCallerOperation, checkCallerRate, checkCallerS
 import type { KnownCaller } from "./caller-registry.ts";
 import { RequestContext, type ServeParts } from "./context.ts";
 import { prepare } from "./enrich.ts";
+import { checkGuarantees } from "./guarantees.ts";
 import {
   type Answer,
   CallerLeft,
@@ -47,6 +48,10 @@ async function proxy(context: RequestContext, parts: RequestHandlerParts): Promi
   checkOperation(operation, environment);
   checkCallerOperation(caller, operation);
   const options = readRequestOptions(request.headers, parts.requestMs, parts.once.header);
+  checkGuarantees(
+    request.headers,
+    (name) => environment.forwardHeaders.includes(name) || parts.once.header.toLowerCase() === name,
+  );
   context.limitDeadline(options.timeoutMs);
   context.beginWait("read_body");
   const body = await request.readBody(context.deadlineMs, buffer);

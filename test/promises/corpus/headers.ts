@@ -23,7 +23,7 @@ const dropped: readonly (readonly [name: string, ...lines: string[]])[] = [
   ["credentials for proxies", "Proxy-Authorization: Basic bTptCg==", "PROXY-authorization: x"],
   ["cookies", "Cookie: a=b", "COOKIE: c=d", "Cookie2: $Version=1"],
   ["keys of many makers", "X-Api-Key: m", "Api-Key: m", "X-Auth-Token: m", "X-Amz-Security-Token: m"],
-  ["signatures", "Signature: m", "Signature-Input: m", "X-Signature: m", "Digest: m", "Content-MD5: m"],
+  ["signatures", "Signature: m", "Signature-Input: m", "X-Signature: m"],
   ["certificates of the caller", "X-Client-Cert: m", "Client-Cert: m", "X-Forwarded-Client-Cert: m"],
 
   // The request's origin and destination: the caller may not set them.
@@ -157,6 +157,20 @@ const valueCases: readonly HeaderCase[] = [
   ]),
   ...each("the coding", 415, (coding) => more(`CONTENT-ENCODING: ${coding}`), ["GZIP", "gzip", "zstd", "br", ""]),
   ["a body in two codings", more("Content-Encoding: gzip", "Content-Encoding: br"), 415],
+  // Headers that ask for a guarantee (row 111; all of them in test/unit/guarantees.test.ts).
+  ...each("that asks for a guarantee:", 400, (line) => more(line), [
+    ...['Idempotency-Key: "a"', "IDEMPOTENCY-KEY:", "X-Idempotency-Key: a", "Idempotence-Key: a", "If-Match: *"],
+    ...[
+      "If-None-Match: *",
+      "Digest: m",
+      "Content-MD5: m",
+      "Content-Digest: m",
+      "X-Request-Timeout: 5",
+      "grpc-timeout: 5S",
+    ],
+  ]),
+  ["early data of TLS", more("Early-Data: 1"), 425],
+
   ["identity and another coding", more("Content-Encoding: identity, gzip"), 415],
   ["identity is no coding", more("Content-Encoding: Identity"), 200],
 

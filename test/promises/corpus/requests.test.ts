@@ -136,7 +136,8 @@ it.each(readerCases)("neither a request that the reader refuses is served, nor o
 it("each target leads to a listed operation or nowhere", () => playAll(targetsAt));
 
 const headCodes: Readonly<Record<number, RegExp>> = {
-  400: /^malformed_request$/,
+  400: /^(malformed_request|guarantee_not_given)$/,
+  425: /^guarantee_not_given$/,
   403: /^(target_not_allowed|site_not_configured|auth_not_configured)$/,
   415: /^media_type_not_supported$/,
   431: /^headers_too_large$/,

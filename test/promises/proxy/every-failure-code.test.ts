@@ -108,6 +108,12 @@ const failuresOfTheRequest = [
   failing("malformed_request", 400, "an answer's header", /a header of Countersign's answers/, {
     headers: { "Countersign-Request-Id": "a" },
   }),
+  failing("guarantee_not_given", 400, "a key of another kind", /^The header idempotency-key asks that/i, {
+    headers: { "Idempotency-Key": '"order-1"' },
+  }),
+  failing("guarantee_not_given", 425, "early data of TLS", /^The header early-data asks that/i, {
+    headers: { "Early-Data": "1" },
+  }),
   failing("body_not_json", 400, "half an object", /^The body is not JSON: /, { body: '{"a":' }),
   failing("duplicate_parameter", 400, "a name twice, once escaped", /"a" is given twice/, {
     body: '{"a":"1","\\u0061":"2"}',
@@ -231,6 +237,9 @@ const failuresOfTheParameters = [
   }),
   failing("name_not_allowed", 422, "a space in a name", /^The name "a b" at character 2 is not allowed/, {
     body: '{"a b":"1"}',
+  }),
+  failing("name_not_allowed", 422, "a header's name", /^The parameter "countersign_once" is named like a header/, {
+    body: { ...order, countersign_once: "order-1" },
   }),
   failing("version_mismatch", 422, "another version", /^The body's version is not 3\.0/, {
     body: { ...order, version: "2.0" },
