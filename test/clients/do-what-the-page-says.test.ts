@@ -53,7 +53,8 @@ function measure(client: Client): void {
   const ofExample = it.runIf(client.isExample);
 
   it("creates 100 orders by the base URL, over as many connections as the page says", async () => {
-    const { url, simulator } = await stageProxy();
+    // One of the clients sends this header, which is refused otherwise.
+    const { url, simulator } = await stageProxy({ environment: { forwardHeaders: ["idempotency-key"] } });
     const front = await startFaultProxy(url);
     const { code, lines, stderr } = await runClient(client, {
       BASE_URL: `http://127.0.0.1:${front.port}`,
