@@ -26,7 +26,7 @@ export function toAnswer(
   }
   const { requestId, attempts, once } = context.event;
   const headers = endToEndHeaders(response.headers);
-  if (outcome === "unknown" && context.once === undefined) discourage(headers);
+  if (outcome === "unknown" && context.once === undefined) renameRetryAfter(headers);
   headers.push("Countersign-Request-Id", requestId, "Countersign-Outcome", outcome);
   if (attempts > 1) headers.push("Countersign-Attempts", String(attempts));
   if (once === "replayed") headers.push("Countersign-Replayed", "true");
@@ -46,7 +46,7 @@ export function toAnswer(
  * Clients send a request again when Retry-After says so, some of them by themselves and without end. If that could be a
  * second order, its value goes into a header that no client obeys.
  */
-function discourage(headers: string[]): void {
+function renameRetryAfter(headers: string[]): void {
   for (let index = 0; index < headers.length; index += 2) {
     if (nameAmong(retryAfter, headers[index]) !== undefined) headers[index] = "Countersign-Retry-After";
   }
