@@ -69,9 +69,13 @@ it.each(["GET", "HEAD", "OPTIONS"])(
 );
 
 it("a GET that is answered 503: the answer is whole", async () => {
-  const stage = await stageBytes(rawAnswer(503, "busy"));
+  const stage = await stageBytes(rawAnswer(503, "busy", "Retry-After: 7\r\n"));
   const answer = await stage.send("GET /files/a");
-  expect(answer).toMatchObject({ status: 503, text: "busy", headers: { "countersign-outcome": "answered" } });
+  expect(answer).toMatchObject({
+    status: 503,
+    text: "busy",
+    headers: { "countersign-outcome": "answered", "retry-after": "7" },
+  });
   await expectUncounted(stage, { status: 503, by: "service", outcome: "answered" });
 });
 
@@ -96,8 +100,10 @@ it.each(["POST", "PUT", "PATCH", "DELETE"])("but a %s without an answer is count
 });
 
 it("and so is a POST that is answered 503", async () => {
-  const stage = await stageBytes(rawAnswer(503, "busy"));
+  const stage = await stageBytes(rawAnswer(503, "busy", "Retry-After: 7\r\n"));
   const answer = await stage.send("POST /files/a");
   expect(answer).toMatchObject({ status: 503, text: "busy", headers: { "countersign-outcome": "unknown" } });
+  expect(answer.headers).toMatchObject({ "countersign-retry-after": "7" });
+  expect(answer.headers).not.toHaveProperty("retry-after");
   expect(await countsOf(stage)).toMatchObject({ counted: 1, level: "error", listed: [{ status: 503 }] });
 });
