@@ -44,6 +44,8 @@ const largestHead = `${post}${longLines}`;
 const smallest = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 const largeAnswerBytes = 1_000_000;
+/** Of an answer that is read whole before it is passed on. */
+const halfAnswerBytes = 30_000;
 
 /**
  * Every state in which a connection may stay. States whose requests are sent come last: these requests stay in flight until
@@ -77,6 +79,11 @@ const heldStates: Readonly<Record<string, Held>> = {
   "a large answer that is not read": {
     bytes: rawPost({ ...kept, target: "/list_orders" }),
     answerBytes: largeAnswerBytes,
+    isSent: true,
+  },
+  "an answer of which a part has come": {
+    bytes: rawPost({ ...kept, target: "/half_order" }),
+    answerBytes: halfAnswerBytes,
     isSent: true,
   },
   "a part of an upload": {
@@ -128,14 +135,16 @@ const printUse = `process.on("SIGUSR2", () => {
   });
 });`;
 
-/** A service that answers at once, never, or with a long answer, by the operation. */
+/** A service that answers at once, never, half, or with a long answer, by the operation. */
 function startService() {
   const large = rawAnswer(200, `{"padding":"${"x".repeat(largeAnswerBytes)}"}`);
+  const half = rawAnswer(200, "x".repeat(2 * halfAnswerBytes)).slice(0, -halfAnswerBytes);
   const small = rawAnswer(200, '{"order_id":"order_1"}');
   return startRawUpstream({
     answer: ({ head }, socket) => {
       if (head.includes("/hold_order")) return;
-      socket.write(head.includes("/list_orders") ? large : small);
+      const isHalf = head.includes("/half_order");
+      socket.write(isHalf ? half : head.includes("/list_orders") ? large : small);
     },
   });
 }
@@ -168,7 +177,7 @@ environments:
     baseUrl: ${service.url}
     authUrl: ${login.url}
     allowPlaintext: true
-    operations: [create_order, hold_order, list_orders]
+    operations: [create_order, hold_order, half_order, list_orders]
     defaultSite: S1000000003
     passThrough: [ { prefix: /files/, upstreamPrefix: /files/, methods: [PUT], site: S1000000001 } ]
     sites:
