@@ -5,6 +5,7 @@ import type { Config } from "../src/config/config.ts";
 import type { CredentialSet, TokenSettings } from "../src/model/environment.ts";
 import type { Event, NoNewerToken } from "../src/model/events.ts";
 import { Secret } from "../src/model/secret.ts";
+import { AddressLimiter } from "../src/oauth/address-limiter.ts";
 import { CredentialFailover } from "../src/oauth/credential-failover.ts";
 import { EndpointBackoff } from "../src/oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../src/oauth/forced-refresh-limiter.ts";
@@ -53,7 +54,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const random = () => 0.5;
   const { report } = recorder;
 
-  const openMember = (name: string, { login: asked, token, ...shared }: Sharing) => {
+  const openMember = (name: string, address: AddressLimiter, { login: asked, token, ...shared }: Sharing) => {
     const set: CredentialSet = {
       label: `S1/${name}`,
       name,
@@ -71,6 +72,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
       ...shared,
       endpoint: asked.endpoint,
       ...towards,
+      address,
       thresholds,
       tokenTimeoutMs,
       clock,
@@ -83,7 +85,9 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const openReplica = (shared: Partial<Sharing> = {}) => {
     const [first, ...rest] = names;
     const sharing = { store, lock, login, ...shared };
-    const candidates = [openMember(first, sharing), ...rest.map((name) => openMember(name, sharing))] as const;
+    const address = new AddressLimiter("https://login", clock, random);
+    const open = (name: string) => openMember(name, address, sharing);
+    const candidates = [open(first), ...rest.map(open)] as const;
     const source = new CredentialFailover({
       environment: "test",
       owner: "S1",

@@ -3,6 +3,7 @@ import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
 import type { Clock } from "../../src/model/clock.ts";
 import type { CredentialSet } from "../../src/model/environment.ts";
 import type { Event } from "../../src/model/events.ts";
+import { AddressLimiter } from "../../src/oauth/address-limiter.ts";
 import { CredentialFailover } from "../../src/oauth/credential-failover.ts";
 import { EndpointBackoff } from "../../src/oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../../src/oauth/forced-refresh-limiter.ts";
@@ -56,6 +57,7 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
     lock: createRedisRefreshLock(connection, [], clock),
     endpoint: ground.login.openEndpoint(name, clock),
     backoff: new EndpointBackoff(clock, random),
+    address: new AddressLimiter("https://login.fleet.example", clock, random),
     forcedRefreshes: new ForcedRefreshLimiter(clock),
     thresholds: drawThresholds(random),
     tokenTimeoutMs,

@@ -6,10 +6,12 @@ import {
   type CredentialSet,
   type Credentials,
   type Environment,
+  type Site,
   tokenUrlOf,
 } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { type CredentialSnapshot, credentialKey, type Report } from "../model/events.ts";
+import { AddressLimiter, fewSets } from "../oauth/address-limiter.ts";
 import { CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
@@ -24,6 +26,8 @@ import { authPoolKey as authPoolKeyOf } from "./upstreams.ts";
 
 /** The longest that a changed configuration waits for its tokens before it is committed. */
 const longestPrefetchMs = 5_000;
+/** An authorization server may demand a pause this long. */
+const longestPauseMs = 86_400_000;
 
 /** A credential set as one configuration has it. */
 export interface ConfiguredSet {
@@ -55,7 +59,7 @@ export interface TokenOwner {
   readonly credentials: Credentials;
   /** A fingerprint of everything but the credentials that its configured sets are made from. */
   readonly basis: string;
-  /** One of perhaps thousands of sites in a folder: nothing is opened for it before its first request. */
+  /** One of many sites, perhaps thousands: nothing is opened for it before its first request. */
   readonly isLazy: boolean;
 }
 
@@ -65,19 +69,28 @@ const ownersOfConfig = new WeakMap<Config, ReadonlyMap<string, TokenOwner>>();
 export function ownersOf(config: Config): ReadonlyMap<string, TokenOwner> {
   const known = ownersOfConfig.get(config);
   if (known !== undefined) return known;
-  const all = [...config.environments.values()].flatMap((environment) => listOwners(environment, config));
+  const environments = [...config.environments.values()];
+  const sites = environments.flatMap((environment) => [...environment.sites.values()]);
+  const areFew = sites.filter(isOwner).length <= fewSets;
+  const all = environments.flatMap((environment) => listOwners(environment, config, areFew));
   const owners = new Map(all.map((owner) => [owner.key, owner]));
   ownersOfConfig.set(config, owners);
   return owners;
 }
 
-function listOwners(environment: Environment, config: Config): TokenOwner[] {
+/** Whether the site has credential sets of its own, instead of its parent's. */
+function isOwner({ identifier, credentials }: Site): boolean {
+  return credentials?.owner === identifier;
+}
+
+function listOwners(environment: Environment, config: Config, areFew: boolean): TokenOwner[] {
   const { name, sites, siteOfKey, siteFolder, defaultSite, ...settings } = environment;
   const parts = [name, siteFolder?.path, defaultSite, settings, config.timeouts, fingerprintOf(config.tokens)];
   const basis = fingerprint(parts);
-  return [...sites.values()].flatMap(({ identifier: site, credentials }) => {
-    if (credentials?.owner !== site) return [];
-    const isLazy = siteFolder !== undefined && site !== defaultSite;
+  return [...sites.values()].flatMap((each) => {
+    const { identifier: site, credentials } = each;
+    if (credentials === undefined || !isOwner(each)) return [];
+    const isLazy = (siteFolder !== undefined || !areFew) && site !== defaultSite;
     return [{ key: ownerKey(name, site), config, environment, site, credentials, basis, isLazy }];
   });
 }
@@ -129,13 +142,14 @@ export function openTokens(
   dependencies: Dependencies,
 ) {
   const { clock, random } = dependencies;
-  const thresholds = drawThresholds(random);
   const backends = openTokenBackends(report, dependencies, () => {
     for (const { source } of sets.values()) source.resync();
   });
   // A fetch that is running ends by itself.
   const endings = { close: (set: OpenSet) => void closeSet(set), retire: retireSet };
   const sets = new KeyedResources<OpenSet>(clock, endings);
+  /** By origin. A reload ends no pause that the authorization server demands. */
+  const addresses = new KeyedResources<AddressLimiter>(clock);
   /** The sets that have not ended, by `tokenKey`, oldest first. */
   const sharing = new Map<string, readonly OpenSet[]>();
   /** By owner. Requests that an earlier configuration accepted may still need a retiring failover. */
@@ -163,6 +177,8 @@ export function openTokens(
     const others = sharing.get(tokenKey) ?? [];
     const onSameWay = others.find((other) => other.configured.authPoolKey === authPoolKey);
     const last = others.at(-1);
+    const address = addressOf(configured, config);
+    address.opened();
     // One literal: with spreads each of thousands of objects would have a hidden class of its own.
     const parts: RefreshParts = {
       environment,
@@ -176,8 +192,9 @@ export function openTokens(
       report,
       backoff:
         onSameWay?.parts.backoff ?? last?.parts.backoff.withOtherTransport() ?? new EndpointBackoff(clock, random),
+      address,
       forcedRefreshes: last?.parts.forcedRefreshes ?? new ForcedRefreshLimiter(clock),
-      thresholds,
+      thresholds: drawThresholds(random),
       tokenTimeoutMs: config.timeouts.tokenMs,
     };
     const opened = { configured, parts, source: new TokenCache(parts) };
@@ -187,7 +204,12 @@ export function openTokens(
     return opened;
   }
 
+  function addressOf({ tokenUrl: { origin } }: ConfiguredSet, config: Config): AddressLimiter {
+    return addresses.prepare(config, origin, () => new AddressLimiter(origin, clock, random), longestPauseMs);
+  }
+
   function openSet(configured: ConfiguredSet, config: Config): TokenCache {
+    addressOf(configured, config);
     const opened = sets.prepare(config, configured.tokenCacheKey, () => createSet(configured, config));
     const active = activeInPlaceOf(configured);
     if (active !== undefined && active !== opened) succeed(opened, active);
@@ -214,7 +236,8 @@ export function openTokens(
 
   async function closeSet(closed: OpenSet): Promise<void> {
     const { configured, parts, source } = closed;
-    const { key, store } = parts;
+    const { address, key, store } = parts;
+    address.closed(key);
     const successor = activeInPlaceOf(configured);
     const others = (sharing.get(key) ?? []).filter((other) => other !== closed);
     if (others.length > 0) sharing.set(key, others);
@@ -224,6 +247,7 @@ export function openTokens(
     if (successor !== undefined) succeed(successor, closed);
     const isInUse = sharing.get(key)?.some((other) => other.parts.store === store);
     if (!isInUse) store.forget(key);
+    if (address.isUnused) store.forget(address.key);
   }
 
   function open(owner: TokenOwner): CredentialFailover {
@@ -262,7 +286,7 @@ export function openTokens(
       for (const owner of [...next.values()].filter(isOpen)) open(owner);
       owners = next;
       labels = undefined;
-      for (const resources of [failovers, sets, backends]) resources.commit(config);
+      for (const resources of [failovers, sets, addresses, backends]) resources.commit(config);
     },
 
     /** The tokens of the sets that are configured at a site. */

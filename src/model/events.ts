@@ -352,6 +352,8 @@ export interface CredentialSnapshot {
   readonly lastUsedMs: number | undefined;
   /** No token request is made before this moment. */
   readonly backoffUntilMs: number | undefined;
+  /** The pause of the address of its authorization server, which other sets may have caused. */
+  readonly addressPausedUntilMs?: number | undefined;
   /** The last token request has failed, and no token is left. */
   readonly isInOutage: boolean;
 }

@@ -62,8 +62,9 @@ function pauseAfter(answer: TokenAnswer, failures: number, random: () => number)
       return { kind: "throttled", ms: answer.retryAfterMs ?? ownMs };
     }
     case "malformed":
+      return { kind: "failing", ms: answer.successorAfterMs ?? backoffMs(failures, random) };
     case "failed":
-      return { kind: "failing", ms: answer.retryAfterMs ?? backoffMs(failures, random) };
+      return { kind: "failing", ms: backoffMs(failures, random) };
     case "timed_out":
       return { kind: "failing", ms: turnOfOthersMs + backoffMs(failures, random) };
   }

@@ -1,9 +1,20 @@
 import { type Clock, sleep } from "../model/clock.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import type { RefreshReason, Report, SuppressionReason } from "../model/events.ts";
+import type { AddressLimiter, Priority, Turn } from "./address-limiter.ts";
 import type { EndpointBackoff, Pause } from "./endpoint-backoff.ts";
 import type { ForcedRefreshLimiter } from "./forced-refresh-limiter.ts";
-import { endsAtMs, freshness, isFoundRepeated, isNewer, type Thresholds, type Token, tokenId } from "./token.ts";
+import {
+  dueAtMs,
+  endsAtMs,
+  expiredAtMs,
+  freshness,
+  isFoundRepeated,
+  isNewer,
+  type Thresholds,
+  type Token,
+  tokenId,
+} from "./token.ts";
 import { requestToken, type TokenAnswer, type TokenEndpoint } from "./token-endpoint.ts";
 import {
   everySite,
@@ -24,6 +35,8 @@ export interface RefreshParts {
   readonly lock: RefreshLock;
   readonly endpoint: TokenEndpoint;
   readonly backoff: EndpointBackoff;
+  /** Of the origin of the token endpoint. */
+  readonly address: AddressLimiter;
   readonly forcedRefreshes: ForcedRefreshLimiter;
   readonly thresholds: Thresholds;
   /** `timeouts.token`: the longest that one token request takes. */
@@ -34,7 +47,7 @@ export interface RefreshParts {
   readonly report: Report;
 }
 
-export interface Need {
+export interface Need extends Priority {
   readonly reason: RefreshReason;
   /** Only a token newer than this one will do. */
   readonly newerThan: Token | undefined;
@@ -62,22 +75,42 @@ const longestLockWaitMs = 90_000;
 export async function refresh(parts: RefreshParts, need: Need): Promise<RefreshResult> {
   for (;;) {
     const result = await attempt(parts, need);
+    if (result === undefined) continue;
     if (result.kind !== "paused" || !parts.backoff.isBrief(result.pause)) return result;
     await waitUntil(result.pause.untilMs, parts.clock);
   }
 }
 
 /**
- * Reads the shared state, connects, locks, reads again, fetches, publishes, unlocks. Who has no connection never keeps others
- * waiting, however long connecting takes.
+ * Reads the shared state, waits for its turn, connects, locks, reads again, fetches, publishes, unlocks.
+ * @returns undefined if the address paused meanwhile
  */
-async function attempt(parts: RefreshParts, need: Need): Promise<RefreshResult> {
+async function attempt(parts: RefreshParts, need: Need): Promise<RefreshResult | undefined> {
   const found = await readShared(parts, need);
   if (found !== undefined) return found;
+  const turn = await parts.address.turn(need, latestMs(parts, need));
+  // Nobody needs the token any more.
+  if (turn === undefined) return { kind: "left_to_another" };
+  if (typeof turn !== "function") return { kind: "paused", pause: turn };
+  try {
+    return await takeTurn(parts, need, turn);
+  } finally {
+    turn();
+  }
+}
+
+/** Halfway between the time when the token is due and its leeway, so that requests never wait for a refresh that waits for its turn. */
+function latestMs({ thresholds }: RefreshParts, { newerThan: token }: Need): number {
+  if (token === undefined) return Number.POSITIVE_INFINITY;
+  return (dueAtMs(token, thresholds) + expiredAtMs(token, thresholds)) / 2;
+}
+
+/** Who has no connection never keeps other replicas waiting, however long connecting takes: the lock is taken afterwards. */
+async function takeTurn(parts: RefreshParts, need: Need, turn: Turn): Promise<RefreshResult | undefined> {
   const startedMs = parts.clock.nowMs();
   const failed = await parts.endpoint.connect(parts.tokenTimeoutMs);
   const connectedMs = parts.clock.nowMs() - startedMs;
-  const acquired = await acquireLock(parts, need);
+  const acquired = await acquireLock(parts, need, turn);
   if ("kind" in acquired) return acquired;
   const { lease } = acquired;
   try {
@@ -94,10 +127,10 @@ async function attempt(parts: RefreshParts, need: Need): Promise<RefreshResult> 
 
 /** Why no token may be requested now, as far as this process knows. */
 export function obstacleTo(
-  { backoff, forcedRefreshes }: RefreshParts,
-  { site, newerThan }: Need,
+  { backoff, address, forcedRefreshes }: RefreshParts,
+  { site, newerThan, isAwaited }: Need,
 ): RefreshResult | undefined {
-  const pause = backoff.openPause();
+  const pause = backoff.openPause() ?? (isAwaited ? address.longPause() : undefined);
   if (pause !== undefined) return { kind: "paused", pause };
   const isForced = site !== undefined && newerThan !== undefined;
   const reason = isForced ? forcedRefreshes.suppression(site, newerThan) : undefined;
@@ -156,7 +189,7 @@ function isUseful(token: Token, { thresholds, clock, forcedRefreshes }: RefreshP
 }
 
 /** Waits until it holds the lock or sees the holder's result. Without a working lock every process refreshes. */
-async function acquireLock(parts: RefreshParts, need: Need): Promise<{ lease?: Lease } | RefreshResult> {
+async function acquireLock(parts: RefreshParts, need: Need, turn: Turn): Promise<{ lease?: Lease } | RefreshResult> {
   const { clock, lock, report } = parts;
   const sinceMs = clock.nowMs();
   for (;;) {
@@ -165,6 +198,7 @@ async function acquireLock(parts: RefreshParts, need: Need): Promise<{ lease?: L
     if (lease === "unavailable") return {};
     if (lease !== "held") return { lease };
     if (need.reason === "due") return { kind: "left_to_another" };
+    turn();
     const triedAtMs = clock.nowMs();
     if (triedAtMs - sinceMs >= longestLockWaitMs) return {};
     while (clock.nowMs() < triedAtMs + tryLockEveryMs) {
@@ -180,20 +214,25 @@ function pollDelayMs(waitedMs: number, random: () => number): number {
   return Math.min(Math.max(50, waitedMs / 10), longestPollMs) * (0.6 + 0.8 * random());
 }
 
-/** @param connectedMs how much of `timeouts.token` connecting has taken */
-async function fetch(parts: RefreshParts, need: Need, connectedMs: number): Promise<RefreshResult> {
-  const { clock, backoff, endpoint, set } = parts;
+/**
+ * @param connectedMs how much of `timeouts.token` connecting has taken
+ * @returns undefined if the address pauses
+ */
+async function fetch(parts: RefreshParts, need: Need, connectedMs: number): Promise<RefreshResult | undefined> {
+  const { clock, address, backoff, endpoint, set, store } = parts;
   const earliestMs = Math.max(backoff.pause()?.untilMs ?? 0, successorAtMs(need));
   if (clock.nowMs() < earliestMs) {
     await waitUntil(earliestMs, clock);
     const found = await readShared(parts, need);
     if (found !== undefined) return found;
   }
+  address.mergeShared(await store.readPause(address.key));
+  if (address.pause() !== undefined) return undefined;
   const startedMs = clock.nowMs();
   const timeoutMs = parts.tokenTimeoutMs - connectedMs;
   const answer = await requestToken(endpoint, set, { wallMs: () => clock.wallMs(), timeoutMs });
   if (answer.kind !== "issued") return pauseAfter(parts, need, answer, startedMs);
-  recordAnswer(parts, need, answer, startedMs);
+  await recordAnswer(parts, need, answer, startedMs);
   return publish(parts, need, answer.grant, startedMs);
 }
 
@@ -202,11 +241,13 @@ function successorAtMs({ newerThan, site }: Need): number {
   return newerThan?.isRepeated && site === undefined ? endsAtMs(newerThan) : 0;
 }
 
-/** Reports an answer, or its absence. */
-function recordAnswer(parts: RefreshParts, need: Need, answer: TokenAnswer, startedMs: number): Pause {
-  const { clock, backoff, environment, set, report } = parts;
+/** Reports an answer, or its absence. The pause of the address that follows from it is shared. */
+async function recordAnswer(parts: RefreshParts, need: Need, answer: TokenAnswer, startedMs: number): Promise<Pause> {
+  const { clock, address, backoff, environment, set, store, report } = parts;
   const endedMs = clock.nowMs();
   const pause = backoff.onAnswer(answer);
+  const pauseOfAddress = address.onAnswer(parts.key, answer, pause.untilMs - endedMs);
+  if (pauseOfAddress !== undefined) await store.pause(address.key, pauseOfAddress);
   report({
     kind: "token_requested",
     environment,
@@ -216,7 +257,7 @@ function recordAnswer(parts: RefreshParts, need: Need, answer: TokenAnswer, star
     durationMs: endedMs - startedMs,
     status: answer.status,
     cause: answer.kind === "issued" ? undefined : answer.cause,
-    pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
+    pauseMs: answer.kind === "issued" ? undefined : Math.max(pause.untilMs, address.pause()?.untilMs ?? 0) - endedMs,
     assertionRemainingMs: answer.assertionRemainingMs,
   });
   return pause;
@@ -230,7 +271,7 @@ async function pauseAfter(
   startedMs: number,
 ): Promise<RefreshResult> {
   const { backoff, set, store, key } = parts;
-  const pause = recordAnswer(parts, need, answer, startedMs);
+  const pause = await recordAnswer(parts, need, answer, startedMs);
   // Each replica has its own assertion file: a stale file must not stop the other replicas.
   const isOwn = answer.kind === "refused" && set.token?.clientAuth.method === "assertion";
   const shared = isOwn ? undefined : backoff.toShared();

@@ -2,6 +2,7 @@ import { type Cancel, sleep, within } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import type { CredentialSnapshot, NoNewerToken } from "../model/events.ts";
+import type { Priority } from "./address-limiter.ts";
 import type { Pause } from "./endpoint-backoff.ts";
 import { type Need, obstacleTo, type RefreshParts, type RefreshResult, refresh, republish } from "./refresh.ts";
 import { isNewer, type Token } from "./token.ts";
@@ -37,6 +38,8 @@ export class TokenCache {
   readonly #parts: RefreshParts;
   #state = initialState;
   #refreshing: Promise<RefreshResult> | undefined;
+  /** Of the refresh that runs, or ran last. */
+  #need: Need | undefined;
   #wakeAtMs: number | undefined;
   #cancelWake: Cancel = () => {};
   #cancelResync: Cancel = () => {};
@@ -52,7 +55,7 @@ export class TokenCache {
 
   /** The present pause of token requests, if any. */
   get pause(): Pause | undefined {
-    return this.#parts.backoff.pause();
+    return this.#parts.backoff.pause() ?? this.#parts.address.pause();
   }
 
   /** The authorization server refused this set and has not accepted it since. */
@@ -82,7 +85,7 @@ export class TokenCache {
 
   /** The state at this moment. Which set a site uses is known to its CredentialFailover. */
   snapshot(): Omit<CredentialSnapshot, "isActive"> {
-    const { environment, set, backoff } = this.#parts;
+    const { environment, set, backoff, address } = this.#parts;
     const { origin, lastUsedMs } = this.#state;
     const token = anyToken(this.#state);
     return {
@@ -95,6 +98,7 @@ export class TokenCache {
       },
       lastUsedMs: Number.isFinite(lastUsedMs) ? lastUsedMs : undefined,
       backoffUntilMs: backoff.openPause()?.untilMs,
+      addressPausedUntilMs: address.pause()?.untilMs,
       isInOutage: this.isInOutage,
     };
   }
@@ -131,7 +135,8 @@ export class TokenCache {
       if ("token" in ready) return this.#use(ready.token);
       const { token } = this.#state;
       const reason = token === undefined ? "missing" : "expired";
-      const result = await within(clock, this.#refresh(this.#need(reason)), untilMs - clock.nowMs());
+      const refreshing = this.#refresh(this.#needNewer(reason, { isAwaited: true }));
+      const result = await within(clock, refreshing, untilMs - clock.nowMs());
       if (result === undefined) return undefined;
       if (result.kind === "paused") return result.pause;
       // A token may have expired before it arrives. A repeated one has a successor soon.
@@ -142,11 +147,11 @@ export class TokenCache {
 
   /** Starts a refresh in the background unless one is running or a pause forbids it. Resolves when it has ended. */
   async warm(reason: "start" | "missing" | "due"): Promise<void> {
-    await this.#refresh(this.#need(reason));
+    await this.#refresh(this.#needNewer(reason, { isAwaited: false }));
   }
 
-  #need(reason: Need["reason"]): Need {
-    return { reason, newerThan: this.#state.token ?? this.#state.endedToken };
+  #needNewer(reason: Need["reason"], { isAwaited }: Priority): Need {
+    return { reason, newerThan: this.#state.token ?? this.#state.endedToken, isAwaited };
   }
 
   /**
@@ -164,7 +169,7 @@ export class TokenCache {
         return this.#use(token);
       }
       const isForcedHere = this.#refreshing === undefined;
-      const refreshing = this.#refresh({ reason: "unauthorized", newerThan: refused, site });
+      const refreshing = this.#refresh({ reason: "unauthorized", newerThan: refused, site, isAwaited: true });
       const result = await within(clock, refreshing, Math.min(tokenTimeoutMs, deadlineMs - clock.nowMs()));
       if (result === undefined) break;
       if (!isForcedHere) continue;
@@ -236,20 +241,26 @@ export class TokenCache {
     this.#transition(adopt(this.#state, token, { issuedHere: false, reason: "redis_recovered" }));
   }
 
-  /** Stops the timers. Resolves when a running refresh has ended by itself. */
+  /** Stops the timers, and a refresh that waits for its turn in the background. Resolves when a running refresh has ended by itself. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelWake();
     this.#cancelResync();
+    if (this.#need !== undefined) this.#parts.address.abandon(this.#need);
     await this.#refreshing;
   }
 
   /** Joins the refresh that is running, or starts one unless a known obstacle prevents it. */
   #refresh(need: Need): Promise<RefreshResult> {
-    if (this.#refreshing !== undefined) return this.#refreshing;
+    const { address } = this.#parts;
+    if (this.#refreshing !== undefined) {
+      if (need.isAwaited && this.#need !== undefined) address.hurry(this.#need);
+      return this.#refreshing;
+    }
     const { newerThan } = need;
     const decision = this.#decide({ newerThan, obstacle: obstacleTo(this.#parts, need) });
     if (decision.kind === "unavailable") return Promise.resolve(decision.obstacle);
+    this.#need = need;
     this.#refreshing = this.#runRefresh(need);
     return this.#refreshing;
   }

@@ -68,8 +68,15 @@ export type NoToken = { readonly cause?: string | undefined } & (
   | { readonly kind: "refused"; readonly status: number }
   | { readonly kind: "throttled"; readonly status: number; readonly retryAfterMs: number | undefined }
   | {
-      readonly kind: "malformed" | "failed" | "timed_out";
+      readonly kind: "malformed";
       readonly status?: number | undefined;
+      /** The server's token is about to end: after this time it has another one. */
+      readonly successorAfterMs?: number | undefined;
+    }
+  | {
+      readonly kind: "failed" | "timed_out";
+      readonly status?: number | undefined;
+      /** Only of a 503. */
       readonly retryAfterMs?: number | undefined;
     }
 );
@@ -187,14 +194,13 @@ function readResponse(
   if (status === 200) {
     const grant = body === undefined ? "answer too long" : readToken(body, set.token?.lifetimeMs);
     if (typeof grant !== "string") return { kind: "issued", grant, status };
-    return { kind: "malformed", status, cause: grant, retryAfterMs: grant === ending ? endingMs : undefined };
+    return { kind: "malformed", status, cause: grant, successorAfterMs: grant === ending ? endingMs : undefined };
   }
   const cause = readErrorCode(body ?? "", secretsIn(set, assertion));
   if (status === 400 || status === 401 || status === 403) return { kind: "refused", status, cause };
-  if (status === 429) {
-    return { kind: "throttled", status, retryAfterMs: retryAfterMs(retryAfter, date, wallMs()), cause };
-  }
-  return { kind: "failed", status, cause };
+  const demandedMs = retryAfterMs(retryAfter, date, wallMs());
+  if (status === 429) return { kind: "throttled", status, retryAfterMs: demandedMs, cause };
+  return { kind: "failed", status, retryAfterMs: status === 503 ? demandedMs : undefined, cause };
 }
 
 /**

@@ -46,6 +46,8 @@ export interface TokenStore {
    * @param ageMs time since its token request began, on the saver's monotonic clock
    */
   save(key: string, token: IssuedToken, ageMs: number): Promise<StoredToken>;
+  /** Reads the pause alone. The key may also be that of an address, which has no token. */
+  readPause(key: string): Promise<EndpointPause | undefined>;
   /** Of two pauses the one that ends later stays. A token whose request began after a pause removes it. */
   pause(key: string, pause: EndpointPause): Promise<void>;
   /** Of the counts under one name the last one stays, for an hour. */

@@ -92,7 +92,7 @@ function fingerprintOf({ clientSecret, token }: CredentialSet): string {
  */
 type Freshness = "fresh" | "due" | "expired";
 
-/** When this process acts on a token's age. Chosen once at random, so that replicas do not act at the same moment. */
+/** When a process acts on the age of a set's tokens. Chosen once at random, so that neither replicas nor sets act at the same moment. */
 export interface Thresholds {
   /** Share of the life after which a token is due, 0.80 to 0.88 (spec 5.4: 80 to 90 %). */
   readonly dueShare: number;

@@ -131,6 +131,13 @@ describe("the status model", () => {
     });
   });
 
+  it("says when token requests go on, while the address of the authorization server pauses", () => {
+    const { model, state } = openModel(environment("sandbox", site("S1", "blue")));
+    state.credentials = [snapshotOf("sandbox", "S1/blue", { addressPausedUntilMs: 11_000 })];
+    const [blue] = model.view().credentials;
+    expect(blue).toMatchObject({ failingSince: undefined, nextTryAt: "2026-11-21T12:00:10.000Z" });
+  });
+
   it("keeps counts of sites that stay configured, and unknown outcomes even of removed sites", () => {
     const { model, follow } = openModel(environment("sandbox", site("S1", "a")), environment("old", site("S7", "a")));
     model.report(finished({}));

@@ -95,6 +95,14 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect(endpoint?.remainingMs).toBeGreaterThan(40_000);
     });
 
+    it("give the pause alone, also under a key that has no token", async () => {
+      const { one, other, key } = await open();
+      expect(await other.readPause(key)).toBeUndefined();
+      await one.pause(key, throttled);
+      expect(await other.readPause(key)).toMatchObject({ kind: "throttled", status: 429, failures: 3 });
+      expect((await other.readPause(key))?.remainingMs).toBeGreaterThan(40_000);
+    });
+
     it("keep the longer of two pauses", async () => {
       const { one, other, key } = await open();
       await one.pause(key, throttled);

@@ -35,6 +35,7 @@ export function createMemoryTokenStore(clock: Clock): TokenStore {
   };
   return {
     read: async (key, names = []) => setOf(key).read(names),
+    readPause: async (key) => setOf(key).read([]).limits.endpoint,
     save: async (key, token, ageMs) => setOf(key).save(token, ageMs),
     pause: async (key, pause) => setOf(key).pause(pause),
     countForced: async (key, counts) => setOf(key).countForced(counts),

@@ -46,6 +46,21 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
   const count = (result: "hit" | "miss" | "unreadable" | "error") =>
     report({ kind: "token_cache_read", tier: "redis", result });
 
+  /** The reply of the read script: for each name its value, and its remaining ms. Redis's clock is noted, and errors are counted. */
+  const ask = async (key: string, names: readonly string[]): Promise<{ redisMs?: number; values: unknown[] }> => {
+    let askedAtMs = 0;
+    const reply = await connection.run(redisKeys(key).token, (client) => {
+      askedAtMs = clock.nowMs();
+      return client.eval(readScript, names.length, ...names);
+    });
+    const [redisMs, ...values]: unknown[] = Array.isArray(reply) ? reply : [];
+    for (const value of values) if (value instanceof Error) connection.count(kindOf(value));
+    if (typeof redisMs !== "number") return { values };
+    // Counted from the sending: if a busy event loop delays the answer, the next command must not seem late.
+    offsetsMs.set(key, redisMs - askedAtMs);
+    return { redisMs, values };
+  };
+
   /** Runs a script that writes. The script does nothing if Redis's clock shows that it was delayed on its way. */
   const write = (key: string, lua: string, names: readonly string[], args: readonly (string | number)[]) => {
     const offsetMs = offsetsMs.get(key);
@@ -79,18 +94,10 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
   return {
     async read(key, sites = []): Promise<Shared> {
       const names = redisKeys(key);
-      let askedAtMs = 0;
       try {
-        const wanted = [names.token, names.endpoint, ...sites.map(names.forced)];
-        const reply = await connection.run(names.token, (client) => {
-          askedAtMs = clock.nowMs();
-          return client.eval(readScript, wanted.length, ...wanted);
-        });
-        const [nowMs, value, remainingMs, pause, pauseKeptMs, ...counts]: unknown[] = Array.isArray(reply) ? reply : [];
-        // Counted from the sending: if a busy event loop delays the answer, the next command must not seem late.
-        if (typeof nowMs === "number") offsetsMs.set(key, nowMs - askedAtMs);
-        for (const part of [value, pause, ...counts]) if (part instanceof Error) connection.count(kindOf(part));
-        const token = openValue(names.token, value, remainingMs, typeof nowMs === "number" ? nowMs : undefined);
+        const { redisMs, values } = await ask(key, [names.token, names.endpoint, ...sites.map(names.forced)]);
+        const [value, remainingMs, pause, pauseKeptMs, ...counts] = values;
+        const token = openValue(names.token, value, remainingMs, redisMs);
         count(token !== undefined ? "hit" : value === null ? "miss" : "unreadable");
         const forced = sites.flatMap((site, n) => {
           const parsed = parseForced(counts[2 * n], counts[2 * n + 1]);
@@ -101,6 +108,11 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
         count("error");
         return { token: undefined, limits: undefined };
       }
+    },
+
+    async readPause(key) {
+      const { values } = await ask(key, [redisKeys(key).endpoint]).catch(() => ({ values: [] }));
+      return parseEndpoint(values[0], values[1]);
     },
 
     async save(key, { secret, lifetimeMs, issuedWithinMs, isRepeated }, age) {

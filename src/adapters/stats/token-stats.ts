@@ -61,9 +61,11 @@ export function createTokenStats(counts: Metrics["tokenRequests"], clock: Clock)
       const format = (monotonicMs: number | undefined) =>
         monotonicMs === undefined ? undefined : formatTime(wallTime(monotonicMs));
       const requests = groupBy(counts.kept(), ({ labels }) => credentialKey(labels));
-      return credentials.map(({ environment, credential, isActive, token, lastUsedMs, backoffUntilMs }) => {
+      return credentials.map(({ environment, credential, isActive, token, lastUsedMs, ...pauses }) => {
         const key = credentialKey({ environment, credential });
         const { lastRequest, failingSince } = histories.get(key) ?? {};
+        const { backoffUntilMs = 0, addressPausedUntilMs = 0 } = pauses;
+        const nextTryMs = Math.max(addressPausedUntilMs, failingSince === undefined ? 0 : backoffUntilMs);
         return {
           environment,
           credential,
@@ -72,8 +74,8 @@ export function createTokenStats(counts: Metrics["tokenRequests"], clock: Clock)
           requests: occurrences(requests.get(key) ?? [], ({ labels }) => labels.result),
           lastRequest,
           failingSince,
-          /** When Countersign asks the authorization server again, while it backs off after a failure. A success has a short pause, too. */
-          nextTryAt: failingSince && format(backoffUntilMs),
+          /** When Countersign asks the authorization server again, while it backs off after a failure, or the address pauses. A success has a short pause, too. */
+          nextTryAt: format(nextTryMs || undefined),
           token: token === undefined ? ("none" as const) : viewToken(token, nowMs, wallTime),
           lastUsedAt: format(lastUsedMs),
         };

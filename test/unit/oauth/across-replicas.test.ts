@@ -201,6 +201,7 @@ describe("when the shared store is back", () => {
       const there = () => (isAway ? own : stage.store);
       const store = {
         read: (key: string) => there().read(key),
+        readPause: (key: string) => there().readPause(key),
         save: (...given: Parameters<typeof own.save>) => there().save(...given),
         pause: (...given: Parameters<typeof own.pause>) => there().pause(...given),
         countForced: (...given: Parameters<typeof own.countForced>) => there().countForced(...given),
