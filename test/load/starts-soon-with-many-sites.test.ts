@@ -9,10 +9,12 @@ import { Diagnostics } from "../../src/config/diagnostics.ts";
 import { shareLabel } from "../../src/config/rules/credentials.ts";
 import { checkUniqueness, uniqueKey } from "../../src/config/rules/uniqueness.ts";
 import { Secret } from "../../src/model/secret.ts";
+import { call } from "../../testkit/call.ts";
 import { ConfigFolder } from "../../testkit/config-folder.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { freePort } from "../../testkit/free-port.ts";
+import { inParallel } from "../../testkit/in-parallel.ts";
 import { siteAt, writeManySites, writeSiteFolder } from "../../testkit/many-sites.ts";
 import { processorSeconds, residentBytes } from "../../testkit/process-use.ts";
 import { startServe } from "../../testkit/run-program.ts";
@@ -52,7 +54,12 @@ it.runIf(isLinux)(
   "with a thousand sites all token requests fail, with the system's authorities, in little processor time",
   async () => {
     const { program } = await serve(true);
+    const { routes } = await program.nth("started", 1);
+    const url = `http://${routes[0].split(" ")[0]}`;
+    const all = Array.from({ length: sites / 2 }, (_, n) => siteAt(n));
+    const orders = inParallel(100, all, (site) => call(url, undefined, { headers: { "countersign-site": site } }));
     await program.nth("token_requested", sites / 2);
+    for (const { status } of await orders) expect(status).toBe(503);
     const seconds = processorSeconds(program);
     process.stdout.write(`processor time in s until ${sites / 2} tokens were asked for: ${seconds}\n`);
     // Reading the authorities anew for each connection takes 20 s and more.
