@@ -26,9 +26,9 @@ import {
 /** A 401 waits this long for the site's next answers where only these tell whether the token is revoked. */
 const longestUndecidedMs = 10_100;
 const lookAgainMs = 250;
-/** Replicas see within a second or so that the shared store is back. */
-const publishWithinMs = 500;
-const allPublishedMs = 2_000;
+/** Replicas see within a second or so that the shared store is back. With thousands of sets, not all ask it at once. */
+const resyncSpreadMs = 400;
+const allPublishedMs = 1_600;
 
 /**
  * One credential set's token: its state (token-state.ts decides), a single-flight refresh, and one timer. A refresh is never
@@ -225,8 +225,8 @@ export class TokenCache {
   resync(): void {
     const { clock, random } = this.#parts;
     this.#cancelResync();
-    const cancels = [publishWithinMs * random(), allPublishedMs].map((delayMs) =>
-      clock.after(delayMs, () => void this.#republish()),
+    const cancels = [0, allPublishedMs].map((delayMs) =>
+      clock.after(delayMs + resyncSpreadMs * random(), () => void this.#republish()),
     );
     this.#cancelResync = () => {
       for (const cancel of cancels) cancel();

@@ -38,8 +38,8 @@ class LimitedServer {
   }
 
   readonly endpoint: TokenEndpoint = {
-    post: async ({ body }, _timeoutMs, onConnected) => {
-      onConnected();
+    connect: async () => undefined,
+    post: async ({ body }) => {
       const client = new URLSearchParams(body).get("client_id") ?? "";
       if (this.#clock.nowMs() < this.#pausedUntilMs) this.tooEarly += 1;
       this.#atOnce += 1;
@@ -114,7 +114,7 @@ async function stage(sites: number) {
     const source = tokens.tokensOf(environment, siteAt(site));
     try {
       const token = await source.get(startedMs + 20_000);
-      source.accepted(token, siteAt(site));
+      source.accepted(token, siteAt(site), clock.nowMs());
       return clock.nowMs() - startedMs;
     } catch (error) {
       if (error instanceof ProxyError) return error;

@@ -81,6 +81,7 @@ function stageOutages() {
     const there = () => (isAway ? own : store);
     const away: TokenStore = {
       read: (key, names) => there().read(key, names),
+      readPause: (key) => there().readPause(key),
       save: (key, token, ageMs) => there().save(key, token, ageMs),
       pause: (key, pause) => there().pause(key, pause),
       countForced: (key, counts) => there().countForced(key, counts),

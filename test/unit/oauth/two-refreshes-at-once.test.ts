@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
 import { sleep } from "../../../src/model/clock.ts";
+import { AddressLimiter } from "../../../src/oauth/address-limiter.ts";
 import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../../../src/oauth/forced-refresh-limiter.ts";
 import { refresh } from "../../../src/oauth/refresh.ts";
@@ -20,6 +21,7 @@ it("without a lock, a refresh does not wait for the end of a 429 that came to an
     lock: { tryAcquire: async () => "unavailable" as const },
     endpoint: login.endpoint,
     backoff: new EndpointBackoff(clock, random),
+    address: new AddressLimiter("https://login", clock, random),
     forcedRefreshes: new ForcedRefreshLimiter(clock),
     thresholds,
     tokenTimeoutMs: 5_000,
@@ -31,8 +33,8 @@ it("without a lock, a refresh does not wait for the end of a 429 that came to an
     login.next(() => sleep(clock, ms).then(() => answer));
   answerAfter(2_010, answered(429, "", "3600"));
   answerAfter(2_000, { kind: "failed" });
-  const need = { reason: "missing", newerThan: undefined } as const;
-  const refreshes = Promise.all([refresh(parts, need), refresh(parts, need)]);
+  const need = () => ({ reason: "missing", newerThan: undefined, isAwaited: true }) as const;
+  const refreshes = Promise.all([refresh(parts, need()), refresh(parts, need())]);
   await clock.advance(6_000);
   expect(login.requests).toBe(2);
   expect(await Promise.race([refreshes, clock.advance(1)])).toMatchObject([
