@@ -23,8 +23,8 @@ const provingRun = 3;
  * 1. A forced refresh is a cure if a retry with its token is accepted. Until then it counts as useless, and opens a window:
  *    10 s, twice as long after each further one, at most 15 min. Within it the site's 401s force nothing. A cure ends it.
  * 2. A budget bounds cures by chance: a site has at most twelve forced refreshes in an hour. A useless one counts twice.
- * 3. In spite of window and budget, a token is replaced that proves to be revoked: the site has accepted it, and has refused it
- *    several times in a row since. Without budget, ten seconds without an acceptance prove it too.
+ * 3. In spite of window and budget, a token is replaced that proves to be revoked: the site has accepted it (without budget,
+ *    an earlier one will do), and has refused several attempts in a row since. Without budget, ten seconds of this prove it too.
  *
  * All replicas share the counts. Each replica sees for itself what a site accepts and refuses.
  */
@@ -57,14 +57,19 @@ export class ForcedRefreshLimiter {
     // Each refresh beyond the budget, and each useless one, may have followed a run of chance: the next needs a longer run.
     const enough = provingRun * 2 ** useless + Math.max(0, Math.ceil(missingMs / cureCostMs));
     const isLong = !isPaused && run > 0 && this.#clock.nowMs() - runSinceMs >= firstWindowMs;
-    if (hasAccepted && ageMs >= firstWindowMs && (run >= enough || isLong)) return undefined;
+    if (this.#isDoubtful(site, token) && ageMs >= firstWindowMs && (run >= enough || isLong)) return undefined;
     return isPaused ? "paused" : "limited";
   }
 
-  /** Whether the next answers decide about this 401: the site has accepted the token, and its budget is spent. */
+  /** Whether the site's next answers decide about this 401: its budget is spent, and the token may be revoked. */
   isUndecided(site: string, token: Token): boolean {
+    return this.#isDoubtful(site, token) && this.suppression(site, token) === "limited";
+  }
+
+  /** The site has accepted this token, or an earlier one that cured it, and nothing but 401s came since. */
+  #isDoubtful(site: string, token: Token): boolean {
     const { accepted, run } = this.answers.of(site);
-    return accepted?.id === token.id && run > 0 && this.suppression(site, token) === "limited";
+    return run > 0 && (accepted?.id === token.id || this.counts.of(site).useless === 0);
   }
 
   /** Whether a retry may use a newer token. One that may be revoked too is used only if there will be no other. */

@@ -6,7 +6,7 @@ import { isNewer, type Token } from "./token.ts";
 interface Answers {
   /** The newest token that it accepted. */
   accepted: Token | undefined;
-  /** 401s in a row for that token, and when the first of them came. */
+  /** 401s in a row since, for that token or a newer one, and when the first of them came. */
   run: number;
   runSinceMs: number;
 }
@@ -16,8 +16,8 @@ export class SiteAnswers {
   readonly #clock: Clock;
   /** Bounded by the configured sites. */
   readonly #answers = new Map<string, Answers>();
-  /** When the last attempt was sent with which a site accepted the token. */
-  readonly #acceptedAtMs = new WeakMap<Secret, number>();
+  /** When the last attempt was sent with which a site accepted the token; until then, since when this replica has it. */
+  readonly #goodAtMs = new WeakMap<Secret, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -27,18 +27,23 @@ export class SiteAnswers {
     return this.#of(site);
   }
 
+  /** This replica has the token from now on: as far as it knows, the token is good. */
+  adopted({ secret }: Token): void {
+    if (!this.#goodAtMs.has(secret)) this.#goodAtMs.set(secret, this.#clock.nowMs());
+  }
+
   /**
-   * Whether a newer token may be good although the service refused this one: not if the service accepted this one after the
-   * newer one was issued, since what ended this one later may have ended both.
+   * Whether a newer token may be good although the service refused this one: not if this one was still good after the newer one
+   * was issued, since what ended this one later may have ended both.
    */
   mayCure(newer: Token, refused: Token): boolean {
-    const acceptedAtMs = this.#acceptedAtMs.get(refused.secret) ?? Number.NEGATIVE_INFINITY;
-    return newer.issuedAtMs + newer.issuedWithinMs >= acceptedAtMs;
+    const goodAtMs = this.#goodAtMs.get(refused.secret) ?? Number.NEGATIVE_INFINITY;
+    return newer.issuedAtMs + newer.issuedWithinMs >= goodAtMs;
   }
 
   /** @returns whether the site has accepted no token as new before */
   accepted(site: string, token: Token, sentAtMs: number): boolean {
-    if (sentAtMs > (this.#acceptedAtMs.get(token.secret) ?? 0)) this.#acceptedAtMs.set(token.secret, sentAtMs);
+    if (sentAtMs > (this.#goodAtMs.get(token.secret) ?? 0)) this.#goodAtMs.set(token.secret, sentAtMs);
     const answers = this.#of(site);
     const isFirst = isNewer(token, answers.accepted);
     if (isFirst) answers.accepted = token;
@@ -49,7 +54,7 @@ export class SiteAnswers {
 
   refused(site: string, token: Token): void {
     const answers = this.#of(site);
-    if (answers.accepted?.id !== token.id) return;
+    if (answers.accepted === undefined || isNewer(answers.accepted, token)) return;
     if (answers.run === 0) answers.runSinceMs = this.#clock.nowMs();
     answers.run += 1;
   }

@@ -306,10 +306,11 @@ export class TokenCache {
    * @param isKnownByLabel the new token's adoption was reported before, under the same label
    */
   #transition(next: TokenState, { isKnownByLabel = false } = {}): void {
-    const { clock, environment, set, thresholds, report } = this.#parts;
+    const { clock, environment, set, thresholds, forcedRefreshes, report } = this.#parts;
     const before = anyToken(this.#state);
     const token = anyToken(next);
     this.#state = next;
+    if (token !== undefined && token !== before) forcedRefreshes.answers.adopted(token);
     const about = { environment, credential: set.label };
     if (this.#isClosed) return;
     if (token === undefined) {

@@ -43,7 +43,7 @@ describe("a service that answers 401 at random", () => {
     ["one replica, one in five", 1, ["S1"], 0.2, 30],
     ["one replica, every other", 1, ["S1"], 0.5, 40],
     ["eight replicas, every other", 8, ["S1"], 0.5, 80],
-    ["four replicas, ten sites, one in ten", 4, manySites, 0.1, 250],
+    ["four replicas, ten sites, one in ten", 4, manySites, 0.1, 300],
   ] as const)(
     "%s: uses few tokens an hour",
     async (what, replicas, sites, share, most) => {

@@ -109,7 +109,7 @@ function stageOutages() {
 
 describe("after an outage of the shared store in which each replica got a token of its own", () => {
   it("all replicas have one token three seconds later, and a revocation then fails no order, 20 times in a row", async () => {
-    const { clock, sources, deadline, login, play, revoke, goAway, comeBack, failed } = stageOutages();
+    const { sources, deadline, login, play, revoke, goAway, comeBack, failed } = stageOutages();
     await play(sources, 2_000, 250);
     for (let round = 0; round < 20; round++) {
       goAway();
@@ -123,13 +123,12 @@ describe("after an outage of the shared store in which each replica got a token 
       revoke();
       await play(sources, 12_000, 250);
       expect(login.requests).toBe(before + 1);
-      await clock.advance(3_600_000 / 4);
     }
     expect(await failed()).toBe(0);
   });
 
   it("a revocation right at the end of the outage fails no order, though the store has another dead token", async () => {
-    const { clock, sources, play, revoke, goAway, comeBack, failed } = stageOutages();
+    const { sources, play, revoke, goAway, comeBack, failed } = stageOutages();
     await play(sources, 2_000, 250);
     for (let round = 0; round < 20; round++) {
       goAway();
@@ -139,7 +138,6 @@ describe("after an outage of the shared store in which each replica got a token 
       await play(sources, 100 * round, 50);
       revoke();
       await play(sources, 12_000, 250);
-      await clock.advance(3_600_000 / 4);
     }
     expect(await failed()).toBe(0);
   });
