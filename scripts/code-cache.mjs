@@ -59,6 +59,7 @@ async function record() {
   const script = new Script(readFileSync(file, "utf8"), { filename: file });
   const module = { exports: {} };
   script.runInThisContext()(createRequire(import.meta.url), module);
-  process.exitCode = await module.exports.run(["serve", "--config", config]);
+  const signals = { onStop: (listener) => process.on("SIGTERM", listener), onHangUp() {} };
+  process.exitCode = await module.exports.run(["serve", "--config", config], signals);
   if (process.exitCode === 0) writeFileSync(`${file}.cache`, script.createCachedData());
 }

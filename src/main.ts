@@ -4,12 +4,24 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
 import type * as serveProgram from "./cli/serve-program.ts";
+import { exitOnSignalsAsPidOne, Signals } from "./cli/signals.ts";
 
 const args = process.argv.slice(2);
-const { run } = await (args[0] === "serve" ? loadServe() : import("./cli/program.ts"));
-process.exitCode = await run(args);
+process.exitCode = await (args[0] === "serve" ? serve(new Signals()) : runOther());
 // After a defect (70, EX_SOFTWARE) nothing that is still open may keep the process alive.
 if (process.exitCode === 70) process.exit();
+
+/** @param signals caught before anything is loaded */
+async function serve(signals: Signals): Promise<number> {
+  const { run } = await loadServe();
+  return run(args, signals);
+}
+
+async function runOther(): Promise<number> {
+  exitOnSignalsAsPidOne();
+  const { run } = await import("./cli/program.ts");
+  return run(args);
+}
 
 /**
  * In the image the program of `serve` is one script, with the code that V8 compiles at a start in a file beside it. That saves

@@ -31,6 +31,8 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
   let isStarted = false;
   let stopped: Promise<boolean> | undefined;
   let isClosed = false;
+  /** Aborted by `hurry`. */
+  const hurried = new AbortController();
 
   const bufferedBytes = ({ limits }: Config) => limits.bufferedBytes ?? defaultBudget(memoryBytes);
   const buffers = new BufferBudget(bufferedBytes(first), clock);
@@ -96,12 +98,18 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     for (const part of parts) part.commit(config);
   }
 
+  /** Ends the requests that are still open; each gets an answer that says what is known of it. */
+  function endOpen(): void {
+    handlers.endOpen();
+    upstreams.cut();
+  }
+
   async function drain(signal: string): Promise<boolean> {
     const { minMs } = active.drain;
     const inFlight = [...handlers.inFlight().values()].reduce((sum, each) => sum + each, 0);
     report({ kind: "draining", signal, inFlight });
-    if (minMs > 0) await sleep(clock, minMs);
-    const drained = await listeners.drain();
+    if (minMs > 0) await sleep(clock, minMs, hurried.signal);
+    const drained = await listeners.drain(endOpen, hurried.signal);
     await close();
     report({ kind: "stopped", drained });
     return drained;
@@ -159,6 +167,11 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     stop(signal: string): Promise<boolean> {
       stopped ??= drain(signal);
       return stopped;
+    },
+
+    /** Ends the drain, and with it every open request, of which each still gets its answer. */
+    hurry(): void {
+      hurried.abort();
     },
   };
 }

@@ -34,7 +34,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
   const limits = new KeyedResources<Limit>(clock);
   /** The recent request rate of each caller with `requestsPerSecond`, by environment and name. */
   const rates = new KeyedResources<RateLimit>(clock);
-  /** Ends streams that are still under way. */
+  /** Ends requests that are still under way. */
   const shutdown = new AbortController();
   setMaxListeners(0, shutdown.signal);
 
@@ -69,6 +69,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
         docsUrl: config.docsUrl,
         once: onceRules(config, claimsOf(config)),
         tracer: tracerOf(config),
+        shutdown: shutdown.signal,
       };
       const concurrency = limitOf("operations", name, config);
       const toStreams = limitOf("streams", name, config);
@@ -79,7 +80,6 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
       const streaming = {
         ...own,
         sendStream: upstreams.sendStreamTo(context.environment),
-        shutdown: shutdown.signal,
         concurrency: toStreams,
         slowAnswers: new SlowAnswers(),
       };
@@ -124,8 +124,8 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
       return sums;
     },
 
-    /** Refuses every request from now on, and ends streams that are still under way. */
-    refuseAll(): void {
+    /** Refuses every request from now on, and ends the waits and streams of those under way. */
+    endOpen(): void {
       for (const { requests } of limits.values()) requests.close();
       shutdown.abort();
     },

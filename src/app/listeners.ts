@@ -57,6 +57,8 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
   /** For each removed listener that still drains: whether it drains in time. */
   const draining = new Set<Promise<boolean>>();
+  /** Aborted when the process ends, and open requests have no more time. */
+  const timeUp = new AbortController();
   const hotListeners = () => servers.values().flatMap(({ listener }) => listener ?? []);
 
   /** Admin and status server can end at once; a listener has requests of applications under way. */
@@ -64,7 +66,9 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
     if (listener === undefined) {
       endServer(server);
     } else {
-      const drained = listener.drain();
+      const late = new AbortController();
+      const cancel = clock.after(lastRequestMs + listener.longestRequestMs(), () => late.abort());
+      const drained = listener.drain(AbortSignal.any([late.signal, timeUp.signal])).finally(cancel);
       draining.add(drained);
       void drained.then(() => {
         endServer(server);
@@ -147,12 +151,23 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
     /**
      * Lets open requests end, each by its own deadline, also those of removed listeners. Every connection closes with its
      * next response; later requests are refused.
+     * @param endOpen called when the time is over; it ends all requests that are still open
+     * @param hurried aborting it ends that time
      * @returns whether all connections were gone in time
      */
-    async drain(): Promise<boolean> {
+    async drain(endOpen: () => void, hurried: AbortSignal): Promise<boolean> {
       const openMs = Math.max(0, ...hotListeners().map(({ longestRequestMs }) => longestRequestMs()));
-      const drained = hotListeners().map((listener) => listener.drain(openMs, handlers.refuseAll));
-      return (await Promise.all([...drained, ...draining])).every((isDrained) => isDrained);
+      const end = () => {
+        endOpen();
+        timeUp.abort();
+      };
+      const cancel = clock.after(openMs, end);
+      hurried.addEventListener("abort", end);
+      if (hurried.aborted) end();
+      const drained = hotListeners().map((listener) => listener.drain(timeUp.signal));
+      const areDrained = await Promise.all([...drained, ...draining]);
+      cancel();
+      return areDrained.every((isDrained) => isDrained);
     },
 
     /** Closes all servers and every connection. */
@@ -162,6 +177,8 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
 
 /** Time for the last responses, and for 503s to late requests, after the deadline of the last request. */
 const lateMs = 2_000;
+/** A request may be accepted last on a connection of a removed listener: head and body have 25 s to come. */
+const lastRequestMs = 25_000;
 
 type HotListener = ReturnType<typeof openHotListener>;
 
@@ -213,11 +230,10 @@ function openHotListener(binding: Binding, first: ServingOn, shared: Pick<Listen
 
     /**
      * Lets open requests end. Every connection closes with its next response.
-     * @param openMs how long open requests may take
-     * @param onTimeUp called after `openMs`, before late requests are answered
+     * @param timeUp aborted when open requests have no more time
      * @returns whether all connections were gone in time
      */
-    drain(openMs = longestRequestMs, onTimeUp = () => {}): Promise<boolean> {
+    drain(timeUp: AbortSignal): Promise<boolean> {
       const hold = () => {
         pause();
         return () => {
@@ -225,7 +241,7 @@ function openHotListener(binding: Binding, first: ServingOn, shared: Pick<Listen
           resume();
         };
       };
-      return drain(listener, shared.clock, { hold, openMs, onTimeUp, lateMs });
+      return drain(listener, shared.clock, { hold, timeUp, lateMs });
     },
   };
 }

@@ -124,6 +124,11 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
       streamPools.commit(config);
     },
 
+    /** Ends the requests under way, and fails later ones. */
+    cut(): void {
+      for (const pool of [...pools.values(), ...streamPools.values()]) void pool.destroy();
+    },
+
     /** Ends all connections. */
     async close(): Promise<void> {
       await Promise.all([pools.close(), streamPools.close()]);

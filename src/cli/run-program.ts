@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { constants } from "node:os";
 import { Command, CommanderError } from "commander";
 import { readDescriptorLimit } from "../app/process-limits.ts";
+import { type Clock, systemClock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import { version } from "../version.ts";
 import { CommandFailure, exitCodes } from "./command.ts";
@@ -30,7 +30,6 @@ export async function runProgram(
 ): Promise<number> {
   // Without a handler SIGUSR1 opens Node's inspector, through which every process in the pod could read every secret.
   process.on("SIGUSR1", () => {});
-  exitOnSignalsAsPidOne();
   const program = new Command(name).description(description).version(version).exitOverride();
   if (notes !== undefined) program.addHelpText("after", `\n${notes}`);
   // The reader of the output has closed the pipe, as `head` and `less` do.
@@ -52,30 +51,47 @@ export async function runProgram(
   }
 }
 
-/**
- * The kernel drops a signal to PID 1, such as a container's only process, if it has no handler. Kubernetes, stopping a pod that
- * is still starting, would wait for the whole grace period. This handler ends the process, unless a command has added its own.
- */
-function exitOnSignalsAsPidOne(): void {
-  if (process.pid !== 1) return;
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, () => {
-      if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal]);
-    });
-  }
+/** Signals within this time are one: a process group and a wrapper may both deliver it. */
+const oneStopMs = 1_000;
+
+/** The wish that the process end. */
+export interface Stop {
+  /** Resolves with the first signal. */
+  readonly first: Promise<NodeJS.Signals>;
+  /** Resolves with a signal that is a second one, and not the first one delivered twice. */
+  readonly second: Promise<void>;
 }
 
-/** Resolves with the signal that asks the process to end: SIGTERM, or SIGINT from Ctrl-C. A second signal exits immediately. */
-export function untilStopped(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let isStopping = false;
-    const stop = (signal: NodeJS.Signals) => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
-      resolve(signal);
-    };
-    process.on("SIGTERM", stop).on("SIGINT", stop);
+/** @param onStop calls its listener at each SIGTERM, or SIGINT from Ctrl-C */
+export function followStop(onStop: (listener: (signal: NodeJS.Signals) => void) => void, clock: Clock): Stop {
+  let firstMs: number | undefined;
+  let isFirst = (_: NodeJS.Signals) => {};
+  let isSecond = () => {};
+  const stop = {
+    first: new Promise<NodeJS.Signals>((resolve) => {
+      isFirst = resolve;
+    }),
+    second: new Promise<void>((resolve) => {
+      isSecond = resolve;
+    }),
+  };
+  onStop((signal) => {
+    const nowMs = clock.nowMs();
+    if (firstMs === undefined) isFirst(signal);
+    else if (nowMs - firstMs > oneStopMs) isSecond();
+    firstMs ??= nowMs;
   });
+  return stop;
+}
+
+/** Resolves with the first signal to stop. A second one exits immediately. */
+export function untilStopped(): Promise<NodeJS.Signals> {
+  const onStop = (listener: (signal: NodeJS.Signals) => void) => {
+    process.on("SIGTERM", listener).on("SIGINT", listener);
+  };
+  const { first, second } = followStop(onStop, systemClock);
+  void second.then(() => process.exit(exitCodes.no));
+  return first;
 }
 
 /** By default Commander reports a missing `--config` before an unknown `--confg`, which may be the reason. */

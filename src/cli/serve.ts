@@ -12,26 +12,30 @@ import { describeDefect, describeWarning } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
 import { about, configOption, exitCodes, usageFailure } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
-import { runProgram, untilStopped } from "./run-program.ts";
+import { followStop, runProgram } from "./run-program.ts";
+import type { Signals } from "./signals.ts";
 
 interface Options {
   readonly config: string;
 }
 
-export function createCommand(): Command {
+/** @param signals absent if the command is only described */
+export function createCommand(signals?: Signals): Command {
   return new Command("serve")
     .description("Run the proxy until SIGTERM or SIGINT; open requests end first. SIGHUP reads the files again.")
     .addOption(configOption())
-    .action(serve);
+    .action((options: Options) => {
+      if (signals === undefined) throw new Error("signals are caught before serve is loaded");
+      return serve(options, signals);
+    });
 }
 
 /** As in serve-program.ts, but for the image's script, in which all modules except the lazy ones share one scope. */
-export function run(args: readonly string[]): Promise<number> {
-  return runProgram({ ...about, commands: { serve: async () => createCommand() } }, args);
+export function run(args: readonly string[], signals: Signals): Promise<number> {
+  return runProgram({ ...about, commands: { serve: async () => createCommand(signals) } }, args);
 }
 
-async function serve({ config: file }: Options): Promise<void> {
-  const onHangUp = catchHangUps();
+async function serve({ config: file }: Options, signals: Signals): Promise<void> {
   const load = createLoader(file);
   const first = await loadOrRefuse(file, load);
   const { config: written, warnings } = first;
@@ -43,6 +47,8 @@ async function serve({ config: file }: Options): Promise<void> {
   warn(warnings);
   const fitDescriptors = createDescriptorFit(await askDescriptorLimit(), report);
   const config = fitDescriptors(written);
+  // From here on requests may be open.
+  const stop = followStop((listener) => signals.onStop(listener), systemClock);
   const running = await start(config, { report, droppedLogLines: droppedLines }).catch((error: unknown) => {
     const reason = explainListenError(error);
     if (reason === undefined) throw error;
@@ -56,9 +62,13 @@ async function serve({ config: file }: Options): Promise<void> {
   const onApplied = ({ log }: typeof config) => setLevel(log.level);
   const parts = { running, load: loadAgain, clock: systemClock, report: running.report, onApplied, warn };
   const reloader = new Reloader(parts, first);
-  onHangUp(() => void reloader.reload("sighup"));
-  const signal = await untilStopped();
+  signals.onHangUp(() => void reloader.reload("sighup"));
+  const signal = await stop.first;
   reloader.close();
+  void stop.second.then(() => {
+    process.exitCode = exitCodes.no;
+    running.hurry();
+  });
   await running.stop(signal);
 }
 
@@ -89,20 +99,4 @@ function logWarnings(report: Report): void {
   process.on("warning", log);
   const logPrinted = () => log(Object.assign(new Error(), { name: "ConsoleWarning" }));
   Object.assign(console, { warn: logPrinted, error: logPrinted });
-}
-
-/**
- * Handles SIGHUP from now on: without a handler SIGHUP ends the process and every open request.
- * @returns sets the handler of SIGHUP, and calls it at once if a SIGHUP has already come
- */
-function catchHangUps(): (onHangUp: () => void) => void {
-  let isPending = false;
-  let current = () => {
-    isPending = true;
-  };
-  process.on("SIGHUP", () => current());
-  return (onHangUp) => {
-    current = onHangUp;
-    if (isPending) onHangUp();
-  };
 }

@@ -220,7 +220,7 @@ const rows = {
   draining: {
     status: 503,
     title: "Shutting down",
-    meaning: "The process ends, and the time for open requests is over.",
+    meaning: "The process ends: the time for open requests is over, or a second signal has ended it.",
   },
   body_incomplete: {
     status: 400,
@@ -232,7 +232,8 @@ const rows = {
     status: 504,
     title: "No answer in time",
     outcomes: ["unknown", "not_sent"],
-    meaning: "The deadline passed: `unknown` if a byte was written, `not_sent` if not.",
+    meaning:
+      "The deadline passed, or the process ended before (`cause: shutdown`): `unknown` if a byte was written, `not_sent` if not.",
   },
   already_sent: {
     only: "once",
@@ -386,4 +387,15 @@ export class ProxyError extends Error {
     this.causedBy = details.causedBy;
     this.members = details.members ?? {};
   }
+}
+
+/**
+ * The process ends before the request does.
+ * @param wasWritten whether a byte of the request was written
+ */
+export function shutDown(wasWritten: boolean): ProxyError {
+  const what = "Countersign is shutting down, and its time for open requests has run out.";
+  return wasWritten
+    ? new ProxyError("upstream_timeout", what, { outcome: "unknown", causedBy: "shutdown" })
+    : new ProxyError("draining", what, { retryAfterMs: 1_000, causedBy: "shutdown" });
 }

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines } from "../http/headers.ts";
 import type { Environment, PassThroughRoute } from "../model/environment.ts";
-import { ProxyError } from "../model/errors.ts";
+import { ProxyError, shutDown } from "../model/errors.ts";
 import { authorizationOf } from "../proxy/authenticate.ts";
 import { checkCallerOperation, checkCallerSite } from "../proxy/caller-auth.ts";
 import type { RequestContext } from "../proxy/context.ts";
@@ -18,8 +18,6 @@ import { checkMethod, findRoute, resolvePath } from "./route.ts";
 
 interface PassThroughParts extends Omit<RequestHandlerParts, "send"> {
   readonly sendStream: SendStream;
-  /** Cuts the requests that are still open when the time to drain is over. */
-  readonly shutdown: AbortSignal;
 }
 
 /** A request of a route, complete except for its token. */
@@ -129,7 +127,7 @@ async function pass(
     },
   };
   const onShutdown = () => ending.abort(shutDown(isConnected));
-  shutdown.addEventListener("abort", onShutdown);
+  shutdown?.addEventListener("abort", onShutdown);
   request.onGone(() => ending.abort(new CallerLeft()));
   try {
     const response = await sendAuthenticated(sending, context, parts);
@@ -142,7 +140,7 @@ async function pass(
   } finally {
     // Ends the attempt of a first answer that was passed on, but not read to its end.
     ending.abort(new CallerLeft());
-    shutdown.removeEventListener("abort", onShutdown);
+    shutdown?.removeEventListener("abort", onShutdown);
     if (body !== undefined) context.event.requestBytes = body.takenBytes;
   }
 }
@@ -216,10 +214,4 @@ function hmacNotPossible({ prefix }: PassThroughRoute): ProxyError {
 function onceNotPossible({ prefix }: PassThroughRoute): ProxyError {
   const what = `Countersign-Once is for operations: below ${prefix} bodies pass unread, and no key can be kept.`;
   return new ProxyError("malformed_request", what, { causedBy: "Countersign-Once" });
-}
-
-function shutDown(isConnected: boolean): ProxyError {
-  const outcome = isConnected ? "unknown" : "not_sent";
-  const what = "Countersign is shutting down, and its time for open requests has run out.";
-  return new ProxyError("upstream_timeout", what, { outcome, causedBy: "shutdown" });
 }

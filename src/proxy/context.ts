@@ -51,6 +51,8 @@ export interface ServeParts {
   readonly docsUrl?: string | undefined;
   /** Absent if tracing is not configured. */
   readonly tracer?: Tracer | undefined;
+  /** Ends the waits of requests that are still open when the time to drain is over. */
+  readonly shutdown?: AbortSignal | undefined;
 }
 
 /** One request that is being served. Its steps fill in its event, which is reported when the request ends. */
@@ -69,6 +71,7 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
   /** Undefined if tracing is not configured. */
   readonly trace: RequestTrace | undefined;
   readonly #clock: Clock;
+  readonly #shutdown: AbortSignal | undefined;
   readonly #startedMs: number;
   /** Time spent waiting for the caller, the authorization server, Redis or the service. */
   #waitedMs = 0;
@@ -79,7 +82,7 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     request: Request,
     target: Target,
     listener: ListenerContext,
-    { clock, newRequestId, requestMs, concurrency, buffers, tracer }: Omit<ServeParts, "report" | "docsUrl">,
+    { clock, newRequestId, requestMs, concurrency, buffers, tracer, shutdown }: Omit<ServeParts, "report" | "docsUrl">,
   ) {
     this.request = request;
     this.target = target;
@@ -88,6 +91,7 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     this.admission = new Admission(concurrency, buffers);
     this.trace = tracer?.start(request.headers, this.event, listener);
     this.#clock = clock;
+    this.#shutdown = shutdown;
     this.#startedMs = clock.nowMs();
     this.deadlineMs = this.#startedMs + requestMs;
   }
@@ -117,12 +121,31 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     this.trace?.endTokenWait();
   }
 
-  /** Gets a token. If it is not in memory, the time until it comes counts as a wait. */
-  awaitToken<Found>(get: () => Found | Promise<Found>): Found | Promise<Found> {
+  /**
+   * Gets a token. If it is not in memory, the time until it comes counts as a wait.
+   * @param onShutdown replaces it if the process ends first
+   */
+  awaitToken<Found>(
+    get: () => Found | Promise<Found>,
+    onShutdown: () => Found | Promise<Found>,
+  ): Found | Promise<Found> {
     this.beginWait("await_token");
     const found = get();
-    if (found instanceof Promise) this.trace?.beginTokenWait();
-    return found;
+    if (!(found instanceof Promise)) return found;
+    this.trace?.beginTokenWait();
+    const shutdown = this.#shutdown;
+    if (shutdown === undefined) return found;
+    return new Promise((resolve, reject) => {
+      const end = () => resolve(onShutdown());
+      shutdown.addEventListener("abort", end);
+      if (shutdown.aborted) end();
+      found.then(resolve, reject).finally(() => shutdown.removeEventListener("abort", end));
+    });
+  }
+
+  /** The process ends now: nothing that takes time is begun any more. */
+  get isShutDown(): boolean {
+    return this.#shutdown?.aborted === true;
   }
 
   /** How long the request may take in all. */

@@ -2,7 +2,7 @@ import { parseHttpDate } from "../http/date.ts";
 import { firstOf, type HeaderLines, valuesOf } from "../http/headers.ts";
 import type { Clock } from "../model/clock.ts";
 import type { SigningKey } from "../model/environment.ts";
-import { ProxyError } from "../model/errors.ts";
+import { ProxyError, shutDown } from "../model/errors.ts";
 import type { NoRetryReason, Report } from "../model/events.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
 import type { RequestContext } from "./context.ts";
@@ -79,7 +79,10 @@ export async function sendAuthenticated(
   const source = sourceOf(sending.route, parts);
   // Leaves time to sign the request instead.
   const untilMs = isBridged ? context.deadlineMs - context.allowedMs / 2 : context.deadlineMs;
-  const token = await context.awaitToken(() => source.get(untilMs));
+  const token = await context.awaitToken(
+    () => source.get(untilMs),
+    () => Promise.reject(shutDown(false)),
+  );
   const sentAtMs = parts.clock.nowMs();
   const response = await attempt(forwarding, { method: "oauth", token });
   // A kept answer says nothing about this token.
@@ -103,7 +106,10 @@ async function retryOnce(
     return first.response;
   };
   const latestMs = latestRetryMs(forwarding);
-  const token = await context.awaitToken(() => source.replace(refused, site, latestMs));
+  const token = await context.awaitToken(
+    () => source.replace(refused, site, latestMs),
+    () => "too_late" as const,
+  );
   const spareMs = latestMs - parts.clock.nowMs();
   if (typeof token === "string") return passFirst(token);
   if (spareMs <= 0) return passFirst("too_late");

@@ -59,6 +59,7 @@ interface Waiting {
   readonly request: Pick<CallerRequest, "isClosed">;
   /** On the monotonic clock. */
   readonly deadlineMs: number;
+  readonly isShutDown: boolean;
 }
 
 /**
@@ -120,14 +121,16 @@ export class OnceKey {
    * @returns the kept answer of the first request; undefined if this request is to be sent
    * @throws ProxyError already_sent, once_in_progress, once_key_reused, once_unavailable; CallerLeft
    */
-  async claim({ request, deadlineMs }: Waiting): Promise<UpstreamResponse | undefined> {
+  async claim(waiting: Waiting): Promise<UpstreamResponse | undefined> {
     if (this.#isClaimed) return undefined;
+    const { request, deadlineMs } = waiting;
     for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       const first = await this.#claimOrFind();
       this.#event.onceFirst = first?.holder;
       if (first === undefined) return undefined;
       const leftMs = deadlineMs - this.#clock.nowMs();
-      const isAwaited = leftMs > 0 && endOf(first) === undefined && isSame(first.note, this.#digests);
+      const isAwaited =
+        leftMs > 0 && !waiting.isShutDown && endOf(first) === undefined && isSame(first.note, this.#digests);
       if (!isAwaited) return this.#replay(first);
       await sleep(this.#clock, Math.min(pauseMs, leftMs));
       if (request.isClosed()) throw new CallerLeft();

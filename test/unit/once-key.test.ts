@@ -27,7 +27,7 @@ function stage() {
     const header = "Countersign-Once" as const;
     const rules = { shared: { claims: store, digestKeys, sealing }, lifetimeMs: 900_000, header };
     return new OnceKey("order-1", prepared, rules, context, systemClock)
-      .claim({ request: { isClosed: () => false }, deadlineMs: 0 })
+      .claim({ request: { isClosed: () => false }, isShutDown: false, deadlineMs: 0 })
       .then(
         () => "claimed",
         (error) => error.code,

@@ -119,7 +119,7 @@ const described: { readonly [Code in FailureCode]?: readonly [FailureCode, strin
 
 /** A failure on the way to the application has codes of its own: the service did not fail. */
 function failAsApplication(error: unknown): never {
-  if (!(error instanceof ProxyError)) throw error;
+  if (!(error instanceof ProxyError) || error.code === "draining") throw error;
   const [code, detail] = described[error.code] ?? unsound;
   throw new ProxyError(code, detail, { outcome: error.outcome, causedBy: error.causedBy });
 }

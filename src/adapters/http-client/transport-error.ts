@@ -1,5 +1,5 @@
 import { errorCodeOf } from "../../model/defect.ts";
-import { ProxyError } from "../../model/errors.ts";
+import { ProxyError, shutDown } from "../../model/errors.ts";
 
 /** A failure of a connection without an error from Node. The code is ours, and quotes nothing that was received. */
 export class TransportError extends Error {
@@ -33,6 +33,8 @@ export const unframedOverTlsCode = "UNFRAMED_OVER_TLS";
  */
 export function explainTransportError(error: unknown, wasWritten: boolean): ProxyError {
   const causedBy = codeOf(error);
+  // Pools are closed while a request is under way only if the process ends.
+  if (causedBy === poolClosedCode) return shutDown(wasWritten);
   if (!wasWritten) return new ProxyError("upstream_unreachable", describeUnreachable(causedBy), { causedBy });
   // Node's own parser reports malformed answers by these codes.
   if (error instanceof MalformedResponse || causedBy.startsWith("HPE_")) {

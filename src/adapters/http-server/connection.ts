@@ -191,8 +191,13 @@ export class Connection {
   /** Makes room for another connection: refuses a request that has begun, else closes. Call it only while `waitsSince` is set. */
   giveWay(refusal: ProxyError): void {
     if (this.#isIdle) this.#closeIdle();
-    else if (this.#request === undefined) this.#fail(refusal);
-    else this.#request.body.fail(refusal);
+    else this.refuseUnread(refusal);
+  }
+
+  /** Refuses a request of which a part has come, and the rest is waited for. */
+  refuseUnread(refusal: ProxyError): void {
+    if (this.#request?.body.isAwaited) this.#request.body.fail(refusal);
+    else if (this.#request === undefined && this.#heads.hasBegun) this.#fail(refusal);
   }
 
   /** A request that comes before the close is not read: its response would be lost. */

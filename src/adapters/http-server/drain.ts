@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Clock, sleep } from "../../model/clock.ts";
+import { shutDown } from "../../model/errors.ts";
 import type { Listener } from "./listener.ts";
 
 export interface DrainPlan {
@@ -8,11 +9,9 @@ export interface DrainPlan {
    * its connection: callers that are sent away earlier would come back on new connections.
    */
   readonly hold: () => () => void;
-  /** How long open requests may take to end. */
-  readonly openMs: number;
-  /** Called after that time: no request is accepted any more. */
-  readonly onTimeUp: () => void;
-  /** How long late requests are refused after `onTimeUp`. */
+  /** Aborted when open requests have no more time: from then on none is accepted, and those under way get their answer. */
+  readonly timeUp: AbortSignal;
+  /** How long those answers may take. */
   readonly lateMs: number;
 }
 
@@ -27,11 +26,7 @@ const sweepEveryMs = 50;
  * Lets the open requests of a listener end: no new connections, idle ones closed, the others closed with their next
  * response. Resolves to whether all connections were gone in time.
  */
-export async function drain(
-  listener: Listener,
-  clock: Clock,
-  { hold, openMs, onTimeUp, lateMs }: DrainPlan,
-): Promise<boolean> {
+export async function drain(listener: Listener, clock: Clock, { hold, timeUp, lateMs }: DrainPlan): Promise<boolean> {
   const startedMs = clock.nowMs();
   const release = hold();
   await acceptPending(listener, startedMs + quietMs, clock);
@@ -43,17 +38,19 @@ export async function drain(
     });
   });
   release();
-  const waitUntil = async (untilMs: number) => {
-    while (!isClosed && clock.nowMs() < untilMs) {
-      const quietFromMs = clock.nowMs() - quietMs;
-      if (quietFromMs >= startedMs) listener.closeIdle(quietFromMs);
-      await Promise.race([closed, sleep(clock, sweepEveryMs)]);
-    }
-    return isClosed;
+  const sweep = () => {
+    const quietFromMs = clock.nowMs() - quietMs;
+    if (quietFromMs >= startedMs) listener.closeIdle(quietFromMs);
+    return Promise.race([closed, sleep(clock, sweepEveryMs)]);
   };
-  if (!(await waitUntil(startedMs + openMs))) {
-    onTimeUp();
-    await waitUntil(startedMs + openMs + lateMs);
+  while (!isClosed && !timeUp.aborted) await sweep();
+  if (!isClosed) {
+    const untilMs = clock.nowMs() + lateMs;
+    while (!isClosed && clock.nowMs() < untilMs) {
+      listener.refuseUnread(shutDown(false));
+      await sweep();
+    }
+    await listener.cutAnswers();
   }
   // A request that ends with its connection, such as a WebSocket, is reported a little later.
   await wholeTurn();

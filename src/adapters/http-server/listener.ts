@@ -56,6 +56,10 @@ export interface Listener {
   readonly accepted: number;
   /** Closes connections that have been idle since this moment (monotonic). */
   closeIdle(sinceMs: number): void;
+  /** Refuses the requests that have begun to come, and of which a part is missing. */
+  refuseUnread(refusal: ProxyError): void;
+  /** Resets the connections whose close would make a part of an answer look whole. */
+  cutAnswers(): Promise<void>;
   /**
    * Applies settings that are not read at each request: the limit of connections, and for new handshakes the certificate, its
    * key and the authorities. If the authorities change, open connections end with their next response.
@@ -183,6 +187,13 @@ export function createListener(current: () => Serving, { name, report }: Binding
     },
     closeIdle(sinceMs) {
       for (const connection of connections) connection.closeIfIdle(sinceMs);
+    },
+    refuseUnread(refusal) {
+      for (const connection of connections) connection.refuseUnread(refusal);
+    },
+    async cutAnswers() {
+      const cut = [...connections].filter(({ closeEndsResponse }) => closeEndsResponse);
+      await Promise.all(cut.map((connection) => connection.reset()));
     },
   };
 }

@@ -16,11 +16,11 @@ const contained: readonly Contained[] = [
   { file: "adapters/http-server/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },
   {
     file: "adapters/http-server/drain.js",
-    awaited: /^(acceptPending|wholeTurn|nextTurn|waitUntil|Promise\.)/,
+    awaited: /^(acceptPending|wholeTurn|nextTurn|sweep|listener\.cutAnswers|Promise\.)/,
     why: "turns of the loop, and closings that cannot fail",
   },
   { file: "adapters/redis/refresh-lock.js", awaited: /lease\.release|^renewing/, why: "the lock ends by itself" },
-  { file: "cli/serve.js", awaited: /^untilStopped/, why: "no signal is no failure" },
+  { file: "cli/serve.js", awaited: /^stop\.first/, why: "no signal is no failure" },
   { file: "cli/serve.js", awaited: /^askDescriptorLimit/, why: "takes what it cannot read for no limit" },
   { file: "cli/serve.js", awaited: /^(loadOrRefuse|start)\(/, why: "says why it cannot serve" },
   {

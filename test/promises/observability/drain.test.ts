@@ -38,19 +38,41 @@ it("closes kept-alive connections that are idle", async () => {
   expect(performance.now() - startedMs).toBeLessThan(10_000);
 });
 
+it("refuses a request whose head is not complete when the time is up", async () => {
+  const { clock, port, proxy, adminUrl, simulator, config } = await stageProxy();
+  const stalled = (await RawConnection.open(port)).write(head);
+  await get(adminUrl, "/livez");
+  const stopped = proxy.stop("SIGTERM");
+  clock.push(config.timeouts.requestMs - 100);
+  expect(await settlesSoon(stopped, adminUrl)).toBe(false);
+  clock.push(200);
+  const told = { "countersign-error": "draining", "countersign-outcome": "not_sent", connection: "close" };
+  expect(readAnswers(await stalled.ended())).toMatchObject([{ status: 503, headers: told }]);
+  stalled.socket.end();
+  expect(await stopped).toBe(true);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
 it("cuts a connection that outstays the deadline and two seconds, not before, and says so", async () => {
-  const stage = await stageProxy();
-  // Every request ends by its deadline; a head that is not complete may last longer.
-  const stalled = (await RawConnection.open(stage.port)).write(head);
-  await get(stage.adminUrl, "/livez");
-  const stopped = stage.proxy.stop("SIGTERM");
-  const { requestMs } = stage.config.timeouts;
-  stage.clock.push(requestMs + 1_000);
-  expect(await settlesSoon(stopped, stage.adminUrl)).toBe(false);
-  stage.clock.push(1_000);
+  const { clock, port, proxy, adminUrl, recorder, config } = await stageProxy();
+  const refused = (await RawConnection.open(port)).write("POST /no_such_operation");
+  await get(adminUrl, "/livez");
+  const stopped = proxy.stop("SIGTERM");
+  clock.push(config.timeouts.requestMs - 100);
+  // The rest of a refused body is read for 5 s, if it keeps coming.
+  await refused
+    .write(head.slice(head.indexOf(" HTTP")))
+    .write("Content-Length: 200000\r\n\r\n")
+    .until(/403 /);
+  clock.push(200);
+  expect(await settlesSoon(stopped, adminUrl)).toBe(false);
+  clock.push(700);
+  refused.write("x");
+  expect(await settlesSoon(stopped, adminUrl)).toBe(false);
+  clock.push(1_400);
   expect(await stopped).toBe(false);
-  expect(stage.recorder.of("stopped")).toEqual([{ kind: "stopped", drained: false }]);
-  await stalled.ended();
+  expect(recorder.of("stopped")).toEqual([{ kind: "stopped", drained: false }]);
+  await refused.ended();
 });
 
 it("answers late requests 503 draining once the time for open requests is up", async () => {

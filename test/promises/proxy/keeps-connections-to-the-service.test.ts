@@ -374,10 +374,10 @@ describe("a pool", () => {
     await upstream.whenRequests(2);
     await pool.destroy();
     expect(await Promise.all([...outcomes, outcome()])).toEqual([
-      "upstream_reset unknown POOL_CLOSED",
-      "upstream_reset unknown POOL_CLOSED",
-      "upstream_unreachable not_sent POOL_CLOSED",
-      "upstream_unreachable not_sent POOL_CLOSED",
+      "upstream_timeout unknown shutdown",
+      "upstream_timeout unknown shutdown",
+      "draining not_sent shutdown",
+      "draining not_sent shutdown",
     ]);
     expect(upstream.requests).toHaveLength(2);
   });
