@@ -76,8 +76,9 @@ export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
   });
   const [listener] = proxy.binds.listeners;
   const port = listener?.kind === "tcp" ? listener.port : 0;
-  const adminUrl = `http://127.0.0.1:${portOf(proxy.binds.admin)}`;
-  const statusUrl = `http://127.0.0.1:${portOf(proxy.binds.status)}`;
+  const { admin, status = admin } = proxy.binds;
+  const adminUrl = `http://127.0.0.1:${portOf(admin)}`;
+  const statusUrl = `http://127.0.0.1:${portOf(status)}`;
   let reloads = 0;
   return {
     simulator,

@@ -126,7 +126,7 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     throw error;
   });
   const { admin, status } = listeners.bindsOf(active);
-  const binds = { admin: describeBind(admin), status: describeBind(status) };
+  const binds = { admin: describeBind(admin), status: status && describeBind(status) };
   report({ kind: "started", version, configHash: active.hash, routes: activeRoutes(), ...binds });
   reportSites(undefined, active, report);
 

@@ -17,7 +17,7 @@ export interface Binds {
   /** The same for listeners for callbacks. */
   readonly callbacks: readonly Bind[];
   readonly admin: Bind;
-  readonly status: Bind;
+  readonly status: Bind | undefined;
 }
 
 interface ListenersParts {
@@ -93,7 +93,7 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
     return [
       ...keyed([...outbound, ...inbound]).map((wanted) => ({ ...wanted, create: () => openListener(wanted) })),
       ownServer("admin", admin, createAdmin),
-      ownServer("status", status, createStatus),
+      ...(status === undefined ? [] : [ownServer("status", status, createStatus)]),
     ];
   }
 
@@ -135,13 +135,13 @@ export function openListeners({ clock, report, handlers, buffers, createAdmin, c
 
     bindsOf(config: Config): Binds {
       const binds = serversOf(config).map(({ key, bind }) => servers.get(key)?.bind ?? bind);
-      const { admin, status } = config;
-      const { length } = config.listeners;
+      const { listeners, callbacks, admin } = config;
+      const [ownAdmin = admin, status] = binds.slice(listeners.length + callbacks.length);
       return {
-        listeners: binds.slice(0, length),
-        callbacks: binds.slice(length, -2),
-        admin: binds.at(-2) ?? admin,
-        status: binds.at(-1) ?? status,
+        listeners: binds.slice(0, listeners.length),
+        callbacks: binds.slice(listeners.length, listeners.length + callbacks.length),
+        admin: ownAdmin,
+        status,
       };
     },
 

@@ -32,8 +32,8 @@ export interface Config extends Written<RawConfig, "log" | "readiness" | "acknow
   /** /livez, /readyz, /metrics. */
   readonly admin: Bind;
   readonly adminHosts: readonly string[];
-  /** /status. */
-  readonly status: Bind;
+  /** /status. Absent: there is no such port. */
+  readonly status?: Bind | undefined;
   readonly environments: ReadonlyMap<string, Environment>;
   readonly tokens: TokensConfig;
   /** The header for keys of Countersign-Once, and how long they are remembered. Absent: `defaultOnce`. */

@@ -153,7 +153,7 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
     callbacks,
     admin: raw.admin.bind,
     adminHosts: raw.admin.hosts,
-    status: raw.status.bind,
+    status: raw.status?.bind,
     environments,
     tokens,
     once: raw.once && { ttlMs: raw.once.ttl, header: raw.once.header },

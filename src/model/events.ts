@@ -405,7 +405,8 @@ type ProcessEvent =
       /** Where each listener leads, one line each. */
       readonly routes: readonly string[];
       readonly admin: string;
-      readonly status: string;
+      /** Undefined without `status`. */
+      readonly status: string | undefined;
     }
   | {
       /** A new warning: at the start every warning, at a reload those that were not there before. */

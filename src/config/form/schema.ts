@@ -155,9 +155,9 @@ export const configSchema = mapping("Configuration of Countersign.", {
       "Host names for /metrics, beside IP addresses, localhost and the machine's own name; probes may use any name.",
     ),
   }),
-  status: mapping("The status page on /, and the same as JSON on /status; loopback only.", {
+  status: mapping("The status page on /, and the same as JSON on /status; loopback only. Absent: no page.", {
     bind: bind("127.0.0.1:7413"),
-  }),
+  }).optional(),
   environments: z.record(plainName, environmentSchema).describe("The service's environments, by names of your choice."),
   tokens,
   redis: redis.optional(),

@@ -39,7 +39,7 @@ const mostListed = 5;
  */
 export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<ListenerConfig[]> {
   const context = root.in("listeners");
-  if (!isLocal(raw.status.bind)) {
+  if (raw.status !== undefined && !isLocal(raw.status.bind)) {
     const fix = "bind it to 127.0.0.1; kubectl port-forward reaches it there";
     root.in("status", "bind").report("the status port is for loopback only", fix);
   }
@@ -62,7 +62,7 @@ function checkBindings({ listeners, callbacks, admin, status }: RawConfig, root:
     ...[...root.in("listeners").each(listeners)].map(([listener, at]) => ({ ...listener, at: at.in("bind") })),
     ...[...root.in("callbacks").each(callbacks)].map(([{ bind }, at]) => ({ bind, at: at.in("bind") })),
     { bind: admin.bind, at: root.in("admin", "bind") },
-    { bind: status.bind, at: root.in("status", "bind") },
+    ...(status === undefined ? [] : [{ bind: status.bind, at: root.in("status", "bind") }]),
   ];
   for (const [index, binding] of all.entries()) {
     const earlier = all.slice(0, index).find((other) => doCollide(other, binding));

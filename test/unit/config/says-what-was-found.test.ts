@@ -6,6 +6,7 @@ import { readAtOnce } from "../../../src/config/files/file-system.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 import {
+  admin,
   at,
   atTheEnd,
   authUrl,
@@ -18,7 +19,6 @@ import {
   operations,
   site1,
   site3,
-  status,
   withListener,
   withSecret,
   withSet,
@@ -70,7 +70,7 @@ itRefuses("what is nearly right", [
     ".authUrl: adds itself … write https://a.example/b",
   ),
   without(operations, "  sandbox:\n", '.operations: operations is missing … add a list, like ["create_order"]'),
-  without(status, "listeners:\n", 'status: status is missing … add a mapping, like {"bind":"127.0.0.1:7413"}'),
+  without(admin, "listeners:\n", 'admin: admin is missing … add a mapping, like {"bind":":7412"}'),
   without(authUrl, "  sandbox:\n", ".authUrl: missing: site S1000000001 has credentials … HMAC alone needs none"),
 ]);
 
@@ -143,7 +143,7 @@ describe("a file that is no configuration at all", () => {
 
   test("an empty mapping", async () => {
     const problems = await new ConfigFolder().problemsOf("{}\n");
-    expect(problems.map(({ path }) => path)).toEqual(["listeners", "admin", "status", "environments"]);
+    expect(problems.map(({ path }) => path)).toEqual(["listeners", "admin", "environments"]);
   });
 
   test("bytes that are not UTF-8", async () => {
