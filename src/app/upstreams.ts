@@ -64,6 +64,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
           explain: explainTransportError,
           requests: config.limits.inFlightPerEnvironment,
           requestsPerConnection,
+          responseHeaderBytes: config.limits.responseHeaderBytes,
         };
         return openStreamPool(loaded, settings, clock);
       };
@@ -75,7 +76,8 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
     /** Sends to the service of an environment. */
     sendTo(environment: Environment): Send {
       const pool = opened(poolOf.get(environment));
-      return (request, deadlineMs, onConnected) => exchange(pool, request, deadlineMs, onConnected);
+      return (request, deadlineMs, onConnected, onLongHead) =>
+        exchange(pool, request, deadlineMs, onConnected, onLongHead);
     },
     /** The same for pass-through routes, on connections of their own. */
     sendStreamTo(environment: Environment): SendStream {
@@ -96,10 +98,11 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
     async prepare(config: Config): Promise<void> {
       const { timeouts } = config;
       const { requestMs, connectMs: connectTimeoutMs, tokenMs } = timeouts;
-      const { inFlightPerEnvironment: connections } = config.limits;
+      const { inFlightPerEnvironment: connections, responseHeaderBytes } = config.limits;
       const lingerMs = Math.max(requestMs, tokenMs) + lingerMarginMs;
-      const prepared = (key: string, settings: Omit<PoolSettings, "connectTimeoutMs">) =>
-        pools.prepare(config, key, () => new Pool({ ...settings, connectTimeoutMs }, clock), lingerMs);
+      const common = { connectTimeoutMs, responseHeaderBytes };
+      const prepared = (key: string, settings: Omit<PoolSettings, keyof typeof common>) =>
+        pools.prepare(config, key, () => new Pool({ ...settings, ...common }, clock), lingerMs);
       for (const environment of config.environments.values()) {
         const { baseUrl, requestsPerConnection } = environment;
         const settings = { ...connectSettingsOf(environment, baseUrl), connections, requestsPerConnection };
@@ -113,7 +116,8 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
         const { url: address, tls } = application;
         const settings = { address, tls, connections, requestsPerConnection: 1 };
         // Listeners for callbacks may share a pool.
-        const key = fingerprint(["application", address.origin, fingerprintOf(tls), connections, timeouts]);
+        const parts = ["application", address.origin, fingerprintOf(tls), connections, responseHeaderBytes, timeouts];
+        const key = fingerprint(parts);
         poolOf.set(application, prepared(key, settings));
       }
       await prepareStreams(config, lingerMs);
@@ -172,12 +176,13 @@ function createConnectSettings(clock: Clock, report: Report): ConnectSettingsOf 
 /** A fingerprint of everything that a pool is made from: configurations with the same key share the pool. */
 function servicePoolKey(environment: Environment, { timeouts, limits }: Config): string {
   const to = connectionKeyOf(environment, environment.baseUrl);
-  return fingerprint(["service", ...to, limits.inFlightPerEnvironment, timeouts]);
+  return fingerprint(["service", ...to, limits.inFlightPerEnvironment, limits.responseHeaderBytes, timeouts]);
 }
 
 /** The same for the pool to an authorization server. */
-export function authPoolKey(environment: Environment, address: Address, { timeouts }: Config): string {
-  return fingerprint(["authorization server", ...connectionKeyOf(environment, address), timeouts]);
+export function authPoolKey(environment: Environment, address: Address, { timeouts, limits }: Config): string {
+  const to = connectionKeyOf(environment, address);
+  return fingerprint(["authorization server", ...to, limits.responseHeaderBytes, timeouts]);
 }
 
 /** All settings that decide how a host of the environment is reached. */

@@ -121,3 +121,16 @@ export function isCoded(headers: HeaderLines): boolean {
   const applied = transferCodings(headers).filter((coding) => coding !== "" && coding !== "identity");
   return applied.some((coding, index) => index > 0 || coding !== "chunked");
 }
+
+/** What a header line takes beside its bytes: a name and a value, each a part of a text, and their places in a list. */
+const perHeaderLineBytes = 96;
+
+/** The memory that header lines take beside their bytes. */
+export function heldBesideBytes(headers: HeaderLines): number {
+  return (headers.length / 2) * perHeaderLineBytes;
+}
+
+/** The memory that header lines take. */
+export function heldBytesOf(headers: HeaderLines): number {
+  return headers.reduce((sum, { length }) => sum + length, heldBesideBytes(headers));
+}

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines } from "../http/headers.ts";
+import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, heldBytesOf } from "../http/headers.ts";
 import type { Environment, PassThroughRoute } from "../model/environment.ts";
 import { ProxyError, shutDown } from "../model/errors.ts";
 import { authorizationOf } from "../proxy/authenticate.ts";
@@ -113,6 +113,7 @@ async function pass(
       },
     };
     const response = await parts.sendStream({ ...prepared, headers }, control);
+    context.admission.buffer?.chargeAnswerHead(heldBytesOf(response.headers));
     // The time of the request's body does not count against the deadline.
     if (body?.takenBytes) context.deadlineMs = Math.max(context.deadlineMs, clock.nowMs() + headMs);
     connection = response.connection;

@@ -67,7 +67,8 @@ function send(prepared: PreparedRequest, context: RequestContext, parts: SendPar
   const prepareAttempt = (material: AuthMaterial) => {
     const upstreamRequest = authenticate(prepared, material, () => parts.clock.wallMs() / 1_000);
     const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
-    return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected);
+    const onLongHead = (bytes: number) => context.admission.buffer?.chargeAnswerHead(bytes);
+    return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected, onLongHead);
   };
   return sendAuthenticated({ route: prepared.route, prepareAttempt, isRepeatable: () => true }, context, parts);
 }

@@ -204,6 +204,7 @@ export class RequestBuffer implements BodyBuffer {
   onEvicted: (error: ProxyError) => void = () => {};
   readonly #budget: BufferBudget;
   #headBytes = 0;
+  #answerHeadBytes = 0;
   #hasSlowReader = false;
   #isClosed = false;
 
@@ -247,6 +248,13 @@ export class RequestBuffer implements BodyBuffer {
    */
   takeForAnswer(bytes: number): boolean {
     return this.#budget.takeForAnswer(this, bytes);
+  }
+
+  /** Charges the head of an answer, as far as it has come; of two answers the larger one. */
+  chargeAnswerHead(heldBytes: number): void {
+    if (this.#isClosed || heldBytes <= this.#answerHeadBytes) return;
+    this.#budget.charge(this, heldBytes - this.#answerHeadBytes);
+    this.#answerHeadBytes = heldBytes;
   }
 
   /** Charges an answer that was read whole, to be kept. */

@@ -137,6 +137,7 @@ export interface UpstreamResponse {
  * Sends one request once. It never resends, and it knows whether a byte was written. The deadline, on the monotonic
  * clock, covers the connection, the head and the body of the response.
  * `onConnected` is called when a connection is ready, before the first byte is written; if it throws, nothing is written.
+ * `onLongHead` is called while a long head of the response arrives, with the memory that the head takes.
  * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, each with its
  * outcome: `unknown` once a byte was written, else `not_sent`
  */
@@ -144,6 +145,7 @@ export type Send = (
   upstreamRequest: UpstreamRequest,
   deadlineMs: number,
   onConnected: () => void,
+  onLongHead?: (bytes: number) => void,
 ) => Promise<UpstreamResponse>;
 
 /** The answer to the caller: the service's response, or an answer of our own. */

@@ -1,5 +1,5 @@
 import type { Claim, ClaimStore, FoundClaim } from "../claims/claim.ts";
-import { endToEndHeaders, type HeaderLines, isFramed } from "../http/headers.ts";
+import { endToEndHeaders, type HeaderLines, heldBytesOf, isFramed } from "../http/headers.ts";
 import { type Clock, sleep } from "../model/clock.ts";
 import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
@@ -162,7 +162,7 @@ export class OnceKey {
     const { body } = answer;
     let sealed: string | undefined;
     if (outcome === "answered" && answer.isFramed && body instanceof Uint8Array) {
-      buffer?.chargeAnswer(body.length);
+      buffer?.chargeAnswer(body.length + heldBytesOf(answer.headers));
       sealed = this.#sealing.seal(this.#name, formatAnswer(answer, body));
     }
     await this.recordEnd({ outcome, status: answer.status, sealed });

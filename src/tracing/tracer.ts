@@ -170,7 +170,7 @@ class RecordedTrace implements RequestTrace {
   traced(send: Send): Send {
     const { now, context, traceState } = this.#begun;
     const { newSpanId, propagation } = this.#parts;
-    return async (request, deadlineMs, onConnected) => {
+    return async (request, deadlineMs, onConnected, onLongHead) => {
       const own = { ...context, spanId: newSpanId() };
       const headers = propagate(request.headers, own, traceState, propagation);
       const startMs = now();
@@ -180,7 +180,7 @@ class RecordedTrace implements RequestTrace {
         return span;
       };
       try {
-        const response = await send({ ...request, headers }, deadlineMs, onConnected);
+        const response = await send({ ...request, headers }, deadlineMs, onConnected, onLongHead);
         const { status } = response;
         const isError = status >= 400;
         const type = isError ? { "error.type": String(status) } : {};

@@ -22,6 +22,7 @@ export interface HttpRequest {
  * Sends a request once: nothing is repeated, and no redirect followed.
  * @param pool where the request waits for a connection
  * @param deadlineMs on the monotonic clock; it covers the connection, the head and the body of the response
+ * @param onLongHead as in Send
  * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout; so does reading the body
  */
 export function exchange(
@@ -29,8 +30,11 @@ export function exchange(
   request: HttpRequest,
   deadlineMs: number,
   onConnected = () => {},
+  onLongHead: (bytes: number) => void = () => {},
 ): Promise<UpstreamResponse> {
-  return new Promise((resolve, reject) => pool.add(new Attempt(request, deadlineMs, onConnected, resolve, reject)));
+  return new Promise((resolve, reject) =>
+    pool.add(new Attempt(request, deadlineMs, onConnected, onLongHead, resolve, reject)),
+  );
 }
 
 /**
@@ -39,6 +43,8 @@ export function exchange(
  */
 export class Attempt {
   readonly deadlineMs: number;
+  /** As in Send. */
+  readonly onLongHead: (bytes: number) => void;
   readonly #request: HttpRequest;
   readonly #onConnected: () => void;
   readonly #resolve: (response: UpstreamResponse) => void;
@@ -51,11 +57,13 @@ export class Attempt {
     request: HttpRequest,
     deadlineMs: number,
     onConnected: () => void,
+    onLongHead: (bytes: number) => void,
     resolve: (response: UpstreamResponse) => void,
     reject: (error: unknown) => void,
   ) {
     this.deadlineMs = deadlineMs;
     this.#request = request;
+    this.onLongHead = onLongHead;
     this.#onConnected = onConnected;
     this.#resolve = resolve;
     this.#reject = reject;

@@ -10,6 +10,8 @@ export interface PoolSettings extends ConnectSettings {
   readonly connections: number;
   /** The most requests on one connection; absent: no limit. */
   readonly requestsPerConnection?: number | undefined;
+  /** The longest head of a response; absent: 16 KiB. */
+  readonly responseHeaderBytes?: number | undefined;
 }
 
 /** After this time, a server or a balancer with a short idle limit may be closing an idle connection. */
@@ -39,8 +41,13 @@ export class Pool implements ConnectionOwner {
 
   constructor(settings: PoolSettings, clock: Clock) {
     const authority = new URL(settings.address.origin).host;
-    const { requestsPerConnection } = settings;
-    this.#settings = { connect: createConnect(settings, clock), authority, requestsPerConnection };
+    const { requestsPerConnection, responseHeaderBytes } = settings;
+    this.#settings = {
+      connect: createConnect(settings, clock),
+      authority,
+      requestsPerConnection,
+      responseHeaderBytes,
+    };
     this.#mostConnections = settings.connections;
     this.#clock = clock;
   }

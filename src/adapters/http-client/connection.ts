@@ -17,7 +17,12 @@ export interface ConnectionSettings {
   readonly authority: string;
   /** The most requests on one connection; absent: no limit. */
   readonly requestsPerConnection?: number | undefined;
+  /** The longest head of a response. */
+  readonly responseHeaderBytes?: number | undefined;
 }
+
+/** A longer head is reported, so that its memory can be charged. */
+const shortHeadBytes = 16_384;
 
 export interface ConnectionOwner {
   /** The connection is open, or its response is complete: it can take the next attempt. */
@@ -38,7 +43,7 @@ export class PooledConnection {
   readonly #clock: Clock;
   readonly #owner: ConnectionOwner;
   readonly #transport: Transport;
-  readonly #reader = new ResponseReader();
+  readonly #reader: ResponseReader;
   /** The attempt's deadline, or that of an idle connection. */
   readonly #deadline: DeadlineTimer;
   #attempt: Attempt | undefined;
@@ -56,6 +61,7 @@ export class PooledConnection {
     this.#remainingRequests = requestsPerConnection;
     this.#clock = clock;
     this.#owner = owner;
+    this.#reader = new ResponseReader(settings.responseHeaderBytes);
     this.#deadline = new DeadlineTimer(clock, () => this.#endAtDeadline());
     const onReady = (socket: Socket) => this.#becomeReady(socket);
     const onFailed = (error: unknown) => this.end(error);
@@ -119,6 +125,7 @@ export class PooledConnection {
       this.end(error);
       return false;
     }
+    if (!attempt.hasResponse && reader.heldBytes > shortHeadBytes) attempt.onLongHead(reader.heldBytes);
     if (reader.phase === "head") return true;
     if (!attempt.hasResponse && this.#isOfEarlierRequest(attempt)) {
       this.end(new ForeignResponse("REQUEST_ID_OF_ANOTHER"));

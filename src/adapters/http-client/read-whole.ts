@@ -7,7 +7,7 @@ import type { UpstreamResponse } from "../../proxy/messages.ts";
 import type { PostResult, PostSpans } from "../../tracing/span-exporter.ts";
 import { exchange, type HttpRequest } from "./attempt.ts";
 import type { Pool } from "./connection-pool.ts";
-import { codeOf } from "./transport-error.ts";
+import { codeOf, longHeadCause } from "./transport-error.ts";
 
 /** The answers that Countersign itself reads have a few hundred bytes: a token (RFC 6749 section 5.1), an application's status. */
 const longestAnswerBytes = 65_536;
@@ -112,6 +112,10 @@ const unsound: readonly [FailureCode, string] = [
   "application_failed",
   "The application's answer is not whole, or is not HTTP/1.1.",
 ];
+const longHead: typeof unsound = [
+  "application_failed",
+  `The head of the application's answer is longer than ${longHeadCause} allows.`,
+];
 const described: { readonly [Code in FailureCode]?: readonly [FailureCode, string] } = {
   upstream_timeout: ["application_timeout", "The application gave no whole answer in time."],
   upstream_unreachable: ["application_unreachable", "No connection to the application."],
@@ -120,6 +124,6 @@ const described: { readonly [Code in FailureCode]?: readonly [FailureCode, strin
 /** A failure on the way to the application has codes of its own: the service did not fail. */
 function failAsApplication(error: unknown): never {
   if (!(error instanceof ProxyError) || error.code === "draining") throw error;
-  const [code, detail] = described[error.code] ?? unsound;
+  const [code, detail] = error.causedBy === longHeadCause ? longHead : (described[error.code] ?? unsound);
   throw new ProxyError(code, detail, { outcome: error.outcome, causedBy: error.causedBy });
 }

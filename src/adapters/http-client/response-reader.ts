@@ -1,9 +1,12 @@
 import { ChunkDecoder, type ChunkFault } from "../../http/chunk-decoder.ts";
 import { isFieldText, readFieldLine } from "../../http/field-line.ts";
-import { MalformedResponse } from "./transport-error.ts";
+import { heldBesideBytes } from "../../http/headers.ts";
+import { HeadTooLong, MalformedResponse } from "./transport-error.ts";
 
-/** One final or interim head, its status line and line ends included. */
-const longestHeadBytes = 16_384;
+/** One final or interim head, its status line and line ends included, if nothing else is configured. */
+const usualHeadBytes = 16_384;
+/** So many lines fit into the usual length. */
+const mostHeaderLines = usualHeadBytes / 4;
 /** All interim responses and empty lines before one final response; a hundred interim responses are a few KiB. */
 const longestInterimBytes = 65_536;
 
@@ -43,8 +46,11 @@ export class ResponseReader {
   status = 0;
   headers: string[] = [];
   phase: "head" | "body" | "complete" = "complete";
+  /** The memory that the present head takes. */
+  heldBytes = 0;
   /** How long the connection may be idle before the next request; 0 if this response is its last. */
   idleMs = keepAliveMs;
+  readonly #longestHeadBytes: number;
   #framing: Framing = "close";
   #remainingBytes = 0;
   #chunks = new ChunkDecoder(malformedChunks);
@@ -55,6 +61,11 @@ export class ResponseReader {
   #isHttp10 = false;
   #skippedBytes = 0;
   #isConnect = false;
+
+  /** @param longestHeadBytes of one final or interim head */
+  constructor(longestHeadBytes = usualHeadBytes) {
+    this.#longestHeadBytes = longestHeadBytes;
+  }
 
   /**
    * A request is being written: the next bytes begin a response. What follows the head of a response to CONNECT is no body,
@@ -115,6 +126,7 @@ export class ResponseReader {
   #readHead(bytes: Buffer, length: number): number {
     const earlier = this.#text.length;
     const text = this.#text + bytes.toString("latin1", 0, length);
+    this.heldBytes = text.length + heldBesideBytes(this.headers);
     let headStart = 0;
     for (let searchFrom = Math.max(this.#lineStart, earlier - 1); ; searchFrom = this.#lineStart) {
       if (!this.#hasStatus) {
@@ -122,9 +134,7 @@ export class ResponseReader {
         searchFrom = Math.max(searchFrom, headStart);
       }
       const lineEnd = text.indexOf("\r\n", searchFrom);
-      if ((lineEnd === -1 ? text.length : lineEnd + 2) - headStart > longestHeadBytes) {
-        throw new MalformedResponse("HEAD_TOO_LONG");
-      }
+      if ((lineEnd === -1 ? text.length : lineEnd + 2) - headStart > this.#longestHeadBytes) throw new HeadTooLong();
       if (!this.#hasStatus) this.#readStatusLine(text, lineEnd);
       else if (lineEnd === this.#lineStart) {
         const headEnd = lineEnd + 2;
@@ -134,7 +144,7 @@ export class ResponseReader {
         this.#beginHead();
       } else if (lineEnd !== -1 && !readFieldLine(text, this.#lineStart, lineEnd, this.headers)) {
         throw new MalformedResponse(this.status < 200 ? "INTERIM_RESPONSE_MALFORMED" : "HEADER_LINE_MALFORMED");
-      }
+      } else if (this.headers.length > 2 * mostHeaderLines) throw new HeadTooLong();
       if (lineEnd === -1) break;
       this.#lineStart = lineEnd + 2;
     }

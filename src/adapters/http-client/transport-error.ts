@@ -14,6 +14,16 @@ export class TransportError extends Error {
 /** The bytes that came are no response in HTTP/1.1. */
 export class MalformedResponse extends TransportError {}
 
+/** The cause of a failure by an answer whose head is too long: the setting that allows a longer one. */
+export const longHeadCause = "limits.responseHeaderBytes";
+
+/** The response's head is longer than `limits.responseHeaderBytes`. */
+export class HeadTooLong extends MalformedResponse {
+  constructor() {
+    super("HEAD_TOO_LONG");
+  }
+}
+
 /** The response that came cannot be the answer to its request. */
 export class ForeignResponse extends TransportError {}
 
@@ -36,6 +46,11 @@ export function explainTransportError(error: unknown, wasWritten: boolean): Prox
   // Pools are closed while a request is under way only if the process ends.
   if (causedBy === poolClosedCode) return shutDown(wasWritten);
   if (!wasWritten) return new ProxyError("upstream_unreachable", describeUnreachable(causedBy), { causedBy });
+  // The second is the code of Node's own parser.
+  if (error instanceof HeadTooLong || causedBy === "HPE_HEADER_OVERFLOW") {
+    const what = `The head of the service's answer is longer than ${longHeadCause} allows (${causedBy}).`;
+    return new ProxyError("upstream_bad_response", what, { causedBy: longHeadCause });
+  }
   // Node's own parser reports malformed answers by these codes.
   if (error instanceof MalformedResponse || causedBy.startsWith("HPE_")) {
     return new ProxyError("upstream_bad_response", `The service's answer is not HTTP/1.1 (${causedBy}).`, { causedBy });

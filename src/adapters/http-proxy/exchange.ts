@@ -19,6 +19,8 @@ import { type AgentSettings, type Connecting, ServiceAgent } from "./agent.ts";
 interface ServiceSettings extends AgentSettings {
   /** The value of Host. */
   readonly authority: string;
+  /** The longest head of a response. */
+  readonly responseHeaderBytes: number;
   /** Turns an error of the transport into a ProxyError, which depends on whether a byte was written. */
   readonly explain: (error: unknown, wasWritten: boolean) => ProxyError;
 }
@@ -152,7 +154,7 @@ class Exchange {
     const { path, body } = this.#given;
     this.#request = request;
     // The package collapses slashes in a path, and Node drops an answer's header lines beyond a thousand.
-    Object.assign(request, { path, maxHeadersCount: 0 });
+    Object.assign(request, { path, maxHeadersCount: 0, maxHeaderSize: this.#parts.responseHeaderBytes });
     request
       .on("socket", () => this.#onConnected(request))
       .on("response", (response) => this.#respond(response))

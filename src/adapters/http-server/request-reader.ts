@@ -1,13 +1,18 @@
 import type { ChunkFault } from "../../http/chunk-decoder.ts";
 import { readFieldLine } from "../../http/field-line.ts";
-import { connectionOptions, firstOf, type HeaderLines, transferCodings, valuesOf } from "../../http/headers.ts";
+import {
+  connectionOptions,
+  firstOf,
+  type HeaderLines,
+  heldBesideBytes,
+  transferCodings,
+  valuesOf,
+} from "../../http/headers.ts";
 import { ProxyError } from "../../model/errors.ts";
 
 /** Request line and header section together. */
 const longestHeadBytes = 16_384;
 const mostHeaderLines = 100;
-/** What a header line takes beside its bytes: a name and a value, each a part of a text, and their places in a list. */
-const perHeaderLineBytes = 96;
 const emptyLine = Buffer.from("\r\n\r\n");
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
@@ -178,10 +183,6 @@ export class HeadReader {
     this.isHead = false;
     return head;
   }
-}
-
-function heldBesideBytes(headers: HeaderLines): number {
-  return (headers.length / 2) * perHeaderLineBytes;
 }
 
 /** Empty lines before a request are ignored (RFC 9112 section 2.2). */

@@ -90,6 +90,9 @@ const limits = section("Limits of requests, connections and memory.", {
     "Connections per listener; more get 503 overloaded, unless a connection that has been quiet for a second gives way. Lowered, with a warning, if the process may open too few descriptors (ulimit -n).",
   ),
   bodyBytes: count(262_144, 1_024, 16_777_216).describe("Longest request body, in bytes."),
+  responseHeaderBytes: count(65_536, 16_384, 262_144).describe(
+    "Longest head of an answer of the service, an authorization server or an application, in bytes. A request whose answer has a longer head is of unknown outcome.",
+  ),
   bufferedBytes: optional(z.int().min(1_048_576).max(1_099_511_627_776)).describe(
     "Memory for bodies and answers under way; more get 503 overloaded. Default: by the container's memory limit (docs/performance.md); 256 MiB without one.",
   ),
