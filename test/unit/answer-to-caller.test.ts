@@ -1,6 +1,6 @@
 /** How an answer is written to a caller: its framing, and a head that no content can break. */
 import { describe, expect, it } from "vitest";
-import { createHttpDate, formatHead, framingOf } from "../../src/adapters/http-server/answer.ts";
+import { createHttpDate, formatHead, framingOf, idlenessAfar } from "../../src/adapters/http-server/answer.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { refusalOf } from "./refusal-of.ts";
 
@@ -9,21 +9,23 @@ const responseOf = (status: number, headers: readonly string[]) =>
 
 it("an answer has the service's header lines unchanged, followed by Countersign's", () => {
   const response = responseOf(200, ["x-A", "b", "X-a", "", "Content-Length", "2"]);
-  expect(formatHead(response, "length", false, undefined)).toBe(
+  expect(formatHead(response, "length", idlenessAfar, undefined)).toBe(
     "HTTP/1.1 200 OK\r\nx-A: b\r\nX-a: \r\nContent-Length: 2\r\nConnection: keep-alive\r\nKeep-Alive: timeout=75\r\n\r\n",
   );
-  expect(formatHead(responseOf(599, ["X", "\xe9\t"]), "chunks", true, "now")).toBe(
+  expect(formatHead(responseOf(599, ["X", "\xe9\t"]), "chunks", undefined, "now")).toBe(
     "HTTP/1.1 599 unknown\r\nX: \xe9\t\r\nDate: now\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n",
   );
 });
 
 it("an answer with a header line that cannot be written is refused", () => {
-  const refusal = refusalOf(() => formatHead(responseOf(200, ["A", "b", "X", "a\nb"]), "length", false, undefined));
+  const refusal = refusalOf(() =>
+    formatHead(responseOf(200, ["A", "b", "X", "a\nb"]), "length", idlenessAfar, undefined),
+  );
   expect(refusal).toMatchObject({ code: "upstream_bad_response", causedBy: "head" });
 });
 
 it.each([101, 199, 1_000])("an answer with the status %i is refused, since no final answer has it", (status) => {
-  const refusal = refusalOf(() => formatHead(responseOf(status, []), "length", false, undefined));
+  const refusal = refusalOf(() => formatHead(responseOf(status, []), "length", idlenessAfar, undefined));
   expect(refusal).toMatchObject({ code: "upstream_bad_response" });
 });
 

@@ -5,13 +5,28 @@ import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { Answer } from "../../proxy/messages.ts";
 
-/** Longer than most callers keep idle connections, so that callers close first. */
-export const keepAliveTimeoutMs = 75_000;
+/** How long a connection is kept while its caller sends nothing. */
+export interface Idleness {
+  readonly idleMs: number;
+  /** The header lines of an answer that keeps the connection open. */
+  readonly lines: string;
+}
+
+/** Over a network: longer than most callers keep idle connections, so that callers close first. */
+export const idlenessAfar: Idleness = describeIdleness(75_000);
+/**
+ * On this machine no connection is lost unnoticed, so callers need not close first: many keep theirs for ever, and fail their next
+ * request over one that was closed. Those that others need give way (listener.ts).
+ */
+export const idlenessHere: Idleness = describeIdleness(86_400_000);
+
+function describeIdleness(idleMs: number): Idleness {
+  return { idleMs, lines: `Connection: keep-alive\r\nKeep-Alive: timeout=${idleMs / 1_000}\r\n` };
+}
 
 /** A longer piece of a body is not copied into one text with the bytes before and behind it. */
 const mostJoinedBytes = 16_384;
 
-const keepAliveLines = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}\r\n`;
 const closed = "Connection: close\r\n";
 
 /** How a response's body ends on the connection (RFC 9112 section 6.3). */
@@ -19,19 +34,20 @@ export type Framing = "length" | "chunks" | "close" | "no body";
 
 /**
  * The head of a response, in latin1.
+ * @param idleness of the connection; undefined if the response closes it
  * @param date the value of Date; undefined if the answer has its own or must have none
  * @throws ProxyError upstream_bad_response if a header line would break the head
  */
 export function formatHead(
   { status, headers }: Answer,
   framing: Framing,
-  closes: boolean,
+  idleness: Idleness | undefined,
   date: string | undefined,
 ): string {
   let lines = formatFieldLines(headers);
   if (lines === undefined || status < 200 || status > 999) throw badHead();
   if (date !== undefined) lines += `Date: ${date}\r\n`;
-  lines += closes ? closed : keepAliveLines;
+  lines += idleness?.lines ?? closed;
   if (framing === "chunks") lines += "Transfer-Encoding: chunked\r\n";
   return `HTTP/1.1 ${status} ${reasonPhrases[status] ?? "unknown"}\r\n${lines}\r\n`;
 }

@@ -2,14 +2,16 @@ import type { Socket } from "node:net";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { Buffers, Peer } from "../../proxy/messages.ts";
-import { keepAliveTimeoutMs } from "./answer.ts";
+import { type Idleness, idlenessAfar, idlenessHere } from "./answer.ts";
 import { endConnection, linger, resetConnection } from "./closing.ts";
 import { ByteBlock, closedEarly, type QueuedRequest } from "./read-body.ts";
 import { HeadReader, malformed, type RequestHead } from "./request-reader.ts";
 import { ownerOf, peerOf } from "./tls.ts";
 
-/** A request's head must be complete within this time (row 7). */
+/** A request's head must be complete within this time from its first byte (row 7). */
 const headTimeoutMs = 10_000;
+/** The caller must take an answer within this time. */
+const takeTimeoutMs = 75_000;
 /** With this many bytes waiting behind the present request, the connection is not read. */
 const mostWaitingBytes = 16_384;
 const nothing = Buffer.alloc(0);
@@ -29,6 +31,7 @@ export class Connection {
   readonly peer: Peer;
   /** As in `ownerOf`. */
   readonly owner: string;
+  readonly idleness: Idleness;
   /** Unix sockets have no reset. */
   readonly canBeReset: boolean;
   /** The caller has closed the connection, or its half. */
@@ -74,11 +77,12 @@ export class Connection {
     this.#receive = receive;
     this.peer = peerOf(socket);
     this.owner = ownerOf(socket);
+    this.idleness = this.owner === "" ? idlenessHere : idlenessAfar;
     this.canBeReset = socket.remoteAddress !== undefined;
     this.#timer = new DeadlineTimer(clock, () => {
       if (!socket.destroyed) this.#onDeadline();
     });
-    this.awaitCaller(headTimeoutMs, this.#onSlowHead);
+    this.awaitCaller(this.idleness.idleMs, this.#onIdle);
     this.arrivedAtMs = this.#waitsSinceMs;
     socket.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
     // The "close" event follows and is handled.
@@ -302,7 +306,7 @@ export class Connection {
       this.#onFlushed = ignore;
       this.#goOn();
     };
-    this.expect(this.#clock.nowMs() + keepAliveTimeoutMs, () => socket.destroy());
+    this.expect(this.#clock.nowMs() + takeTimeoutMs, () => socket.destroy());
     this.#notifyFlushed();
   };
 
@@ -323,7 +327,7 @@ export class Connection {
     if (this.#refusal !== undefined) this.#begin(this.#refusal);
     else if (this.#next !== undefined) setImmediate(this.#beginNext);
     else if (this.#heads.hasBegun) this.awaitCaller(headTimeoutMs, this.#onSlowHead);
-    else this.awaitCaller(keepAliveTimeoutMs, this.#onIdle);
+    else this.awaitCaller(this.idleness.idleMs, this.#onIdle);
   }
 
   #close(request: QueuedRequest | undefined): void {

@@ -273,7 +273,8 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     const isUnread = !this.body.isRead || this.#awaitsContinue;
     const closes = isUnread || !answer.isFramed || framing === "close" || connection.closes(isDraining());
     // The service's response keeps its own Date or none; ours gets one.
-    const head = formatHead(answer, framing, closes, answer.isLocal ? this.#service.date() : undefined);
+    const idleness = closes ? undefined : connection.idleness;
+    const head = formatHead(answer, framing, idleness, answer.isLocal ? this.#service.date() : undefined);
     if (closes) connection.closeAfterThis();
     else connection.stayOpenAfterThis();
     connection.closeEndsResponse = framing === "close";

@@ -1,5 +1,5 @@
 import { constants, type X509Certificate } from "node:crypto";
-import { Server as NetServer, type Socket } from "node:net";
+import { Server as NetServer, Socket } from "node:net";
 import { type SecureContextOptions, TLSSocket, type TlsOptions, Server as TlsServer } from "node:tls";
 import { type Clock, LogThrottle } from "../../model/clock.ts";
 import { errorCodeOf, printable } from "../../model/defect.ts";
@@ -145,9 +145,16 @@ export function reportHandshakes(server: TlsServer, listener: string, report: Re
   server.on("tlsClientError", (error: unknown, socket: TLSSocket) => {
     // The connection of a handshake that takes too long is still open.
     socket.destroy();
+    if (isSilent(socket)) return;
     const { authorizationError } = socket;
     // If a certificate is refused, Node cuts the connection, and reports that cut as the error.
     const reason = errorCodeOf({ code: authorizationError ?? undefined }) ?? errorCodeOf(error) ?? "OTHER";
     report({ kind: "handshake_failed", listener, reason, isFirst: throttle.isFirst(reason) });
   });
+}
+
+/** A connection without a byte is no failed handshake: it checks the port, or waits in a pool. Node has no public way to its bytes. */
+function isSilent(socket: TLSSocket): boolean {
+  const transport: unknown = Reflect.get(socket, "_parent");
+  return transport instanceof Socket && transport.bytesRead === 0;
 }

@@ -1,16 +1,20 @@
 /**
- * Rows 7, 44: no connection waits for ever: a head has 10 s, the next request and a reader 75 s. A connection that is being closed
- * accepts no request any more: its caller would never see the answer.
+ * Rows 7, 44: no connection waits for ever: a head has 10 s from its first byte, a reader 75 s. A caller that sends nothing is kept
+ * for 75 s, or for a day on this machine, and then closed in silence. A connection that is being closed accepts no request
+ * any more: its caller would never see the answer.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { expect, it } from "vitest";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { StreamingRequest } from "../../../src/pass-through/messages.ts";
+import { get } from "../../../testkit/call.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { stageConnected } from "../../../testkit/stage.ts";
+import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
 import { openListener, settings } from "./listener-alone.ts";
 
 const tooSlow = {
@@ -26,11 +30,12 @@ async function settle(): Promise<void> {
 }
 
 it.each([
-  ["nothing", ""],
   ["half a method", "PO"],
   ["a head without its end", rawPost({ body: "" }).slice(0, -2)],
-])("answers 408 if only %s has come 10 s after the connection", async (_, bytes) => {
+])("answers 408 if only %s has come after 10 s", async (_, bytes) => {
   const { clock, connection, simulator } = await stageConnected();
+  // Before the first byte the connection only waits.
+  clock.push(60_000);
   connection.write(bytes);
   await settle();
   clock.push(9_000);
@@ -57,17 +62,94 @@ it("gives the head of a later request 10 s from its first byte", async () => {
   expect(answers.map(({ status }) => status)).toEqual([200, 408]);
 });
 
-it("keeps an idle connection for 75 s, and closes it without an answer", async () => {
-  const { clock, connection } = await stageConnected();
-  await connection.write(rawPost(kept)).until(/"order_1"/);
-  clock.push(74_000);
+const bare = rawPost({ ...kept, framing: [], body: "" });
+const hourMs = 3_600_000;
+
+/** A listener that answers each request with 200, and a connection to it. @param address from which it seems to come */
+async function stageListener(address?: string) {
+  const clock = new ShiftedClock();
+  const answer = async (request: StreamingRequest) => {
+    const headers = ["Content-Length", "2"];
+    void request.answer({ status: 200, headers, body: Buffer.from("{}"), isLocal: true, isFramed: true }, 0);
+  };
+  let refusals = 0;
+  const refuse = async () => {
+    refusals += 1;
+  };
+  const given = { handler: { handle: answer, refuse }, settings: { ...settings, clock } };
+  const { server, port, listener } = await openListener(given);
+  server.prependListener("connection", (socket: Socket) => {
+    if (address !== undefined) Object.defineProperty(socket, "remoteAddress", { value: address });
+  });
+  const connection = await RawConnection.open(port);
+  await expect.poll(() => listener.open).toBe(1);
+  return { clock, connection, refusals: () => refusals };
+}
+
+describe.each([
+  ["75 s", "192.0.2.1", 74_000, 1_000],
+  ["a day, on this machine", undefined, 23 * hourMs, hourMs],
+])("a connection that waits for its caller is kept for %s", (_, address, firstMs, restMs) => {
+  it.each([
+    ["nothing", ""],
+    ["an empty line", "\r\n"],
+    ["half of an empty line", "\r"],
+  ])("and closed in silence if %s has come", async (__, bytes) => {
+    const { clock, connection, refusals } = await stageListener(address);
+    connection.write(bytes);
+    await settle();
+    clock.push(firstMs);
+    await settle();
+    expect(connection.socket.readableEnded).toBe(false);
+    clock.push(restMs);
+    expect(await connection.ended()).toBe("");
+    expect(refusals()).toBe(0);
+  });
+
+  it("and serves until then, and again from each answer on", async () => {
+    const { clock, connection } = await stageListener(address);
+    for (let n = 1; n <= 3; n += 1) {
+      clock.push(firstMs);
+      await connection
+        .write(bare)
+        .until(new RegExp(`(?:Keep-Alive: timeout=${(firstMs + restMs) / 1_000}\\r\\n.*){${n}}\\{\\}$`, "s"));
+      await settle();
+    }
+    clock.push(firstMs);
+    await settle();
+    expect(connection.socket.readableEnded).toBe(false);
+    clock.push(restMs);
+    expect(readAnswers(await connection.ended()).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+});
+
+it("a connection without a byte is no request: nothing is counted or logged", async () => {
+  const { clock, connection, recorder, metrics } = await stageConnected();
+  await metrics();
+  clock.push(24 * hourMs);
+  expect(await connection.ended()).toBe("");
+  expect(recorder.count("request_finished")).toBe(0);
+});
+
+it("an idle connection on a Unix socket is kept for a day", async () => {
+  const path = join(emptyFolder(), "orders.sock");
+  const listeners = [{ bind: { kind: "unix", path } as const, environment: "sandbox", hosts: [] }];
+  const { clock } = await stageProxy({ config: { listeners } });
+  const connection = await RawConnection.open({ path });
+  await connection.write(rawPost(kept)).until(/Keep-Alive: timeout=86400\r\n.*"order_1"/s);
+  clock.push(23 * hourMs);
   await settle();
-  await connection.write(rawPost(kept)).until(/"order_2"/);
-  clock.push(74_000);
-  await settle();
-  expect(connection.socket.readableEnded).toBe(false);
-  clock.push(1_000);
-  expect(readAnswers(await connection.ended()).map(({ status }) => status)).toEqual([200, 200]);
+  await connection.write(rawPost(kept)).until(/ 200 .* \d{3} /s);
+});
+
+it("the admin port answers nothing on a connection without a byte either", async () => {
+  const { clock, adminUrl } = await stageProxy();
+  const connection = await RawConnection.open(Number(new URL(adminUrl).port));
+  await get(adminUrl, "/livez");
+  clock.push(60_000);
+  await get(adminUrl, "/livez");
+  const answers = await connection.write("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ended();
+  expect(readAnswers(answers).map(({ status }) => status)).toEqual([200]);
 });
 
 it("cuts off a caller that does not read its refusal, though it has sent the rest of its body", async () => {

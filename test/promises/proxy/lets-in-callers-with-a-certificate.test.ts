@@ -67,6 +67,17 @@ describe("cuts the connection, and reads no request, of a caller", () => {
     expect(recorder.count("request_finished")).toBe(0);
   });
 
+  it("that sends nothing, and says nothing of it", async () => {
+    const { port, recorder } = await stage();
+    (await RawConnection.open(port)).socket.end();
+    (await RawConnection.open(port)).socket.resetAndDestroy();
+    const spoken = (await RawConnection.open(port)).write("\x16\x03\x01\0\xc8\x01\0\0\xc4");
+    spoken.socket.end();
+    await recorder.nth("handshake_failed", 1);
+    expect(await callSecurely(port)).toMatchObject({ status: 200 });
+    expect(recorder.count("handshake_failed")).toBe(1);
+  });
+
   it("that leaves in the middle of its handshake", async () => {
     const { port, recorder } = await stage();
     const { socket } = (await RawConnection.open(port)).write("\x16\x03\x01\0\xc8\x01\0\0\xc4");
