@@ -45,7 +45,8 @@ const codings = [
 
 it("a head that the reader refuses is 502 upstream_bad_response, unknown", async () => {
   const rows = [...refused.filter(([code]) => !/^(CHUNK|TRAILER)/.test(code)), ...codings];
-  const { port, recorder, upstream } = await stageBehind({ answer: rows.map(([, , bytes]) => bytes) });
+  const limits = { responseHeaderBytes: 16_384 };
+  const { port, recorder, upstream } = await stageBehind({ answer: rows.map(([, , bytes]) => bytes) }, { limits });
   for (const [at, [, title]] of rows.entries()) {
     const answer = await orderRaw(port, signed);
     const told = { status: answer.status, isComplete: answer.isComplete, ...JSON.parse(answer.body) };

@@ -1,6 +1,6 @@
 /** Row 60: new tokens, limits and certificates apply from the next request or handshake; no connection is lost. */
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { ProxyError } from "../../../src/model/errors.ts";
 import { Secret } from "../../../src/model/secret.ts";
@@ -118,14 +118,15 @@ it("keeps the former certificate and key if OpenSSL refuses the new files", asyn
 
 it("ends with all its connections, those in the middle of their handshake included", async () => {
   const { port, server, recorder } = await openFirst();
-  const silent = connect({ port, host: "127.0.0.1" });
-  onTestFinished(() => void silent.destroy());
-  silent.on("error", () => {});
-  await Promise.all([once(server, "connection"), once(silent, "connect")]);
+  const begun = connect({ port, host: "127.0.0.1" });
+  onTestFinished(() => void begun.destroy());
+  begun.on("error", () => {}).write("\x16");
+  const [accepted]: Socket[] = await once(server, "connection");
+  await expect.poll(() => accepted?.bytesRead).toBe(1);
   const open = await openSecurely(port);
   open.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
   await once(open, "data");
-  const ends = [once(server, "close"), once(silent, "close"), once(open, "close")];
+  const ends = [once(server, "close"), once(begun, "close"), once(open, "close")];
   server.close();
   server.closeAllConnections();
   await Promise.all(ends);
