@@ -114,7 +114,8 @@ const rows = {
   request_timeout: {
     status: 408,
     title: "Request not received in time",
-    meaning: "The request's head or body arrived too slowly. A connection on which nothing was sent is closed in silence.",
+    meaning:
+      "The request's head or body arrived too slowly. A connection on which nothing was sent is closed in silence.",
   },
   body_too_large: {
     status: 413,

@@ -123,7 +123,10 @@ it("counts the descriptors that the limits need, and leaves some for connections
   expect(fittingConnections(configOf(3, 2), 1_024)).toEqual({ accepted: 128, served: 96 });
   expect(fittingConnections(configOf(1, 1), 64)).toEqual({ accepted: 16, served: 12 });
   expect(fittingConnections(configOf(3, 2), 32)).toEqual({ accepted: 2, served: 1 });
-  const few = { ...configOf(1, 8), limits: { connections: 16, inFlightPerEnvironment: 256, bodyBytes: 1, responseHeaderBytes: 1 } };
+  const few = {
+    ...configOf(1, 8),
+    limits: { connections: 16, inFlightPerEnvironment: 256, bodyBytes: 1, responseHeaderBytes: 1 },
+  };
   expect(fittingConnections(few, 1_024)).toEqual({ accepted: 32, served: 16 });
 });
 
