@@ -126,7 +126,6 @@ export class ResponseReader {
   #readHead(bytes: Buffer, length: number): number {
     const earlier = this.#text.length;
     const text = this.#text + bytes.toString("latin1", 0, length);
-    this.heldBytes = text.length + heldBesideBytes(this.headers);
     let headStart = 0;
     for (let searchFrom = Math.max(this.#lineStart, earlier - 1); ; searchFrom = this.#lineStart) {
       if (!this.#hasStatus) {
@@ -138,6 +137,7 @@ export class ResponseReader {
       if (!this.#hasStatus) this.#readStatusLine(text, lineEnd);
       else if (lineEnd === this.#lineStart) {
         const headEnd = lineEnd + 2;
+        this.heldBytes = headEnd - headStart + heldBesideBytes(this.headers);
         this.#endHead();
         if (this.status >= 200) return headEnd - earlier;
         this.#skip(headEnd - headStart);
@@ -150,6 +150,7 @@ export class ResponseReader {
     }
     this.#text = text.slice(headStart);
     this.#lineStart -= headStart;
+    this.heldBytes = this.#text.length + heldBesideBytes(this.headers);
     return length;
   }
 

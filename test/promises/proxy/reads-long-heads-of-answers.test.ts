@@ -1,5 +1,6 @@
 /** Row 45: the head of an answer may have `limits.responseHeaderBytes`; a longer one is `unknown`, and the failure names the setting. */
 import { expect, it } from "vitest";
+import { ResponseReader } from "../../../src/adapters/http-client/response-reader.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
@@ -63,6 +64,19 @@ it("a head that arrives is charged to the budget, and freed at the end", async (
   finish();
   expect((await answer).status).toBe(200);
   await expect.poll(used).toBe(0);
+});
+
+it("of an answer only the head is charged as one, with what its lines take", () => {
+  const reader = new ResponseReader(usualBytes);
+  const heldOf = (bytes: string) => {
+    reader.begin();
+    reader.read(Buffer.from(bytes, "latin1"), bytes.length);
+    return reader.heldBytes;
+  };
+  const long = answerOf(50_000, "x".repeat(10_000));
+  expect(heldOf(long)).toBe(50_000 + 2 * 96);
+  expect(heldOf(long.slice(0, 40_000))).toBe(40_000);
+  expect(heldOf(answerOf(100, "x".repeat(60_000)))).toBe(100 + 2 * 96);
 });
 
 it("a token's answer with a long head is used; one that is too long names the setting", async () => {
