@@ -47,7 +47,8 @@ export async function drain(listener: Listener, clock: Clock, { hold, timeUp, la
   if (!isClosed) {
     const untilMs = clock.nowMs() + lateMs;
     while (!isClosed && clock.nowMs() < untilMs) {
-      listener.refuseUnread(shutDown(false));
+      // Until then the rest of a request may come, whose answer can say more.
+      if (clock.nowMs() >= untilMs - lateMs / 2) listener.refuseUnread(shutDown(false));
       await sweep();
     }
     await listener.cutAnswers();

@@ -177,7 +177,7 @@ it("schema prints the JSON Schema", async () => {
   expect(ended).toEqual({ exitCode: 0, stderr: "" });
   expect(JSON.parse(stdout)).toMatchObject({
     $schema: "https://json-schema.org/draft/2020-12/schema",
-    required: ["listeners", "admin", "status", "environments"],
+    required: ["listeners", "admin", "environments"],
   });
 });
 
