@@ -21,6 +21,8 @@ export interface DrainPlan {
  */
 const quietMs = 1_000;
 const sweepEveryMs = 50;
+/** The rest of a request may come so long after the time is up: the answer to a whole request can say more. */
+const restMs = 500;
 
 /**
  * Lets the open requests of a listener end: no new connections, idle ones closed, the others closed with their next
@@ -45,10 +47,10 @@ export async function drain(listener: Listener, clock: Clock, { hold, timeUp, la
   };
   while (!isClosed && !timeUp.aborted) await sweep();
   if (!isClosed) {
-    const untilMs = clock.nowMs() + lateMs;
+    const timeUpMs = clock.nowMs();
+    const untilMs = timeUpMs + lateMs;
     while (!isClosed && clock.nowMs() < untilMs) {
-      // Until then the rest of a request may come, whose answer can say more.
-      if (clock.nowMs() >= untilMs - lateMs / 2) listener.refuseUnread(shutDown(false));
+      if (clock.nowMs() >= timeUpMs + restMs) listener.refuseUnread(shutDown(false));
       await sweep();
     }
     await listener.cutAnswers();

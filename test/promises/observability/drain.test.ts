@@ -46,7 +46,7 @@ it("refuses a request whose head is not complete when the time is up", async () 
   clock.push(config.timeouts.requestMs - 100);
   expect(await settlesSoon(stopped, adminUrl)).toBe(false);
   clock.push(200);
-  // The rest of a request has another second.
+  // The rest of a request has another half second.
   expect(await settlesSoon(stopped, adminUrl)).toBe(false);
   clock.push(1_000);
   const told = { "countersign-error": "draining", "countersign-outcome": "not_sent", connection: "close" };

@@ -90,7 +90,8 @@ it("a later signal ends the drain: each open order is answered, and says what is
   const refusal = { status: 503, headers: { "countersign-outcome": "not_sent", "countersign-error": "draining" } };
   expect(await waiting).toMatchObject(refusal);
   for (const connection of connections) {
-    expect(readAnswers(await connection.ended())).toMatchObject([refusal]);
+    expect(readAnswers(await connection.until(/\}\n$/))).toMatchObject([refusal]);
+    connection.socket.end();
   }
   expect(await program.ended).toBe(1);
   expect(performance.now() - askedMs).toBeLessThan(10 * 2_000);
