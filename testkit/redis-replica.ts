@@ -1,9 +1,10 @@
 import { Redis } from "ioredis";
 import { inject, onTestFinished } from "vitest";
 import { createRedisClaimRecords } from "../src/adapters/redis/claim-records.ts";
-import { createCacheClient, createNodeClient } from "../src/adapters/redis/client.ts";
+import { createCacheClient, createNodeClient, type RedisClient } from "../src/adapters/redis/client.ts";
 import { RedisConnection } from "../src/adapters/redis/connection.ts";
 import { createRedisRefreshLock } from "../src/adapters/redis/refresh-lock.ts";
+import { lockTrialScript, trialScript } from "../src/adapters/redis/scripts.ts";
 import { createRedisTokenStore } from "../src/adapters/redis/token-store.ts";
 import { Claims } from "../src/claims/claim.ts";
 import { type Clock, systemClock } from "../src/model/clock.ts";
@@ -57,15 +58,21 @@ export function openReplica(at: { readonly port: number } | RedisAccess, clock: 
   const access = "port" in at ? accessTo(nodeAt(at.port)) : at;
   const recorder = new EventRecorder();
   const { report } = recorder;
-  const connect = (client: ReturnType<typeof createCacheClient>, node: string) => {
-    const connection = new RedisConnection({ client, node, clock, random: Math.random, report });
-    // The client's own limit for every command, 500 ms, is meant for hanging greetings.
-    if (clock === patientClock && client instanceof Redis) delete client.options.commandTimeout;
+  const connect = (openClient: (turn: number) => RedisClient, trial: string, node: string) => {
+    const open = (turn: number) => {
+      const client = openClient(turn);
+      // The client's own limit for every command, 500 ms, is meant for hanging greetings.
+      if (clock === patientClock && client instanceof Redis) delete client.options.commandTimeout;
+      return client;
+    };
+    const connection = new RedisConnection({ open, trial, node, clock, random: Math.random, report });
     onTestFinished(() => connection.close());
     return connection;
   };
-  const cache = connect(createCacheClient(access), "cache");
-  const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), lockNodeName(index)));
+  const cache = connect((turn) => createCacheClient(access, turn), trialScript, "cache");
+  const others = access.lockNodes.map((node, index) =>
+    connect(() => createNodeClient(node, access), lockTrialScript, lockNodeName(index)),
+  );
   const claims = new Claims(createRedisClaimRecords(cache), clock);
   onTestFinished(() => claims.close());
   return {

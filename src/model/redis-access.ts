@@ -82,9 +82,10 @@ export const redisFailures = [
   "busy",
   "noreplicas",
   "misconf",
+  "no_clock",
   "other",
 ] as const;
-/** Why a Redis command failed: no answer in time, no connection, or the error's code. */
+/** Why a Redis command failed: no answer in time, no connection, no TIME in scripts (`no_clock`), or the error's code. */
 export type RedisFailureKind = (typeof redisFailures)[number];
 
 /** Events of Redis. `node` is `cache`, or `lock-2`, `lock-3`, … for further masters of the lock. */
@@ -97,7 +98,7 @@ export type RedisEvent =
       /** The first of its kind for a minute, and not a login, which `redis_down` reports. */
       readonly isFirst: boolean;
     }
-  /** No command is sent to the server from now on, until a probe in the background is answered. */
+  /** What the scripts do fails, or there is no connection. Tried again each second. */
   | { readonly kind: "redis_down"; readonly node: string; readonly failure: RedisFailureKind }
   | {
       readonly kind: "redis_up";

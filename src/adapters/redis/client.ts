@@ -23,27 +23,50 @@ for (const greeting of ["hello", "auth"] as const) {
   Object.assign(Redis.prototype, { [greeting]: greetOrExplain });
 }
 
-/** An unreachable Sentinel is no failure while another answers. Unhandled, ioredis prints each failed try to listen for failovers. */
-const connectToSentinel = SentinelConnector.prototype["connectToSentinel"];
+/**
+ * Each Sentinel, and the master that it names, gets the name of its host (SNI). An unreachable Sentinel is no failure while
+ * another answers. Unhandled, ioredis prints each failed try to listen for failovers.
+ */
+const { connectToSentinel, resolve } = SentinelConnector.prototype as unknown as SentinelSteps;
 Object.assign(SentinelConnector.prototype, {
-  connectToSentinel(this: SentinelConnector, ...at: Parameters<typeof connectToSentinel>) {
-    return connectToSentinel.apply(this, at).on("error", () => {});
+  connectToSentinel(this: SentinelSteps, sentinel, more) {
+    const { sentinelTLS } = this.options;
+    const tls = sentinelTLS && { tls: { ...sentinelTLS, ...serverName(sentinel.host) } };
+    return connectToSentinel.call(this, sentinel, { ...more, ...tls }).on("error", () => {});
   },
-});
+  async resolve(this: SentinelSteps, sentinel) {
+    const master = await resolve.call(this, sentinel);
+    return master && { ...master, ...serverName(master.host) };
+  },
+} satisfies Partial<SentinelSteps>);
+
+/** The private steps of a SentinelConnector that are changed. */
+interface SentinelSteps {
+  readonly options: Pick<RedisOptions, "sentinelTLS">;
+  connectToSentinel(sentinel: { host?: string | undefined }, more?: RedisOptions): Redis;
+  resolve(sentinel: object): Promise<{ host?: string; port?: number } | null>;
+}
 
 const connectTimeoutMs = 500;
 /** For the greeting of a new connection; with the defaults of ioredis a hanging Redis gave no answer for 15 s. */
 const handshakeTimeoutMs = 500;
-const longestReconnectMs = 2_000;
+/** Until a lost Sentinel is asked again for news of failovers. */
+const sentinelReconnectMs = 2_000;
+/** The network may have lost the other side. */
+const disconnectTimeoutMs = 100;
 
-const reconnect = (tries: number) => Math.min(50 * 2 ** Math.min(tries, 10), longestReconnectMs);
+const never = () => null;
 
-/** Nothing waits in a queue and nothing is sent twice: a command is answered in time, or it has failed. */
+/**
+ * Nothing waits in a queue and nothing is sent twice: a command is answered in time, or it has failed. A client has one
+ * connection, and ends with it.
+ */
 const bounded: Options = {
   lazyConnect: true,
+  retryStrategy: never,
   commandTimeout: handshakeTimeoutMs,
   connectTimeout: connectTimeoutMs,
-  disconnectTimeout: connectTimeoutMs,
+  disconnectTimeout: disconnectTimeoutMs,
   maxRetriesPerRequest: 0,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
@@ -52,8 +75,11 @@ const bounded: Options = {
   disableClientInfo: true,
 };
 
-/** A client for the Redis where replicas share tokens. It does not connect yet. */
-export function createCacheClient(access: RedisAccess): RedisClient {
+/**
+ * A client for the Redis where replicas share tokens. It does not connect yet.
+ * @param turn how many clients came before: each begins with another Sentinel, since one may name a former master
+ */
+export function createCacheClient(access: RedisAccess, turn = 0): RedisClient {
   const { place, tls } = access;
   switch (place.kind) {
     case "standalone":
@@ -62,15 +88,14 @@ export function createCacheClient(access: RedisAccess): RedisClient {
       return new Redis({
         ...bounded,
         ...login(access),
-        retryStrategy: reconnect,
-        sentinels: place.nodes.map(({ host, port }) => ({ host, port })),
+        sentinels: place.nodes.map((_, index) => ({ ...place.nodes[(index + turn) % place.nodes.length] })),
         name: place.master,
         role: "master",
-        sentinelRetryStrategy: reconnect,
+        sentinelRetryStrategy: never,
         sentinelCommandTimeout: connectTimeoutMs,
         // A master that hung and was replaced still answers on its old connection, but all writes to it are lost.
         failoverDetector: true,
-        sentinelReconnectStrategy: reconnect,
+        sentinelReconnectStrategy: () => sentinelReconnectMs,
         ...(place.password && { sentinelPassword: place.password.reveal() }),
         ...(tls && { tls: tlsOptions(tls), sentinelTLS: tlsOptions(tls), enableTLSForSentinelMode: true }),
       });
@@ -81,12 +106,15 @@ export function createCacheClient(access: RedisAccess): RedisClient {
 
 /** A client for one server. */
 export function createNodeClient(node: RedisNode, access: RedisAccess): Redis {
-  const own = { ...bounded, ...login(access), retryStrategy: reconnect, db: node.db };
+  const own = { ...bounded, ...login(access), db: node.db };
   if (node.kind === "unix") return new Redis({ ...own, path: node.path });
   const { host, port } = node;
-  // SNI is for names: an address in it is an error (RFC 6066 section 3).
-  const servername = isIP(host) === 0 ? { servername: host } : {};
-  return new Redis({ ...own, host, port, ...(node.tls && { tls: { ...tlsOptions(access.tls), ...servername } }) });
+  return new Redis({
+    ...own,
+    host,
+    port,
+    ...(node.tls && { tls: { ...tlsOptions(access.tls), ...serverName(host) } }),
+  });
 }
 
 function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): Cluster {
@@ -95,7 +123,7 @@ function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): C
     lazyConnect: true,
     // A node is connected at its first command, and commands until then have to wait.
     enableOfflineQueue: true,
-    clusterRetryStrategy: reconnect,
+    clusterRetryStrategy: never,
     slotsRefreshTimeout: connectTimeoutMs,
     // A command's time is short: it follows one redirection and waits for nothing.
     maxRedirections: 2,
@@ -106,7 +134,11 @@ function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): C
     ...(tls && { dnsLookup: (host, done) => done(null, host) }),
   };
   const redisOptions = { ...bounded, ...login(access), ...(tls && { tls: tlsOptions(tls) }) };
-  return new Cluster([...nodes], { ...options, redisOptions }).on("+node", ignoreAskingFailures);
+  return new Cluster([...nodes], { ...options, redisOptions }).on("+node", (node: Redis) => {
+    const { host, tls: own } = node.options;
+    if (own !== undefined) node.options.tls = { ...own, ...serverName(host) };
+    ignoreAskingFailures(node);
+  });
 }
 
 /** While a slot moves, ioredis sends ASKING and does not handle its promise: a rejection would end the process. */
@@ -124,6 +156,11 @@ function login({ username, password }: RedisAccess): Options {
     ...(username === undefined ? {} : { username }),
     ...(password && { password: password.reveal() }),
   };
+}
+
+/** The name by which a front finds the server (SNI). An address is none (RFC 6066 section 3), and Node sends none by itself. */
+function serverName(host = ""): { servername?: string } {
+  return isIP(host) === 0 ? { servername: host } : {};
 }
 
 function tlsOptions(tls: Tls | undefined): NonNullable<RedisOptions["tls"]> {

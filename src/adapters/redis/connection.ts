@@ -3,10 +3,13 @@ import type { Report } from "../../model/events.ts";
 import type { RedisFailureKind, RedisSnapshot } from "../../model/redis-access.ts";
 import type { RedisClient } from "./client.ts";
 import { isAnswer, isFatal, kindOf, RedisFailure } from "./failure.ts";
-import { redisKey } from "./scripts.ts";
+import { besideKey, redisKey } from "./scripts.ts";
 
 export interface ConnectionParts {
-  readonly client: RedisClient;
+  /** Makes a client that has not connected yet; `turn` counts from 0. */
+  readonly open: (turn: number) => RedisClient;
+  /** A script that does what the scripts in use do, on a key that it deletes. */
+  readonly trial: string;
   /** As in RedisEvent. */
   readonly node: string;
   readonly clock: Clock;
@@ -17,76 +20,81 @@ export interface ConnectionParts {
 
 /** The longest that one task may take (row 26 in docs/security.md). */
 const taskTimeoutMs = 100;
-/** The longest that the first task waits for the connection. */
-const firstConnectMs = 1_000;
-const probeEveryMs = 1_000;
-/** A connection that leaves so many probes in a row unanswered is replaced: the network may have lost it silently. */
-const lostAfterProbes = 3;
-/** A read-only server was a master once: a new connection may find the new master. */
-const reconnectEveryMs = 30_000;
+/** The longest that connecting may take, and the first task waits. */
+const connectTimeoutMs = 1_000;
+/** While Redis is down, the next trial begins after this time at the latest. */
+const retryEveryMs = 1_000;
+/** So many connections in a row that close sooner are replaced at once; after them Redis is down. */
+const lastingMs = 1_000;
+const mostQuickCloses = 10;
 
 /**
- * A connection with a circuit breaker. A task is answered in time or fails with a RedisFailure. A fatal failure opens the
- * breaker: every task fails without being sent, until a probe in the background is answered.
+ * The connection to one Redis, replaced when it does not work: by another server, if its name or a Sentinel leads there now. Redis
+ * is up while the trial script works. A task is answered in time or fails with a RedisFailure; after a fatal failure every
+ * task fails without being sent, until a trial in the background has worked. A connection that Redis closes is no outage: it
+ * is replaced at once, and tasks wait for that within their time.
  */
 export class RedisConnection {
   readonly #parts: ConnectionParts;
-  readonly #first: Promise<void>;
   readonly #throttle: LogThrottle;
-  #state: "connecting" | "closed" | "open" | "ended" = "connecting";
-  /** Why the client could not connect; its `close` event does not say. */
-  #cause: RedisFailureKind = "connection";
-  /** When the breaker opened or closed last. */
+  /** The client in use. Undefined while there is no connection. */
+  #client: RedisClient | undefined;
+  /** The client that is connecting. */
+  #next: RedisClient | undefined;
+  #turns = 0;
+  #connectedAtMs = 0;
+  #quickCloses = 0;
+  /** The present or last trial; never rejects. */
+  #trial: Promise<void>;
+  #isTrying = false;
+  #triedAtMs = 0;
+  #cancelRetry: Cancel = () => {};
+  /** When Redis went up or down last. */
   #sinceMs: number | undefined;
-  /** Why the breaker is open. */
+  /** Why Redis is down. */
   #failure: RedisFailureKind | undefined;
-  /** The key of the last task that failed. */
-  #probedKey = redisKey("probe", "probe");
-  #lostProbes = 0;
-  #reconnectedAtMs = Number.NEGATIVE_INFINITY;
-  #cancelProbe: Cancel = () => {};
+  /** A key beside that of the last task that failed: in a Cluster only its node may be in trouble. */
+  #trialKey = redisKey("probe", "trial");
+  #isEnded = false;
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
     this.#throttle = new LogThrottle(parts.clock);
-    const { client, node, report } = parts;
-    client.on("ready", () => this.#onReady());
-    client.on("error", (error) => {
-      this.#cause = causeOf(error);
-      // A refused login is a failed command. Other failures of the login are in `redis_down` alone.
-      if (isAnswer(this.#cause)) report({ kind: "redis_failed", node, failure: this.#cause, isFirst: false });
-    });
-    client.on("close", () => this.#openBreaker(this.#cause));
-    this.#first = this.#within(client.connect(), firstConnectMs).then(
-      () => this.#closeBreaker(),
-      (error) => this.#openBreaker(causeOf(error)),
-    );
+    this.#trial = this.#try();
   }
 
   snapshot(): RedisSnapshot {
-    const isUp = this.#sinceMs === undefined ? undefined : this.#state === "closed";
+    const isUp = this.#sinceMs === undefined ? undefined : this.#failure === undefined;
     return { node: this.#parts.node, isUp, sinceMs: this.#sinceMs, failure: this.#failure };
   }
 
-  /**
-   * Runs commands on a key. After a failure, probes read that key, since in a Cluster only its node may be unreachable.
-   * @throws RedisFailure, and nothing else
-   */
+  /** @throws RedisFailure, and nothing else */
   async run<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
-    if (this.#state === "connecting") await this.#first;
-    if (this.#state !== "closed") throw new RedisFailure("connection");
+    const { clock } = this.#parts;
+    if (this.#sinceMs === undefined) await this.#trial;
+    const sinceMs = clock.nowMs();
+    let client = this.#client;
     try {
-      return await this.#within(task(this.#parts.client), taskTimeoutMs);
+      if (client === undefined && this.#failure === undefined) {
+        await this.#within(this.#trial, taskTimeoutMs);
+        client = this.#client;
+      }
+      if (client === undefined || (this.#failure !== undefined && isFatal(this.#failure))) throw new NotConnected();
+      return await this.#within(task(client), sinceMs + taskTimeoutMs - clock.nowMs());
     } catch (error) {
-      this.#probedKey = key;
-      throw this.#onFailure(kindOf(error));
+      if (error instanceof NotConnected) throw new RedisFailure("connection");
+      const kind = kindOf(error);
+      this.count(kind);
+      if (client === this.#client) this.#onFailure(kind, key);
+      throw new RedisFailure(kind);
     }
   }
 
   close(): void {
-    this.#state = "ended";
-    this.#cancelProbe();
-    this.#parts.client.disconnect();
+    this.#isEnded = true;
+    this.#cancelRetry();
+    this.#next?.disconnect();
+    this.#client?.disconnect();
   }
 
   /** Counts a failure, even one inside a reply. */
@@ -95,72 +103,127 @@ export class RedisConnection {
     report({ kind: "redis_failed", node, failure: kind, isFirst: this.#throttle.isFirst(kind) });
   }
 
-  #onFailure(kind: RedisFailureKind): RedisFailure {
-    this.count(kind);
-    if (isFatal(kind)) this.#openBreaker(kind);
-    if (kind === "readonly") this.#lookForMaster();
-    return new RedisFailure(kind);
+  /** A fatal failure says enough. After any other, a trial shows whether this key alone failed. */
+  #onFailure(kind: RedisFailureKind, key: string): void {
+    this.#trialKey = besideKey(key, "trial");
+    if (isFatal(kind)) this.#goDown(kind);
+    else this.#tryAfter(this.#triedAtMs + retryEveryMs - this.#parts.clock.nowMs());
   }
 
-  #lookForMaster(): void {
-    const now = this.#parts.clock.nowMs();
-    if (now < this.#reconnectedAtMs + reconnectEveryMs) return;
-    this.#reconnectedAtMs = now;
-    this.#openBreaker("readonly");
-    this.#parts.client.disconnect(true);
+  #tryAfter(delayMs: number): void {
+    this.#cancelRetry();
+    if (delayMs <= 0) this.#beginTrial();
+    else this.#cancelRetry = this.#parts.clock.after(delayMs, () => this.#beginTrial());
   }
 
-  /** A new connection does not prove that commands are answered in time again. */
-  #onReady(): void {
-    if (this.#state === "open") void this.#probe();
-    else this.#closeBreaker();
+  #beginTrial(): void {
+    if (!this.#isTrying && !this.#isEnded) this.#trial = this.#try();
   }
 
-  #closeBreaker(): void {
-    if (this.#state === "closed" || this.#state === "ended") return;
+  /** Connects if need be; if the trial fails, also anew, since another server may have taken over. */
+  async #try(): Promise<void> {
+    this.#isTrying = true;
+    try {
+      const client = this.#client;
+      await (client === undefined ? this.#replace() : this.#runTrial(client).catch(() => this.#replace()));
+      this.#goUp();
+    } catch (error) {
+      this.#goDown(kindOf(error));
+    } finally {
+      this.#isTrying = false;
+    }
+  }
+
+  /** Connects anew, with a new look-up. Until then a connection that answers remains in use. */
+  async #replace(): Promise<void> {
+    const client = this.#parts.open(this.#turns++);
+    this.#next = client;
+    await this.#connect(client);
+    this.#retire(this.#client);
+    if (this.#isEnded) return;
+    this.#client = client;
+    this.#connectedAtMs = this.#parts.clock.nowMs();
+    await this.#runTrial(client);
+  }
+
+  async #connect(client: RedisClient): Promise<void> {
+    /** Why it could not connect; neither its end nor its promise say so. */
+    let cause: RedisFailureKind = "connection";
+    client.on("error", (error) => {
+      cause = causeOf(error);
+      this.#countQuietly(cause);
+    });
+    const ended = new Promise<never>((_, reject) => {
+      client.on("end", () => {
+        // Ends its Sentinels' connections too.
+        client.disconnect();
+        reject(new RedisFailure(cause));
+        if (client === this.#client) this.#onEnd();
+      });
+    });
+    ended.catch(() => {});
+    const connected = client.connect().catch((error) => {
+      throw new RedisFailure(cause === "connection" ? causeOf(error) : cause);
+    });
+    try {
+      await this.#within(Promise.race([connected, ended]), connectTimeoutMs);
+    } catch (error) {
+      client.disconnect();
+      throw error;
+    }
+  }
+
+  /** Tasks that it was given may still end. */
+  #retire(client: RedisClient | undefined): void {
+    if (client !== undefined) this.#parts.clock.after(taskTimeoutMs, () => client.disconnect());
+  }
+
+  #onEnd(): void {
+    this.#client = undefined;
+    if (this.#isEnded) return;
+    const isLasting = this.#parts.clock.nowMs() >= this.#connectedAtMs + lastingMs;
+    this.#quickCloses = isLasting ? 0 : this.#quickCloses + 1;
+    if (this.#failure !== undefined || this.#quickCloses > mostQuickCloses) this.#goDown("connection");
+    else this.#beginTrial();
+  }
+
+  async #runTrial(client: RedisClient): Promise<void> {
+    const { clock, trial } = this.#parts;
+    this.#triedAtMs = clock.nowMs();
+    const limitMs = this.#sinceMs === undefined ? connectTimeoutMs : taskTimeoutMs;
+    await this.#within(client.eval(trial, 1, this.#trialKey), limitMs).catch((error) => {
+      const kind = kindOf(error);
+      this.#countQuietly(kind);
+      throw new RedisFailure(kind);
+    });
+  }
+
+  /** A refused login, or trial, is a failed command; `redis_down` alone tells other failures of either. */
+  #countQuietly(kind: RedisFailureKind): void {
+    const { node, report } = this.#parts;
+    if (isAnswer(kind)) report({ kind: "redis_failed", node, failure: kind, isFirst: false });
+  }
+
+  #goUp(): void {
+    if (this.#isEnded || (this.#sinceMs !== undefined && this.#failure === undefined)) return;
     const { clock, node, report } = this.#parts;
-    const openSinceMs = this.#state === "open" ? this.#sinceMs : undefined;
+    this.#cancelRetry();
     const nowMs = clock.nowMs();
-    this.#state = "closed";
+    const awayMs = this.#sinceMs === undefined ? undefined : nowMs - this.#sinceMs;
     this.#sinceMs = nowMs;
     this.#failure = undefined;
-    this.#cause = "connection";
-    this.#lostProbes = 0;
-    this.#cancelProbe();
-    report({ kind: "redis_up", node, awayMs: openSinceMs === undefined ? undefined : nowMs - openSinceMs });
+    report({ kind: "redis_up", node, awayMs });
   }
 
-  #openBreaker(failure: RedisFailureKind): void {
-    if (this.#state === "open" || this.#state === "ended") return;
-    const { clock, node, report } = this.#parts;
-    this.#state = "open";
-    this.#sinceMs = clock.nowMs();
+  #goDown(failure: RedisFailureKind): void {
+    if (this.#isEnded) return;
+    const { clock, node, random, report } = this.#parts;
+    const wasUp = this.#failure === undefined;
     this.#failure = failure;
+    this.#tryAfter(retryEveryMs * (0.75 + 0.25 * random()));
+    if (!wasUp) return;
+    this.#sinceMs = clock.nowMs();
     report({ kind: "redis_down", node, failure });
-    this.#probeLater();
-  }
-
-  #probeLater(): void {
-    const { clock, random } = this.#parts;
-    this.#cancelProbe();
-    this.#cancelProbe = clock.after(probeEveryMs * (0.75 + 0.5 * random()), () => void this.#probe());
-  }
-
-  /** Sends nothing while the client reconnects by itself: its `ready` starts the next probe. */
-  async #probe(): Promise<void> {
-    const { client } = this.#parts;
-    // If a Sentinel reports a failover while the client looks for the master, the client gives up for good.
-    if (client.status === "end") client.connect().catch(() => {});
-    if (client.status === "ready") {
-      const isAnswered = await this.#within(client.get(this.#probedKey), taskTimeoutMs).then(
-        () => true,
-        (error) => !isFatal(kindOf(error)),
-      );
-      if (isAnswered) return this.#closeBreaker();
-      this.#lostProbes += 1;
-      if (this.#lostProbes % lostAfterProbes === 0) client.disconnect(true);
-    }
-    if (this.#state === "open") this.#probeLater();
   }
 
   #within<Value>(promise: Promise<Value>, delayMs: number): Promise<Value> {
@@ -170,6 +233,9 @@ export class RedisConnection {
     });
   }
 }
+
+/** Nothing was sent, and nothing is counted. */
+class NotConnected extends Error {}
 
 /** An unknown failure while connecting counts as a failed connection. */
 function causeOf(error: unknown): RedisFailureKind {

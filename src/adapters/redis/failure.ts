@@ -11,7 +11,7 @@ export class RedisFailure extends Error {
   }
 }
 
-/** Kinds after which the next command would fail too: no command is sent until a probe succeeds. */
+/** Kinds after which the next command would fail too: no command is sent until a trial succeeds. */
 const fatal = [
   "timeout",
   "connection",
@@ -22,6 +22,7 @@ const fatal = [
   "clusterdown",
   "masterdown",
   "busy",
+  "no_clock",
 ];
 
 export function isFatal(kind: RedisFailureKind): boolean {
@@ -37,6 +38,8 @@ const code =
   /(?:^|[\s:-])(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF)\b/;
 /** ioredis quotes the last error before it gave up. */
 const redirected = /^Too many Cluster redirections\. Last error: ReplyError: (.*)/;
+/** In the scripts TIME is the only command that a server is known to refuse (ElastiCache Serverless). */
+const lacksClock = /^(NOCLOCK|.*command is not allowed from script)/;
 const lacksPermission = /The user executing the script can't|ACL failure in script/;
 const noConnection =
   /connection|stream|socket|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ENOENT|max retries|failed to refresh|sentinels|ParserError/i;
@@ -56,6 +59,7 @@ export function kindOf(thrown: unknown): RedisFailureKind {
 }
 
 function kindOfReply(reply: string): RedisFailureKind {
+  if (lacksClock.test(reply)) return "no_clock";
   const found = code.exec(reply)?.[1];
   if (found === undefined) return lacksPermission.test(reply) ? "noperm" : "other";
   return found === "WRONGPASS" ? "noauth" : (redisFailures.find((kind) => kind === found.toLowerCase()) ?? "other");

@@ -29,14 +29,32 @@ export function redisKeys(cacheKey: string) {
   };
 }
 
+/** The key with another end beside this key: in a Cluster both are on one node. */
+export function besideKey(key: string, end: string): string {
+  return key.replace(/[^}]*$/, `:${end}`);
+}
+
 /** How far in the future a recorded moment may seem, since clocks are corrected. */
 export const aheadMs = 1_000;
 
-/** `now`: Redis's clock in ms. */
+/** `now`: Redis's clock in ms. Some servers refuse TIME in a script, and in Dragonfly's it is 0. */
 export const luaNow = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if now == 0 then return redis.error_reply('NOCLOCK TIME is 0') end
 `;
+
+/** Does what the refresh lock does, on a key that it deletes. */
+export const lockTrialScript = `
+redis.call('SET', KEYS[1], 'trial', 'PX', 1000)
+redis.call('PTTL', KEYS[1])
+redis.call('GET', KEYS[1])
+redis.call('DEL', KEYS[1])
+return 1
+`;
+
+/** Does what all scripts do. */
+export const trialScript = `${luaNow}${lockTrialScript}`;
 
 const prelude = `${luaNow}
 -- Whether Redis or the network stood still after the command was sent: its sender has long given up.
