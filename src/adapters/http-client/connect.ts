@@ -270,8 +270,9 @@ function createOpen({ scheme, host, port }: Address, tls: Tls): Open {
 
 function createTlsOpen(to: { readonly host: string; readonly port: number }, tls: Tls): Open {
   const options = { ...to, secureContext: createTrust(tls), rejectUnauthorized: true, ALPNProtocols: ["http/1.1"] };
-  // An address is no server name (RFC 6066 section 3).
-  const verified: ConnectionOptions = isIP(to.host) === 0 ? { ...options, servername: to.host } : options;
+  // An address is no server name, and a name is sent without its final dot (RFC 6066 section 3).
+  const named = { ...options, servername: to.host.replace(/\.$/, "") };
+  const verified: ConnectionOptions = isIP(to.host) === 0 ? named : options;
   let session: Buffer | undefined;
   return (opening) => {
     // Node's documentation names `onread` here too; its types do not.

@@ -160,7 +160,7 @@ function login({ username, password }: RedisAccess): Options {
 
 /** The name by which a front finds the server (SNI). An address is none (RFC 6066 section 3), and Node sends none by itself. */
 function serverName(host = ""): { servername?: string } {
-  return isIP(host) === 0 ? { servername: host } : {};
+  return isIP(host) === 0 ? { servername: host.replace(/\.$/, "") } : {};
 }
 
 function tlsOptions(tls: Tls | undefined): NonNullable<RedisOptions["tls"]> {
