@@ -44,6 +44,7 @@ export interface Replica {
   /** The Unix socket on which the replica listens. */
   readonly socketPath: string;
   readonly adminUrl: string;
+  readonly statusUrl: string;
   /** An order through this replica, on a kept-alive connection. */
   order(headers?: Readonly<Record<string, string>>, body?: object): Promise<Called>;
   metrics(): Promise<Exposition>;
@@ -147,11 +148,12 @@ ${more}
   let written = yaml.replaceAll("DIR", folder.path);
   const program = await startServe(folder.write(name, written));
   const agent = keepAlive();
-  const { adminUrl } = program;
+  const { adminUrl, statusUrl } = program;
   return {
     pid: program.child.pid ?? 0,
     socketPath,
     adminUrl,
+    statusUrl,
     order: (headers = {}, body = order) => call("http://localhost", body, { socketPath, agent, headers }),
     metrics: () => scrape(adminUrl),
     events: program.events,

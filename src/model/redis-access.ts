@@ -88,6 +88,11 @@ export const redisFailures = [
 /** Why a Redis command failed: no answer in time, no connection, no TIME in scripts (`no_clock`), or the error's code. */
 export type RedisFailureKind = (typeof redisFailures)[number];
 
+/** Why Redis is down, for people. */
+export function describeRedisFailure(kind: RedisFailureKind): string {
+  return kind === "no_clock" ? "its scripts get no time (TIME refused, or 0)" : kind;
+}
+
 /** Events of Redis. `node` is `cache`, or `lock-2`, `lock-3`, … for further masters of the lock. */
 export type RedisEvent =
   /** A command failed; a login counts as a command. */

@@ -5,6 +5,7 @@ import {
   type RequestFinished,
   type TokenEvent,
 } from "../../model/events.ts";
+import { describeRedisFailure } from "../../model/redis-access.ts";
 
 /** The level of a line for the end of a request or callback. */
 type EndLevel = "info" | "warn" | "error";
@@ -47,7 +48,10 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   token_cache_read: ({ result }) => ["trace", `token looked up: ${result}`],
   refresh_lock_tried: ({ result }) => ["debug", `refresh lock: ${result}`],
   redis_failed: (event) => [throttledLevel(event), `a Redis command failed: ${event.failure}`],
-  redis_down: ({ failure }) => ["warn", `Redis is away: ${failure}; every replica keeps its own tokens`],
+  redis_down: ({ failure }) => [
+    "warn",
+    `Redis is away: ${describeRedisFailure(failure)}; every replica keeps its own tokens`,
+  ],
   redis_up: ({ awayMs }) => [
     "info",
     awayMs === undefined ? "Redis is there" : "Redis is back; tokens are shared again",

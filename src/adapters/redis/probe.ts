@@ -16,6 +16,8 @@ export type RedisProbe =
       /** At least one. */
       readonly roundTripsMs: readonly number[];
       readonly tried: readonly TriedCommand[];
+      /** Why the trial script fails. Undefined: it works. */
+      readonly scripts: RedisTrouble | undefined;
       readonly facts: ServerFacts | undefined;
     };
 
@@ -70,8 +72,14 @@ const clusterCommands: Readonly<Record<string, (node: Redis) => Promise<unknown>
  * Uses Redis once in every way that Countersign does, on keys of its own: connects, measures, tries each command, and asks
  * the server about itself. Never fails, and disconnects the client.
  * @param cacheKeys the probe's keys are on the same nodes as these keys': in a Cluster each may be on another node
+ * @param trial does what the scripts do that use this server
  */
-export async function probeRedis(client: RedisClient, cacheKeys: readonly string[], clock: Clock): Promise<RedisProbe> {
+export async function probeRedis(
+  client: RedisClient,
+  cacheKeys: readonly string[],
+  trial: string,
+  clock: Clock,
+): Promise<RedisProbe> {
   const errors: RedisTrouble[] = [];
   const onError = (error: unknown) => void errors.push(troubleOf(error));
   // A Cluster client reports the error of each node, and then only that no node is left.
@@ -84,7 +92,8 @@ export async function probeRedis(client: RedisClient, cacheKeys: readonly string
     const { tookMs, lost } = await measure(client, keys[0] ?? redisKey("probe", "probe"), clock);
     if (lost !== undefined && tookMs.length === 0) return { kind: "refused", trouble: lost };
     const tried = await tryCommands(client, keys);
-    return { kind: "answered", objection, roundTripsMs: tookMs, tried, facts: await readServerFacts(client) };
+    const scripts = await firstTrouble(keys.map((key) => () => client.eval(trial, 1, key)));
+    return { kind: "answered", objection, roundTripsMs: tookMs, tried, scripts, facts: await readServerFacts(client) };
   } finally {
     client.disconnect();
   }

@@ -1,6 +1,7 @@
 import { createCacheClient, createNodeClient } from "../../adapters/redis/client.ts";
 import type { RedisTrouble } from "../../adapters/redis/failure.ts";
 import { probeRedis, type RedisProbe, type ServerFacts } from "../../adapters/redis/probe.ts";
+import { lockTrialScript, trialScript } from "../../adapters/redis/scripts.ts";
 import type { Config } from "../../config/config.ts";
 import { describeBind } from "../../model/listener.ts";
 import {
@@ -39,7 +40,8 @@ export async function checkRedis({ config, clock }: Run, tags: readonly string[]
   const probes = new Map<string, RedisProbe>();
   for (const server of serversOf(tokens.redis)) {
     const sinceMs = clock.nowMs();
-    const probe = await probeRedis(server.client, tags, clock);
+    const trial = server.node === "cache" ? trialScript : lockTrialScript;
+    const probe = await probeRedis(server.client, tags, trial, clock);
     const tookMs = Math.round(clock.nowMs() - sinceMs);
     probes.set(server.node, probe);
     if (server.node === "cache" && probe.kind === "answered") {
@@ -158,7 +160,7 @@ function formatMs(ms: number): string {
 /** `serve` needs no answer to these: `info` is for the client's check of the data set, `ping` for people. */
 const dispensable: ReadonlySet<string> = new Set(["info", "ping"]);
 
-function evaluateCommands({ tried, facts }: Answered, user: string): CheckResult {
+function evaluateCommands({ tried, scripts, facts }: Answered, user: string): CheckResult {
   const failed = tried.flatMap(({ name, trouble }) => (trouble === undefined ? [] : [{ name, ...trouble }]));
   const forbidden = failed.filter(({ kind }) => kind === "noperm");
   if (forbidden.some(({ isAboutKey }) => isAboutKey)) {
@@ -170,7 +172,7 @@ function evaluateCommands({ tried, facts }: Answered, user: string): CheckResult
     const result = names.every((name) => dispensable.has(name)) ? warn : fail;
     return result(`the user ${user} may not ${names.map(inCapitals).join(", ")}`, fixPermissions(user, names));
   }
-  const [first] = failed;
+  const first = failed[0] ?? (scripts && { name: "eval", ...scripts });
   if (first !== undefined) {
     const { name, kind, code = kind } = first;
     const command = inCapitals(name);
@@ -188,6 +190,8 @@ const fixMemory = "raise maxmemory, or give Countersign a Redis of its own";
 const commandFailures: Explanations = {
   readonly: "it is a replica and takes no writes ($command: READONLY) | $fixReplica",
   oom: "its memory is full ($command: OOM) | $fixMemory",
+  no_clock:
+    "its scripts get no time (TIME refused, or 0), so replicas can share nothing in it | use a server whose scripts get it: docs/redis.md lists some",
   "clusterdown|masterdown":
     "a part of it is down ($command: $code) | see CLUSTER INFO, or INFO replication, and bring it back",
 };
