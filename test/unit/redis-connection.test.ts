@@ -94,6 +94,30 @@ it("a connection that Redis closes is replaced at once: a task waits for it, and
   expect(told()).toEqual(["up"]);
 });
 
+it("a task whose connection closes before its answer is repeated on the next one, once", async () => {
+  const { connection, close, told, clients } = await stage();
+  const closed = () => Promise.reject(new Error("Connection is closed."));
+  let runs = 0;
+  const task = (client: RedisClient) => {
+    runs += 1;
+    if (runs > 1) return client.eval("", 0);
+    close();
+    return closed();
+  };
+  expect(await connection.run("key", task)).toBe(1);
+  // The client has not noticed yet.
+  runs = 0;
+  const unwritable = () => Promise.reject(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
+  const hidden = (client: RedisClient) => {
+    runs += 1;
+    return runs > 1 ? client.eval("", 0) : unwritable();
+  };
+  expect(await connection.run("key", hidden)).toBe(1);
+  expect(clients).toHaveLength(3);
+  expect(told()).toEqual(["up"]);
+  await expect(connection.run("key", closed)).rejects.toMatchObject({ kind: "connection" });
+});
+
 it("a connection that is closed and refused is told at once", async () => {
   const { close, order, told, place } = await stage();
   place.server = refuses;
@@ -124,13 +148,13 @@ it("a task waits for the next connection within its 100 ms, and is not sent late
 
 it("a Redis that closes each connection soon is down, and gets one connection a second", async () => {
   const { close, told, clients, clock } = await stage();
-  for (let closes = 0; closes < 11; closes += 1) {
+  for (let closes = 0; closes < 12; closes += 1) {
     close();
     await clock.advance(0);
   }
   expect(told()).toEqual(["up", "connection"]);
   const before = clients.length;
-  expect(before).toBeLessThan(13);
+  expect(before).toBeLessThan(14);
   await clock.advance(999);
   expect(clients).toHaveLength(before);
   await clock.advance(1);

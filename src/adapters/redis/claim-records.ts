@@ -4,7 +4,7 @@ import { isAnswer, kindOf } from "./failure.ts";
 import { luaNow, redisKey } from "./scripts.ts";
 
 /**
- * Replaces the expected value. Times are by Redis's clock, since replicas' clocks may differ. A look-up without a change
+ * Replaces the expected value; again does nothing, since the answer to the first time may be lost. Times are by Redis's clock, since replicas' clocks may differ. A look-up without a change
  * works on a server that accepts no writes.
  *
  * KEYS  1 name
@@ -13,7 +13,7 @@ import { luaNow, redisKey } from "./scripts.ts";
  */
 const swapScript = `${luaNow}
 local found = redis.call('GET', KEYS[1]) or ''
-if found ~= ARGV[1] then return { 0, found, now } end
+if found ~= ARGV[1] then return { string.match(found, '^%d+ %d+ (.*)$') == ARGV[2] and 1 or 0, found, now } end
 if ARGV[2] == '' then
   if found ~= '' then redis.call('DEL', KEYS[1]) end
   return { 1, '', now }
@@ -30,15 +30,16 @@ export function createRedisClaimRecords(connection: Pick<RedisConnection, "run">
     async swap({ kind, key, lifetimeMs }, expected, next) {
       const name = redisKey(key, kind);
       const times = next === undefined ? ["", 0] : [next.atMs ?? "", Math.ceil(next.leaseMs)];
-      let isSent = false;
+      let sent = 0;
       const reply = await connection
         .run(name, (client) => {
-          isSent = true;
+          sent += 1;
           const args = [expected, next?.content ?? "", ...times, Math.ceil(lifetimeMs)];
           return client.eval(swapScript, 1, name, ...args);
         })
         .catch((error) => {
-          throw isSent && !isAnswer(kindOf(error)) ? error : new NotWritten();
+          // If it was sent twice, the second answer says nothing of the first time.
+          throw sent === 0 || (sent === 1 && isAnswer(kindOf(error))) ? new NotWritten() : error;
         });
       const [isMade, line, nowMs]: readonly unknown[] = Array.isArray(reply) ? reply : [];
       if (typeof line === "string" && typeof nowMs === "number") return { isMade: isMade === 1, line, nowMs };

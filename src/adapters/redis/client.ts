@@ -58,8 +58,7 @@ const disconnectTimeoutMs = 100;
 const never = () => null;
 
 /**
- * Nothing waits in a queue and nothing is sent twice: a command is answered in time, or it has failed. A client has one
- * connection, and ends with it.
+ * Nothing waits in a queue: a command is answered in time, or it has failed. A client has one connection, and ends with it.
  */
 const bounded: Options = {
   lazyConnect: true,

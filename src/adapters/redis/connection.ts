@@ -24,8 +24,9 @@ const taskTimeoutMs = 100;
 const connectTimeoutMs = 1_000;
 /** While Redis is down, the next trial begins after this time at the latest. */
 const retryEveryMs = 1_000;
-/** So many connections in a row that close sooner are replaced at once; after them Redis is down. */
+/** A connection that is closed sooner did not last. */
 const lastingMs = 1_000;
+/** So many in a row are replaced at once; after the next one Redis is down. */
 const mostQuickCloses = 10;
 
 /**
@@ -68,26 +69,43 @@ export class RedisConnection {
     return { node: this.#parts.node, isUp, sinceMs: this.#sinceMs, failure: this.#failure };
   }
 
-  /** @throws RedisFailure, and nothing else */
+  /**
+   * @param task is repeated once if its connection closes before it is answered: Redis may have closed it before the task came
+   * @throws RedisFailure, and nothing else
+   */
   async run<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
-    const { clock } = this.#parts;
     if (this.#sinceMs === undefined) await this.#trial;
-    const sinceMs = clock.nowMs();
+    return this.#runUntil(this.#parts.clock.nowMs() + taskTimeoutMs, key, task);
+  }
+
+  async #runUntil<Value>(
+    untilMs: number,
+    key: string,
+    task: (client: RedisClient) => Promise<Value>,
+    isRepeated = false,
+  ): Promise<Value> {
+    const { clock } = this.#parts;
     let client = this.#client;
     try {
       if (client === undefined && this.#failure === undefined) {
-        await this.#within(this.#trial, taskTimeoutMs);
+        await this.#within(this.#trial, untilMs - clock.nowMs());
         client = this.#client;
       }
-      if (client === undefined || (this.#failure !== undefined && isFatal(this.#failure))) throw new NotConnected();
-      return await this.#within(task(client), sinceMs + taskTimeoutMs - clock.nowMs());
+      const isShut = this.#failure !== undefined && isFatal(this.#failure);
+      if (client !== undefined && !isShut) return await this.#within(task(client), untilMs - clock.nowMs());
     } catch (error) {
-      if (error instanceof NotConnected) throw new RedisFailure("connection");
       const kind = kindOf(error);
+      if (kind === "connection" && this.#failure === undefined) {
+        this.#trialKey = besideKey(key, "trial");
+        if (client !== undefined && client === this.#client) this.#onClosed(client);
+        if (!isRepeated) return this.#runUntil(untilMs, key, task, true);
+      }
       this.count(kind);
+      // Failures of a connection that is no longer in use say nothing of the present one.
       if (client === this.#client) this.#onFailure(kind, key);
       throw new RedisFailure(kind);
     }
+    throw new RedisFailure("connection");
   }
 
   close(): void {
@@ -158,7 +176,7 @@ export class RedisConnection {
         // Ends its Sentinels' connections too.
         client.disconnect();
         reject(new RedisFailure(cause));
-        if (client === this.#client) this.#onEnd();
+        if (client === this.#client) this.#onClosed(client);
       });
     });
     ended.catch(() => {});
@@ -178,8 +196,10 @@ export class RedisConnection {
     if (client !== undefined) this.#parts.clock.after(taskTimeoutMs, () => client.disconnect());
   }
 
-  #onEnd(): void {
+  /** A task may find a closed connection before its end is told; in a Cluster that of one node. */
+  #onClosed(client: RedisClient): void {
     this.#client = undefined;
+    client.disconnect();
     if (this.#isEnded) return;
     const isLasting = this.#parts.clock.nowMs() >= this.#connectedAtMs + lastingMs;
     this.#quickCloses = isLasting ? 0 : this.#quickCloses + 1;
@@ -233,9 +253,6 @@ export class RedisConnection {
     });
   }
 }
-
-/** Nothing was sent, and nothing is counted. */
-class NotConnected extends Error {}
 
 /** An unknown failure while connecting counts as a failed connection. */
 function causeOf(error: unknown): RedisFailureKind {

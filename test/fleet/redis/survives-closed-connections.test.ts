@@ -1,9 +1,11 @@
 /** Redis closes idle connections, as Azure's does after ten minutes: no order is refused, and nothing is told. */
 import { expect, it } from "vitest";
 import { aclUser } from "../../../testkit/acl.ts";
+import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { type Fleet, type Replica, startFleet } from "../../../testkit/fleet.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { startCluster, startMasters, startSentinels, watched } from "../../../testkit/redis-fleet.ts";
+import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
 
 const listed = (nodes: readonly RealRedis[]) => nodes.map(({ port }) => `"127.0.0.1:${port}"`).join(", ");
 
@@ -114,4 +116,25 @@ it("but a Redis that is gone is told at once, though nobody uses it", async () =
   const { failure, time } = await idle.event("redis_down");
   expect(failure).toBe("connection");
   expect(new Date(time).getTime() - sinceMs).toBeLessThan(1_000);
+});
+
+it("while Redis answers a claim: the claim is made once, and by this request", async () => {
+  const redis = await startRedis();
+  const network = await startFaultProxy(redis.url);
+  const { claims, recorder } = openReplica(network, patientClock);
+  const terms = { kind: "once", note: "n", leaseMs: 10_000, lifetimeMs: 60_000, isTakenOver: false } as const;
+  const claim = claims.open({ ...terms, key: "order-1", holder: "a" });
+  expect(await claims.open({ ...terms, key: "order-0", holder: "a" }).make()).toEqual({ kind: "claimed" });
+  network.toCaller.become({ blackHole: true });
+  const making = claim.make();
+  await expect.poll(async () => (await redis.command("KEYS", "*order-1*:once")) as string[]).toHaveLength(1);
+  network.reset();
+  network.heal();
+  expect(await making).toEqual({ kind: "claimed" });
+  expect(await claims.open({ ...terms, key: "order-1", holder: "b" }).make()).toMatchObject({
+    kind: "held",
+    holder: "a",
+  });
+  await claim.settle("answered 200");
+  expect(recorder.count("redis_down")).toBe(0);
 });
