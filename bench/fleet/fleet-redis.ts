@@ -7,8 +7,7 @@ import { setTimeLua } from "./script-time.ts";
 
 /**
  * The commands that clients send, as INFO commandstats names them. It also lists the commands that scripts call (GET, SET,
- * PTTL, TIME, …), but no script calls the matched ones. A probe's GET is not matched: a probe goes to a Redis that is
- * connected but does not answer, and this fleet's Redis is either healthy or dead.
+ * PTTL, TIME, …), but no script calls the matched ones.
  */
 const sentByClients = /^cmdstat_(?:evalsha|eval|hello|info|ping|auth|client\|\w+|select):calls=(\d+)/gm;
 

@@ -1,5 +1,5 @@
 import { createRedisRefreshLock } from "../../src/adapters/redis/refresh-lock.ts";
-import { trialScript } from "../../src/adapters/redis/scripts.ts";
+import { lockTrialScript } from "../../src/adapters/redis/scripts.ts";
 import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
 import type { Clock } from "../../src/model/clock.ts";
 import type { CredentialSet } from "../../src/model/environment.ts";
@@ -49,7 +49,10 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
     if (event.kind === "redis_up" && event.awayMs !== undefined) source.resync();
   };
   const open = () => createClient(ground.redis, countCommand);
-  const connection = new TimedConnection({ open, trial: trialScript, node: "cache", clock, random, report }, ground);
+  const connection = new TimedConnection(
+    { open, trial: lockTrialScript, node: "cache", clock, random, report },
+    ground,
+  );
   const source = new TokenCache({
     environment: "fleet",
     set,

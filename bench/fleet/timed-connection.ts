@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { createCacheClient, type RedisClient } from "../../src/adapters/redis/client.ts";
 import { type ConnectionParts, RedisConnection } from "../../src/adapters/redis/connection.ts";
+import { type Clock, systemClock } from "../../src/model/clock.ts";
 import type { FleetRedis } from "./fleet-redis.ts";
 import { replaceTime } from "./script-time.ts";
 import type { Work } from "./work.ts";
@@ -16,7 +17,7 @@ export class TimedConnection extends RedisConnection {
   readonly #clock: ConnectionParts["clock"];
 
   constructor(parts: ConnectionParts, surroundings: Surroundings) {
-    super(parts);
+    super({ ...parts, clock: { ...systemClock, nowMs: () => parts.clock.nowMs(), after: afterInPatience } });
     this.#surroundings = surroundings;
     this.#clock = parts.clock;
   }
@@ -33,6 +34,10 @@ export class TimedConnection extends RedisConnection {
 
 /** On the machine's own clock: a thousand replicas in one process make each other wait. */
 const patienceMs = 60_000;
+
+/** Limits are lengthened, and pauses before another try shortened: these alone are between a half and a whole second. */
+const afterInPatience: Clock["after"] = (delayMs, task) =>
+  systemClock.after(delayMs > 500 && delayMs < 1_000 ? delayMs / 10 : patienceMs, task);
 
 /**
  * The proxy's client. Its timeouts on the machine's clock are lengthened: here they would measure this process, not Redis.

@@ -41,7 +41,7 @@ export const aheadMs = 1_000;
 export const luaNow = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if now == 0 then return redis.error_reply('NOCLOCK TIME is 0') end
+if now == 0 then return redis.error_reply('NOCLOCK it stands at 0') end
 `;
 
 /** Does what the refresh lock does, on a key that it deletes. */
