@@ -105,7 +105,8 @@ export function createCacheClient(access: RedisAccess, turn = 0): RedisClient {
 
 /** A client for one server. */
 export function createNodeClient(node: RedisNode, access: RedisAccess): Redis {
-  const own = { ...bounded, ...login(access), db: node.db };
+  // A server that loads its data says so to the first command.
+  const own = { ...bounded, ...login(access), db: node.db, enableReadyCheck: false };
   if (node.kind === "unix") return new Redis({ ...own, path: node.path });
   const { host, port } = node;
   return new Redis({

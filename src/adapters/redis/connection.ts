@@ -20,8 +20,10 @@ export interface ConnectionParts {
 
 /** The longest that one task may take (row 26 in docs/security.md). */
 const taskTimeoutMs = 100;
-/** The longest that connecting may take, and the first task waits. */
-const connectTimeoutMs = 1_000;
+/** The longest that the first task waits for the connection. */
+const firstConnectMs = 1_000;
+/** The longest that any later attempt to connect may take, which has steps of 500 ms. */
+const connectTimeoutMs = 3_000;
 /** While Redis is down, the next trial begins after this time at the latest. */
 const retryEveryMs = 1_000;
 /** A connection that is closed sooner did not last. */
@@ -184,7 +186,8 @@ export class RedisConnection {
       throw new RedisFailure(cause === "connection" ? causeOf(error) : cause);
     });
     try {
-      await this.#within(Promise.race([connected, ended]), connectTimeoutMs);
+      const limitMs = this.#sinceMs === undefined ? firstConnectMs : connectTimeoutMs;
+      await this.#within(Promise.race([connected, ended]), limitMs);
     } catch (error) {
       client.disconnect();
       throw error;
@@ -210,7 +213,7 @@ export class RedisConnection {
   async #runTrial(client: RedisClient): Promise<void> {
     const { clock, trial } = this.#parts;
     this.#triedAtMs = clock.nowMs();
-    const limitMs = this.#sinceMs === undefined ? connectTimeoutMs : taskTimeoutMs;
+    const limitMs = this.#sinceMs === undefined ? firstConnectMs : taskTimeoutMs;
     await this.#within(client.eval(trial, 1, this.#trialKey), limitMs).catch((error) => {
       const kind = kindOf(error);
       this.#countQuietly(kind);

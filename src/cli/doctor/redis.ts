@@ -109,7 +109,6 @@ const refusals: Explanations = {
   noperm: "the user $user may not even ask (NOPERM) | $permissions",
   timeout:
     "connected, but it does not answer | see what keeps it busy: a script or a command that takes long, swapping, a stopped process",
-  loading: "it is still reading its data (LOADING) | wait, and run this again; Countersign needs no persistence there",
   tls: "no TLS connection ($code) | see redis.tls: caFile for a private authority, certFile and keyFile if it demands a certificate",
 };
 
@@ -190,6 +189,7 @@ const fixMemory = "raise maxmemory, or give Countersign a Redis of its own";
 const commandFailures: Explanations = {
   readonly: "it is a replica and takes no writes ($command: READONLY) | $fixReplica",
   oom: "its memory is full ($command: OOM) | $fixMemory",
+  loading: "it is still reading its data (LOADING) | wait, and run this again; Countersign needs no persistence there",
   no_clock:
     "its scripts get no time (TIME refused, or 0), so replicas can share nothing in it | use a server whose scripts get it: docs/redis.md lists some",
   "clusterdown|masterdown":
