@@ -72,7 +72,13 @@ local groupsOf(isMeant, change) = std.filter(
   },
 
   prometheusAlerts+:: { groups+: groupsOf(isWanted, withValues) },
-  prometheusRules+:: { groups+: groupsOf(function(rule) !isAlert(rule), withSelector) },
+  // The alerts read what these rules record. Prometheus refuses two groups of one name in a file.
+  prometheusRules+:: {
+    groups+: [
+      group { name+: '-recorded' }
+      for group in groupsOf(function(rule) !isAlert(rule), withSelector)
+    ],
+  },
 
   grafanaDashboardFolder:: 'Countersign',
   grafanaDashboards+:: {

@@ -4,8 +4,8 @@ import { parse } from "yaml";
 
 const files = "helm/countersign/files";
 
-/** A vector selector of an expression: the name of the series, and its matchers, if any. */
-export const vectorSelector = /\b((?:countersign|process|nodejs)[a-z0-9_:]+|up\b)(\{[^}]*\})?/g;
+/** A vector selector of an expression: the name of the series, and its matchers, if any; without a name, it selects by `__name__`. */
+export const vectorSelector = /(?<!")(\b(?:countersign|process|nodejs)[a-z0-9_:]+|\bup\b|(?=\{__name__))(\{[^}]*\})?/g;
 
 interface RuleFile {
   readonly groups: readonly { readonly name: string; readonly rules: readonly { readonly expr: string }[] }[];

@@ -72,7 +72,8 @@ function caseOf(alert: string, words: string, namespace: string): Case {
   const all = found.input_series.map(({ series, values }) => {
     return { series: series.replace('"shop"', `"${namespace}"`), values: valuesOf(values) };
   });
-  const endSeconds = Math.max(...all.map(({ values }) => values.length)) * interval;
+  const events = all.filter(({ series }) => !series.startsWith("process_start_time_seconds"));
+  const endSeconds = Math.max(...events.map(({ values }) => values.length)) * interval;
   const valueAt = (series: string, values: readonly (number | undefined)[], second: number) => {
     const value = values[Math.min(Math.floor(second / interval), values.length - 1)];
     if (second < endSeconds) return value;

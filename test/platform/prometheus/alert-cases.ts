@@ -5,6 +5,12 @@ const table = readFileSync("test/platform/prometheus/alert-cases.txt", "utf8");
 
 type Labels = Readonly<Record<string, string>>;
 
+/** A series as promtool reads it. */
+interface Written {
+  readonly series: string;
+  readonly values: string;
+}
+
 /** The default labels of a series; an empty label is left out. */
 const pod: Labels = { namespace: "shop", job: "checkout", instance: "a" };
 
@@ -42,10 +48,14 @@ export function promtoolCases(alert: string, rulesFile: string) {
     const { instance: _, ...shown } = pod;
     const firing = `ALERTS{alertname="${alert}", alertstate="firing"`;
     const fired = `${firing}, severity="${severity}", ${format({ ...shown, ...readLabels(own.get("labels") ?? labels) })}}`;
+    const between = own.get("interval") ?? interval ?? "";
+    const series = columns
+      .filter((column) => !/^(interval|labels) /.test(column))
+      .flatMap((column) => readSeries(column, between));
     return {
       name: `${kind}: ${name}`,
-      interval: own.get("interval") ?? interval,
-      input_series: columns.filter((column) => !/^(interval|labels) /.test(column)).flatMap(readSeries),
+      interval: between,
+      input_series: oneOfEach([...series, ...oldProcessesOf(series)]),
       promql_expr_test: [
         {
           expr: when === "until" ? `last_over_time(${firing}}[2d])` : `${firing}}`,
@@ -70,20 +80,44 @@ function read(alert: string): string {
   );
 }
 
-function readSeries(column: string): { readonly series: string; readonly values: string }[] {
-  const [, instances, word = "", given = "", more, values = ""] =
-    /^(?:([\w.]+):)?(\w+)(?:\((.+?)\))?(?:\{(.*?)\})? (.+)$/.exec(column) ?? [];
+function readSeries(column: string, interval: string): Written[] {
+  const [, instances, every, word = "", given = "", more, values = ""] =
+    /^(?:([\w.]+)(?:\/(\d+))?:)?(\w+)(?:\((.+?)\))?(?:\{(.*?)\})? (.+)$/.exec(column) ?? [];
   const metric = metrics.get(word);
   if (metric === undefined) throw new Error(`cannot read the series ${column}`);
   const { name, fixed, by } = metric;
   const own = given.split(" ").flatMap((value, index) => (value === "" ? [] : [[by[index] ?? "", value]]));
   const labels = { ...pod, ...fixed, ...Object.fromEntries(own), ...readLabels(more) };
-  return expand(instances ?? pod["instance"] ?? "").map((instance) => {
-    return {
-      series: `${name}{${format({ ...labels, instance })}}`,
-      values: values.replaceAll(/(\d+)\.\.(\d+)x\d+/g, steps),
+  return expand(instances ?? pod["instance"] ?? "").flatMap((instance, index) => {
+    const written = (of: string, wanted: Labels, all: string) => {
+      return { series: `${of}{${format({ ...wanted, instance })}}`, values: all };
     };
+    if (every === undefined) return written(name, labels, values.replaceAll(/(\d+)\.\.(\d+)x\d+/g, steps));
+    const before = Number(every) * (index + 1);
+    const start = before * Number.parseInt(interval, 10) * (interval.endsWith("m") ? 60 : 1) - 5;
+    return [
+      written(name, labels, `_x${before} ${values} stale`),
+      written("process_start_time_seconds", pod, `_x${before} ${start} stale`),
+    ];
   });
+}
+
+/** Every process says when it started: those of which a case does not say it have run for a day. */
+function oldProcessesOf(series: readonly Written[]): Written[] {
+  const podsOf = (all: readonly Written[]) => all.map(({ series: text }) => podOf(text));
+  const known = podsOf(series.filter(({ series: text }) => text.startsWith("process_start_time_seconds")));
+  const others = new Set(podsOf(series).filter((labels) => !known.includes(labels)));
+  return [...others].map((labels) => ({ series: `process_start_time_seconds{${labels}}`, values: "-86400x3000" }));
+}
+
+/** Several metrics of a pod that was scraped once have the same start. */
+function oneOfEach(all: readonly Written[]): Written[] {
+  return [...new Map(all.map((each) => [each.series, each])).values()];
+}
+
+function podOf(series: string): string {
+  const labels = readLabels(series);
+  return format(Object.fromEntries(Object.keys(pod).map((name) => [name, labels[name] ?? ""])));
 }
 
 /** `p0..2` is p0, p1 and p2. */

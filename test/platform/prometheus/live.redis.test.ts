@@ -36,7 +36,9 @@ withTools("prometheus")(
     service.processes[1]?.change("operations:", "operation:");
     for (const left of traces) await sees(left);
 
-    expect([...(await problemsOfPanels(prometheus)), ...(await problemsOfRules(prometheus))]).toEqual([]);
+    expect(await problemsOfPanels(prometheus)).toEqual([]);
+    // A series is recorded with the next evaluation.
+    await expect.poll(() => problemsOfRules(prometheus), patience).toEqual([]);
     const shows = async (title: string) =>
       Math.round(Number((await prometheus.query(await exprOf(title, prometheus)))[0]?.value?.[1]));
     expect(await shows("Outcomes unknown, 24 h")).toBe(1);

@@ -1,5 +1,5 @@
-import { writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
@@ -26,6 +26,11 @@ export interface RunningPrometheus {
 /** The interval of scrapes and evaluations. */
 export const scrapeSeconds = 1;
 
+/** The shipped rules, evaluated as often as the tests scrape: the interval is in `countersign:counted` too. */
+function oftenEvaluated(): string {
+  return readFileSync(rulesFile, "utf8").replaceAll(/(interval:|offset) 30s/g, `$1 ${scrapeSeconds}s`);
+}
+
 /**
  * A real Prometheus with our rules, which scrapes by these `scrape_configs` and stores exemplars. It ends with the test.
  * @param changed replaced keys of its configuration, and further arguments
@@ -37,9 +42,11 @@ export async function startPrometheus(
 ): Promise<RunningPrometheus> {
   const folder = emptyFolder();
   const file = join(folder, "prometheus.json");
+  const rules = join(folder, "rules.yaml");
+  writeFileSync(rules, oftenEvaluated());
   const configuration = {
     global: { scrape_interval: `${scrapeSeconds}s`, evaluation_interval: `${scrapeSeconds}s` },
-    rule_files: [resolve(rulesFile)],
+    rule_files: [rules],
     scrape_configs: scrapes,
     ...changed,
   };
