@@ -5,7 +5,8 @@ export type Path = readonly (string | number)[];
 export const warnings = {
   hmac_for_existing_clients: "a site may sign with HMAC, which is for clients from before 2026-08-01 (spec 5.1)",
   secret_short: "a secret has fewer than 16 bytes",
-  secret_not_plain: "a secret has blanks or quotes around it, begins with a byte order mark, or is a text in Base64",
+  secret_not_plain:
+    "a secret has characters that do not show, or quotes around it, or is a text in Base64, or its key is not UTF-8",
   secret_readable_by_all: "everyone on the machine may read a secret's file",
   mounted_by_subpath: "a file is mounted by subPath, so a changed Secret or ConfigMap never reaches it",
   callers_in_plain_text: "callers' tokens and orders go over the network in plain text",

@@ -1,6 +1,5 @@
 import type { Address, Egress, Tls } from "../../model/environment.ts";
 import type { Secret } from "../../model/secret.ts";
-import { decodeText } from "../files/file-system.ts";
 import {
   credentialsForm,
   isDirect,
@@ -52,8 +51,7 @@ async function loadCredentials(source: SecretSource, context: LoadContext): Prom
   const content = await context.readSecret(source);
   if (content === undefined) return undefined;
   const { bytes, origin } = content;
-  const text = decodeText(bytes);
-  if (text !== undefined && credentialsForm.test(text)) return context.makeSecret(content);
+  if (credentialsForm.test(bytes.toString("utf8"))) return context.makeSecret(content);
   return context.report("this is not user:password", `put one line with user:password into ${origin}`, origin);
 }
 

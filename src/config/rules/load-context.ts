@@ -3,13 +3,17 @@ import { Secret } from "../../model/secret.ts";
 import type { Diagnostics, Path, WarningCode } from "../diagnostics.ts";
 import { codeOf, type FileContent } from "../files/file-system.ts";
 import type { SecretSource } from "../form/fields.ts";
+import { invisibleIn, mistakesIn, otherEncoding, type SecretForm } from "./secret-mistakes.ts";
 import { type UniqueValue, uniqueKey } from "./uniqueness.ts";
 
 const shortestGoodBytes = 16;
 const readableByAll = 0o004;
+/** Node reads each byte of a variable that is no UTF-8 as this character. */
+const lostBytes = "\ufffd";
+const saveAsUtf8 =
+  "write it as UTF-8 without a byte order mark, as with printf %s; Windows PowerShell's > writes UTF-16";
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** The sources of a configuration; injected, so that files are read in one place only. */
 export interface ConfigDependencies {
@@ -126,24 +130,32 @@ export class LoadContext {
     this.state.uniqueValues.push({ kind, key: uniqueKey(kind, value), path: this.path, environment, owner });
   }
 
-  async loadSecret(source: SecretSource): Promise<Secret | undefined> {
-    const content = await this.readSecret(source);
+  async loadSecret(source: SecretSource, form?: SecretForm): Promise<Secret | undefined> {
+    const content = await this.readSecret(source, form);
     return content && this.makeSecret(content);
   }
 
-  /** A secret's bytes, at least one; one newline at the end is dropped. */
-  async readSecret(source: SecretSource): Promise<Content | undefined> {
+  /**
+   * A secret's bytes, at least one; one newline at the end is dropped. A text that is not UTF-8 is refused, since it would be sent
+   * as another text.
+   */
+  async readSecret(source: SecretSource, form: SecretForm = "line"): Promise<Content | undefined> {
     const content = "file" in source ? await this.readSecretFile(source.file) : this.#variable(source.env);
     if (content === undefined) return undefined;
     const { origin } = content;
     const bytes = dropNewline(content.bytes);
     if (bytes.length === 0) return this.report("the secret is empty", `put it into ${origin}`, origin);
+    const encoding = otherEncoding(bytes);
+    if (encoding !== undefined && form !== "bytes") {
+      return this.report(`the secret is ${encoding}`, saveAsUtf8, origin);
+    }
     if (bytes.length < shortestGoodBytes) {
       const message = `the secret from ${origin} is shorter than ${shortestGoodBytes} bytes`;
       this.warn("secret_short", message, "use a longer one");
     }
-    const [what, fix] = mistakeIn(bytes) ?? [];
-    if (fix !== undefined) this.warn("secret_not_plain", `the secret from ${origin} ${what}`, fix);
+    for (const [what, fix] of mistakesIn(bytes, form)) {
+      this.warn("secret_not_plain", `the secret from ${origin} ${what}`, fix);
+    }
     return { bytes, origin };
   }
 
@@ -158,9 +170,12 @@ export class LoadContext {
   async readText(file: string, what: string): Promise<string | undefined> {
     const content = await this.readFile(file);
     if (content === undefined) return undefined;
-    const text = dropNewline(content.bytes).toString("utf8");
+    const bytes = dropNewline(content.bytes);
+    const text = bytes.toString("utf8");
     if (/^[\x21-\x7e]+$/.test(text)) return text;
-    const message = text === "" ? `the ${what} is empty` : `the ${what} is not one line of printable text`;
+    const reason = otherEncoding(bytes) ?? invisibleIn(text);
+    const fault = `is not one line of printable text${reason === undefined ? "" : `: ${reason}`}`;
+    const message = `the ${what} ${text === "" ? "is empty" : fault}`;
     return this.report(message, `put it into ${content.origin}`, content.origin);
   }
 
@@ -216,6 +231,7 @@ export class LoadContext {
   #variable(name: string): Content | undefined {
     const value = this.state.dependencies.env[name];
     const origin = `env ${name}`;
+    if (value?.includes(lostBytes)) return this.report("the secret is not UTF-8", saveAsUtf8, origin);
     if (value !== undefined) return { bytes: Buffer.from(value, "utf8"), origin };
     return this.report("the environment variable is not set", `set ${name}, or use { file: … }`, origin);
   }
@@ -224,34 +240,6 @@ export class LoadContext {
 function fixReading(code: string): string {
   if (code === "ENOENT" || code === "ENOTDIR") return "create the file, or correct the path";
   return code === "EFBIG" ? "name a file of at most 16 MiB" : "make it a file that this process may read";
-}
-
-/** A probable mistake in a secret, and its fix. */
-function mistakeIn(bytes: Buffer): readonly [what: string, fix: string] | undefined {
-  const text = bytes.toString("latin1");
-  if (hasBlankEdge(bytes)) {
-    return [
-      "begins or ends with a blank, a line break or a byte order mark",
-      "write the secret again without it, as with printf %s",
-    ];
-  }
-  if (/^(["'`]).+\1$/s.test(text))
-    return ["stands in quotes, which are a part of it", "write the secret again without the quotes"];
-  if (!isEncodedText(text)) return undefined;
-  const fix = "write the text itself; a Secret of Kubernetes takes it as stringData, or encoded once as data";
-  return ["is a text in Base64, which is used as it stands", fix];
-}
-
-/** Random keys in Base64 do not decode to a text: each byte would have to be printable by chance. */
-function isEncodedText(text: string): boolean {
-  const isBase64 = text.length >= shortestGoodBytes && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
-  return isBase64 && /^[\x20-\x7e]+\r?\n?$/.test(Buffer.from(text, "base64").toString("latin1"));
-}
-
-/** A second newline, a copied blank, or the byte order mark that some editors write. */
-function hasBlankEdge(bytes: Buffer): boolean {
-  const isBlank = (byte = 0) => byte === 0x20 || (byte >= 0x09 && byte <= carriageReturn);
-  return isBlank(bytes.at(0)) || isBlank(bytes.at(-1)) || bytes.subarray(0, 3).equals(byteOrderMark);
 }
 
 /** Drops one newline at the end, which editors and `echo` add. */

@@ -68,8 +68,9 @@ export async function loadRedis(
 /** The user and the password: each from its own place, or both from one file. */
 async function loadLogin({ username: user, password: source }: RawRedis, context: LoadContext): Promise<Login> {
   const at = context.in("password");
-  const content = source && (await at.readSecret(source));
-  if (typeof user === "object" && source !== undefined && "file" in source && source.file === user.file) {
+  const isBoth = typeof user === "object" && source !== undefined && "file" in source && source.file === user.file;
+  const content = source && (await at.readSecret(source, isBoth ? "lines" : "line"));
+  if (isBoth) {
     return content === undefined ? noLogin : splitLogin(content, at);
   }
   const username = typeof user === "object" ? await context.in("username").readText(user.file, "user name") : user;

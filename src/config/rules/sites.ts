@@ -182,7 +182,7 @@ async function loadKeys(
       const message = `a key of version ${version} cannot sign calls of version ${siteVersion}`;
       at.in("version").report(message, "use a key of the site's version (spec 5.2 rule 6)");
     }
-    const secret = await atSecret.loadSecret(given.secret);
+    const secret = await atSecret.loadSecret(given.secret, "bytes");
     if (secret === undefined) continue;
     atSecret.addUniqueValue("secret", secret);
     const key = { identifier, version, secret };

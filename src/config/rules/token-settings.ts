@@ -145,7 +145,7 @@ async function loadAssertionAuth(
   { authUrl }: EnvironmentSettings,
   context: LoadContext,
 ): Promise<AssertionAuth | undefined> {
-  const content = await context.readSecret(source);
+  const content = await context.readSecret(source, "lines");
   if (content === undefined) return undefined;
   const { origin } = content;
   const read = readKey(content.bytes);

@@ -42,6 +42,23 @@ it("after the configured time /readyz says no, requests are still served, and th
   expect(await ready(pod)).toEqual([200, "ok\n"]);
 });
 
+it("a rotated secret that is not UTF-8 is refused, and one with a character that does not show is warned of", async () => {
+  const pod = await startPod({ settings: { more: "acknowledge: [hmac_for_existing_clients]" } });
+  const secret = "another-secret-of-good-length";
+  pod.blue.update({ "client-secret": [...secret].map((letter) => `${letter}\0`).join("") });
+  const refusal = await pod.nth("config_refused", 1);
+  expect(JSON.stringify(refusal)).toContain("the secret is UTF-16");
+  expect((await pod.order()).status).toBe(200);
+
+  pod.blue.update({ "client-secret": `\u200b${secret}` });
+  const warning = await pod.nth("configuration_warned", 1);
+  expect(warning).toMatchObject({
+    code: "secret_not_plain",
+    message: expect.stringContaining("(U+200B) at character 1"),
+  });
+  expect(JSON.stringify([refusal, warning])).not.toContain(secret);
+});
+
 /** The readiness after a refusal at second 0; `isReadyAfter` moves the clock on. */
 function refusedAtZero(unreadyAfterRefusalMs: number | undefined) {
   const clock = new FakeClock();

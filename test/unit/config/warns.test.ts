@@ -88,12 +88,12 @@ describe("warned about, and loaded all the same", () => {
   });
 
   test.each([
-    ["with a second newline", "canary-client-secret-blue\n\n", "blank"],
-    ["with a trailing blank", "canary-client-secret-blue ", "blank"],
-    ["with a blank before the newline", "canary-client-secret-blue \n", "blank"],
-    ["with a tab in front", "\tcanary-client-secret-blue\n", "blank"],
-    ["with a byte order mark", "\ufeffcanary-client-secret-blue\n", "blank"],
-    ["with a carriage return too many", "canary-client-secret-blue\r\r\n", "blank"],
+    ["with a second newline", "canary-client-secret-blue\n\n", "line break .* at character 26"],
+    ["with a trailing blank", "canary-client-secret-blue ", "blank .* at character 26"],
+    ["with a blank before the newline", "canary-client-secret-blue \n", "blank .* at character 26"],
+    ["with a tab in front", "\tcanary-client-secret-blue\n", "tab .* at character 1"],
+    ["with a byte order mark", "\ufeffcanary-client-secret-blue\n", "byte order mark .* at character 1"],
+    ["with a carriage return too many", "canary-client-secret-blue\r\r\n", "carriage return .* at character 26"],
     ["with one newline", "canary-client-secret-blue\n", undefined],
     ["with one newline of Windows", "canary-client-secret-blue\r\n", undefined],
     ["with a blank within", "canary client secret blue", undefined],
