@@ -42,7 +42,7 @@ export type ClientAuth =
   | { readonly method: "basic" }
   | AssertionAuth
   /** An assertion (RFC 7523 section 2.2) that the platform puts into a file and renews there; the path is absolute. */
-  | { readonly method: "assertion"; readonly file: string }
+  | { readonly method: "assertion"; readonly file: string; readonly type: "jwt-bearer" | "jwt-spiffe" }
   /** The environment's TLS client certificate (RFC 8705 section 2). */
   | { readonly method: "tls" };
 
@@ -57,6 +57,8 @@ export interface AssertionAuth {
   readonly keyId: string | undefined;
   /** Thumbprints of the key's certificate: `x5t` and `x5t#S256` (RFC 7515 sections 4.1.7 and 4.1.8). */
   readonly thumbprints: { readonly sha1: string; readonly sha256: string } | undefined;
+  /** `typ` in the assertion's header. */
+  readonly type: string;
   /** `aud` of the assertion. */
   readonly audience: string;
 }

@@ -35,6 +35,8 @@ export interface FileAssertion {
   readonly text: string;
   /** Its `exp` in milliseconds since 1970; undefined if it has none. Only the authorization server verifies it. */
   readonly expiresAtMs: number | undefined;
+  /** Its `aud`, if that is a text or a list of texts. */
+  readonly audience?: string | undefined;
 }
 
 export interface TokenEndpoint {
@@ -164,13 +166,15 @@ function tokenRequest(set: CredentialSet, assertion?: string): TokenRequest {
 }
 
 /** Client id and secret (spec 4.2), client id and assertion (RFC 7523 section 2.2), or the client id alone (RFC 8705). */
-function clientFields({ clientId, clientSecret }: CredentialSet, assertion?: string): [string, string | undefined][] {
-  return [
+function clientFields({ clientId, clientSecret, token }: CredentialSet, assertion?: string) {
+  const type = token?.clientAuth.method === "assertion" ? token.clientAuth.type : "jwt-bearer";
+  const fields: [name: string, value: string | undefined][] = [
     ["client_id", clientId],
     ["client_secret", clientSecret?.reveal()],
-    ["client_assertion_type", assertion && "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"],
+    ["client_assertion_type", assertion && `urn:ietf:params:oauth:client-assertion-type:${type}`],
     ["client_assertion", assertion],
   ];
+  return fields;
 }
 
 /** Both parts are form-encoded (RFC 6749 section 2.3.1): so a colon inside them differs from the colon between them. */
@@ -259,8 +263,10 @@ export function parseAssertion(text: string): FileAssertion | "empty" | "no sign
   const [, payload] = (text.length <= longestTokenChars && signedJwt.exec(text)) || [];
   const claims = payload === undefined ? undefined : parseObject(Buffer.from(payload, "base64url").toString("utf8"));
   if (claims === undefined) return "no signed JWT";
-  const { exp } = claims;
-  return { text, expiresAtMs: typeof exp === "number" ? exp * 1_000 : undefined };
+  const { exp, aud } = claims;
+  const audiences = [aud].flat();
+  const audience = audiences.every((each) => typeof each === "string") ? audiences.join(", ") || undefined : undefined;
+  return { text, expiresAtMs: typeof exp === "number" ? exp * 1_000 : undefined, audience };
 }
 
 function parseObject(body: string): Record<string, unknown> | undefined {

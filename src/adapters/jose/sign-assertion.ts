@@ -7,12 +7,12 @@ const keys = new WeakMap<Secret, KeyObject>();
 
 /** Signs client assertions (RFC 7523) as JWTs. The package is loaded with the first assertion: most configurations need none. */
 export const signAssertion: TokenEndpoint["sign"] = async (claims, by) => {
-  const { algorithm, keyId, thumbprints, privateKey } = by;
+  const { algorithm, type, keyId, thumbprints, privateKey } = by;
   try {
     const { SignJWT } = await import("jose");
     const header = {
       alg: algorithm,
-      typ: "JWT",
+      typ: type,
       ...(keyId === undefined ? {} : { kid: keyId }),
       ...(thumbprints && { x5t: thumbprints.sha1, "x5t#S256": thumbprints.sha256 }),
     };

@@ -134,11 +134,12 @@ type AssertionRead = Awaited<ReturnType<TokenEndpoint["readAssertion"]>>;
 function evaluateAssertion(read: AssertionRead, file: string, nowMs: number): CheckResult {
   const renew = "see what renews it: the kubelet (a projected token), spiffe-helper or another agent";
   if ("kind" in read) return fail(read.cause ?? "it cannot be read", `mount the platform's token there; ${renew}`);
-  const { expiresAtMs } = read;
-  if (expiresAtMs === undefined) return ok(`has no time of expiry (file ${file})`);
+  const { expiresAtMs, audience } = read;
+  const about = `${audience === undefined ? "" : `, its aud is ${printable(audience)}`} (file ${file})`;
+  if (expiresAtMs === undefined) return ok(`has no time of expiry${about}`);
   const leftMs = expiresAtMs - nowMs;
-  if (leftMs <= 0) return fail(`expired ${formatSpan(-leftMs)} ago (file ${file})`, renew);
-  const detail = `expires in ${formatSpan(leftMs)} (file ${file})`;
+  if (leftMs <= 0) return fail(`expired ${formatSpan(-leftMs)} ago${about}`, renew);
+  const detail = `expires in ${formatSpan(leftMs)}${about}`;
   return leftMs < lastMs ? warn(detail, renew) : ok(detail);
 }
 
@@ -162,18 +163,19 @@ function evaluateEncryptionKeys(sets: readonly SharedSet[]): CheckResult {
 }
 
 /** Why replicas request no token now. */
-function explainBackoff(backoff: EndpointPause, { set }: ConfiguredSet, config: Config): CheckResult {
+function explainBackoff(backoff: EndpointPause, configured: ConfiguredSet, config: Config): CheckResult {
   const { kind, status, remainingMs } = backoff;
   const detail = `a replica reports: the authorization server ${describeNoToken(status)}, and gets no request for another ${formatSpan(remainingMs)}`;
   if (kind === "failing") return fail(detail, "see why the authorization server fails; then run this again");
-  return fail(detail, kind === "refused" ? fixRefusal(set, config) : fixThrottling(config));
+  return fail(detail, kind === "refused" ? fixRefusal(configured, config) : fixThrottling(config));
 }
 
 function explainNoToken(
   answer: Exclude<TokenAnswer, { kind: "issued" }>,
-  { set, tokenUrl }: ConfiguredSet,
+  configured: ConfiguredSet,
   config: Config,
 ): CheckResult {
+  const { set, tokenUrl } = configured;
   const { kind, status, cause = "UNKNOWN" } = answer;
   if (isNotAsked(answer) && cause !== notSigned) return skip("there is no assertion to send");
   const isOwnServer = set.token?.url === undefined;
@@ -184,7 +186,7 @@ function explainNoToken(
     client: printable(set.clientId),
     // The service's own server adds nothing to its status; other servers distinguish a wrong scope from a wrong secret.
     oauthError: set.token === undefined || answer.cause === undefined ? "" : ` ${printable(cause)}`,
-    compare: fixRefusal(set, config),
+    compare: fixRefusal(configured, config),
     retry: retryAfterMs === undefined ? "" : `, to be tried again in ${formatSpan(retryAfterMs)}`,
     wait: fixThrottling(config),
     url: `${tokenUrl.origin}${tokenUrl.path}`,
@@ -209,24 +211,33 @@ const noTokens: Explanations = {
   "failed \\d+": "answered $status at $url | correct $setting: $meaning, no redirect is followed",
 };
 
-function fixRefusal(set: CredentialSet, { secretOrigins }: Config): string {
+function fixRefusal({ set, tokenUrl }: ConfiguredSet, { secretOrigins }: Config): string {
   const { audience, clientSecret, token } = set;
   const clientAuth = token?.clientAuth;
-  const secret = clientAuth?.method === "private_key_jwt" ? clientAuth.privateKey : clientSecret;
+  const signed = clientAuth?.method === "private_key_jwt" ? clientAuth : undefined;
+  const secret = signed?.privateKey ?? clientSecret;
   const origin = (secret && secretOrigins?.get(secret)) ?? "the configuration";
-  const proof = {
-    post: `secret (${origin})`,
-    basic: `secret (${origin})`,
-    private_key_jwt: `key (${origin}), its token.assertion`,
-    tls: "certificate (tls.certFile)",
-    assertion: `iss, sub and aud of its assertion${clientAuth?.method === "assertion" ? ` (${clientAuth.file})` : ""}`,
+  const proofs = {
+    post: [`secret (${origin})`],
+    basic: [`secret (${origin})`],
+    private_key_jwt: [
+      `key (${origin})`,
+      `aud (${printable(signed?.audience ?? "")}) of the assertion`,
+      `its typ (${signed?.type})`,
+    ],
+    tls: ["certificate (tls.certFile)"],
+    assertion: [
+      `iss, sub and aud of its assertion${clientAuth?.method === "assertion" ? ` (${clientAuth.file})` : ""}`,
+    ],
   }[clientAuth?.method ?? "post"];
   const asked = Object.entries({ audience, scope: token?.scope, resource: token?.resource });
   const wanted = asked.flatMap(([name, value]) => (value === undefined ? [] : [`${name} (${printable(value)})`]));
-  const all = ["client id", proof, ...wanted];
+  const all = ["client id", ...proofs, ...wanted];
   const list = `${all.slice(0, -1).join(", ")} and ${all.at(-1)}`;
   const owner = token?.url === undefined ? "service" : "authorization server";
-  return `compare ${list} with what the ${owner} has; the set may be deleted, or another environment's`;
+  const isForEndpoint = signed?.audience === `${tokenUrl.origin}${tokenUrl.path}`;
+  const issuer = isForEndpoint ? "; a server that accepts its issuer alone as aud needs token.issuer" : "";
+  return `compare ${list} with what the ${owner} has; the set may be deleted, or another environment's${issuer}`;
 }
 
 function fixThrottling({ tokens }: Config): string {

@@ -13,7 +13,12 @@ import {
 import { tokenUrlForm } from "./values.ts";
 
 const assertion = mapping("Contents of an assertion beside the client id (RFC 7523); for clientAuth private_key_jwt.", {
-  audience: optional(printable).describe("`aud` of the assertion. Default: the token endpoint's address."),
+  audience: optional(printable).describe(
+    "`aud` of the assertion. Default: `token.issuer`, else the token endpoint's address.",
+  ),
+  typ: optional(matching(/^[\w!#$&^.+/-]{1,128}$/, "write a media type, like client-authentication+jwt")).describe(
+    "`typ` in its header. Servers that follow the update of RFC 7523 may demand `client-authentication+jwt`. Default: JWT.",
+  ),
   keyId: optional(printable).describe(
     "`kid`: the server's name for the key. Default: the `kid` in the key's JWK, if any.",
   ),
@@ -27,6 +32,10 @@ const assertion = mapping("Contents of an assertion beside the client id (RFC 75
 
 const fileAssertion = mapping("A JWT of the platform that is sent unchanged as the assertion.", {
   file: text.describe("Path of the JWT's file, relative to the configuration file; read for each token request."),
+  type: optional(z.enum(["jwt-bearer", "jwt-spiffe"])).describe(
+    "Which JWT it is, the end of `client_assertion_type`: jwt-bearer (RFC 7523), or jwt-spiffe, a JWT-SVID " +
+      "(draft-ietf-oauth-spiffe-client-auth). Default: jwt-bearer.",
+  ),
 });
 
 /** How tokens are requested, for an environment; one credential set can replace single keys. */
@@ -36,6 +45,15 @@ export const tokenSettings = mapping(
   {
     url: optional(codec(tokenUrlForm, "https://login.example/oauth2/token")).describe(
       "Address of the token endpoint, instead of authUrl. Never the baseUrl's origin.",
+    ),
+    issuer: optional(
+      matching(
+        /^https?:\/\/[\x21\x22\x24-\x3e\x40-\x7e]+$/,
+        "write the `issuer` of the server's metadata (RFC 8414), letter for letter, like https://login.example",
+      ),
+    ).describe(
+      "The authorization server's issuer: the only audience of a `private_key_jwt` assertion, as FAPI 2.0 and the update of " +
+        "RFC 7523 demand.",
     ),
     clientAuth: optional(
       z.union([z.enum(["post", "basic", "private_key_jwt", "tls"]), z.strictObject({ assertion: fileAssertion })], {

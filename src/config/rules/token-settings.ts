@@ -44,10 +44,10 @@ export function checkTokenSettings(
   } else if (clientAuth === "tls" && (url ?? environment.authUrl)?.scheme === "http") {
     atClientAuth.report("http:// shows no client certificate", "use https://, or another clientAuth");
   }
-  if (raw.assertion !== undefined && clientAuth !== "private_key_jwt") {
-    context
-      .in("assertion")
-      .report("assertion is for clientAuth private_key_jwt alone", "remove it, or write clientAuth: private_key_jwt");
+  for (const key of ["assertion", "issuer"] as const) {
+    if (raw[key] === undefined || clientAuth === "private_key_jwt") continue;
+    const fix = "remove it, or write clientAuth: private_key_jwt";
+    context.in(key).report(`${key} is for clientAuth private_key_jwt alone`, fix);
   }
   for (const name of Object.keys(raw.extra ?? {})) {
     const hasSetting = fieldsWithSetting.includes(name);
@@ -120,7 +120,8 @@ export async function loadClientAuth(
   const { clientAuth: wanted = "post" } = settings;
   if (typeof wanted === "object") {
     // The file is not read here: it comes and goes without a change of the configuration.
-    return { clientAuth: { method: "assertion", file: locate("token").absolute(wanted.assertion.file) } };
+    const { file, type = "jwt-bearer" } = wanted.assertion;
+    return { clientAuth: { method: "assertion", file: locate("token").absolute(file), type } };
   }
   if (wanted === "tls") {
     return environment.tls.cert === undefined ? undefined : { clientAuth: { method: wanted } };
@@ -141,7 +142,7 @@ export async function loadClientAuth(
 
 async function loadAssertionAuth(
   source: SecretSource,
-  { assertion = {}, url }: RawTokenSettings,
+  { assertion = {}, issuer, url }: RawTokenSettings,
   { authUrl }: EnvironmentSettings,
   context: LoadContext,
 ): Promise<AssertionAuth | undefined> {
@@ -174,7 +175,8 @@ async function loadAssertionAuth(
     algorithm: wanted,
     keyId: assertion.keyId ?? keyId,
     thumbprints,
-    audience: assertion.audience ?? `${endpoint?.origin}${endpoint?.path}`,
+    type: assertion.typ ?? "JWT",
+    audience: assertion.audience ?? issuer ?? `${endpoint?.origin}${endpoint?.path}`,
   };
 }
 

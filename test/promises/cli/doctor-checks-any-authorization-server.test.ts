@@ -53,14 +53,22 @@ it.each([
     what: "a key",
     set: "privateKey: { file: DIR/key }, audience: c",
     more: ", clientAuth: private_key_jwt",
-    compare: "client id, key (file DIR/key), its token.assertion and audience (c)",
+    compare: "client id, key (file DIR/key), aud (LOGIN/as/token) of the assertion, its typ (JWT) and audience (c)",
+    hint: "; a server that accepts its issuer alone as aud needs token.issuer",
   },
-])("says the server's error code, and what to compare with $what", async ({ set, more, compare }) => {
-  const { of, path } = await diagnoseSet(set, await startLogin(400, refused), more);
+  {
+    what: "a key, for an issuer",
+    set: "privateKey: { file: DIR/key }",
+    more: ", clientAuth: private_key_jwt, issuer: 'https://login.example/', assertion: { typ: a+jwt }",
+    compare: "client id, key (file DIR/key), aud (https://login.example/) of the assertion and its typ (a+jwt)",
+  },
+])("says the server's error code, and what to compare with $what", async ({ set, more, compare, hint = "" }) => {
+  const login = await startLogin(400, refused);
+  const { of, path } = await diagnoseSet(set, login, more);
   expect(of("token")).toEqual([
     "fail S1/one: refused (400 invalid_scope) for client one-id | " +
-      `compare ${compare.replaceAll("DIR", path)} with what the authorization server has; ` +
-      "the set may be deleted, or another environment's",
+      `compare ${compare.replaceAll("DIR", path).replaceAll("LOGIN", login.url)} with what the authorization server has; ` +
+      `the set may be deleted, or another environment's${hint}`,
   ]);
 });
 
@@ -80,6 +88,18 @@ describe("on the assertion in a file it reports", () => {
 
   it.each([
     ["its remaining lifetime", tokenFor(2_730), "ok", "expires in 45 min (file DIR/token)"],
+    [
+      "its audience",
+      tokenFor(2_730, { aud: "https://login.example" }),
+      "ok",
+      "expires in 45 min, its aud is https://login.example (file DIR/token)",
+    ],
+    [
+      "its audiences",
+      tokenFor(-180, { aud: ["https://login.example", "b\u001b"] }),
+      "fail",
+      `expired 3 min ago, its aud is https://login.example, b (file DIR/token) | ${renew}`,
+    ],
     ["that it has no time of expiry", platformToken({}), "ok", "has no time of expiry (file DIR/token)"],
     ["that it expires soon", tokenFor(40), "warn", `expires in N s (file DIR/token) | ${renew}`],
     ["that it has expired", tokenFor(-180), "fail", `expired 3 min ago (file DIR/token) | ${renew}`],

@@ -177,6 +177,21 @@ describe("an assertion", () => {
     expect(header["kid"]).toBe("k-7");
     expect(claims["aud"]).toBe("https://login.example/");
   });
+
+  it("has the issuer as its only audience, and the type, of the settings", async () => {
+    const issuer = "https://login.example/realms/payments";
+    const assertion = { typ: "client-authentication+jwt" };
+    const { request } = await ask({ ...settings, issuer, assertion }, byKey, { key: pkcs8(p256) });
+    const { header, claims } = verified(request, p256.publicKey, "sha256");
+    expect(header).toEqual({ alg: "ES256", typ: "client-authentication+jwt" });
+    expect(claims["aud"]).toBe(issuer);
+  });
+
+  it("has its own audience rather than the issuer", async () => {
+    const own = { issuer: "https://login.example", assertion: { audience: "https://login.example/other" } };
+    const { request } = await ask({ ...settings, ...own }, byKey, { key: pkcs8(p256) });
+    expect(verified(request, p256.publicKey, "sha256").claims["aud"]).toBe("https://login.example/other");
+  });
 });
 
 /** A TLS server that demands a client certificate of the authority. */

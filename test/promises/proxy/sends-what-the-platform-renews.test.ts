@@ -18,7 +18,8 @@ async function stage(login: Awaited<ReturnType<typeof startLogin>>, change: Part
   const file = `${emptyFolder()}/token`;
   const service = await startService();
   const token = { url: `${login.url}/token`, clientAuth: { assertion: { file } } };
-  const proxy = () => startConfiguredProxy({ baseUrl: service.url, token, sites: one(set), ...change }, {});
+  const proxy = (more: Partial<WrittenEnvironment> = {}) =>
+    startConfiguredProxy({ baseUrl: service.url, token, sites: one(set), ...change, ...more }, {});
   return { file, service, write: (text: string) => writeFileSync(file, text), proxy };
 }
 
@@ -44,6 +45,17 @@ describe("a token request", () => {
     const { assertionRemainingMs } = await recorder.nth("token_requested", 1);
     expect(assertionRemainingMs).toBeGreaterThan(3_500_000);
     expect(assertionRemainingMs).toBeLessThanOrEqual(3_600_000);
+  });
+
+  it("has the type of a JWT-SVID if the settings say so", async () => {
+    const login = await startLogin();
+    const { file, write, proxy } = await stage(login);
+    write(tokenFor(300));
+    const clientAuth = { assertion: { file, type: "jwt-spiffe" } };
+    const { url } = await proxy({ token: { url: `${login.url}/token`, clientAuth } });
+    expect((await call(url)).status).toBe(200);
+    const type = new URLSearchParams(login.requests[0]?.body).get("client_assertion_type");
+    expect(type).toBe("urn:ietf:params:oauth:client-assertion-type:jwt-spiffe");
   });
 
   it("has the token that is in the file at that moment", async () => {

@@ -49,7 +49,8 @@ const clients = [
 /** Hides oidc-provider's warnings, which are about production. */
 vi.spyOn(console, "warn").mockImplementation(() => {});
 
-async function startProvider() {
+/** @param isStrict follows FAPI 2.0: the issuer must be the only audience of an assertion */
+async function startProvider(isStrict = false) {
   const server = createServer({ ...serverTls, requestCert: true, rejectUnauthorized: false });
   const port = await listen(server);
   const issuer = `https://localhost:${port}`;
@@ -63,6 +64,7 @@ async function startProvider() {
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
+      fapi: { enabled: isStrict, profile: "2.0" },
       mTLS: {
         enabled: true,
         certificateBoundAccessTokens: true,
@@ -94,29 +96,44 @@ it.each([
   { id: "by-basic:&+%", set: bySecret, token: { clientAuth: "basic" } },
   { id: "by-ec-key", set: { privateKey: { file: "DIR/key.pem" } }, token: { clientAuth: "private_key_jwt" } },
   {
+    id: "by-ec-key",
+    set: { privateKey: { file: "DIR/key.pem" } },
+    token: { clientAuth: "private_key_jwt", issuer: "ISSUER", assertion: { typ: "client-authentication+jwt" } },
+    isStrict: true,
+  },
+  {
     id: "by-rsa-key",
     set: { privateKey: { file: "DIR/rsa.pem" } },
     token: { clientAuth: "private_key_jwt", assertion: { algorithm: "PS256" } },
   },
   { id: "by-certificate", set: {}, token: { clientAuth: "tls" }, tls: tlsFiles },
-])("gives the client $id a token that its keys verify", async ({ id, set, token, tls = {} }) => {
-  const { issuer, errors } = await startProvider();
-  const service = await startRawUpstream({ answer: rawAnswer(200, "{}") });
-  const { url } = await startConfiguredProxy(
-    {
-      baseUrl: service.url,
-      tls: { caFile: "DIR/authority.pem", ...tls },
-      token: { url: `${issuer}/token`, scope: "orders", resource: api, ...token },
-      sites: { S1: { credentials: [{ name: "one", clientId: id, ...set }] } },
-    },
-    { secret, "cert.pem": clientCertificate, "key.pem": clientKey, "rsa.pem": rsaKey },
-  );
-  expect([(await call(url)).status, ...errors]).toEqual([200]);
-  const [, sent = ""] = /\r\nauthorization: Bearer ([\w.-]+)/.exec(service.requests[0]?.head ?? "") ?? [];
-  const { payload } = await jwtVerify(sent, await fetchKeys(issuer), { issuer, audience: api });
-  expect(payload).toMatchObject({ client_id: id, sub: id, scope: "orders" });
-  expect(Number(payload.exp) - Number(payload.iat)).toBe(600);
-  const thumbprint = new X509Certificate(clientCertificate).fingerprint256.replaceAll(":", "");
-  const bound = { "x5t#S256": Buffer.from(thumbprint, "hex").toString("base64url") };
-  expect(payload["cnf"]).toEqual(id === "by-certificate" ? bound : undefined);
-});
+])(
+  "gives the client $id a token that its keys verify, strict: $isStrict",
+  async ({ id, set, token, tls = {}, isStrict }) => {
+    const { issuer, errors } = await startProvider(isStrict);
+    const service = await startRawUpstream({ answer: rawAnswer(200, "{}") });
+    const { url } = await startConfiguredProxy(
+      {
+        baseUrl: service.url,
+        tls: { caFile: "DIR/authority.pem", ...tls },
+        token: {
+          url: `${issuer}/token`,
+          scope: "orders",
+          resource: api,
+          ...token,
+          ...("issuer" in token && { issuer }),
+        },
+        sites: { S1: { credentials: [{ name: "one", clientId: id, ...set }] } },
+      },
+      { secret, "cert.pem": clientCertificate, "key.pem": clientKey, "rsa.pem": rsaKey },
+    );
+    expect([(await call(url)).status, ...errors]).toEqual([200]);
+    const [, sent = ""] = /\r\nauthorization: Bearer ([\w.-]+)/.exec(service.requests[0]?.head ?? "") ?? [];
+    const { payload } = await jwtVerify(sent, await fetchKeys(issuer), { issuer, audience: api });
+    expect(payload).toMatchObject({ client_id: id, sub: id, scope: "orders" });
+    expect(Number(payload.exp) - Number(payload.iat)).toBe(600);
+    const thumbprint = new X509Certificate(clientCertificate).fingerprint256.replaceAll(":", "");
+    const bound = { "x5t#S256": Buffer.from(thumbprint, "hex").toString("base64url") };
+    expect(payload["cnf"]).toEqual(id === "by-certificate" ? bound : undefined);
+  },
+);

@@ -209,6 +209,12 @@ itRefuses("token settings that cannot work", [
   }),
   ofKey(", assertion: { certFile: DIR/k1 }", "no certificate in PEM … PEM file", { key: clientKey }),
   wrong("assertion: { keyId: k }", "assertion: private_key_jwt alone … remove it"),
+  wrong("issuer: https://login.example", "issuer: private_key_jwt alone … remove it"),
+  ...["login.example", "https://login.example/?a=b", "https://login.example/#a", "https://login.example /"].map(
+    (issuer) => wrong(`clientAuth: private_key_jwt, issuer: "${issuer}"`, "issuer: "),
+  ),
+  wrong('clientAuth: private_key_jwt, assertion: { typ: "a b" }', "assertion.typ: "),
+  wrong("clientAuth: { assertion: { file: a, type: jwt } }", "clientAuth.assertion.type: "),
   ...["grant_type", "client_id", "client_secret", "client_assertion"].map((name) =>
     wrong(`extra: { ${name}: canary }`, `extra.${name}: not among the further fields … remove it`),
   ),

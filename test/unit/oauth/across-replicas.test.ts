@@ -333,7 +333,7 @@ describe("401 for ever, over several replicas", () => {
 describe("replicas that each have their own assertion file", () => {
   const token = {
     url: undefined,
-    clientAuth: { method: "assertion", file: "/run/token" },
+    clientAuth: { method: "assertion", file: "/run/token", type: "jwt-bearer" },
     body: "form",
     scope: undefined,
     resource: undefined,

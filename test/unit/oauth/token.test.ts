@@ -93,11 +93,12 @@ const byKey = (privateKey: string, change: object = {}) => ({
   algorithm: "ES256",
   keyId: undefined,
   thumbprints: undefined,
+  type: "JWT",
   audience: "https://login/oauth/token",
   ...change,
 });
 
-const byFile = (file: string) => asked({ clientAuth: { method: "assertion", file } });
+const byFile = (file: string) => asked({ clientAuth: { method: "assertion", file, type: "jwt-bearer" } });
 
 it("the cache key depends on the path of the assertion file, not on its content (row 100)", () => {
   const [one, other] = [byFile("/run/one"), byFile("/run/other")].map((each) => cacheKey("https://login", each));
