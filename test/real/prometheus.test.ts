@@ -57,6 +57,7 @@ const healthy: Readonly<Record<string, number>> = {
   countersign_certificate_expiry_timestamp_seconds: 1e7,
   countersign_assertion_expiry_timestamp_seconds: 1e7,
   countersign_bridge_active: 0,
+  countersign_site_files_refused: 0,
   countersign_token_expiry_timestamp_seconds: 1e6,
 };
 
