@@ -1,9 +1,9 @@
 # Two images, each bundled into a few files: the proxy (target proxy), without the simulator's code, and the simulated
 # service (target simulator). Node's image is the one with a C compiler, for the health check.
 # Both of Docker's builders can build them. Pin a base by its digest:
-#   docker build --target proxy --build-arg NODE_IMAGE=node:24-bookworm@sha256:… --tag countersign:0.1.0 .
-ARG NODE_IMAGE=node:24-bookworm
-ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot
+#   docker build --target proxy --build-arg NODE_IMAGE=node:24-trixie@sha256:… --tag countersign:0.1.0 .
+ARG NODE_IMAGE=node:24-trixie
+ARG BASE_IMAGE=gcr.io/distroless/cc-debian13:nonroot
 
 FROM ${BASE_IMAGE} AS base
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Makes Docker images that stand in for the Dockerfile's two base images, for Debian machines that reach no image
-# registry: libraries from Debian's packages, Node and npm from npm's registry. Prints their names: NODE_IMAGE, BASE_IMAGE.
-# Existing images stay. For tests only: nobody renews them.
+# registry: libraries from Debian 13's packages, whichever Debian the machine has; Node and npm from npm's registry. Prints
+# their names: NODE_IMAGE, BASE_IMAGE. Existing images stay. For tests only: nobody renews them.
 set -euo pipefail
 
-node_image=countersign-stand-in-node:24-bookworm
-base_image=countersign-stand-in-base:debian12-nonroot
+node_image=countersign-stand-in-node:24-trixie
+base_image=countersign-stand-in-base:debian13-nonroot
 printf '%s\n' "$node_image" "$base_image"
 docker image inspect "$node_image" "$base_image" >/dev/null 2>&1 && exit 0
 
@@ -13,20 +13,26 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-mkdir packages base node
-of_base=(base-files ca-certificates gcc-12-base libc6 libgcc-s1 libgomp1 libssl3 libstdc++6 media-types netbase tzdata)
-compiler=(binutils "binutils-$(uname -m | tr _ -)-linux-gnu" cpp-12 gcc-12 libbinutils libc6-dev libctf-nobfd0 libctf0 libgcc-12-dev
-  libgmp10 libisl23 libjansson4 libmpc3 libmpfr6 libzstd1 linux-libc-dev zlib1g)
-download() { (cd packages && apt-get download -qq "${of_base[@]}" "${compiler[@]}" busybox-static); }
-# The machine's list of packages may be missing or out of date.
-{ download || { apt-get update -qq && download; }; } >&2
+mkdir -p packages base node apt/lists/partial apt/cache/archives/partial
+of_base=(base-files ca-certificates gcc-14-base libc6 libgcc-s1 libgomp1 libssl3t64 libstdc++6 libzstd1 media-types netbase tzdata zlib1g)
+machine=$(uname -m | tr _ -)-linux-gnu
+compiler=(binutils "binutils-$machine" binutils-common cpp-14 "cpp-14-$machine" gcc-14 "gcc-14-$machine" libbinutils libc6-dev
+  libctf-nobfd0 libctf0 libgcc-14-dev libgmp10 libisl23 libjansson4 libmpc3 libmpfr6 libsframe1 linux-libc-dev)
+# Apart from the machine's own packages, which may be another Debian's.
+keys=/usr/share/keyrings/debian-archive-keyring.gpg
+for suite in debian:trixie debian-security:trixie-security; do
+  echo "deb [signed-by=$keys] http://deb.debian.org/${suite/:/ } main"
+done >apt/sources.list
+apt=(-qq -o "Dir::Etc::sourcelist=$work/apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$work/apt/lists"
+  -o Dir::State::status=/dev/null -o "Dir::Cache=$work/apt/cache" -o APT::Sandbox::User=root)
+{ apt-get "${apt[@]}" update && (cd packages && apt-get "${apt[@]}" download "${of_base[@]}" "${compiler[@]}" busybox-static); } >&2
 unpack() { # folder, package…
   local folder=$1 package
   shift
   for package; do dpkg-deb -x packages/"$package"_*.deb "$folder"; done
 }
 
-# As gcr.io/distroless/cc-debian12:nonroot: the C++ runtime, time zones, authorities and a user, but no programs. Its
+# As gcr.io/distroless/cc-debian13:nonroot: the C++ runtime, time zones, authorities and a user, but no programs. Its
 # records of packages have another form than dpkg's, and its os-release is not Debian's.
 unpack base "${of_base[@]}"
 rm -rf base/usr/bin base/usr/sbin base/sbin base/bin base/usr/share/{doc,lintian,man}
@@ -42,10 +48,10 @@ echo 'nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin' >base/etc/passw
 echo 'nonroot:x:65532:' >base/etc/group
 install -d -m 1777 base/tmp
 
-# As node:24-bookworm: Node, npm and a C compiler; with this machine's settings for the npm registry.
-unpack node libc6 libgcc-s1 libstdc++6 busybox-static "${compiler[@]}"
-ln -s gcc-12 node/usr/bin/gcc
-rm -rf node/usr/lib/gcc/*/12/lto* node/usr/share
+# As node:24-trixie: Node, npm and a C compiler; with this machine's settings for the npm registry.
+unpack node base-files libc6 libgcc-s1 libstdc++6 libzstd1 zlib1g busybox-static "${compiler[@]}"
+ln -s gcc-14 node/usr/bin/gcc
+rm -rf node/usr/libexec/gcc/*/14/lto* node/usr/share
 mkdir -p node/etc/ssl/certs node/usr/local/{bin,lib} node/root
 install -d -m 1777 node/tmp
 cp /etc/ssl/certs/ca-certificates.crt node/etc/ssl/certs/
