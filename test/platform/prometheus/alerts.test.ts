@@ -29,6 +29,43 @@ test.each(alerts)("$alert fires and is silent in its cases", ({ alert }) => {
   expect(status).toBe(0);
 });
 
+test("an alert shows the exact count, of before the first scrape and after it", () => {
+  const own = emptyFolder();
+  const rule = alerts.find(({ alert }) => alert === "CountersignCallbacksTooOld");
+  const pod = { namespace: "shop", job: "checkout" };
+  const labels = Object.entries({ ...pod, instance: "a", environment: "production", site: "S1" });
+  const series = (name: string, more = "") => `${name}{${labels.map(([key, of]) => `${key}="${of}"`)}${more}}`;
+  const shown = (text = "") =>
+    text.replace("{{ $labels.site }} ({{ $labels.environment }})", "S1 (production)").replace(/\{\{.*?\}\}/, "7");
+  const alertAtMinute = (minute: number) => ({
+    alertname: rule?.alert,
+    eval_time: `${minute}m`,
+    exp_alerts: [
+      {
+        exp_labels: { severity: "ticket", ...pod, environment: "production", site: "S1" },
+        exp_annotations: Object.fromEntries(
+          Object.entries(rule?.annotations ?? {}).map(([key, text]) => [key, shown(text)]),
+        ),
+      },
+    ],
+  });
+  const test = {
+    interval: "1m",
+    input_series: [
+      { series: series("countersign_callbacks_total", ',result="callback_too_old"'), values: "_x30 4x2 7x20" },
+      { series: series("process_start_time_seconds"), values: "_x30 1790x30" },
+    ],
+    alert_rule_test: [33, 36, 40].map(alertAtMinute),
+  };
+  writeFileSync(join(own, "rules.yaml"), JSON.stringify(fileWithOnly("CountersignCallbacksTooOld")));
+  writeFileSync(
+    join(own, "cases.yaml"),
+    JSON.stringify({ rule_files: ["rules.yaml"], evaluation_interval: "30s", tests: [test] }),
+  );
+  const { said } = promtool(["test", "rules", join(own, "cases.yaml")]);
+  expect(said).toContain("SUCCESS");
+});
+
 test("promtool finds nothing wrong with the rules", () => {
   const { status, said } = promtool(["check", "rules", "--lint=all", "--lint-fatal", rulesFile]);
   expect(said).not.toContain("FAILED");
