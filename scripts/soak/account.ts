@@ -109,7 +109,7 @@ export class Account {
    */
   #explainByLimit(failure: Failure): Round | undefined {
     const lately = this.#forcedRefreshesMs.filter((atMs) => atMs > failure.endedMs - forcedRefreshMemoryMs);
-    if (failure.label !== "service 401") return undefined;
+    if (failure.label !== "service 401" || lately.length === 0) return undefined;
     const round = this.#explain({ ...failure, label: revoked });
     const isHeldBack = lately.some((atMs) => atMs <= failure.endedMs && failure.sentMs < atMs + firstWindowMs);
     return isHeldBack || (round?.failures.get(failure.label) ?? 0) < mostPassedOn ? round : undefined;
