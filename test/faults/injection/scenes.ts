@@ -259,6 +259,29 @@ const scenesOfTokens: readonly Scene[] = [
     },
   },
   {
+    name: "a Redis that hangs until it is tried again",
+    async play(lane) {
+      lane.server.stop();
+      lane.simulator.revokeAllTokens();
+      const reply = await authorised(lane);
+      await delay(1_500);
+      lane.server.cont();
+      await delay(200);
+      return [reply, await authorised(lane)];
+    },
+  },
+  {
+    name: "an authorization server that asks for a pause",
+    async play(lane) {
+      lane.simulator.revokeAllTokens();
+      const pause = { status: 429, headers: { "retry-after": "1" } };
+      lane.simulator.faults.add({ host: "login", kind: "answer", ...pause, times: 1 });
+      const reply = await authorised(lane);
+      await delay(1_100);
+      return [reply, await authorised(lane)];
+    },
+  },
+  {
     name: "an authorization server that is slow",
     async play(lane) {
       lane.simulator.revokeAllTokens();
