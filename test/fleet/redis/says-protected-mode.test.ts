@@ -4,6 +4,7 @@ import { expect, it, vi } from "vitest";
 import { aclUser } from "../../../testkit/acl.ts";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { startRedis } from "../../../testkit/redis.ts";
+import { watched } from "../../../testkit/redis-fleet.ts";
 import { startServe } from "../../../testkit/run-program.ts";
 import { diagnose, stageDoctor } from "../../promises/cli/doctor-stage.ts";
 
@@ -50,8 +51,9 @@ it.skipIf(own === undefined)("the doctor says so of a Cluster too", async () => 
 
 it("what the Redis client prints becomes a line of JSON, without its text", async () => {
   const redis = await startRedis();
+  const sentinel = await startRedis({ sentinel: [`sentinel monitor ${watched} 127.0.0.1 ${redis.port} 1`] });
   await redis.command("ACL", "SETUSER", aclUser.username, "-info");
-  const file = await configure(`url: "redis://127.0.0.1:${redis.port}"`);
+  const file = await configure(`sentinel: { name: ${watched}, nodes: [ "127.0.0.1:${sentinel.port}" ] }`);
   const { stderr, of: warned } = await logOf(file, "process_warned");
   expect(stderr).toBe("");
   expect(warned).toMatchObject([{ level: "warn", warning: expect.stringMatching(/^ConsoleWarning at /) }]);
