@@ -109,7 +109,9 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     const inFlight = [...handlers.inFlight().values()].reduce((sum, each) => sum + each, 0);
     report({ kind: "draining", signal, inFlight });
     if (minMs > 0) await sleep(clock, minMs, hurried.signal);
-    const drained = await listeners.drain(endOpen, hurried.signal);
+    const areGone = await listeners.drain(endOpen, hurried.signal);
+    // A second signal ended the requests that were open.
+    const drained = areGone && !hurried.signal.aborted;
     await close();
     report({ kind: "stopped", drained });
     return drained;

@@ -30,13 +30,14 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     header: "If-Match",
-    names: /^if(?:-match|-none-match|-unmodified-since)?$/,
+    names: /^(?:x-)?if(?:-match|-none-match|-unmodified-since|-schedule-tag-match)?$/,
     asks: "that the request is carried out in a certain state only",
     fix: "Countersign knows no states.",
   },
   {
     header: "Content-Digest",
-    names: /^(?:content-md5|(?:content-|repr-)?digest)$/,
+    // Those with a hash in their name are of object stores.
+    names: /^(?:x-)?(?:content-md5|(?:content-|repr-|unencoded-)?digest)$|(?:^|-)content-sha\d+$/,
     asks: "that a damaged body is refused",
     fix: "Countersign sends a body of its own, so the service cannot check what covers yours.",
   },
@@ -49,7 +50,7 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     header: "Dry-Run",
-    names: /(?:^|-)dry-?run$/,
+    names: /(?:^|-)(?:dry-?run|validate-only)$/,
     asks: "that nothing is carried out",
     fix: "Call a sandbox environment.",
   },

@@ -16,13 +16,16 @@ const asking: Readonly<Record<string, readonly string[]>> = {
     ...["PayPal-Request-Id", "Repeatability-Request-ID", "Repeatability-First-Sent", "X-Deduplication-Id"],
     ...["Idempotancy-Key", "Indempotency-Key", "Idemptency-Key", "X-Idemopotency-Key", "IdempotencyKey"],
   ],
-  "If-Match": ["If-Match", "if-none-match", "If-Unmodified-Since", "If"],
-  "Content-Digest": ["Content-Digest", "Repr-Digest", "Digest", "Content-MD5"],
+  "If-Match": ["If-Match", "if-none-match", "If-Unmodified-Since", "If", "X-If-Match", "If-Schedule-Tag-Match"],
+  "Content-Digest": [
+    ...["Content-Digest", "Repr-Digest", "Unencoded-Digest", "Digest", "Content-MD5", "X-Content-MD5"],
+    ...["X-Content-SHA256", "X-Amz-Content-Sha256"],
+  ],
   "Request-Timeout": [
     ...["Request-Timeout", "X-Request-Timeout", "X-Timeout-Ms", "Timeout", "grpc-timeout", "Connect-Timeout-Ms"],
     ...["X-Envoy-Upstream-Rq-Timeout-Ms", "X-Request-Deadline", "X-Server-Timeout"],
   ],
-  "Dry-Run": ["Dry-Run", "X-Dry-Run", "x-dryrun"],
+  "Dry-Run": ["Dry-Run", "X-Dry-Run", "x-dryrun", "Validate-Only", "X-Validate-Only"],
   "Early-Data": ["Early-Data"],
 };
 

@@ -24,6 +24,11 @@ it.each([
   ["BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", "busy"],
   ["NOREPLICAS Not enough good replicas to write.", "noreplicas"],
   ["MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.", "misconf"],
+  ["ERR This Redis command is not allowed from script script: 53aa7d, on @user_script:2.", "no_clock"],
+  ["ERR Unknown Redis command called from script script: 53aa7d, on @user_script:2.", "no_clock"],
+  ["ERR Unknown command called from Lua script", "no_clock"],
+  ["ERR unknown command 'TIME', with args beginning with: ", "no_clock"],
+  ["ERR unknown command 'EVAL', with args beginning with: ", "other"],
   ["ERR something unknown", "other"],
 ])("%s", (message, kind) => {
   expect(kindOf(reply(message))).toBe(kind);

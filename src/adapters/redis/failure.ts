@@ -38,8 +38,9 @@ const code =
   /(?:^|[\s:-])(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF)\b/;
 /** ioredis quotes the last error before it gave up. */
 const redirected = /^Too many Cluster redirections\. Last error: ReplyError: (.*)/;
-/** In the scripts TIME is the only command that a server is known to refuse (ElastiCache Serverless). */
-const lacksClock = /^(NOCLOCK|.*command is not allowed from script)/;
+/** In the scripts TIME is the only command that a server is known to refuse (ElastiCache Serverless), or that is renamed. */
+const lacksClock =
+  /^NOCLOCK|command is not allowed from script|unknown (?:\w+ )?command called from (?:\w+ )?script|unknown command '?time\b/i;
 const lacksPermission = /The user executing the script can't|ACL failure in script/;
 const noConnection =
   /connection|stream|socket|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ENOENT|max retries|failed to refresh|sentinels|ParserError/i;

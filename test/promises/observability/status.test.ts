@@ -177,7 +177,9 @@ it("shows since when no token is available, and why, until there is one; and how
   await stage.recorder.nth("token_requested", 1);
   expect((await call(stage.url)).status).toBe(503);
   await stage.recorder.nth("request_finished", 1);
-  const down = await stage.status();
+  // While a request is under way, there is no next try.
+  let down = await stage.status();
+  while (down.environments[0].tokenOutage?.nextTryAt === undefined) down = await stage.status();
   const [outage] = down.environments;
   expect(outage.tokenOutage).toMatchObject({
     sites: [oauthSite, childSite],
