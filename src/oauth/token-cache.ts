@@ -23,8 +23,8 @@ import {
   type TokenState,
 } from "./token-state.ts";
 
-/** A 401 waits this long for the site's next answers where only these tell whether the token is revoked. */
-const longestUndecidedMs = 10_100;
+/** A 401 waits a little longer than ten seconds for the answers that tell whether the token is revoked. */
+const longestUndecidedMs = 11_000;
 const lookAgainMs = 250;
 /** Replicas see within a second or so that the shared store is back. With thousands of sets, not all ask it at once. */
 const resyncSpreadMs = 400;
