@@ -113,3 +113,27 @@ describe("a site at which one order in a hundred gets 401 whatever its token", (
     }
   }, 60_000);
 });
+
+it("a site without permission uses six tokens at most in its first hour, and a token revoked beside it is replaced at once", async () => {
+  const { clock, login, source, openSource, order } = stageTokens();
+  const sources = [source, openSource()];
+  let oldest = 1;
+  const takes = (token: string) => Number(token.split("_")[1]) >= oldest;
+  const good: Promise<number>[] = [];
+  for (let second = 0; second < 3_700; second++) {
+    if (second === 3_600) expect(login.requests).toBeLessThanOrEqual(6);
+    void order(() => false, "bad", sources[second % 2]);
+    if (second % 5 === 0) good.push(order(takes, "good", sources[second % 2]));
+    await clock.advance(1_000);
+  }
+  const before = login.requests;
+  oldest = before + 1;
+  for (let second = 0; second < 10; second++) {
+    void order(() => false, "bad", sources[second % 2]);
+    good.push(order(takes, "good", sources[second % 2]));
+    await clock.advance(1_000);
+  }
+  await clock.advance(20_000);
+  expect(new Set(await Promise.all(good))).toEqual(new Set([200]));
+  expect(login.requests).toBe(before + 1);
+}, 60_000);
