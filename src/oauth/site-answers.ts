@@ -17,7 +17,7 @@ export class SiteAnswers {
   /** Bounded by the configured sites. */
   readonly #answers = new Map<string, Answers>();
   /** When the last attempt was sent with which a site accepted the token; until then, since when this replica has it. */
-  readonly #goodAtMs = new WeakMap<Secret, number>();
+  readonly #good = new WeakMap<Secret, { atMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -29,7 +29,7 @@ export class SiteAnswers {
 
   /** This replica has the token from now on: as far as it knows, the token is good. */
   adopted({ secret }: Token): void {
-    if (!this.#goodAtMs.has(secret)) this.#goodAtMs.set(secret, this.#clock.nowMs());
+    if (!this.#good.has(secret)) this.#good.set(secret, { atMs: this.#clock.nowMs() });
   }
 
   /**
@@ -37,13 +37,15 @@ export class SiteAnswers {
    * was issued, since what ended this one later may have ended both.
    */
   mayCure(newer: Token, refused: Token): boolean {
-    const goodAtMs = this.#goodAtMs.get(refused.secret) ?? Number.NEGATIVE_INFINITY;
-    return newer.issuedAtMs + newer.issuedWithinMs >= goodAtMs;
+    const { atMs } = this.#good.get(refused.secret) ?? { atMs: Number.NEGATIVE_INFINITY };
+    return newer.issuedAtMs + newer.issuedWithinMs >= atMs;
   }
 
   /** @returns whether the site has accepted no token as new before */
   accepted(site: string, token: Token, sentAtMs: number): boolean {
-    if (sentAtMs > (this.#goodAtMs.get(token.secret) ?? 0)) this.#goodAtMs.set(token.secret, sentAtMs);
+    const good = this.#good.get(token.secret);
+    if (good === undefined) this.#good.set(token.secret, { atMs: sentAtMs });
+    else if (sentAtMs > good.atMs) good.atMs = sentAtMs;
     const answers = this.#of(site);
     const isFirst = isNewer(token, answers.accepted);
     if (isFirst) answers.accepted = token;
