@@ -1,6 +1,8 @@
 /** Rows 102 and 103 over processes and a real Redis: each revocation costs one token and no order, and so does one after an outage. */
 import { setTimeout as pass } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { startFleet } from "../../../testkit/fleet.ts";
+import { startSentinels, watched } from "../../../testkit/redis-fleet.ts";
 import { playFleet, tokensInUse, whenShared } from "./fleet-over-redis.ts";
 import { print, startLoad } from "./load.ts";
 
@@ -45,4 +47,24 @@ it("an outage of Redis in which each replica gets a token of its own, and a revo
       expect(simulator.counts().tokensIssued).toBe(before + 1);
     }
   });
+}, 240_000);
+
+it("a failover by Sentinels between two revocations, in which all is lost: no order gets a 401", async () => {
+  const { master, sentinels } = await startSentinels();
+  const nodes = sentinels.map(({ port }) => `"127.0.0.1:${port}"`).join(", ");
+  const { replicas: all, simulator } = await startFleet({
+    redis: `{ sentinel: { name: ${watched}, nodes: [ ${nodes} ] } }`,
+    replicas,
+  });
+  const load = startLoad(all, 4);
+  await load.during(2_000);
+  simulator.revokeAllTokens();
+  await load.during(4_000);
+  await master.kill();
+  await Promise.all(all.map(({ event }) => event("redis_up", ({ awayMs }) => awayMs !== undefined)));
+  for (let n = 0; n < 2; n++) {
+    simulator.revokeAllTokens();
+    await load.during(11_000);
+  }
+  expect((await load.stop()).failures).toEqual([]);
 }, 240_000);
