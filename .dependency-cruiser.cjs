@@ -1,5 +1,5 @@
 // Who may import whom: the table of docs/architecture.md. Everything that is not allowed here is an error.
-const vocabulary = "^src/(model/|http/|signing/|version\\.ts$)";
+const vocabulary = "^src/(model/|http/|parameters/|version\\.ts$)";
 
 /** A folder may import itself, the vocabulary and what is listed. */
 const folder = (name, path, allowed) => ({
@@ -27,7 +27,7 @@ const packageOf = {
   log: "pino",
 };
 const ports = [
-  "^src/proxy/(messages|handler)\\.ts$",
+  "^src/serving/messages\\.ts$",
   "^src/claims/claim\\.ts$",
   "^src/pass-through/messages\\.ts$",
   "^src/callbacks/application\\.ts$",
@@ -47,10 +47,11 @@ module.exports = {
     },
     folder("oauth", "^src/oauth/", ["^(node:)?crypto$"]),
     folder("claims", "^src/claims/", []),
-    folder("proxy", "^src/proxy/", ["^src/claims/claim\\.ts$", "^src/oauth/token\\.ts$"]),
-    folder("tracing", "^src/tracing/", ["^src/proxy/messages\\.ts$"]),
-    folder("callbacks", "^src/callbacks/", ["^src/claims/claim\\.ts$", "^src/proxy/", "^(node:)?crypto$"]),
-    folder("pass-through", "^src/pass-through/", ["^src/proxy/", "^(node:)?stream$"]),
+    folder("serving", "^src/serving/", ["^src/oauth/token\\.ts$"]),
+    folder("orders", "^src/orders/", ["^src/serving/", "^src/claims/claim\\.ts$"]),
+    folder("callbacks", "^src/callbacks/", ["^src/serving/", "^src/claims/claim\\.ts$", "^(node:)?crypto$"]),
+    folder("pass-through", "^src/pass-through/", ["^src/serving/", "^(node:)?stream$"]),
+    folder("tracing", "^src/tracing/", ["^src/serving/messages\\.ts$"]),
     folder("config", "^src/config/", [
       "^node_modules/(zod|yaml|js-yaml)/",
       "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$",

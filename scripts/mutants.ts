@@ -14,7 +14,7 @@ import { readOptions as read, runCommand, seed, text, wholeNumber } from "./comm
 // `npm run mutants`: breaks the code at random places, one at a time, and lists the changes that no test has noticed. It works in a
 // copy of the project, and removes the copy.
 
-const usage = "npm run mutants -- [--count 20] [--seed N] [--only src/proxy/]";
+const usage = "npm run mutants -- [--count 20] [--seed N] [--only src/orders/]";
 
 /** The code that is broken, and the folders of test/promises that run after the unit tests that import the file. */
 const parts: Readonly<Record<string, readonly string[]>> = {
@@ -23,8 +23,10 @@ const parts: Readonly<Record<string, readonly string[]>> = {
   "src/callbacks/": ["callbacks"],
   "src/http/": ["proxy", "corpus"],
   "src/oauth/": ["proxy", "reload", "observability"],
-  "src/proxy/": ["proxy", "corpus", "observability"],
-  "src/signing/": ["proxy", "corpus"],
+  "src/orders/": ["proxy", "corpus", "observability"],
+  "src/parameters/": ["proxy", "corpus", "callbacks"],
+  "src/pass-through/": ["pass-through"],
+  "src/serving/": ["proxy", "corpus", "observability"],
 };
 
 /** Pairs: each word is replaced by the other one of its pair. */

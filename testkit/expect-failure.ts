@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { expect } from "vitest";
 import { type FailureCode, failures } from "../src/model/errors.ts";
-import { failureType } from "../src/proxy/answer.ts";
+import { failureType } from "../src/serving/answer.ts";
 import { homepage } from "../src/version.ts";
 
 export interface Answered {

@@ -4,7 +4,7 @@ import { Pool } from "../src/adapters/http-client/connection-pool.ts";
 import type { Clock } from "../src/model/clock.ts";
 import type { Tls } from "../src/model/environment.ts";
 import { ProxyError } from "../src/model/errors.ts";
-import type { UpstreamRequest, UpstreamResponse } from "../src/proxy/messages.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../src/serving/messages.ts";
 import { addressOf } from "./address.ts";
 import { noTls } from "./certificates.ts";
 import { ShiftedClock } from "./shifted-clock.ts";

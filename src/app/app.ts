@@ -4,7 +4,7 @@ import { routes } from "../config/explain.ts";
 import { sleep, takeTurns } from "../model/clock.ts";
 import type { ReloadTrigger, Report } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
-import { BufferBudget } from "../proxy/buffer-budget.ts";
+import { BufferBudget } from "../serving/buffer-budget.ts";
 import { version } from "../version.ts";
 import { type Dependencies, systemDependencies } from "./dependencies.ts";
 import { openHandlers } from "./handlers.ts";

@@ -6,7 +6,7 @@ import type { Config } from "../config/config.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 import { type Bind, callersTlsOf, describeBind } from "../model/listener.ts";
-import type { Buffers } from "../proxy/messages.ts";
+import type { Buffers } from "../serving/messages.ts";
 import type { Handlers } from "./handlers.ts";
 import { KeyedResources } from "./keyed-resources.ts";
 

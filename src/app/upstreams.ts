@@ -21,7 +21,7 @@ import {
 import type { Report } from "../model/events.ts";
 import { parseAssertion, type TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { SendStream } from "../pass-through/messages.ts";
-import type { Send } from "../proxy/messages.ts";
+import type { Send } from "../serving/messages.ts";
 import { KeyedResources, lingerMarginMs, poolEndings } from "./keyed-resources.ts";
 
 type Application = CallbackListenerConfig["application"];

@@ -8,7 +8,7 @@ import {
   one,
 } from "../http/headers.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { WholeAnswer } from "../proxy/messages.ts";
+import type { WholeAnswer } from "../serving/messages.ts";
 
 export type CallbackMethod = "GET" | "POST";
 

@@ -2,14 +2,14 @@ import type { ClaimStore } from "../claims/claim.ts";
 import { readTraceParent } from "../http/trace-context.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { CallbackFinished } from "../model/events.ts";
-import { buildProblem, toProxyError } from "../proxy/answer.ts";
-import { Admission } from "../proxy/concurrency-limit.ts";
-import type { ServeParts } from "../proxy/context.ts";
-import type { RequestHandler } from "../proxy/handler.ts";
-import type { CallerRequest, WholeAnswer } from "../proxy/messages.ts";
-import { checkFraming } from "../proxy/request-head.ts";
-import { peekRequestId } from "../proxy/request-options.ts";
-import { parseTarget, targetInLog } from "../proxy/target.ts";
+import { buildProblem, toProxyError } from "../serving/answer.ts";
+import { Admission } from "../serving/concurrency-limit.ts";
+import type { ServeParts } from "../serving/context.ts";
+
+import type { CallerRequest, RequestHandler, WholeAnswer } from "../serving/messages.ts";
+import { checkFraming } from "../serving/request-head.ts";
+import { peekRequestId } from "../serving/request-options.ts";
+import { parseTarget, targetInLog } from "../serving/target.ts";
 import {
   type ApplicationRequest,
   applicationReply,

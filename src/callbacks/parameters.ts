@@ -1,9 +1,9 @@
 import { valuesOf } from "../http/headers.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { CallerRequest } from "../proxy/messages.ts";
-import { readParameters, refuseName, refuseParameter, showName, tooMany } from "../proxy/parameters.ts";
-import { isUtf8Type } from "../proxy/request-head.ts";
-import { allowedName } from "../signing/signature.ts";
+import { readParameters, refuseName, refuseParameter, showName, tooMany } from "../parameters/parameters.ts";
+import { allowedName } from "../parameters/signature.ts";
+import type { CallerRequest } from "../serving/messages.ts";
+import { isUtf8Type } from "../serving/request-head.ts";
 
 /** How the service sends a callback's parameters. */
 export type CallbackForm = "json" | "form" | "query";

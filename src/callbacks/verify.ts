@@ -1,7 +1,7 @@
 import type { Environment, SigningKey, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { ForgeryReason } from "../model/events.ts";
-import { findSigner, isSigned } from "../signing/signature.ts";
+import { findSigner, isSigned } from "../parameters/signature.ts";
 
 export interface VerifyRules {
   readonly environment: Environment;

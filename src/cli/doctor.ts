@@ -10,7 +10,7 @@ import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import type { Event, Report } from "../model/events.ts";
 import { listNames } from "../model/names.ts";
-import type { Answer } from "../proxy/messages.ts";
+import type { Answer } from "../serving/messages.ts";
 import { configOption, exitCodes, usageFailure } from "./command.ts";
 import {
   type Check,

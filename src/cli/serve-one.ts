@@ -2,11 +2,11 @@ import { tooLarge } from "../adapters/http-server/read-body.ts";
 import type { Config } from "../config/config.ts";
 import { systemClock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
-import { BufferBudget } from "../proxy/buffer-budget.ts";
-import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
-import { SlowAnswers } from "../proxy/forward.ts";
-import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
-import type { Answer } from "../proxy/messages.ts";
+import { createRequestHandler, type RequestHandlerParts } from "../orders/handler.ts";
+import { BufferBudget } from "../serving/buffer-budget.ts";
+import { ConcurrencyLimit } from "../serving/concurrency-limit.ts";
+import { SlowAnswers } from "../serving/forward.ts";
+import type { Answer } from "../serving/messages.ts";
 import { usageFailure } from "./command.ts";
 
 /** A request that a command makes in place of an application. */

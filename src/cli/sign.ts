@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { dropNewline } from "../config/rules/load-context.ts";
 import { ProxyError } from "../model/errors.ts";
 import { Secret } from "../model/secret.ts";
-import { readParameters } from "../proxy/parameters.ts";
+import { readParameters } from "../parameters/parameters.ts";
 import {
   defaultExempt,
   exemptNames,
@@ -13,7 +13,7 @@ import {
   sign,
   stringToSign,
   verify,
-} from "../signing/signature.ts";
+} from "../parameters/signature.ts";
 import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
 import { readOrRefuse, readStandardInput } from "./input.ts";
 import { print, printJson } from "./terminal.ts";

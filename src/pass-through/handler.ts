@@ -2,21 +2,26 @@ import type { Duplex } from "node:stream";
 import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, heldBytesOf } from "../http/headers.ts";
 import type { Environment, PassThroughRoute } from "../model/environment.ts";
 import { ProxyError, shutDown } from "../model/errors.ts";
-import { authorizationOf } from "../proxy/authenticate.ts";
-import { checkCallerOperation, checkCallerSite } from "../proxy/caller-auth.ts";
-import type { RequestContext } from "../proxy/context.ts";
-import { type AuthMaterial, sendAuthenticated } from "../proxy/forward.ts";
-import { checkGuarantees } from "../proxy/guarantees.ts";
-import { admit, deliver, type RequestHandler, type RequestHandlerParts, serve } from "../proxy/handler.ts";
-import { CallerLeft, type ListenerContext, type Route, type UpstreamResponse } from "../proxy/messages.ts";
-import { checkFraming } from "../proxy/request-head.ts";
-import { readRequestOptions } from "../proxy/request-options.ts";
-import { chooseSite } from "../proxy/site.ts";
-import { checkAuthority, parseTarget } from "../proxy/target.ts";
+import { checkCallerOperation, checkCallerSite } from "../serving/caller-auth.ts";
+import type { RequestContext, ServeParts } from "../serving/context.ts";
+import { type AuthMaterial, authorizationOf, type ForwardParts, sendAuthenticated } from "../serving/forward.ts";
+import { checkGuarantees } from "../serving/guarantees.ts";
+import {
+  CallerLeft,
+  type ListenerContext,
+  type RequestHandler,
+  type Route,
+  type UpstreamResponse,
+} from "../serving/messages.ts";
+import { checkFraming } from "../serving/request-head.ts";
+import { readRequestOptions } from "../serving/request-options.ts";
+import { admit, deliver, serve } from "../serving/serve.ts";
+import { chooseSite } from "../serving/site.ts";
+import { checkAuthority, parseTarget } from "../serving/target.ts";
 import type { SendStream, StreamedRequest, StreamedResponse, StreamingRequest } from "./messages.ts";
 import { checkMethod, findRoute, resolvePath } from "./route.ts";
 
-interface PassThroughParts extends Omit<RequestHandlerParts, "send"> {
+interface PassThroughParts extends ForwardParts, ServeParts {
   readonly sendStream: SendStream;
 }
 

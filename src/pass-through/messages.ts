@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { HeaderLines } from "../http/headers.ts";
-import type { CallerRequest, UpstreamResponse } from "../proxy/messages.ts";
+import type { CallerRequest, UpstreamResponse } from "../serving/messages.ts";
 
 /** A request's body, read as fast as its receiver reads. */
 export interface BodyStream {

@@ -1,7 +1,7 @@
 import type { PassThroughRoute } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { ListenerContext } from "../proxy/messages.ts";
-import { originPath, type Target } from "../proxy/target.ts";
+import type { ListenerContext } from "../serving/messages.ts";
+import { originPath, type Target } from "../serving/target.ts";
 
 /** Characters of a path (RFC 3986 section 3.3), with complete escapes only. */
 const plainPath = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/;

@@ -12,7 +12,7 @@ import type {
   Tracer,
   UpstreamRequest,
   UpstreamResponse,
-} from "../proxy/messages.ts";
+} from "../serving/messages.ts";
 import type { Attributes, Span, SpanLink } from "./span-exporter.ts";
 
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;

@@ -12,7 +12,7 @@ import { readDocument, toYaml } from "../../src/config/files/yaml.ts";
 import { environmentSchema } from "../../src/config/form/environment.ts";
 import { configSchema } from "../../src/config/form/schema.ts";
 import { failures } from "../../src/model/errors.ts";
-import { passedUpstream } from "../../src/proxy/enrich.ts";
+import { passedUpstream } from "../../src/orders/enrich.ts";
 import { aclRules, clusterRules } from "../../testkit/acl.ts";
 import { emptyFolder } from "../../testkit/empty-folder.ts";
 import { runWithInput } from "../../testkit/run-program.ts";

@@ -126,8 +126,8 @@ function mentions(file: string, code: string): boolean {
   const text = readFileSync(file, "utf8");
   const beside = [...text.matchAll(/from "\.\/([^"]+)"/g)].map(([, name = ""]) => join(folder, name));
   const elsewhere: Readonly<Record<string, readonly string[]>> = {
-    "src/proxy/forward.ts": ["src/adapters/http-client/attempt.ts", "src/adapters/http-client/transport-error.ts"],
-    "src/callbacks/parameters.ts": ["src/proxy/parameters.ts"],
+    "src/serving/forward.ts": ["src/adapters/http-client/attempt.ts", "src/adapters/http-client/transport-error.ts"],
+    "src/callbacks/parameters.ts": ["src/parameters/parameters.ts"],
   };
   const paths = [file, ...beside, ...(elsewhere[file] ?? [])];
   return paths.some((path) => readFileSync(path, "utf8").includes(`"${code}"`));

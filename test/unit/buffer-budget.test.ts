@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { containerMemory, defaultBudget } from "../../src/app/process-limits.ts";
 import type { ProxyError } from "../../src/model/errors.ts";
-import { BufferBudget } from "../../src/proxy/buffer-budget.ts";
-import { mostParameters } from "../../src/proxy/parameters.ts";
+import { mostParameters } from "../../src/parameters/parameters.ts";
+import { BufferBudget } from "../../src/serving/buffer-budget.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const mebibyte = 1_048_576;

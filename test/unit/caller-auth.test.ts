@@ -1,8 +1,8 @@
 /** Row 60: which Proxy-Authorization headers admit a caller. */
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
-import { authenticateCaller } from "../../src/proxy/caller-auth.ts";
-import { CallerRegistry, type KnownCaller } from "../../src/proxy/caller-registry.ts";
+import { authenticateCaller } from "../../src/serving/caller-auth.ts";
+import { CallerRegistry, type KnownCaller } from "../../src/serving/caller-registry.ts";
 import type { HeaderLine } from "./header-line.ts";
 import { refusalOf } from "./refusal-of.ts";
 

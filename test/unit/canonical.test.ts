@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
-import { allowedName, sign, stringToSign, verify } from "../../src/signing/signature.ts";
+import { allowedName, sign, stringToSign, verify } from "../../src/parameters/signature.ts";
 
 const exempt = new Set(["format", "signature", "call"]);
 const none = new Set<string>();

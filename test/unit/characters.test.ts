@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/model/events.ts";
-import { checkCharacters } from "../../src/proxy/authenticate.ts";
-import type { Route } from "../../src/proxy/messages.ts";
-import { findForbiddenCharacter } from "../../src/signing/signature.ts";
+import { checkCharacters } from "../../src/orders/authenticate.ts";
+import { findForbiddenCharacter } from "../../src/parameters/signature.ts";
+import type { Route } from "../../src/serving/messages.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";
 import { refusalOf } from "./refusal-of.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { expandNumber, toTwoDigits } from "../../src/signing/signature.ts";
+import { expandNumber, toTwoDigits } from "../../src/parameters/signature.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";
 
 const zeros = (count: number) => "0".repeat(count);

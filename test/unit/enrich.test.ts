@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { stamp } from "../../src/proxy/authenticate.ts";
-import { enrich } from "../../src/proxy/enrich.ts";
-import { readParameters } from "../../src/proxy/parameters.ts";
-import type { SentParameter } from "../../src/signing/signature.ts";
+import { stamp } from "../../src/orders/authenticate.ts";
+import { enrich } from "../../src/orders/enrich.ts";
+import { readParameters } from "../../src/parameters/parameters.ts";
+import type { SentParameter } from "../../src/parameters/signature.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 const site = { identifier: "S1000000001", version: "3.0", decimals: new Set(["price"]) };

@@ -4,9 +4,9 @@ import { systemClock } from "../../src/model/clock.ts";
 import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
 import type { Token, TokenSource } from "../../src/oauth/token.ts";
-import { sendPrepared } from "../../src/proxy/authenticate.ts";
-import { type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/forward.ts";
-import type { PreparedRequest } from "../../src/proxy/messages.ts";
+import { sendPrepared } from "../../src/orders/authenticate.ts";
+import { type Sending, SlowAnswers, sendAuthenticated } from "../../src/serving/forward.ts";
+import type { PreparedRequest } from "../../src/serving/messages.ts";
 import { siteOf } from "../../testkit/environment.ts";
 import { openContext } from "./open-context.ts";
 

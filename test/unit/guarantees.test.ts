@@ -1,7 +1,7 @@
 /** Row 111: which headers ask for a guarantee, and which of them are refused. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { checkGuarantees, guarantees } from "../../src/proxy/guarantees.ts";
+import { checkGuarantees, guarantees } from "../../src/serving/guarantees.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";
 import { refusalOf } from "./refusal-of.ts";
 

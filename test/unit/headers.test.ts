@@ -1,7 +1,7 @@
 /** Proves row 6 on the pure functions: which header lines are passed on in either direction. */
 import { describe, expect, it } from "vitest";
 import { connectionOptions, firstOf, nameAmong, one, valuesOf } from "../../src/http/headers.ts";
-import { headersUpstream } from "../../src/proxy/enrich.ts";
+import { headersUpstream } from "../../src/orders/enrich.ts";
 import { type HeaderLine, lines } from "./header-line.ts";
 
 const json = ["accept: application/json", "content-type: application/json"];

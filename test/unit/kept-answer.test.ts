@@ -1,7 +1,7 @@
 /** Row 98: how much of an answer is read before it is passed on, and which parts of it are kept. */
 import { expect, it } from "vitest";
-import { formatAnswer, parseAnswer } from "../../src/proxy/once.ts";
-import { longestReadAheadBytes, readAhead } from "../../src/proxy/read-ahead.ts";
+import { formatAnswer, parseAnswer } from "../../src/orders/once.ts";
+import { longestReadAheadBytes, readAhead } from "../../src/serving/read-ahead.ts";
 
 function pieces(...lengths: number[]) {
   const state = { isClosed: false };

@@ -4,8 +4,8 @@ import { createMemoryClaimRecords } from "../../src/adapters/memory/claim-record
 import { Claims, type ClaimTerms } from "../../src/claims/claim.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import type { Secret } from "../../src/model/secret.ts";
-import type { PreparedRequest } from "../../src/proxy/messages.ts";
-import { OnceKey } from "../../src/proxy/once.ts";
+import { OnceKey } from "../../src/orders/once.ts";
+import type { PreparedRequest } from "../../src/serving/messages.ts";
 import { sealKey } from "../../testkit/redis-replica.ts";
 import { openContext } from "./open-context.ts";
 

@@ -1,9 +1,9 @@
 import type { Clock } from "../../src/model/clock.ts";
 import type { Environment } from "../../src/model/environment.ts";
-import { BufferBudget } from "../../src/proxy/buffer-budget.ts";
-import { ConcurrencyLimit } from "../../src/proxy/concurrency-limit.ts";
-import { RequestContext } from "../../src/proxy/context.ts";
-import type { CallerRequest } from "../../src/proxy/messages.ts";
+import { BufferBudget } from "../../src/serving/buffer-budget.ts";
+import { ConcurrencyLimit } from "../../src/serving/concurrency-limit.ts";
+import { RequestContext } from "../../src/serving/context.ts";
+import type { CallerRequest } from "../../src/serving/messages.ts";
 
 /** The context of a request that has just arrived. */
 export function openContext(clock: Clock, requestMs: number, isClosed = () => false): RequestContext {

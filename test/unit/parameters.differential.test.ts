@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FailureCode, ProxyError } from "../../src/model/errors.ts";
-import { readParameters } from "../../src/proxy/parameters.ts";
-import { expandNumber } from "../../src/signing/signature.ts";
+import { readParameters } from "../../src/parameters/parameters.ts";
+import { expandNumber } from "../../src/parameters/signature.ts";
 import { malformedTexts } from "./corpus/malformed-json.ts";
 
 /** fast-check prints the seed and the shrunk document when a property fails. */

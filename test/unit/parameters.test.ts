@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mostParameters, readParameters } from "../../src/proxy/parameters.ts";
+import { mostParameters, readParameters } from "../../src/parameters/parameters.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";
 import { malformedTexts } from "./corpus/malformed-json.ts";
 import { otherTopLevels } from "./corpus/refused-json.ts";

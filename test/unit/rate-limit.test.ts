@@ -1,6 +1,6 @@
 /** Row 81: how many requests a caller may make, exactly. */
 import { expect, it } from "vitest";
-import { RateLimit } from "../../src/proxy/caller-registry.ts";
+import { RateLimit } from "../../src/serving/caller-registry.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 /** How many of these requests pass at the present moment. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { findDisagreements, homepageOf, publishedForm } from "../../scripts/release/versions.ts";
-import { failureType } from "../../src/proxy/answer.ts";
+import { failureType } from "../../src/serving/answer.ts";
 import { homepage } from "../../src/version.ts";
 import { ConfigFolder } from "../../testkit/config-folder.ts";
 

@@ -1,6 +1,6 @@
 /** Proves the checks of a request's head (rows 3, 4, 5, 10, 11) and their order: the first failed check is reported. */
 import { describe, expect, it } from "vitest";
-import { checkHead } from "../../src/proxy/request-head.ts";
+import { checkHead } from "../../src/serving/request-head.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";
 import type { HeaderLine } from "./header-line.ts";
 import { refusalOf } from "./refusal-of.ts";

@@ -1,6 +1,6 @@
 /** Proves the product's section 2, "Helpers of the caller": the Countersign-* headers, and which of them are refused. */
 import { describe, expect, it } from "vitest";
-import { peekReference, readRequestOptions } from "../../src/proxy/request-options.ts";
+import { peekReference, readRequestOptions } from "../../src/serving/request-options.ts";
 import { type HeaderLine, lines } from "./header-line.ts";
 import { refusalOf } from "./refusal-of.ts";
 

@@ -2,12 +2,12 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
-import { authenticate, stamp } from "../../src/proxy/authenticate.ts";
-import { enrich } from "../../src/proxy/enrich.ts";
-import type { AuthMaterial } from "../../src/proxy/forward.ts";
-import type { PreparedRequest, Route } from "../../src/proxy/messages.ts";
-import { readParameters } from "../../src/proxy/parameters.ts";
-import { serialise } from "../../src/signing/signature.ts";
+import { authenticate, stamp } from "../../src/orders/authenticate.ts";
+import { enrich } from "../../src/orders/enrich.ts";
+import { readParameters } from "../../src/parameters/parameters.ts";
+import { serialise } from "../../src/parameters/signature.ts";
+import type { AuthMaterial } from "../../src/serving/forward.ts";
+import type { PreparedRequest, Route } from "../../src/serving/messages.ts";
 import { issued } from "../../testkit/issued-token.ts";
 
 const one = (value: string) => [{ name: "a", value, isPlain: false }];

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { AuthMethod, SigningKey, Site } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { chooseSite, keyOf } from "../../src/proxy/site.ts";
+import { chooseSite, keyOf } from "../../src/serving/site.ts";
 import { environmentOf, siteOf } from "../../testkit/environment.ts";
 import { refusalOf } from "./refusal-of.ts";
 

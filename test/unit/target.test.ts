@@ -1,8 +1,9 @@
 /** Proves rows 2 and 3 on the pure functions: which targets are operations, and the refusals of all others. */
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../../src/model/environment.ts";
-import type { ListenerContext } from "../../src/proxy/messages.ts";
-import { checkAuthority, checkOperation, loopbackHosts, parseTarget, resolveTarget } from "../../src/proxy/target.ts";
+import { checkOperation, resolveTarget } from "../../src/orders/operation.ts";
+import type { ListenerContext } from "../../src/serving/messages.ts";
+import { checkAuthority, loopbackHosts, parseTarget } from "../../src/serving/target.ts";
 import { addressOf } from "../../testkit/address.ts";
 import { environmentOf } from "../../testkit/environment.ts";
 import { refusalOf } from "./refusal-of.ts";

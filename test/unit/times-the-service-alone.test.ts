@@ -1,6 +1,6 @@
 /** Product section 5: the service's duration excludes the caller's. A caller that reads slowly must not look like a slow service. */
 import { expect, it } from "vitest";
-import type { UpstreamResponse } from "../../src/proxy/messages.ts";
+import type { UpstreamResponse } from "../../src/serving/messages.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { openContext } from "./open-context.ts";
 

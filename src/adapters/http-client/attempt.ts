@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { formatFieldLines } from "../../http/field-line.ts";
 import { firstOf, type HeaderLines, valuesOf } from "../../http/headers.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { UpstreamResponse } from "../../proxy/messages.ts";
+import type { UpstreamResponse } from "../../serving/messages.ts";
 import { explainTransportError } from "./transport-error.ts";
 
 /** A streaming body is read ahead by this much: two full reads. */

@@ -3,7 +3,7 @@ import { firstOf, type HeaderLines } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
 import { type FailureCode, ProxyError } from "../../model/errors.ts";
 import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
-import type { UpstreamResponse } from "../../proxy/messages.ts";
+import type { UpstreamResponse } from "../../serving/messages.ts";
 import type { PostResult, PostSpans } from "../../tracing/span-exporter.ts";
 import { exchange, type HttpRequest } from "./attempt.ts";
 import type { Pool } from "./connection-pool.ts";

@@ -3,7 +3,7 @@ import { formatFieldLines } from "../../http/field-line.ts";
 import { firstOf, type HeaderLines } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { Answer } from "../../proxy/messages.ts";
+import type { Answer } from "../../serving/messages.ts";
 
 /** How long a connection is kept while its caller sends nothing. */
 export interface Idleness {

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { Buffers, Peer } from "../../proxy/messages.ts";
+import type { Buffers, Peer } from "../../serving/messages.ts";
 import { type Idleness, idlenessAfar, idlenessHere } from "./answer.ts";
 import { endConnection, linger, resetConnection } from "./closing.ts";
 import { ByteBlock, closedEarly, type QueuedRequest } from "./read-body.ts";

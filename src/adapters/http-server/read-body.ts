@@ -1,6 +1,6 @@
 import { ChunkDecoder } from "../../http/chunk-decoder.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { BodyBuffer } from "../../proxy/messages.ts";
+import type { BodyBuffer } from "../../serving/messages.ts";
 import { malformedChunks, type RequestHead } from "./request-reader.ts";
 
 const nothing = Buffer.alloc(0);

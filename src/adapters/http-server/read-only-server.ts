@@ -5,7 +5,7 @@ import { constants, gzip } from "node:zlib";
 import { type HeaderLines, one, valuesOf } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { Answer, Buffers, CallerRequest } from "../../proxy/messages.ts";
+import type { Answer, Buffers, CallerRequest } from "../../serving/messages.ts";
 import { createListener } from "./listener.ts";
 import type { SocketServer } from "./tls.ts";
 

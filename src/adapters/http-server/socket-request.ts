@@ -4,7 +4,7 @@ import type { HeaderLines } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer, within } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { BodyStream, Passage, StreamingRequest } from "../../pass-through/messages.ts";
-import type { Answer, BodyBuffer, Peer } from "../../proxy/messages.ts";
+import type { Answer, BodyBuffer, Peer } from "../../serving/messages.ts";
 import { type Framing, formatHead, formatSwitch, framingOf, writeJoined } from "./answer.ts";
 import { endConnection, resetConnection } from "./closing.ts";
 import type { Connection } from "./connection.ts";

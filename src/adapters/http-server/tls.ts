@@ -5,7 +5,7 @@ import { type Clock, LogThrottle } from "../../model/clock.ts";
 import { errorCodeOf, printable } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
 import { type CallersTls, callerHost, certificateNames } from "../../model/listener.ts";
-import type { Peer } from "../../proxy/messages.ts";
+import type { Peer } from "../../serving/messages.ts";
 
 /** The longest time for a handshake. */
 export const handshakeTimeoutMs = 10_000;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { durationPattern, formatDuration, parseDurationMs } from "../../model/clock.ts";
-import { allowedName } from "../../signing/signature.ts";
+import { allowedName } from "../../parameters/signature.ts";
 import { bindForm, outOfRange, type Read, type TextForm, urlForm } from "./values.ts";
 
 // zod would generate code at each start, which takes 7 ms and is no faster for thousands of sites.

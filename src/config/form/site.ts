@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defaultExempt } from "../../signing/signature.ts";
+import { defaultExempt } from "../../parameters/signature.ts";
 import { credentialSet } from "./credentials.ts";
 import {
   day,

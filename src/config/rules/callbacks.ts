@@ -1,7 +1,7 @@
 import { type Address, withoutBrackets } from "../../model/environment.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
-import { exemptNames } from "../../signing/signature.ts";
+import { exemptNames } from "../../parameters/signature.ts";
 import type { CallbackListenerConfig } from "../config.ts";
 import type { RawEnvironment } from "../form/environment.ts";
 import type { RawCallbackListener } from "../form/listeners.ts";

@@ -1,5 +1,5 @@
 import type { AuthMethod, SigningKey, Site } from "../../model/environment.ts";
-import { exemptNames, requiredNames } from "../../signing/signature.ts";
+import { exemptNames, requiredNames } from "../../parameters/signature.ts";
 import { formatPath } from "../diagnostics.ts";
 import { namedSites, type RawEnvironment } from "../form/environment.ts";
 import type { RawKey, RawParent, RawSite } from "../form/site.ts";

@@ -32,12 +32,12 @@ const contained: readonly Contained[] = [
   { file: "config/files/folder-watch.js", awaited: /^this\.#events\.stamp/, why: "as in watch.js" },
   { file: "config/rules/site-folder.js", awaited: /^(this\.#readFile|readSites)/, why: "says what cannot be read" },
   {
-    file: "proxy/handler.js",
+    file: "orders/handler.js",
     awaited: /^(fail\(|request\.answer\(answer)/,
     why: "the answer is handed over, or the caller has gone",
   },
-  { file: "proxy/handler.js", awaited: /^context\.once/, why: "a key whose end is not written reads as unknown" },
-  { file: "callbacks/handler.js", awaited: /^(fail\(|request\.answer\(answer)/, why: "as in proxy/handler.js" },
+  { file: "orders/handler.js", awaited: /^context\.once/, why: "a key whose end is not written reads as unknown" },
+  { file: "callbacks/handler.js", awaited: /^(fail\(|request\.answer\(answer)/, why: "as in orders/handler.js" },
   { file: "oauth/token-cache.js", awaited: /^this\.#refresh/, why: "a failed refresh is a pause" },
   { file: "oauth/token-cache.js", awaited: /^republish\(/, why: "as in refresh.js" },
   {

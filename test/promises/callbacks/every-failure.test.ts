@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { type Failure, type FailureCode, failures, type Outcome } from "../../../src/model/errors.ts";
-import { failureType } from "../../../src/proxy/answer.ts";
+import { failureType } from "../../../src/serving/answer.ts";
 import { homepage } from "../../../src/version.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import type { RawAnswer } from "../../../testkit/raw-caller.ts";

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { expect, it } from "vitest";
-import { sign } from "../../../src/signing/signature.ts";
+import { sign } from "../../../src/parameters/signature.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { runWithInput } from "../../../testkit/run-program.ts";
 

@@ -12,7 +12,7 @@ import { listen } from "../../../src/adapters/http-server/listen.ts";
 import { createAdmin, isOwnHost } from "../../../src/adapters/http-server/read-only-server.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { Bind } from "../../../src/model/listener.ts";
-import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
+import { BufferBudget } from "../../../src/serving/buffer-budget.ts";
 import { call, get, order } from "../../../testkit/call.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { RawConnection, readAnswer, sendRaw } from "../../../testkit/raw-caller.ts";

@@ -7,7 +7,7 @@ import { createStatus, type StatusViews } from "../../../src/adapters/http-serve
 import { renderPage } from "../../../src/adapters/stats/page/render-page.ts";
 import type { StatusSnapshot } from "../../../src/adapters/stats/stats.ts";
 import { systemClock } from "../../../src/model/clock.ts";
-import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
+import { BufferBudget } from "../../../src/serving/buffer-budget.ts";
 import { version } from "../../../src/version.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { hasChromium, launchChromium, type Visit, visit } from "../../../testkit/chromium.ts";

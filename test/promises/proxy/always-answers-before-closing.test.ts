@@ -3,7 +3,7 @@
  * a refused body gets no 100 Continue, and nothing of it is kept or served.
  */
 import { expect, it } from "vitest";
-import type { CallerRequest } from "../../../src/proxy/messages.ts";
+import type { CallerRequest } from "../../../src/serving/messages.ts";
 import { call } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { scrape } from "../../../testkit/exposition.ts";

@@ -1,6 +1,6 @@
 import { createListener, type ListenerSettings, type Serving } from "../../../src/adapters/http-server/listener.ts";
 import { systemClock } from "../../../src/model/clock.ts";
-import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
+import { BufferBudget } from "../../../src/serving/buffer-budget.ts";
 import { EventRecorder } from "../../../testkit/event-recorder.ts";
 import { listen } from "../../../testkit/listen.ts";
 

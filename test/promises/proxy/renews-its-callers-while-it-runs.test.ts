@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { ProxyError } from "../../../src/model/errors.ts";
 import { Secret } from "../../../src/model/secret.ts";
-import type { RequestHandler } from "../../../src/proxy/handler.ts";
+import type { RequestHandler } from "../../../src/serving/messages.ts";
 import { authority, clientCertificate, clientKey, foreignCertificate } from "../../../testkit/certificates.ts";
 import { certificate } from "../../simulator/certificate.ts";
 import { callSecurely, keptConnection, known, listenerTls, openSecurely, troubleOf } from "./callers.ts";

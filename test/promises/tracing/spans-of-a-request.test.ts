@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { Simulator } from "../../../simulator/src/service/simulator.ts";
 import type { RequestFinished } from "../../../src/model/events.ts";
-import type { ListenerContext } from "../../../src/proxy/messages.ts";
+import type { ListenerContext } from "../../../src/serving/messages.ts";
 import { attributesOfRequest } from "../../../src/tracing/tracer.ts";
 import { call, order } from "../../../testkit/call.ts";
 import type { CollectedSpan } from "../../../testkit/collector.ts";

@@ -1,9 +1,9 @@
 import { connectionOptions, type HeaderLines, hopByHop, nameAmong } from "../http/headers.ts";
 import type { Environment, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { expandNumber, isDecimal, type SentParameter, toTwoDigits } from "../signing/signature.ts";
-import type { PreparedRequest, Route } from "./messages.ts";
-import { type Parameter, type Parameters, refuseParameter, showName } from "./parameters.ts";
+import { type Parameter, type Parameters, refuseParameter, showName } from "../parameters/parameters.ts";
+import { expandNumber, isDecimal, type SentParameter, toTwoDigits } from "../parameters/signature.ts";
+import type { PreparedRequest, Route } from "../serving/messages.ts";
 
 /** Set anew for every attempt; the caller's values are dropped. */
 const ofOneAttempt: ReadonlySet<string> = new Set(["timestamp", "signature"]);

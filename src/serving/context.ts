@@ -7,13 +7,13 @@ import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
 import type {
   AccessEvent,
   CallerRequest,
+  ClaimedKey,
   ListenerContext,
   RequestTrace,
   Route,
   Tracer,
   UpstreamResponse,
 } from "./messages.ts";
-import type { OnceKey } from "./once.ts";
 import { peekReference, peekRequestId } from "./request-options.ts";
 import { type Target, targetInLog } from "./target.ts";
 
@@ -67,7 +67,7 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
   operation: string | undefined;
   readonly admission: Admission;
   /** Present if the caller sent a key (Countersign-Once). */
-  once: OnceKey | undefined;
+  once: ClaimedKey | undefined;
   /** Undefined if tracing is not configured. */
   readonly trace: RequestTrace | undefined;
   readonly #clock: Clock;

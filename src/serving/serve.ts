@@ -2,13 +2,10 @@ import { isUndecided } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { isSafe } from "../model/events.ts";
 import { problemAnswer, toAnswer, toProxyError } from "./answer.ts";
-import { checkCallerSignature, checkCharacters, type SendParts, sendPrepared } from "./authenticate.ts";
 import type { RequestBuffer } from "./buffer-budget.ts";
-import { authenticateCaller, checkCallerOperation, checkCallerRate, checkCallerSite } from "./caller-auth.ts";
+import { authenticateCaller, checkCallerRate } from "./caller-auth.ts";
 import type { KnownCaller } from "./caller-registry.ts";
 import { RequestContext, type ServeParts } from "./context.ts";
-import { prepare } from "./enrich.ts";
-import { checkGuarantees } from "./guarantees.ts";
 import {
   type Answer,
   CallerLeft,
@@ -16,78 +13,8 @@ import {
   type ListenerContext,
   type UpstreamResponse,
 } from "./messages.ts";
-import { OnceKey, type OnceRules } from "./once.ts";
-import { checkForSecrets, mostParameters, readParameters } from "./parameters.ts";
 import { readAhead } from "./read-ahead.ts";
-import { checkHead } from "./request-head.ts";
-import { readRequestOptions } from "./request-options.ts";
-import { chooseSite } from "./site.ts";
-import { checkAuthority, checkOperation, parseTarget, resolveTarget, type Target } from "./target.ts";
-
-export interface RequestHandlerParts extends SendParts, ServeParts {
-  readonly once: OnceRules;
-}
-
-/** The functions that a listener calls. They never reject: every failure is answered, counted and logged. */
-export interface RequestHandler<Request = CallerRequest> {
-  readonly handle: (request: Request) => Promise<void>;
-  /** Answers a request that the listener itself had to refuse. An error that is no ProxyError is a defect, and reported. */
-  readonly refuse: (request: Request, error: Error) => Promise<void>;
-}
-
-/** START HERE: one request, from its head to its answer. Each line is a step, and any of them may throw. */
-async function proxy(context: RequestContext, parts: RequestHandlerParts): Promise<void> {
-  const { request, target, listener } = context;
-  const { environment } = listener;
-  const { caller, buffer } = admit(context);
-  context.setStage("check_head");
-  checkAuthority(target, listener);
-  const host = checkHead(request, listener);
-  const operation = resolveTarget(target, host, listener);
-  context.setOperation(operation, environment.operations);
-  checkOperation(operation, environment);
-  checkCallerOperation(caller, operation);
-  const options = readRequestOptions(request.headers, parts.requestMs, parts.once.header);
-  checkGuarantees(
-    request.headers,
-    (name) => environment.forwardHeaders.includes(name) || parts.once.header.toLowerCase() === name,
-  );
-  context.limitDeadline(options.timeoutMs);
-  context.beginWait("read_body");
-  const body = await request.readBody(context.deadlineMs, buffer);
-  context.setStage("admit");
-  context.admission.acquirePermit();
-  buffer.chargeBody(body.length, mostParameters(body));
-  context.setStage("read_parameters");
-  context.event.requestBytes = body.length;
-  const parameters = readParameters(body);
-  buffer.chargeParameters(body.length, parameters.size);
-  checkForSecrets(parameters, environment);
-  context.setStage("choose_site");
-  const choice = chooseSite(environment, options, parameters.get("site_identifier")?.value, caller);
-  context.setRoute(choice);
-  checkCallerSite(caller, choice.site);
-  const { site } = choice;
-  if (site.checksCallerSignature) context.event.callerSignature = checkCallerSignature(parameters, site);
-  context.setStage("enrich");
-  const prepared = prepare({ environment, operation, ...choice }, parameters, request.headers, context.event.requestId);
-  checkCharacters(prepared, parts.report);
-  if (options.once !== undefined) {
-    context.once = new OnceKey(options.once, prepared, parts.once, context, parts.clock);
-  }
-  const response = await sendPrepared(prepared, context, parts);
-  await deliver(response, context);
-}
-
-/** Serves the requests of one listener. */
-export function createRequestHandler(parts: RequestHandlerParts, listener: ListenerContext): RequestHandler {
-  return {
-    handle: (request) =>
-      serve(request, parseTarget(request.target), listener, parts, (context) => proxy(context, parts)),
-    refuse: (request, error) =>
-      serve(request, parseTarget(request.target), listener, parts, () => Promise.reject(error)),
-  };
-}
+import type { Target } from "./target.ts";
 
 /** Runs the steps, answers the caller even if a step fails, and reports how the request ended. */
 export async function serve<Request extends CallerRequest>(

@@ -1,8 +1,8 @@
 import type { HeaderLines } from "../http/headers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
-import type { ProxyError } from "../model/errors.ts";
+import type { Outcome, ProxyError } from "../model/errors.ts";
 import type { RequestFinished } from "../model/events.ts";
-import type { SentParameter } from "../signing/signature.ts";
+import type { SentParameter } from "../parameters/signature.ts";
 import type { CallerRegistry } from "./caller-registry.ts";
 
 /** The listener on which a request arrived. */
@@ -174,6 +174,40 @@ export interface Answer {
 /** An answer whose body is not streamed. */
 export interface WholeAnswer extends Answer {
   readonly body: Uint8Array;
+}
+
+/** How a request ended. */
+export interface RequestEnd {
+  readonly outcome: Outcome;
+  /** The service's status, if it answered. */
+  readonly status?: number | undefined;
+}
+
+/** A request that may wait for the first request with its key. */
+export interface Waiting {
+  readonly request: Pick<CallerRequest, "isClosed">;
+  /** On the monotonic clock. */
+  readonly deadlineMs: number;
+  readonly isShutDown: boolean;
+}
+
+/** Reserves memory for an answer that is kept. */
+export interface AnswerBuffer {
+  chargeAnswer(bytes: number): void;
+}
+
+/** The key that a request uses up (Countersign-Once). */
+export interface ClaimedKey {
+  claim(waiting: Waiting): Promise<UpstreamResponse | undefined>;
+  recordAnswer(answer: Answer, outcome: Outcome, buffer: AnswerBuffer | undefined): Promise<void>;
+  recordEnd(end: RequestEnd): Promise<void>;
+}
+
+/** The functions that a listener calls. They never reject: every failure is answered, counted and logged. */
+export interface RequestHandler<Request = CallerRequest> {
+  readonly handle: (request: Request) => Promise<void>;
+  /** Answers a request that the listener itself had to refuse. An error that is no ProxyError is a defect, and reported. */
+  readonly refuse: (request: Request, error: Error) => Promise<void>;
 }
 
 /** Records requests as spans. Absent if tracing is not configured. It never throws and never waits. */

@@ -4,6 +4,7 @@ import type { Clock } from "../model/clock.ts";
 import type { SigningKey } from "../model/environment.ts";
 import { ProxyError, shutDown } from "../model/errors.ts";
 import type { NoRetryReason, Report } from "../model/events.ts";
+import type { Secret } from "../model/secret.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
 import type { RequestContext } from "./context.ts";
 import { CallerLeft, type Route, type UpstreamResponse } from "./messages.ts";
@@ -23,6 +24,21 @@ export interface ForwardParts {
 export type AuthMaterial =
   | { readonly method: "hmac"; readonly key: SigningKey }
   | { readonly method: "oauth"; readonly token: Token };
+
+const authorizations = new WeakMap<Secret, string>();
+
+/**
+ * The value of Authorization (RFC 6750 section 2.1). The text is kept as long as the token: every
+ * request sends it, and each `reveal` of a Secret allocates a buffer outside the heap.
+ */
+export function authorizationOf({ secret }: Token): string {
+  let authorization = authorizations.get(secret);
+  if (authorization === undefined) {
+    authorization = `Bearer ${secret.reveal()}`;
+    authorizations.set(secret, authorization);
+  }
+  return authorization;
+}
 
 /** A request to be sent: in one attempt, or in two if its authentication needs a second one. */
 export interface Sending {

@@ -1,8 +1,7 @@
 import type { Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { type CallerSignatureResult, type Report, type TokenOutage, tokenOutages } from "../model/events.ts";
-import type { Secret } from "../model/secret.ts";
-import type { Token } from "../oauth/token.ts";
+import { type Parameters, refuseParameter, showName } from "../parameters/parameters.ts";
 import {
   findForbiddenCharacter,
   findSigner,
@@ -11,13 +10,18 @@ import {
   serialise,
   sign,
   stringToSign,
-} from "../signing/signature.ts";
-import type { RequestContext } from "./context.ts";
+} from "../parameters/signature.ts";
+import type { RequestContext } from "../serving/context.ts";
+import {
+  type AuthMaterial,
+  authorizationOf,
+  type ForwardParts,
+  sendAuthenticated,
+  sourceOf,
+} from "../serving/forward.ts";
+import type { PreparedRequest, Send, UpstreamRequest, UpstreamResponse } from "../serving/messages.ts";
+import { identifierOf } from "../serving/site.ts";
 import { put } from "./enrich.ts";
-import { type AuthMaterial, type ForwardParts, sendAuthenticated, sourceOf } from "./forward.ts";
-import type { PreparedRequest, Send, UpstreamRequest, UpstreamResponse } from "./messages.ts";
-import { type Parameters, refuseParameter, showName } from "./parameters.ts";
-import { identifierOf } from "./site.ts";
 
 export interface SendParts extends ForwardParts {
   readonly send: Send;
@@ -135,21 +139,6 @@ export function authenticate(
     return serialise([...stamped, { name: "signature", value: signature, isPlain: true }]);
   };
   return { path, headers, render };
-}
-
-const authorizations = new WeakMap<Secret, string>();
-
-/**
- * The value of Authorization (RFC 6750 section 2.1). The text is kept as long as the token: every
- * request sends it, and each `reveal` of a Secret allocates a buffer outside the heap.
- */
-export function authorizationOf({ secret }: Token): string {
-  let authorization = authorizations.get(secret);
-  if (authorization === undefined) {
-    authorization = `Bearer ${secret.reveal()}`;
-    authorizations.set(secret, authorization);
-  }
-  return authorization;
 }
 
 /** The parameters of one attempt: with a timestamp, without a signature. */

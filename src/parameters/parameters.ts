@@ -1,8 +1,8 @@
 import { credentialSetsOf, type Environment } from "../model/environment.ts";
 import { type FailureCode, ProxyError } from "../model/errors.ts";
 import { type Secret, SecretLookup } from "../model/secret.ts";
-import { allowedName } from "../signing/signature.ts";
 import { FlatJson, kindInWords, type Member } from "./flat-json.ts";
+import { allowedName } from "./signature.ts";
 
 /** A value as the caller gave it. */
 export interface Parameter {

@@ -3,17 +3,19 @@ import { endToEndHeaders, type HeaderLines, heldBytesOf, isFramed } from "../htt
 import { type Clock, sleep } from "../model/clock.ts";
 import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
-import { compareNames, serialise, sign } from "../signing/signature.ts";
-import type { RequestBuffer } from "./buffer-budget.ts";
+import { compareNames, serialise, sign } from "../parameters/signature.ts";
 import {
   type AccessEvent,
   type Answer,
+  type AnswerBuffer,
   CallerLeft,
-  type CallerRequest,
+  type ClaimedKey,
   type PreparedRequest,
+  type RequestEnd,
   type UpstreamResponse,
-} from "./messages.ts";
-import type { OnceHeader } from "./request-options.ts";
+  type Waiting,
+} from "../serving/messages.ts";
+import type { OnceHeader } from "../serving/request-options.ts";
 
 const retryAfterMs = 1_000;
 /** Longer: a repetition helps only after a change of the configuration. */
@@ -46,27 +48,16 @@ export interface Sealing {
   open(name: string, sealed: string): Uint8Array | undefined;
 }
 
-interface RequestEnd {
-  readonly outcome: Outcome;
-  /** The service's status, if it answered. */
-  readonly status?: number | undefined;
+interface KeptEnd extends RequestEnd {
   /** The answer, if it is kept. */
   readonly sealed?: string | undefined;
-}
-
-/** A request that may wait for the first request with its key. */
-interface Waiting {
-  readonly request: Pick<CallerRequest, "isClosed">;
-  /** On the monotonic clock. */
-  readonly deadlineMs: number;
-  readonly isShutDown: boolean;
 }
 
 /**
  * One request's use of the key that its caller gave (Countersign-Once). The key is claimed before the first byte is sent;
  * the outcome is recorded, and the answer kept, before the caller gets the answer.
  */
-export class OnceKey {
+export class OnceKey implements ClaimedKey {
   readonly #claim: Claim;
   /** The request's digest by each of the keys: a repetition of the same request has the same digest. */
   readonly #digests: Digests;
@@ -157,7 +148,7 @@ export class OnceKey {
   }
 
   /** Records the service's answer. It is kept if it decides the outcome, is framed, and was short enough to be read whole. */
-  async recordAnswer(answer: Answer, outcome: Outcome, buffer: RequestBuffer | undefined): Promise<void> {
+  async recordAnswer(answer: Answer, outcome: Outcome, buffer: AnswerBuffer | undefined): Promise<void> {
     if (!this.#isClaimed) return;
     const { body } = answer;
     let sealed: string | undefined;
@@ -170,7 +161,7 @@ export class OnceKey {
   }
 
   /** Never fails: an outcome that cannot be written is read as `unknown` later. */
-  async recordEnd({ outcome, status, sealed }: RequestEnd): Promise<void> {
+  async recordEnd({ outcome, status, sealed }: KeptEnd): Promise<void> {
     if (!this.#isClaimed || this.#isKept) return;
     const isFreed = outcome === "not_sent";
     const end = `${outcome} ${status ?? "-"}`;
@@ -205,7 +196,7 @@ export class OnceKey {
 }
 
 /** Undefined while the request may be under way. `unknown` if the claim's lease ended before an outcome was recorded. */
-function endOf({ kind, isOver, value }: FoundClaim): RequestEnd | undefined {
+function endOf({ kind, isOver, value }: FoundClaim): KeptEnd | undefined {
   if (kind === "held") return isOver ? { outcome: "unknown" } : undefined;
   const [outcome, status, sealed] = value.split(" ");
   return {
