@@ -48,9 +48,9 @@ module.exports = {
     folder("oauth", "^src/oauth/", ["^(node:)?crypto$"]),
     folder("claims", "^src/claims/", []),
     folder("serving", "^src/serving/", ["^src/oauth/token\\.ts$"]),
-    folder("orders", "^src/orders/", ["^src/serving/", "^src/claims/claim\\.ts$"]),
+    folder("orders", "^src/orders/", ["^src/serving/", "^src/claims/claim\\.ts$", "^src/oauth/token\\.ts$"]),
     folder("callbacks", "^src/callbacks/", ["^src/serving/", "^src/claims/claim\\.ts$", "^(node:)?crypto$"]),
-    folder("pass-through", "^src/pass-through/", ["^src/serving/", "^(node:)?stream$"]),
+    folder("pass-through", "^src/pass-through/", ["^src/serving/", "^src/oauth/token\\.ts$", "^(node:)?stream$"]),
     folder("tracing", "^src/tracing/", ["^src/serving/messages\\.ts$"]),
     folder("config", "^src/config/", [
       "^node_modules/(zod|yaml|js-yaml)/",

@@ -62,7 +62,7 @@ export function openSigning(): () => void {
   } as const;
   return () => {
     const prepared = prepare(route, readParameters(body), headers, "id");
-    authenticate(prepared, { method: "hmac", key }, () => 1_700_000_000).render();
+    authenticate({ request: prepared, material: { key } }, () => 1_700_000_000).render();
   };
 }
 

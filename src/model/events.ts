@@ -96,7 +96,7 @@ export const onceResults = [
  * sent, and the key may be used again. `unrecorded`: its result could not be written, so a repetition finds `unknown`.
  * `replayed`: it got the answer of the first request. The others: why it was refused.
  */
-type OnceResult = (typeof onceResults)[number];
+export type OnceResult = (typeof onceResults)[number];
 
 export const retryResults = ["cured", "refused", "failed", "not_possible"] as const;
 /** The result of a 401. `cured`: the retry got another status. `refused`: 401 again. `failed`: no answer. `not_possible`: no retry. */

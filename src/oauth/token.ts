@@ -46,6 +46,21 @@ export interface TokenSource {
   replace(token: Token, site: string, deadlineMs: number): Promise<Token | NoNewerToken>;
 }
 
+const authorizations = new WeakMap<Secret, string>();
+
+/**
+ * The value of Authorization (RFC 6750 section 2.1). The text is kept as long as the token: every
+ * request sends it, and each `reveal` of a Secret allocates a buffer outside the heap.
+ */
+export function authorizationOf({ secret }: Token): string {
+  let authorization = authorizations.get(secret);
+  if (authorization === undefined) {
+    authorization = `Bearer ${secret.reveal()}`;
+    authorizations.set(secret, authorization);
+  }
+  return authorization;
+}
+
 /** The first 64 bits of a hash: enough to distinguish tokens, and the token cannot be derived from it. */
 export function tokenId(secret: Secret): string {
   return createHash("sha256").update(secret.reveal()).digest("hex").slice(0, 16);

@@ -1,6 +1,7 @@
 import type { Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { type CallerSignatureResult, type Report, type TokenOutage, tokenOutages } from "../model/events.ts";
+import { authorizationOf } from "../oauth/token.ts";
 import { type Parameters, refuseParameter, showName } from "../parameters/parameters.ts";
 import {
   findForbiddenCharacter,
@@ -12,19 +13,13 @@ import {
   stringToSign,
 } from "../parameters/signature.ts";
 import type { RequestContext } from "../serving/context.ts";
-import {
-  type AuthMaterial,
-  authorizationOf,
-  type ForwardParts,
-  sendAuthenticated,
-  sourceOf,
-} from "../serving/forward.ts";
-import type { PreparedRequest, Send, UpstreamRequest, UpstreamResponse } from "../serving/messages.ts";
-import { identifierOf } from "../serving/site.ts";
+import { type Attempt, acquireToken, type TokenParts, tokenSourceOf } from "../serving/forward.ts";
+import type { AuthMaterial, PreparedRequest, UpstreamRequest } from "../serving/messages.ts";
+import { identifierOf, keyOf } from "../serving/site.ts";
 import { put } from "./enrich.ts";
 
-export interface SendParts extends ForwardParts {
-  readonly send: Send;
+interface AuthenticateParts extends TokenParts {
+  readonly report: Report;
 }
 
 /**
@@ -55,52 +50,50 @@ export function checkCharacters(
   });
 }
 
+/** A prepared request, and the key or token that authenticates it. */
+export interface Authenticated {
+  readonly prepared: PreparedRequest;
+  readonly material: AuthMaterial;
+  /** Why it is signed in place of carrying a token. */
+  readonly bridged?: TokenOutage;
+}
+
 /**
- * Sends a prepared request. Each attempt is built anew from it.
- * @throws what `sendAuthenticated` throws
+ * Gets the key that signs a request, or a token. Nothing is sent before.
+ * @throws ProxyError of the token source
  */
-export function sendPrepared(
+export async function acquireMaterial(
   prepared: PreparedRequest,
   context: RequestContext,
-  parts: SendParts,
-): Promise<UpstreamResponse> {
-  return prepared.route.isBridged ? bridge(prepared, context, parts) : send(prepared, context, parts);
-}
-
-function send(prepared: PreparedRequest, context: RequestContext, parts: SendParts): Promise<UpstreamResponse> {
-  const prepareAttempt = (material: AuthMaterial) => {
-    const upstreamRequest = authenticate(prepared, material, () => parts.clock.wallMs() / 1_000);
-    const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
-    const onLongHead = (bytes: number) => context.admission.buffer?.chargeAnswerHead(bytes);
-    return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected, onLongHead);
-  };
-  return sendAuthenticated({ route: prepared.route, prepareAttempt, isRepeatable: () => true }, context, parts);
+  parts: AuthenticateParts,
+): Promise<Authenticated> {
+  const { route } = prepared;
+  if (route.auth === "hmac") return { prepared, material: { key: keyOf(route) } };
+  if (route.isBridged) return bridge(prepared, context, parts);
+  return { prepared, material: await acquireToken(route, context.deadlineMs, context, parts) };
 }
 
 /**
- * Sends a request of a site with `bridge: hmac`: with a token, or signed if no token is available (spec 5.1 rule 3). A request
- * that was sent with a token is never signed afterwards, not even after a 401. If its values must not be signed (spec 5.2 rule
- * 3), it fails without a token.
+ * A request of a site with `bridge: hmac` gets a token, or is signed if no token is available (spec 5.1 rule 3). If its values
+ * must not be signed (spec 5.2 rule 3), it fails without a token. Half of its time is left to sign it.
  */
-async function bridge(prepared: PreparedRequest, context: RequestContext, parts: SendParts): Promise<UpstreamResponse> {
+async function bridge(
+  prepared: PreparedRequest,
+  context: RequestContext,
+  parts: AuthenticateParts,
+): Promise<Authenticated> {
   const { route, parameters } = prepared;
   const { site } = route;
-  const sendSigned = (reason: TokenOutage) => {
-    const signed = toSigned(prepared);
-    checkCharacters(signed, parts.report);
-    context.setRoute(signed.route);
-    context.event.bridged = reason;
-    return send(signed, context, parts);
-  };
   const isSignable = () =>
     site.characters !== "reject" || findForbiddenCharacter(parameters, site.exempt) === undefined;
-  const outage = sourceOf(route, parts).outage();
-  if (outage !== undefined && isSignable()) return sendSigned(outage);
+  const outage = tokenSourceOf(route, parts).outage();
+  if (outage !== undefined && isSignable()) return toSigned(prepared, outage, parts.report);
   try {
-    return await send(prepared, context, parts);
+    const untilMs = context.deadlineMs - context.allowedMs / 2;
+    return { prepared, material: await acquireToken(route, untilMs, context, parts) };
   } catch (error) {
-    if (!isOutage(error) || context.event.attempts > 0 || !isSignable()) throw error;
-    return sendSigned(error.code);
+    if (!isOutage(error) || !isSignable()) throw error;
+    return toSigned(prepared, error.code, parts.report);
   }
 }
 
@@ -109,33 +102,39 @@ function isOutage(error: unknown): error is ProxyError & { readonly code: TokenO
 }
 
 /** The same request, to be signed with the key that the caller named, or the site's default key. */
-function toSigned({ route, headers, parameters }: PreparedRequest): PreparedRequest {
+function toSigned(
+  { route, headers, parameters }: PreparedRequest,
+  bridged: TokenOutage,
+  report: Report,
+): Authenticated {
   const { site, key } = route;
   const signed = { ...route, auth: "hmac" as const, isBridged: false, identifier: identifierOf(site, "hmac", key) };
   const sent = [...parameters];
   put(sent, "site_identifier", signed.identifier);
-  return { route: signed, headers, parameters: sent };
+  const prepared = { route: signed, headers, parameters: sent };
+  checkCharacters(prepared, report);
+  return { prepared, material: { key: keyOf(signed) }, bridged };
 }
 
 /**
- * Makes one attempt of a prepared request. Each rendering carries its own timestamp and, with HMAC, a signature over
- * exactly the strings that are sent (spec 5.2); with OAuth the signature is omitted (spec 5.4).
+ * The message of one attempt. Each rendering carries its own timestamp and, with a key, a signature over exactly the strings
+ * that are sent (spec 5.2); with a token the signature is omitted (spec 5.4).
  */
 export function authenticate(
-  prepared: PreparedRequest,
-  material: AuthMaterial,
+  { request, material }: Pick<Attempt<PreparedRequest>, "request" | "material">,
   unixSeconds: () => number,
 ): UpstreamRequest {
-  const { route, parameters, headers } = prepared;
+  const { route, parameters, headers } = request;
   const { environment, operation, site } = route;
   const path = `${environment.baseUrl.path}/${operation}`;
-  if (material.method === "oauth") {
+  const { token, key } = material;
+  if (token !== undefined) {
     const render = () => serialise(stamp(parameters, unixSeconds()));
-    return { path, headers: [...headers, "authorization", authorizationOf(material.token)], render };
+    return { path, headers: [...headers, "authorization", authorizationOf(token)], render };
   }
   const render = () => {
     const stamped = stamp(parameters, unixSeconds());
-    const signature = sign(stringToSign(stamped, site.exempt), material.key.secret);
+    const signature = sign(stringToSign(stamped, site.exempt), key.secret);
     return serialise([...stamped, { name: "signature", value: signature, isPlain: true }]);
   };
   return { path, headers, render };

@@ -1,25 +1,34 @@
 import { checkForSecrets, mostParameters, readParameters } from "../parameters/parameters.ts";
 import { checkCallerOperation, checkCallerSite } from "../serving/caller-auth.ts";
 import type { RequestContext, ServeParts } from "../serving/context.ts";
+import { type ForwardParts, forward, type Sending, type TokenParts } from "../serving/forward.ts";
 import { checkGuarantees } from "../serving/guarantees.ts";
-import type { ListenerContext, RequestHandler } from "../serving/messages.ts";
+import type { ListenerContext, PreparedRequest, RequestHandler, Send, UpstreamResponse } from "../serving/messages.ts";
 import { checkHead } from "../serving/request-head.ts";
 import { readRequestOptions } from "../serving/request-options.ts";
-import { admit, deliver, serve } from "../serving/serve.ts";
+import { admit, deliver, serveRequest } from "../serving/serve.ts";
 import { chooseSite } from "../serving/site.ts";
 import { checkAuthority, parseTarget } from "../serving/target.ts";
-import { checkCallerSignature, checkCharacters, type SendParts, sendPrepared } from "./authenticate.ts";
+import {
+  type Authenticated,
+  acquireMaterial,
+  authenticate,
+  checkCallerSignature,
+  checkCharacters,
+} from "./authenticate.ts";
 import { prepare } from "./enrich.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
 import { checkOperation, resolveTarget } from "./operation.ts";
 
-export interface RequestHandlerParts extends SendParts, ServeParts {
+export interface RequestHandlerParts extends ForwardParts, ServeParts, TokenParts {
+  readonly send: Send;
   readonly once: OnceRules;
 }
 
 /** START HERE: one request, from its head to its answer. Each line is a step, and any of them may throw. */
 async function proxy(context: RequestContext, parts: RequestHandlerParts): Promise<void> {
   const { request, target, listener } = context;
+  const { clock } = parts;
   const { environment } = listener;
   const { caller, buffer } = admit(context);
   context.setStage("check_head");
@@ -41,7 +50,7 @@ async function proxy(context: RequestContext, parts: RequestHandlerParts): Promi
   context.admission.acquirePermit();
   buffer.chargeBody(body.length, mostParameters(body));
   context.setStage("read_parameters");
-  context.event.requestBytes = body.length;
+  context.setRequestBytes(body.length);
   const parameters = readParameters(body);
   buffer.chargeParameters(body.length, parameters.size);
   checkForSecrets(parameters, environment);
@@ -50,23 +59,44 @@ async function proxy(context: RequestContext, parts: RequestHandlerParts): Promi
   context.setRoute(choice);
   checkCallerSite(caller, choice.site);
   const { site } = choice;
-  if (site.checksCallerSignature) context.event.callerSignature = checkCallerSignature(parameters, site);
+  if (site.checksCallerSignature) context.setCallerSignature(checkCallerSignature(parameters, site));
   context.setStage("enrich");
   const prepared = prepare({ environment, operation, ...choice }, parameters, request.headers, context.event.requestId);
   checkCharacters(prepared, parts.report);
-  if (options.once !== undefined) {
-    context.once = new OnceKey(options.once, prepared, parts.once, context, parts.clock);
-  }
-  const response = await sendPrepared(prepared, context, parts);
-  await deliver(response, context);
+  const key = options.once === undefined ? undefined : new OnceKey(options.once, prepared, parts.once, context, clock);
+  context.once = key;
+  const authenticated = await acquireMaterial(prepared, context, parts);
+  context.setRoute(authenticated.prepared.route, authenticated.bridged);
+  if (key !== undefined) context.beginWait("claim_once");
+  const kept = await key?.claim(context);
+  await deliver(kept ?? (await send(authenticated, context, parts)), context);
+}
+
+function send(
+  { prepared, material }: Authenticated,
+  context: RequestContext,
+  parts: RequestHandlerParts,
+): Promise<UpstreamResponse> {
+  const { clock } = parts;
+  const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
+  const unixSeconds = () => clock.wallMs() / 1_000;
+  const onLongHead = (bytes: number) => context.admission.buffer?.chargeAnswerHead(bytes);
+  const sending: Sending<PreparedRequest> = {
+    route: prepared.route,
+    request: prepared,
+    isRepeatable: () => true,
+    send: (attempt, onConnected) =>
+      sendOnce(authenticate(attempt, unixSeconds), attempt.deadlineMs, onConnected, onLongHead),
+  };
+  return forward(sending, material, context, parts);
 }
 
 /** Serves the requests of one listener. */
 export function createRequestHandler(parts: RequestHandlerParts, listener: ListenerContext): RequestHandler {
   return {
     handle: (request) =>
-      serve(request, parseTarget(request.target), listener, parts, (context) => proxy(context, parts)),
+      serveRequest(request, parseTarget(request.target), listener, parts, (context) => proxy(context, parts)),
     refuse: (request, error) =>
-      serve(request, parseTarget(request.target), listener, parts, () => Promise.reject(error)),
+      serveRequest(request, parseTarget(request.target), listener, parts, () => Promise.reject(error)),
   };
 }

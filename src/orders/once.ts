@@ -5,15 +5,14 @@ import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
 import { compareNames, serialise, sign } from "../parameters/signature.ts";
 import {
-  type AccessEvent,
   type Answer,
   type AnswerBuffer,
   CallerLeft,
-  type ClaimedKey,
+  type CallerRequest,
+  type OnceRecord,
   type PreparedRequest,
   type RequestEnd,
   type UpstreamResponse,
-  type Waiting,
 } from "../serving/messages.ts";
 import type { OnceHeader } from "../serving/request-options.ts";
 
@@ -53,15 +52,24 @@ interface KeptEnd extends RequestEnd {
   readonly sealed?: string | undefined;
 }
 
+/** A request that may wait for the first request with its key. */
+interface Waiting {
+  readonly request: Pick<CallerRequest, "isClosed">;
+  /** On the monotonic clock. */
+  readonly deadlineMs: number;
+  readonly isShutDown: boolean;
+}
+
 /**
  * One request's use of the key that its caller gave (Countersign-Once). The key is claimed before the first byte is sent;
  * the outcome is recorded, and the answer kept, before the caller gets the answer.
  */
-export class OnceKey implements ClaimedKey {
+export class OnceKey implements OnceRecord {
+  result: OnceRecord["result"];
+  first: string | undefined;
   readonly #claim: Claim;
   /** The request's digest by each of the keys: a repetition of the same request has the same digest. */
   readonly #digests: Digests;
-  readonly #event: AccessEvent;
   readonly #clock: Clock;
   /** The name under which the answer is sealed. */
   readonly #name: string;
@@ -78,13 +86,11 @@ export class OnceKey implements ClaimedKey {
     key: string,
     prepared: PreparedRequest,
     { shared, lifetimeMs }: OnceRules,
-    { event, deadlineMs }: { readonly event: AccessEvent; readonly deadlineMs: number },
+    { event, deadlineMs }: { readonly event: { readonly requestId: string }; readonly deadlineMs: number },
     clock: Clock,
   ) {
-    this.#event = event;
     this.#clock = clock;
     if (shared === undefined) {
-      event.once = "unavailable";
       const fix = "It needs the Redis that replicas share: tokens.cache: redis.";
       throw new ProxyError("once_unavailable", `Countersign-Once cannot be kept here. ${fix}`, {
         retryAfterMs: unconfiguredRetryAfterMs,
@@ -108,16 +114,15 @@ export class OnceKey implements ClaimedKey {
   }
 
   /**
-   * Claims the key; a second attempt of this request already holds it. Waits while the first request with the key is under way.
+   * Claims the key. Waits while the first request with the key is under way.
    * @returns the kept answer of the first request; undefined if this request is to be sent
    * @throws ProxyError already_sent, once_in_progress, once_key_reused, once_unavailable; CallerLeft
    */
   async claim(waiting: Waiting): Promise<UpstreamResponse | undefined> {
-    if (this.#isClaimed) return undefined;
     const { request, deadlineMs } = waiting;
     for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       const first = await this.#claimOrFind();
-      this.#event.onceFirst = first?.holder;
+      this.first = first?.holder;
       if (first === undefined) return undefined;
       const leftMs = deadlineMs - this.#clock.nowMs();
       const isAwaited =
@@ -131,7 +136,6 @@ export class OnceKey implements ClaimedKey {
   /** @returns the claim of another request; undefined if this request has the claim */
   async #claimOrFind(): Promise<FoundClaim | undefined> {
     const result = await this.#claim.make().catch(() => {
-      this.#event.once = "unavailable";
       const what = "Whether a request with this Countersign-Once was sent before cannot be looked up.";
       throw new ProxyError("once_unavailable", what, { retryAfterMs, causedBy: "Redis" });
     });
@@ -143,7 +147,7 @@ export class OnceKey implements ClaimedKey {
     const sealed = isSame(first.note, this.#digests) ? endOf(first)?.sealed : undefined;
     const kept = sealed === undefined ? undefined : this.#sealing.open(this.#name, sealed);
     if (kept === undefined) throw this.#refuse(first);
-    this.#event.once = "replayed";
+    this.result = "replayed";
     return parseAnswer(kept);
   }
 
@@ -167,7 +171,7 @@ export class OnceKey implements ClaimedKey {
     const end = `${outcome} ${status ?? "-"}`;
     const whole = sealed === undefined ? end : `${end} ${sealed}`;
     const written = isFreed ? this.#claim.release() : this.#claim.settle(whole, sealed && end);
-    this.#event.once = await written.then(
+    this.result = await written.then(
       () => (isFreed ? "freed" : "recorded"),
       () => "unrecorded",
     );
@@ -181,16 +185,13 @@ export class OnceKey implements ClaimedKey {
     const details = { members, causedBy: "Countersign-Once" };
     const named = `request ${first.holder} of ${at}`;
     if (!isSame(first.note, this.#digests)) {
-      this.#event.once = "key_reused";
       const what = `This Countersign-Once belongs to ${named}, whose operation or parameters differ.`;
       return new ProxyError("once_key_reused", `${what} Give each request a key of its own.`, details);
     }
     if (end === undefined) {
-      this.#event.once = "in_progress";
       const what = `The first request with this Countersign-Once, ${named}, is still under way.`;
       return new ProxyError("once_in_progress", what, { ...details, retryAfterMs });
     }
-    this.#event.once = "already_sent";
     return new ProxyError("already_sent", `This Countersign-Once was used by ${named}. ${describeEnd(end)}`, details);
   }
 }

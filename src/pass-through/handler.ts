@@ -2,11 +2,13 @@ import type { Duplex } from "node:stream";
 import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, heldBytesOf } from "../http/headers.ts";
 import type { Environment, PassThroughRoute } from "../model/environment.ts";
 import { ProxyError, shutDown } from "../model/errors.ts";
+import { authorizationOf } from "../oauth/token.ts";
 import { checkCallerOperation, checkCallerSite } from "../serving/caller-auth.ts";
 import type { RequestContext, ServeParts } from "../serving/context.ts";
-import { type AuthMaterial, authorizationOf, type ForwardParts, sendAuthenticated } from "../serving/forward.ts";
+import { acquireToken, type ForwardParts, forward, type Sending, type TokenParts } from "../serving/forward.ts";
 import { checkGuarantees } from "../serving/guarantees.ts";
 import {
+  type AuthMaterial,
   CallerLeft,
   type ListenerContext,
   type RequestHandler,
@@ -15,13 +17,13 @@ import {
 } from "../serving/messages.ts";
 import { checkFraming } from "../serving/request-head.ts";
 import { readRequestOptions } from "../serving/request-options.ts";
-import { admit, deliver, serve } from "../serving/serve.ts";
+import { admit, deliver, serveRequest } from "../serving/serve.ts";
 import { chooseSite } from "../serving/site.ts";
 import { checkAuthority, parseTarget } from "../serving/target.ts";
 import type { SendStream, StreamedRequest, StreamedResponse, StreamingRequest } from "./messages.ts";
 import { checkMethod, findRoute, resolvePath } from "./route.ts";
 
-interface PassThroughParts extends ForwardParts, ServeParts {
+interface PassThroughParts extends ForwardParts, ServeParts, TokenParts {
   readonly sendStream: SendStream;
 }
 
@@ -107,47 +109,43 @@ async function pass(
   const { signal } = ending;
   const headMs = context.deadlineMs - clock.nowMs();
   let isConnected = false;
-  let connection: StreamedResponse["connection"];
-  const send = async (headers: HeaderLines, onConnected: () => void): Promise<StreamedResponse> => {
-    isConnected = false;
-    const control = {
-      ...{ deadlineMs: context.deadlineMs, headMs, idleMs: route.idleMs, signal },
-      onConnected() {
-        isConnected = true;
-        onConnected();
-      },
-    };
-    const response = await parts.sendStream({ ...prepared, headers }, control);
-    context.admission.buffer?.chargeAnswerHead(heldBytesOf(response.headers));
-    // The time of the request's body does not count against the deadline.
-    if (body?.takenBytes) context.deadlineMs = Math.max(context.deadlineMs, clock.nowMs() + headMs);
-    connection = response.connection;
-    return response;
-  };
-  const sending = {
+  const sending: Sending<Prepared, StreamedResponse> = {
     route: prepared.choice,
+    request: prepared,
     isRepeatable: () => body === undefined || body.takenBytes === 0,
-    prepareAttempt: (material: AuthMaterial) => {
-      const headers = [...prepared.headers, "authorization", bearerOf(material)];
-      return (onConnected: () => void) => send(headers, onConnected);
+    async send({ request, material, deadlineMs }, onConnected) {
+      isConnected = false;
+      const control = {
+        ...{ deadlineMs, headMs, idleMs: route.idleMs, signal },
+        onConnected() {
+          isConnected = true;
+          onConnected();
+        },
+      };
+      const response = await parts.sendStream(withToken(request, material), control);
+      context.admission.buffer?.chargeAnswerHead(heldBytesOf(response.headers));
+      // The time of the request's body does not count against the deadline.
+      if (body?.takenBytes) context.deadlineMs = Math.max(context.deadlineMs, clock.nowMs() + headMs);
+      return response;
     },
   };
   const onShutdown = () => ending.abort(shutDown(isConnected));
   shutdown?.addEventListener("abort", onShutdown);
   request.onGone(() => ending.abort(new CallerLeft()));
   try {
-    const response = await sendAuthenticated(sending, context, parts);
+    const material = await acquireToken(prepared.choice, context.deadlineMs, context, parts);
+    const response = await forward(sending, material, context, parts);
     const streaming = { idleMs: route.idleMs, signal };
-    if (connection === undefined) await deliver(response, context, streaming);
-    else await switchOver(response, connection, context, streaming);
+    if (response.connection === undefined) await deliver(response, context, streaming);
+    else await switchOver(response, response.connection, context, streaming);
   } catch (error) {
-    if (error instanceof CallerLeft && isConnected) context.event.outcome = "unknown";
+    if (error instanceof CallerLeft && isConnected) context.setOutcome("unknown");
     throw error;
   } finally {
     // Ends the attempt of a first answer that was passed on, but not read to its end.
     ending.abort(new CallerLeft());
     shutdown?.removeEventListener("abort", onShutdown);
-    if (body !== undefined) context.event.requestBytes = body.takenBytes;
+    if (body !== undefined) context.setRequestBytes(body.takenBytes);
   }
 }
 
@@ -158,26 +156,21 @@ async function switchOver(
   context: RequestContext<StreamingRequest>,
   { idleMs, signal }: { readonly idleMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { request, event } = context;
+  const { request } = context;
   // From here on the end of one side ends the other side.
   request.onGone(() => {});
-  const identified = [...endToEndHeaders(headers), "Countersign-Request-Id", event.requestId];
+  const identified = [...endToEndHeaders(headers), "Countersign-Request-Id", context.event.requestId];
   try {
     context.beginWait("stream_answer");
     const passage = await request.switchProtocol(identified, connection, idleMs);
-    event.requestBytes = passage.toService;
-    event.responseBytes = passage.toCaller;
+    context.setRequestBytes(passage.toService);
+    context.setResponseBytes(passage.toCaller);
+    const { end } = passage;
     const cut: unknown = signal.reason;
-    if (passage.end !== "broken") {
-      if (passage.end === "idle") event.cause = passage.end;
-      context.end(101, "service", "answered", undefined);
-    } else if (cut instanceof ProxyError) {
-      event.cause = cut.causedBy;
-      context.end(101, "service", cut.outcome, cut.code);
-    } else {
-      event.cause = passage.end;
-      context.end(101, "service", "unknown", "upstream_reset");
-    }
+    if (end === "idle") context.end(101, "service", "answered", undefined, end);
+    else if (end === "closed") context.end(101, "service", "answered");
+    else if (cut instanceof ProxyError) context.end(101, "service", cut.outcome, cut.code, cut.causedBy);
+    else context.end(101, "service", "unknown", "upstream_reset", end);
   } catch (error) {
     connection.destroy();
     throw error;
@@ -199,7 +192,7 @@ export function createPassThroughHandler(
       const target = parseTarget(request.target);
       const route = findRoute(target, routes);
       if (route === undefined) return main.handle(request);
-      return serve(request, target, listener, parts, async (context) =>
+      return serveRequest(request, target, listener, parts, async (context) =>
         pass(prepare(route, context, parts), context, parts),
       );
     },
@@ -207,9 +200,9 @@ export function createPassThroughHandler(
   };
 }
 
-function bearerOf(material: AuthMaterial): string {
-  if (material.method !== "oauth") throw new Error("a pass-through request is authenticated by OAuth");
-  return authorizationOf(material.token);
+function withToken(request: StreamedRequest, { token }: AuthMaterial): StreamedRequest {
+  if (token === undefined) throw new Error("a pass-through request is authenticated by OAuth");
+  return { ...request, headers: [...request.headers, "authorization", authorizationOf(token)] };
 }
 
 function hmacNotPossible({ prefix }: PassThroughRoute): ProxyError {

@@ -24,12 +24,12 @@ export function toAnswer(
     const what = "The service's answer is in transfer codings that nobody asked for. Only chunked is read, once.";
     throw new ProxyError("upstream_bad_response", what, { causedBy: "Transfer-Encoding" });
   }
-  const { requestId, attempts, once } = context.event;
+  const { requestId, attempts } = context.event;
   const headers = endToEndHeaders(response.headers);
   if (outcome === "unknown" && context.once === undefined) renameRetryAfter(headers);
   headers.push("Countersign-Request-Id", requestId, "Countersign-Outcome", outcome);
   if (attempts > 1) headers.push("Countersign-Attempts", String(attempts));
-  if (once === "replayed") headers.push("Countersign-Replayed", "true");
+  if (context.once?.result === "replayed") headers.push("Countersign-Replayed", "true");
   return {
     status: response.status,
     headers,

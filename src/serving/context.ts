@@ -1,14 +1,22 @@
 import { readTraceParent } from "../http/trace-context.ts";
 import type { Clock } from "../model/clock.ts";
 import type { FailureCode, Outcome } from "../model/errors.ts";
-import type { Report, RequestFinished } from "../model/events.ts";
+import type {
+  CallerSignatureResult,
+  NoRetryReason,
+  OnceResult,
+  Report,
+  RequestFinished,
+  TokenOutage,
+} from "../model/events.ts";
 import type { BufferBudget } from "./buffer-budget.ts";
 import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
 import type {
   AccessEvent,
+  AuthMaterial,
   CallerRequest,
-  ClaimedKey,
   ListenerContext,
+  OnceRecord,
   RequestTrace,
   Route,
   Tracer,
@@ -55,56 +63,78 @@ export interface ServeParts {
   readonly shutdown?: AbortSignal | undefined;
 }
 
-/** One request that is being served. Its steps fill in its event, which is reported when the request ends. */
-export class RequestContext<Request extends CallerRequest = CallerRequest> {
+export type ContextParts = Omit<ServeParts, "report" | "docsUrl">;
+
+/** The result of a Countersign-Once, if the request was refused for it. */
+const onceRefusals: { readonly [code: string]: OnceResult | undefined } = {
+  already_sent: "already_sent",
+  once_in_progress: "in_progress",
+  once_key_reused: "key_reused",
+  once_unavailable: "unavailable",
+} satisfies { readonly [Code in FailureCode]?: OnceResult };
+
+/** A request or a callback that is being served. */
+export abstract class Context<Request extends CallerRequest> {
   readonly request: Request;
   readonly target: Target;
-  readonly listener: ListenerContext;
-  readonly event: AccessEvent;
+  readonly admission: Admission;
   /** On the monotonic clock. */
   deadlineMs: number;
+  protected readonly clock: Clock;
+  protected readonly startedMs: number;
+
+  constructor(request: Request, target: Target, { clock, requestMs, concurrency, buffers }: ContextParts) {
+    this.request = request;
+    this.target = target;
+    this.admission = new Admission(concurrency, buffers);
+    this.clock = clock;
+    this.startedMs = clock.nowMs();
+    this.deadlineMs = this.startedMs + requestMs;
+  }
+
+  get elapsedMs(): number {
+    return this.clock.nowMs() - this.startedMs;
+  }
+}
+
+/** One request that is being served. Its steps fill in its event, which is reported when the request ends. */
+export class RequestContext<Request extends CallerRequest = CallerRequest> extends Context<Request> {
+  readonly listener: ListenerContext;
   /** Complete; the event has it cut to `longestOperation`. */
   operation: string | undefined;
-  readonly admission: Admission;
   /** Present if the caller sent a key (Countersign-Once). */
-  once: ClaimedKey | undefined;
+  once: OnceRecord | undefined;
   /** Undefined if tracing is not configured. */
   readonly trace: RequestTrace | undefined;
-  readonly #clock: Clock;
+  readonly #event: AccessEvent;
   readonly #shutdown: AbortSignal | undefined;
-  readonly #startedMs: number;
   /** Time spent waiting for the caller, the authorization server, Redis or the service. */
   #waitedMs = 0;
   /** When the present wait began; undefined outside a wait. */
   #waitingSinceMs: number | undefined;
 
-  constructor(
-    request: Request,
-    target: Target,
-    listener: ListenerContext,
-    { clock, newRequestId, requestMs, concurrency, buffers, tracer, shutdown }: Omit<ServeParts, "report" | "docsUrl">,
-  ) {
-    this.request = request;
-    this.target = target;
+  constructor(request: Request, target: Target, listener: ListenerContext, parts: ContextParts) {
+    super(request, target, parts);
     this.listener = listener;
-    this.event = openEvent(newRequestId(), request, target, listener);
-    this.admission = new Admission(concurrency, buffers);
-    this.trace = tracer?.start(request.headers, this.event, listener);
-    this.#clock = clock;
-    this.#shutdown = shutdown;
-    this.#startedMs = clock.nowMs();
-    this.deadlineMs = this.#startedMs + requestMs;
+    this.#event = openEvent(parts.newRequestId(), request, target, listener);
+    this.trace = parts.tracer?.start(request.headers, this.#event, listener);
+    this.#shutdown = parts.shutdown;
+  }
+
+  /** What is known of the request so far. */
+  get event(): RequestFinished {
+    return this.#event;
   }
 
   setStage(stage: Stage): void {
     this.endWait();
-    this.event.stage = stage;
+    this.#event.stage = stage;
   }
 
   /** Enters a stage that waits for another party. Until `endWait` or the next stage its time is not the proxy's own. */
   beginWait(stage: Stage): void {
     this.setStage(stage);
-    this.#waitingSinceMs = this.#clock.nowMs();
+    this.#waitingSinceMs = this.clock.nowMs();
   }
 
   /** Harmless outside a wait. */
@@ -112,8 +142,8 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
     const sinceMs = this.#waitingSinceMs;
     if (sinceMs === undefined) return;
     this.#waitingSinceMs = undefined;
-    const { event } = this;
-    const tookMs = this.#clock.nowMs() - sinceMs;
+    const event = this.#event;
+    const tookMs = this.clock.nowMs() - sinceMs;
     this.#waitedMs += tookMs;
     if (event.stage === "send") event.upstreamMs = (event.upstreamMs ?? 0) + tookMs;
     if (event.stage !== "await_token") return;
@@ -150,55 +180,93 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
 
   /** How long the request may take in all. */
   get allowedMs(): number {
-    return this.deadlineMs - this.#startedMs;
-  }
-
-  get elapsedMs(): number {
-    return this.#clock.nowMs() - this.#startedMs;
+    return this.deadlineMs - this.startedMs;
   }
 
   /** Sets the deadline of a caller that allows less time than `timeouts.request`. */
   limitDeadline(timeoutMs: number | undefined): void {
-    if (timeoutMs !== undefined) this.deadlineMs = this.#startedMs + timeoutMs;
+    if (timeoutMs !== undefined) this.deadlineMs = this.startedMs + timeoutMs;
   }
 
   /** @param name of the caller in the configuration; undefined if callers have no names */
   setCaller(name: string | undefined): void {
-    this.event.callerName = name;
-    if (name !== undefined) this.event.caller = name;
+    this.#event.callerName = name;
+    if (name !== undefined) this.#event.caller = name;
   }
 
   /** Labels come from the configuration only, so no caller can make a new metric series. */
   setOperation(operation: string, known: ReadonlySet<string> | "any"): void {
     this.operation = operation;
-    this.event.operation = operation.slice(0, longestOperation);
-    this.event.operationLabel = known !== "any" && known.has(operation) ? operation : "other";
+    this.#event.operation = operation.slice(0, longestOperation);
+    this.#event.operationLabel = known !== "any" && known.has(operation) ? operation : "other";
   }
 
-  setRoute({ site, auth }: Pick<Route, "site" | "auth">): void {
-    this.event.site = site.identifier;
-    this.event.auth = auth;
+  /** @param bridged why the request is signed in place of carrying a token */
+  setRoute({ site, auth }: Pick<Route, "site" | "auth">, bridged?: TokenOutage): void {
+    this.#event.site = site.identifier;
+    this.#event.auth = auth;
+    if (bridged !== undefined) this.#event.bridged = bridged;
+  }
+
+  setCallerSignature(result: CallerSignatureResult): void {
+    this.#event.callerSignature = result;
+  }
+
+  setRequestBytes(bytes: number): void {
+    this.#event.requestBytes = bytes;
+  }
+
+  setResponseBytes(bytes: number): void {
+    this.#event.responseBytes = bytes;
+  }
+
+  beginAttempt({ key, token }: AuthMaterial): void {
+    this.#event.attempts += 1;
+    if (token === undefined) this.#event.key = key.identifier;
+    else this.#event.credential = token.credential;
+  }
+
+  /** The service has answered an attempt. */
+  setAnswered(upstreamHeaders: RequestFinished["upstreamHeaders"]): void {
+    this.#event.outcome = "answered";
+    this.#event.upstreamHeaders = upstreamHeaders;
+  }
+
+  setOutcome(outcome: Outcome): void {
+    this.#event.outcome = outcome;
+  }
+
+  /** @param reason why no retry was possible */
+  setRetry(result: RequestFinished["retry"], reason?: NoRetryReason): void {
+    this.#event.retry = result;
+    if (reason !== undefined) this.#event.retryReason = reason;
+  }
+
+  /** The second attempt was not sent: what counts is the first, which was answered. */
+  forgetSecondAttempt(): void {
+    this.#event.attempts = 1;
+    this.#event.outcome = "answered";
   }
 
   /** The body of the service's response; counts its bytes and the time until each piece arrives. */
   received(body: UpstreamResponse["body"]): UpstreamResponse["body"] {
     if (!(body instanceof Uint8Array)) return this.#timed(body);
-    this.event.responseBytes = body.length;
+    this.#event.responseBytes = body.length;
     return body;
   }
 
   /** The wait for each piece is the service's time; the time after a piece has come is not. */
   async *#timed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-    const { event } = this;
+    const event = this.#event;
     event.responseBytes ??= 0;
-    let startedMs: number | undefined = this.#clock.nowMs();
+    let startedMs: number | undefined = this.clock.nowMs();
     try {
       for await (const piece of body) {
         this.#addUpstream(startedMs);
         startedMs = undefined;
         event.responseBytes += piece.length;
         yield piece;
-        startedMs = this.#clock.nowMs();
+        startedMs = this.clock.nowMs();
       }
     } finally {
       this.#addUpstream(startedMs);
@@ -207,36 +275,41 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
 
   #addUpstream(sinceMs: number | undefined): void {
     if (sinceMs === undefined) return;
-    this.event.upstreamMs = (this.event.upstreamMs ?? 0) + (this.#clock.nowMs() - sinceMs);
+    this.#event.upstreamMs = (this.#event.upstreamMs ?? 0) + (this.clock.nowMs() - sinceMs);
   }
 
   /** Measures how long a connection takes to be ready. Call the returned function when it is ready; later calls do nothing. */
   connecting(): () => void {
-    let startedMs: number | undefined = this.#clock.nowMs();
+    let startedMs: number | undefined = this.clock.nowMs();
     return () => {
       if (startedMs === undefined) return;
-      this.event.connectMs = (this.event.connectMs ?? 0) + this.#clock.nowMs() - startedMs;
+      this.#event.connectMs = (this.#event.connectMs ?? 0) + this.clock.nowMs() - startedMs;
       startedMs = undefined;
     };
   }
 
   /** Records how the request ended for its caller. */
-  end(status: number, by: RequestFinished["by"], outcome: Outcome, code: FailureCode | undefined): void {
-    const { event } = this;
+  end(status: number, by: RequestFinished["by"], outcome: Outcome, code?: FailureCode, cause?: string): void {
+    const event = this.#event;
     this.endWait();
     event.status = status;
     event.by = by;
     event.outcome = outcome;
     event.code = code;
+    if (cause !== undefined) event.cause = cause;
   }
 
   /** Completes the event, which is then reported. */
   finish(): RequestFinished {
-    this.event.durationMs = this.elapsedMs;
-    this.event.overheadMs = Math.max(0, this.event.durationMs - this.#waitedMs);
-    this.event.callerLeft = this.request.isClosed();
+    const event = this.#event;
+    event.durationMs = this.elapsedMs;
+    event.overheadMs = Math.max(0, event.durationMs - this.#waitedMs);
+    event.callerLeft = this.request.isClosed();
+    const once = onceRefusals[event.code ?? ""] ?? this.once?.result;
+    if (once !== undefined) event.once = once;
+    if (this.once?.first !== undefined) event.onceFirst = this.once.first;
     this.trace?.end();
-    return this.event;
+    return event;
   }
 }
 

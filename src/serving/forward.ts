@@ -1,56 +1,73 @@
 import { parseHttpDate } from "../http/date.ts";
 import { firstOf, type HeaderLines, valuesOf } from "../http/headers.ts";
 import type { Clock } from "../model/clock.ts";
-import type { SigningKey } from "../model/environment.ts";
 import { ProxyError, shutDown } from "../model/errors.ts";
 import type { NoRetryReason, Report } from "../model/events.ts";
-import type { Secret } from "../model/secret.ts";
-import type { Token, TokenSource } from "../oauth/token.ts";
+import type { TokenSource } from "../oauth/token.ts";
 import type { RequestContext } from "./context.ts";
-import { CallerLeft, type Route, type UpstreamResponse } from "./messages.ts";
+import { type AuthMaterial, type BearerMaterial, CallerLeft, type Route, type UpstreamResponse } from "./messages.ts";
 import { type BufferedResponse, bufferResponse } from "./read-ahead.ts";
-import { keyOf } from "./site.ts";
 
 export interface ForwardParts {
   readonly clock: Clock;
   readonly report: Report;
-  /** The tokens of the credential sets configured at a site. */
-  readonly tokensOf: (environment: string, owner: string) => TokenSource;
   /** `log.upstreamHeaders`, in lower case. */
   readonly upstreamHeaders: readonly string[];
   readonly slowAnswers: SlowAnswers;
 }
 
-export type AuthMaterial =
-  | { readonly method: "hmac"; readonly key: SigningKey }
-  | { readonly method: "oauth"; readonly token: Token };
-
-const authorizations = new WeakMap<Secret, string>();
-
-/**
- * The value of Authorization (RFC 6750 section 2.1). The text is kept as long as the token: every
- * request sends it, and each `reveal` of a Secret allocates a buffer outside the heap.
- */
-export function authorizationOf({ secret }: Token): string {
-  let authorization = authorizations.get(secret);
-  if (authorization === undefined) {
-    authorization = `Bearer ${secret.reveal()}`;
-    authorizations.set(secret, authorization);
-  }
-  return authorization;
+export interface TokenParts {
+  /** The tokens of the credential sets configured at a site. */
+  readonly tokensOf: (environment: string, owner: string) => TokenSource;
 }
 
-/** A request to be sent: in one attempt, or in two if its authentication needs a second one. */
-export interface Sending {
-  readonly route: Pick<Route, "environment" | "site" | "auth" | "isBridged" | "key">;
-  /** Prepares one attempt. The returned function sends it, and may be called again if no byte was written. */
-  readonly prepareAttempt: (material: AuthMaterial) => (onConnected: () => void) => Promise<UpstreamResponse>;
+/**
+ * Gets a token. Waits if there is none in memory.
+ * @param untilMs on the monotonic clock
+ * @throws ProxyError of the token source; `draining` if the process ends first
+ */
+export async function acquireToken(
+  route: Pick<Route, "environment" | "site">,
+  untilMs: number,
+  context: RequestContext,
+  parts: TokenParts,
+): Promise<BearerMaterial> {
+  const source = tokenSourceOf(route, parts);
+  const get = () => source.get(untilMs);
+  return { token: await context.awaitToken(get, () => Promise.reject(shutDown(false))), source };
+}
+
+export function tokenSourceOf(
+  { environment, site }: Pick<Route, "environment" | "site">,
+  { tokensOf }: TokenParts,
+): TokenSource {
+  if (site.credentials === undefined) throw new Error("a site with oauth has credentials");
+  return tokensOf(environment.name, site.credentials.owner);
+}
+
+/** One sending of a request: what is sent, with which key or token, and until when. */
+export interface Attempt<Request> {
+  readonly request: Request;
+  readonly material: AuthMaterial;
+  /** On the monotonic clock. */
+  readonly deadlineMs: number;
+}
+
+/** A request that lacks only its authentication. */
+export interface Sending<Request, Response extends UpstreamResponse = UpstreamResponse> {
+  readonly route: Pick<Route, "environment" | "site" | "auth">;
+  readonly request: Request;
+  /**
+   * Makes one attempt. It may be made again if no byte was written.
+   * @param onConnected called when a connection is ready, before the first byte is written; if it throws, nothing is written
+   */
+  readonly send: (attempt: Attempt<Request>, onConnected: () => void) => Promise<Response>;
   /** Whether a second attempt can send the same request again. */
   readonly isRepeatable: () => boolean;
 }
 
-interface Forwarding {
-  readonly sending: Sending;
+interface Forwarding<Request, Response extends UpstreamResponse> {
+  readonly sending: Sending<Request, Response>;
   readonly context: RequestContext;
   readonly parts: ForwardParts;
 }
@@ -74,51 +91,36 @@ export class SlowAnswers {
 /** A retry waits at most this long for the rest of the 401, of which only the status is needed. */
 const longestFinishMs = 1_000;
 
-export function sourceOf({ environment, site }: Sending["route"], { tokensOf }: ForwardParts): TokenSource {
-  if (site.credentials === undefined) throw new Error("a site with oauth has credentials");
-  return tokensOf(environment.name, site.credentials.owner);
-}
-
 /**
- * Sends a request once; with OAuth a second time after a 401, if a newer token is available in time (spec 5.4). All other
+ * Sends a request once; with a token a second time after a 401, if a newer token is available in time (spec 5.4). All other
  * responses are returned unchanged, also a 401 with HMAC and a 401 to a request that cannot be repeated.
- * @throws ProxyError of the token source and of Send; CallerLeft
+ * @throws ProxyError of Send; CallerLeft
  */
-export async function sendAuthenticated(
-  sending: Sending,
+export async function forward<Request, Response extends UpstreamResponse>(
+  sending: Sending<Request, Response>,
+  material: AuthMaterial,
   context: RequestContext,
   parts: ForwardParts,
-): Promise<UpstreamResponse> {
+): Promise<Response> {
   const forwarding = { sending, context, parts };
-  const { auth, site, isBridged } = sending.route;
-  if (auth === "hmac") return attempt(forwarding, { method: "hmac", key: keyOf(sending.route) });
-  const source = sourceOf(sending.route, parts);
-  // Leaves time to sign the request instead.
-  const untilMs = isBridged ? context.deadlineMs - context.allowedMs / 2 : context.deadlineMs;
-  const token = await context.awaitToken(
-    () => source.get(untilMs),
-    () => Promise.reject(shutDown(false)),
-  );
   const sentAtMs = parts.clock.nowMs();
-  const response = await attempt(forwarding, { method: "oauth", token });
-  // A kept answer says nothing about this token.
-  if (context.event.once === "replayed") return response;
-  if (response.status === 401) return retryOnce(forwarding, source, token, bufferResponse(response, parts.clock));
-  if (showsAcceptance(response)) source.accepted(token, site.identifier, sentAtMs);
+  const response = await attempt(material, forwarding);
+  if (material.token === undefined) return response;
+  if (response.status === 401) return retryOnce(material, bufferResponse(response, parts.clock), forwarding);
+  const { source, token } = material;
+  if (showsAcceptance(response)) source.accepted(token, sending.route.site.identifier, sentAtMs);
   return response;
 }
 
-async function retryOnce(
-  forwarding: Forwarding,
-  source: TokenSource,
-  refused: Token,
-  first: BufferedResponse,
-): Promise<UpstreamResponse> {
+async function retryOnce<Request, Response extends UpstreamResponse>(
+  { source, token: refused }: BearerMaterial,
+  first: BufferedResponse<Response>,
+  forwarding: Forwarding<Request, Response>,
+): Promise<Response> {
   const { sending, context, parts } = forwarding;
   const site = sending.route.site.identifier;
   const passFirst = (reason: NoRetryReason) => {
-    context.event.retry = "not_possible";
-    context.event.retryReason = reason;
+    context.setRetry("not_possible", reason);
     return first.response;
   };
   const latestMs = latestRetryMs(forwarding);
@@ -135,18 +137,16 @@ async function retryOnce(
   await first.finishReading(Math.min(longestFinishMs, spareMs));
   try {
     const sentAtMs = parts.clock.nowMs();
-    const second = await attempt(forwarding, { method: "oauth", token });
+    const second = await attempt({ token, source }, forwarding);
     first.response.discard();
     if (second.status === 401) source.refused(token, site);
     else if (showsAcceptance(second)) source.cured(token, site, sentAtMs);
-    context.event.retry = second.status === 401 ? "refused" : "cured";
+    context.setRetry(second.status === 401 ? "refused" : "cured");
     return second;
   } catch (error) {
-    context.event.retry = "failed";
+    context.setRetry("failed");
     if (context.event.outcome !== "unknown" && (error instanceof ProxyError || error instanceof CallerLeft)) {
-      // The second attempt was not sent, but the first was sent and answered.
-      context.event.outcome = "answered";
-      context.event.attempts = 1;
+      context.forgetSecondAttempt();
       return error instanceof CallerLeft ? passFirst("caller_left") : first.response;
     }
     first.response.discard();
@@ -159,7 +159,7 @@ async function retryOnce(
  * gets the longest of three times: a tenth of the request's time, the time of the 401, and the time of the service's slowest
  * recent answers. These may have been bad luck, so they count for at most half of the request's time.
  */
-function latestRetryMs({ context, parts }: Forwarding): number {
+function latestRetryMs({ context, parts }: Pick<Forwarding<unknown, UpstreamResponse>, "context" | "parts">): number {
   const { deadlineMs, allowedMs, event } = context;
   const usualMs = Math.min(parts.slowAnswers.peakMs, allowedMs / 2);
   return deadlineMs - Math.max(allowedMs / 10, event.upstreamMs ?? 0, usualMs);
@@ -170,49 +170,49 @@ function showsAcceptance({ status }: UpstreamResponse): boolean {
   return status < 500;
 }
 
-/** One attempt, with one reconnect if no byte was written. Sends nothing if the answer of an earlier request is kept. */
-async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
+/** One attempt, with one reconnect if no byte was written. */
+async function attempt<Request, Response extends UpstreamResponse>(
+  material: AuthMaterial,
+  forwarding: Forwarding<Request, Response>,
+): Promise<Response> {
   const { sending, context } = forwarding;
-  const { request, once, event } = context;
-  if (once !== undefined) {
-    context.beginWait("claim_once");
-    const kept = await once.claim(context);
-    if (kept !== undefined) return kept;
-  }
+  const { request } = context;
   if (request.isClosed()) throw new CallerLeft();
-  event.attempts += 1;
-  if (material.method === "oauth") event.credential = material.token.credential;
-  else event.key = material.key.identifier;
-  context.setStage("send");
-  const sendOnce = sending.prepareAttempt(material);
+  context.beginAttempt(material);
+  const attempt = { request: sending.request, material, deadlineMs: context.deadlineMs };
   for (let isReconnect = false; ; isReconnect = true) {
     context.beginWait("send");
     const endConnecting = context.connecting();
     const onConnected = () => {
       endConnecting();
       if (request.isClosed()) throw new CallerLeft();
-      event.outcome = "unknown";
+      context.setOutcome("unknown");
     };
     try {
-      const response = await sendOnce(onConnected);
+      const response = await sending.send(attempt, onConnected);
       context.endWait();
-      event.outcome = "answered";
-      recordResponse(forwarding, material, response);
+      recordResponse(response, material, forwarding);
       return response;
     } catch (error) {
       context.endWait();
       endConnecting();
       if (!(error instanceof ProxyError)) throw error;
-      event.outcome = error.outcome;
+      context.setOutcome(error.outcome);
       if (isReconnect || error.code !== "upstream_unreachable") throw error;
       if (request.isClosed()) throw new CallerLeft();
     }
   }
 }
 
-function recordResponse({ sending, context, parts }: Forwarding, material: AuthMaterial, response: UpstreamResponse) {
+function recordResponse<Request, Response extends UpstreamResponse>(
+  response: Response,
+  { token }: AuthMaterial,
+  { sending, context, parts }: Forwarding<Request, Response>,
+): void {
   const { environment, site, auth } = sending.route;
   const { attempts, requestId, reference } = context.event;
+  const upstreamHeaders = pickHeaders(response.headers, parts.upstreamHeaders);
+  context.setAnswered(upstreamHeaders);
   const dateMs = parseHttpDate(firstOf(response.headers, "date"));
   if (dateMs !== undefined) {
     // A cache's answer has the Date of its making (RFC 9111 section 5.1).
@@ -220,8 +220,6 @@ function recordResponse({ sending, context, parts }: Forwarding, material: AuthM
     const skewSeconds = (parts.clock.wallMs() - dateMs) / 1_000 - ageSeconds;
     parts.report({ kind: "clock_skew_measured", environment: environment.name, skewSeconds });
   }
-  const upstreamHeaders = pickHeaders(response.headers, parts.upstreamHeaders);
-  context.event.upstreamHeaders = upstreamHeaders;
   if (response.status !== 401) {
     if (attempts === 1) parts.slowAnswers.add(context.event.upstreamMs ?? 0);
     return;
@@ -232,7 +230,7 @@ function recordResponse({ sending, context, parts }: Forwarding, material: AuthM
     site: site.identifier,
     auth,
     attempt: attempts === 1 ? 1 : 2,
-    credential: material.method === "oauth" ? material.token.credential : undefined,
+    credential: token?.credential,
     requestId,
     reference,
     upstreamHeaders: upstreamHeaders ?? {},

@@ -1,7 +1,8 @@
 import type { HeaderLines } from "../http/headers.ts";
-import type { AuthMethod, Environment, Site } from "../model/environment.ts";
+import type { AuthMethod, Environment, SigningKey, Site } from "../model/environment.ts";
 import type { Outcome, ProxyError } from "../model/errors.ts";
-import type { RequestFinished } from "../model/events.ts";
+import type { OnceResult, RequestFinished } from "../model/events.ts";
+import type { Token, TokenSource } from "../oauth/token.ts";
 import type { SentParameter } from "../parameters/signature.ts";
 import type { CallerRegistry } from "./caller-registry.ts";
 
@@ -108,6 +109,21 @@ export interface PreparedRequest {
   readonly parameters: readonly SentParameter[];
 }
 
+/** What an attempt is authenticated with: the key that signs it, or the token that it carries. */
+export type AuthMaterial = SigningMaterial | BearerMaterial;
+
+export interface SigningMaterial {
+  readonly key: SigningKey;
+  readonly token?: undefined;
+}
+
+export interface BearerMaterial {
+  readonly key?: undefined;
+  readonly token: Token;
+  /** Where a newer token comes from. */
+  readonly source: TokenSource;
+}
+
 /** One attempt, ready to be written. */
 export interface UpstreamRequest {
   /** Base path and operation, e.g. `/json-api/create_order`. */
@@ -183,22 +199,17 @@ export interface RequestEnd {
   readonly status?: number | undefined;
 }
 
-/** A request that may wait for the first request with its key. */
-export interface Waiting {
-  readonly request: Pick<CallerRequest, "isClosed">;
-  /** On the monotonic clock. */
-  readonly deadlineMs: number;
-  readonly isShutDown: boolean;
-}
-
 /** Reserves memory for an answer that is kept. */
 export interface AnswerBuffer {
   chargeAnswer(bytes: number): void;
 }
 
-/** The key that a request uses up (Countersign-Once). */
-export interface ClaimedKey {
-  claim(waiting: Waiting): Promise<UpstreamResponse | undefined>;
+/** Records how the request ended under the key that its caller gave (Countersign-Once). */
+export interface OnceRecord {
+  /** Undefined until an end is recorded. */
+  readonly result: OnceResult | undefined;
+  /** Id of the first request with this key. */
+  readonly first: string | undefined;
   recordAnswer(answer: Answer, outcome: Outcome, buffer: AnswerBuffer | undefined): Promise<void>;
   recordEnd(end: RequestEnd): Promise<void>;
 }

@@ -52,17 +52,20 @@ async function* passOn(pieces: readonly Uint8Array[], source: AsyncIterator<Uint
  * body that stalls or breaks does not prevent it. A 401 has a few hundred bytes; one that is too long to be read ahead is
  * passed on too, but keeps its connection until then.
  */
-export interface BufferedResponse {
+export interface BufferedResponse<Response extends UpstreamResponse> {
   /**
    * Can be passed on like any response. If the body broke while it was read ahead, its stream throws before the first byte:
    * no head was sent to the caller yet, so the caller can still get a complete answer about the failure.
    */
-  readonly response: UpstreamResponse;
+  readonly response: Response;
   /** Resolves when reading ahead has ended. After this time an incomplete body is given up, and its connection closed. */
   finishReading(withinMs: number): Promise<void>;
 }
 
-export function bufferResponse(response: UpstreamResponse, clock: Clock): BufferedResponse {
+export function bufferResponse<Response extends UpstreamResponse>(
+  response: Response,
+  clock: Clock,
+): BufferedResponse<Response> {
   const { body } = response;
   if (body instanceof Uint8Array) return { response, finishReading: async () => {} };
   let giveUp = (_: ProxyError) => {};

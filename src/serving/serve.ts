@@ -1,23 +1,46 @@
 import { isUndecided } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { isSafe } from "../model/events.ts";
+import { type Event, isSafe, type Report } from "../model/events.ts";
 import { problemAnswer, toAnswer, toProxyError } from "./answer.ts";
 import type { RequestBuffer } from "./buffer-budget.ts";
 import { authenticateCaller, checkCallerRate } from "./caller-auth.ts";
 import type { KnownCaller } from "./caller-registry.ts";
-import { RequestContext, type ServeParts } from "./context.ts";
+import { type Context, RequestContext, type ServeParts } from "./context.ts";
 import {
   type Answer,
   CallerLeft,
   type CallerRequest,
   type ListenerContext,
   type UpstreamResponse,
+  type WholeAnswer,
 } from "./messages.ts";
 import { readAhead } from "./read-ahead.ts";
 import type { Target } from "./target.ts";
 
-/** Runs the steps, answers the caller even if a step fails, and reports how the request ended. */
-export async function serve<Request extends CallerRequest>(
+/** Runs the steps, answers even if a step fails, and reports how it ended. */
+export async function serve<Served extends Context<CallerRequest> & { finish(): Event }>(
+  context: Served,
+  report: Report,
+  steps: (context: Served) => Promise<void>,
+  fail: (error: unknown, context: Served) => Promise<WholeAnswer | undefined>,
+): Promise<void> {
+  const { admission, request } = context;
+  try {
+    await steps(context);
+  } catch (error) {
+    const answer = await fail(error, context);
+    if (answer !== undefined) {
+      // The rest of the request's body may come late, and is not kept.
+      admission.buffer?.close();
+      await request.answer(answer, context.deadlineMs);
+    }
+  }
+  admission.end();
+  report(context.finish());
+}
+
+/** Serves a request of an application: an operation, or one of a pass-through route. */
+export function serveRequest<Request extends CallerRequest>(
   request: Request,
   target: Target,
   listener: ListenerContext,
@@ -25,13 +48,7 @@ export async function serve<Request extends CallerRequest>(
   steps: (context: RequestContext<Request>) => Promise<void>,
 ): Promise<void> {
   const context = new RequestContext(request, target, listener, parts);
-  try {
-    await steps(context);
-  } catch (error) {
-    await fail(error, context, parts);
-  }
-  context.admission.end();
-  parts.report(context.finish());
+  return serve(context, parts.report, steps, (error) => fail(error, context, parts));
 }
 
 /**
@@ -66,7 +83,7 @@ export async function deliver(
   const { buffer } = context.admission;
   const { status } = response;
   // A safe request has no effect, so any answer decides its outcome. A replayed answer decided the first request.
-  const isOpen = isUndecided(status, listener.environment) && !isSafe(request) && context.event.once !== "replayed";
+  const isOpen = isUndecided(status, listener.environment) && !isSafe(request) && once?.result !== "replayed";
   const outcome = isOpen ? "unknown" : "answered";
   try {
     let answer = toAnswer(response, outcome, context, streaming);
@@ -83,7 +100,7 @@ export async function deliver(
   } catch (error) {
     throw explain(error, status);
   }
-  context.end(status, "service", outcome, undefined);
+  context.end(status, "service", outcome);
 }
 
 /** Adds the status, which was read although the response could not be passed on. */
@@ -93,26 +110,27 @@ function explain(error: unknown, status: number): unknown {
   return new ProxyError(code, `The service answered ${status}. ${message}`, { outcome, causedBy });
 }
 
-/** Answers a failure, unless the head of the service's response was sent to the caller: then the connection's reset shows it. */
-async function fail(error: unknown, context: RequestContext, parts: ServeParts): Promise<void> {
-  const { request } = context;
+/**
+ * Records a failure.
+ * @returns the answer; undefined if the caller has left, or if the head of the service's response was sent to the caller: then the
+ * connection's reset shows the failure
+ */
+async function fail(error: unknown, context: RequestContext, parts: ServeParts): Promise<WholeAnswer | undefined> {
   context.endWait();
   const { stage, outcome } = context.event;
   // Logs and metrics show 499, as nginx does.
   if (error instanceof CallerLeft) {
     await context.once?.recordEnd({ outcome });
-    return context.end(499, "countersign", outcome, undefined);
+    context.end(499, "countersign", outcome);
+    return undefined;
   }
   const failure = toProxyError(error, stage, context.event, parts.report);
-  const status = request.answeredStatus();
-  context.event.cause = failure.causedBy;
+  const status = context.request.answeredStatus();
   const by = status === undefined ? "countersign" : "service";
   await context.once?.recordEnd({ outcome: failure.outcome, status });
-  context.end(status ?? failure.status, by, failure.outcome, failure.code);
-  if (status !== undefined) return;
-  // The rest of the request's body may come late, and is not kept.
-  context.admission.buffer?.close();
+  context.end(status ?? failure.status, by, failure.outcome, failure.code, failure.causedBy);
+  if (status !== undefined) return undefined;
   const answer = problemAnswer(failure, context, parts.docsUrl);
-  context.event.responseBytes = answer.body.length;
-  await request.answer(answer, context.deadlineMs);
+  context.setResponseBytes(answer.body.length);
+  return answer;
 }

@@ -4,8 +4,8 @@ import { systemClock } from "../../src/model/clock.ts";
 import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
 import type { Token, TokenSource } from "../../src/oauth/token.ts";
-import { sendPrepared } from "../../src/orders/authenticate.ts";
-import { type Sending, SlowAnswers, sendAuthenticated } from "../../src/serving/forward.ts";
+import { acquireMaterial } from "../../src/orders/authenticate.ts";
+import { forward, type Sending, SlowAnswers } from "../../src/serving/forward.ts";
 import type { PreparedRequest } from "../../src/serving/messages.ts";
 import { siteOf } from "../../testkit/environment.ts";
 import { openContext } from "./open-context.ts";
@@ -19,39 +19,15 @@ it("a request meant for OAuth is never signed with a key instead", async () => {
   const site = siteOf("S1", { auth: ["oauth"], keys: [key] });
   const route = { environment, operation: "create_order", site, auth: "oauth", identifier: "S1" };
   const prepared = { route, headers: [], parameters: [] } as unknown as PreparedRequest;
-  const send = vi.fn();
   const tokensOf = () => expect.unreachable("there is nothing to fetch a token with");
-  const context = openContext(systemClock, 1_000);
-  const forwarding = sendPrepared(prepared, context, { ...common, tokensOf, send });
-  await expect(forwarding).rejects.toThrow("a site with oauth has credentials");
-  expect(send).not.toHaveBeenCalled();
-  expect(context.event.outcome).toBe("not_sent");
-});
-
-// No token is requested once an attempt was sent.
-it("the bridge signs nothing once an attempt was made, whatever the token request returns", async () => {
-  const context = openContext(systemClock, 1_000);
-  context.event.attempts = 1;
-  const key = { identifier: "K1", version: "3.0", secret: new Secret("0123456789abcdef") };
-  const site = {
-    ...siteOf("S1", { auth: ["oauth", "hmac"], keys: [key], bridge: "hmac" }),
-    credentials: { owner: "S1" },
-  };
-  const route = { environment, site, auth: "oauth", isBridged: true };
-  const prepared = { route, headers: [], parameters: [] } as unknown as PreparedRequest;
-  const get = vi.fn(() => Promise.reject(new ProxyError("token_unavailable", "No token.")));
-  const source = { outage: () => undefined, get } as unknown as TokenSource;
-  const send = vi.fn();
-  const forwarding = sendPrepared(prepared, context, { ...common, tokensOf: () => source, send });
-  await expect(forwarding).rejects.toMatchObject({ code: "token_unavailable" });
-  expect(get).toHaveBeenCalledOnce();
-  expect(send).not.toHaveBeenCalled();
+  const material = acquireMaterial(prepared, openContext(systemClock, 1_000), { report() {}, tokensOf });
+  await expect(material).rejects.toThrow("a site with oauth has credentials");
 });
 
 /** Row 82: an answer of the service uses up the key, whatever happens to the retry after the answer. */
 it("a request whose caller leaves while the retry finds no connection counts as answered, by its 401", async () => {
   const token = { credential: "blue" } as Token;
-  const source = { get: () => token, replace: async () => token, accepted() {} } as unknown as TokenSource;
+  const source = { replace: async () => token, accepted() {} } as unknown as TokenSource;
   let hasLeft = false;
   const context = openContext(systemClock, 5_000, () => hasLeft);
   const attempt = vi.fn(async () => {
@@ -60,9 +36,9 @@ it("a request whose caller leaves while the retry finds no connection counts as 
   });
   attempt.mockResolvedValueOnce({ status: 401, headers: [], body: Buffer.alloc(0), discard() {} } as never);
   const site = { identifier: "S1", credentials: { owner: "S1" } };
-  const route = { auth: "oauth", environment, site } as unknown as Sending["route"];
-  const sending = { route, isRepeatable: () => true, prepareAttempt: () => attempt };
-  const sent = sendAuthenticated(sending, context, { ...common, tokensOf: () => source });
+  const route = { auth: "oauth", environment, site } as unknown as Sending<object>["route"];
+  const sending = { route, request: {}, isRepeatable: () => true, send: attempt };
+  const sent = forward(sending, { token, source }, context, common);
   expect(await sent).toMatchObject({ status: 401 });
   expect(attempt).toHaveBeenCalledTimes(2);
   // With this outcome the key's claim is settled.

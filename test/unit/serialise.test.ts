@@ -2,12 +2,12 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
+import type { TokenSource } from "../../src/oauth/token.ts";
 import { authenticate, stamp } from "../../src/orders/authenticate.ts";
 import { enrich } from "../../src/orders/enrich.ts";
 import { readParameters } from "../../src/parameters/parameters.ts";
 import { serialise } from "../../src/parameters/signature.ts";
-import type { AuthMaterial } from "../../src/serving/forward.ts";
-import type { PreparedRequest, Route } from "../../src/serving/messages.ts";
+import type { AuthMaterial, PreparedRequest, Route } from "../../src/serving/messages.ts";
 import { issued } from "../../testkit/issued-token.ts";
 
 const one = (value: string) => [{ name: "a", value, isPlain: false }];
@@ -51,7 +51,7 @@ describe("the signed values are the sent values (row 19)", () => {
   const read = (body: string) => enrich(readParameters(new TextEncoder().encode(body)), site, "S1");
   const render = (body: string, material: AuthMaterial, unixSeconds: () => number) => {
     const prepared: PreparedRequest = { route, headers: [], parameters: read(body) };
-    return authenticate(prepared, material, unixSeconds).render;
+    return authenticate({ request: prepared, material }, unixSeconds).render;
   };
 
   it("to the character, in order, in any body: the signature covers the values that the service reads from the body", () => {
@@ -62,7 +62,7 @@ describe("the signed values are the sent values (row 19)", () => {
           isEscaped
             ? body.replace(/"(?:[^"\\]|\\.)*"/g, (literal) => (literal.includes("\\") ? literal : escaped(literal)))
             : body,
-          { method: "hmac", key },
+          { key },
           () => seconds,
         );
         const first = renderSigned();
@@ -92,7 +92,7 @@ describe("the signed values are the sent values (row 19)", () => {
 
   it("and with a token nothing is signed", () => {
     const token = { ...issued("t", 0), id: "1", credential: "c", issuedAtMs: 0 };
-    expect(render('{"a":"\\n"}', { method: "oauth", token }, () => 1)()).toBe(
+    expect(render('{"a":"\\n"}', { token, source: {} as TokenSource }, () => 1)()).toBe(
       String.raw`{"a":"\n","version":"3.0","site_identifier":"S1","timestamp":"1"}`,
     );
   });
