@@ -45,7 +45,6 @@ export function openObservers(
       startAtZero(metrics, describeConfig(config));
     },
     commit(config: Config): void {
-      stats.forgetOthers();
       const environments = [...config.environments.values()];
       readiness.follow(config.readiness === "token" ? environments : [], config.reload.unreadyAfterRefusalMs);
     },

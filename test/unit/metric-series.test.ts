@@ -58,21 +58,6 @@ it("a counter has the values of prom-client's own, whether counted by a held ser
   }
 });
 
-it("/status forgets series that are no longer configured, metrics forget none", async () => {
-  const registry = new Registry();
-  const counter = createCounter({ ...of, registry });
-  const [gone, here] = ["gone", "here"].map((environment) => counter.series({ environment, operation: "x" }));
-  for (const each of [gone, gone, here]) each?.inc(1_000);
-  counter.keepOnly(({ environment }) => environment === "here");
-  expect(counter.kept()).toEqual([here]);
-  expect(gone).toMatchObject({ count: 2, kept: 0, lastMs: undefined });
-  gone?.inc(2_000);
-  expect(counter.kept()).toEqual([gone, here]);
-  gone?.inc(3_000);
-  expect(gone).toMatchObject({ count: 4, kept: 2, lastMs: 3_000 });
-  expect((await registry.metrics()).match(/ \d$/gm)).toEqual([" 4", " 1"]);
-});
-
 it("names sites, or adds them up, as the active configuration says", async () => {
   const registry = new Registry();
   let namesSites = false;

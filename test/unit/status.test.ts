@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { createReadiness } from "../../src/adapters/stats/readiness.ts";
-import { createStats } from "../../src/adapters/stats/stats.ts";
+import { createStats, type EnvironmentStatus } from "../../src/adapters/stats/stats.ts";
 import { findSitesWithoutToken } from "../../src/adapters/stats/token-stats.ts";
 import { createWallTime } from "../../src/model/clock.ts";
 import type { CredentialSet, Environment, Site } from "../../src/model/environment.ts";
@@ -64,11 +64,7 @@ function openModel(...environments: readonly Environment[]) {
   });
   const stats = createStats(source, createMetrics(), clock);
   const model = { ...stats, view: () => stats.view({ isReady: true, reason: "ok" }, {}) };
-  const follow = (...next: readonly Environment[]) => {
-    state.environments = next;
-    model.forgetOthers();
-  };
-  return { model, clock, state, follow };
+  return { model, clock, state };
 }
 
 /** The traffic model of an environment. */
@@ -82,10 +78,10 @@ const ok = { by: "service", status: 200, outcome: "answered", code: undefined } 
 const left = { by: "countersign", status: 499, outcome: "not_sent", code: undefined } as const;
 
 describe("the status model", () => {
-  it("shows the configured sets, and keeps the requests of sets that stay configured", () => {
-    const { model, state, follow } = openModel(environment("sandbox", site("S1", "blue", "green"), site("S2", "own")));
+  it("shows the configured sets, and keeps what each has requested until the process ends", () => {
+    const { model, state } = openModel(environment("sandbox", site("S1", "blue", "green"), site("S2", "own")));
     for (const label of ["S1/blue", "S1/green"]) model.report(requested("sandbox", label, "refused"));
-    follow(environment("sandbox", site("S1", "blue", "red")), environment("live", site("S9", "own")));
+    state.environments = [environment("sandbox", site("S1", "blue", "red")), environment("live", site("S9", "own"))];
     state.credentials = [
       snapshotOf("sandbox", "S1/blue"),
       snapshotOf("sandbox", "S1/red", { isActive: false, token: undefined }),
@@ -104,9 +100,14 @@ describe("the status model", () => {
     ]);
     model.report(requested("sandbox", "S1/green", "issued"));
     expect(model.view().credentials).toEqual(credentials);
-    follow(environment("sandbox", site("S1", "green")));
-    state.credentials = [snapshotOf("sandbox", "S1/blue")];
-    expect(model.view().credentials).toMatchObject([{ requests: {}, lastRequest: undefined, failingSince: undefined }]);
+    state.credentials = [snapshotOf("sandbox", "S1/green")];
+    expect(model.view().credentials).toMatchObject([
+      {
+        requests: { refused: { count: 1 }, issued: { count: 1 } },
+        lastRequest: { result: "issued" },
+        failingSince: undefined,
+      },
+    ]);
   });
 
   it("counts a token of another replica as the end of a failure", () => {
@@ -138,18 +139,21 @@ describe("the status model", () => {
     expect(blue).toMatchObject({ failingSince: undefined, nextTryAt: "2026-11-21T12:00:10.000Z" });
   });
 
-  it("keeps counts of sites that stay configured, and unknown outcomes even of removed sites", () => {
-    const { model, follow } = openModel(environment("sandbox", site("S1", "a")), environment("old", site("S7", "a")));
+  it("shows the configured sites, keeps all counts as metrics do, and shows unknown outcomes even of removed sites", () => {
+    const [sandbox, old] = [environment("sandbox", site("S1", "a")), environment("old", site("S7", "a"))];
+    const { model, state } = openModel(sandbox, old);
     model.report(finished({}));
     model.report(finished({ environment: "old", site: "S7", outcome: "unknown", by: "countersign", reference: "A-1" }));
-    follow(environment("sandbox", site("S1", "a"), site("S2", "b")));
+    state.environments = [environment("sandbox", site("S1", "a"), site("S2", "b"))];
     model.report(finished({ environment: "old", site: "S7" }));
     const { environments, requests, unknownOutcomes } = model.view();
-    expect(environments.map(({ name, sites }) => [name, sites.map(({ tally }) => tally.answeredBy.service)])).toEqual([
-      ["sandbox", [1, 0]],
-    ]);
+    const talliesOf = ({ name, sites }: EnvironmentStatus) => [name, sites.map(({ tally }) => tally.answeredBy)];
+    const [none, one] = [0, 1].map((service) => ({ service, countersign: 0 }));
+    expect(environments.map(talliesOf)).toEqual([["sandbox", [one, none]]]);
     expect(requests).toMatchObject({ answeredBy: { service: 2, countersign: 1 }, unknownOutcomes: 1 });
     expect(unknownOutcomes).toMatchObject([{ environment: "old", site: "S7", reference: "A-1" }]);
+    state.environments = [old];
+    expect(model.view().environments.map(talliesOf)).toEqual([["old", [{ service: 1, countersign: 1 }]]]);
   });
 
   it("shows when each thing happened last", async () => {

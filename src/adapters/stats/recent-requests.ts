@@ -64,10 +64,6 @@ export class RecentRequests {
     durations[bucket] = (durations[bucket] ?? 0) + 1;
   }
 
-  clear(): void {
-    this.#steps.clear();
-  }
-
   /** @param nowMs monotonic */
   view(nowMs: number) {
     // Includes steps without a request, so that each step has its place.

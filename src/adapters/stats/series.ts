@@ -40,28 +40,17 @@ export class Series<Own extends object = object> {
   readonly labels: Own;
   /** Since the start of the process, as metrics have it. */
   count = 0;
-  /** By the wall clock; undefined if it has not happened since it was forgotten. */
+  /** By the wall clock. */
   lastMs: number | undefined;
-  #forgotten = 0;
 
   constructor(labels: Own) {
     this.labels = labels;
-  }
-
-  /** The count since this series was last forgotten, as `/status` has it. */
-  get kept(): number {
-    return this.count - this.#forgotten;
   }
 
   /** @param atMs by the wall clock */
   inc(atMs?: number, times = 1): void {
     this.count += times;
     this.lastMs = atMs;
-  }
-
-  forget(): void {
-    this.#forgotten = this.count;
-    this.lastMs = undefined;
   }
 }
 
@@ -108,14 +97,11 @@ export function createCounter<Label extends string, Detail extends string = neve
       show(made);
       return made;
     });
-  /** The series that have counted since the start of the process. */
-  const counted = () => [...all.values()].filter(({ count }) => count > 0);
 
   return {
     series,
-    counted,
-    /** The same, without series that were forgotten and have not counted since. */
-    kept: () => counted().filter(({ kept }) => kept > 0),
+    /** The series that have counted since the start of the process. */
+    counted: () => [...all.values()].filter(({ count }) => count > 0),
     /** For rare events, whose last time is not shown. */
     inc: (labels: Own, times = 1) => series(labels).inc(undefined, times),
 
@@ -127,11 +113,6 @@ export function createCounter<Label extends string, Detail extends string = neve
         combinations = combinations.flatMap((labels) => [...some].map((value) => ({ ...labels, [name]: value })));
       }
       for (const labels of combinations) series(labels as Own);
-    },
-
-    /** Forgets what is not configured any more, so that `/status` begins anew with it. Metrics keep their counts. */
-    keepOnly(isConfigured: (labels: Own) => boolean): void {
-      for (const each of all.values()) if (!isConfigured(each.labels)) each.forget();
     },
   };
 }

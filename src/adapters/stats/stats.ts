@@ -16,7 +16,7 @@ import type { Metrics } from "./metrics.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import { getOrMake } from "./series.ts";
 import type { CallbackPlace, Configured, Source } from "./source.ts";
-import { countBy, countOf, formatTime, groupBy, keptOf, occurrences, sumOf, tally } from "./sums.ts";
+import { countBy, countOf, formatTime, groupBy, occurrences, sumOf, tally } from "./sums.ts";
 import { type CredentialStatus, createTokenStats, findSitesWithoutToken } from "./token-stats.ts";
 
 /**
@@ -61,7 +61,6 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   const startedAt = formatNow();
   /** Kept after every reload: an order may exist in an environment that is no longer configured. */
   const unknown: UnknownOutcome[] = [];
-  let callbackPlaces: readonly CallbackPlace[] = [];
   /** For each place, the last callback that was neither delivered nor repeated. */
   const callbackFailures = new Map<string, CallbackFailureStatus>();
   let reload: ReloadState = { inForceSince: undefined, trigger: "start", lastRefused: undefined };
@@ -98,28 +97,6 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   return {
     reload: () => reload,
 
-    /** `/status` forgets sites, callers, sets and listeners for callbacks that are not configured. Metrics forget nothing. */
-    forgetOthers(): void {
-      const { environments, callers, callbacks } = source.configured();
-      const sites = new Map(environments.map(({ name, sites }) => [name, sites]));
-      metrics.requests.keepOnly(({ environment, site }) =>
-        site === "none" ? sites.has(environment) : sites.get(environment)?.has(site) === true,
-      );
-      for (const [environment, requests] of recent) if (!sites.has(environment)) requests.clear();
-      const callerKeys = new Set(callers.map(({ listener, name }) => callerKey({ listener, caller: name })));
-      metrics.callerRequests.keepOnly((labels) => callerKeys.has(callerKey(labels)));
-      tokens.keepOnly(environments);
-      // Callbacks that came to a removed place, or were for another application, are forgotten.
-      const known = new Map(callbackPlaces.map((place) => [placeKey(place), place.application]));
-      const staying = callbacks.filter((place) => known.get(placeKey(place)) === place.application);
-      const placeKeys = new Set(staying.map(placeKey));
-      for (const counter of [metrics.callbacks, metrics.callbacksUnguarded]) {
-        counter.keepOnly((labels) => placeKeys.has(placeKey(labels)));
-      }
-      for (const key of callbackFailures.keys()) if (!placeKeys.has(key)) callbackFailures.delete(key);
-      callbackPlaces = callbacks;
-    },
-
     report(event: Event): void {
       count(event);
       keep(event);
@@ -127,11 +104,11 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
 
     /** @param configuration the effective one, secrets masked */
     view(readiness: { readonly isReady: boolean; readonly reason: string }, configuration: object) {
-      const { hash: configHash, environments, callers } = source.configured();
+      const { hash: configHash, environments, callers, callbacks } = source.configured();
       const { lastRefused, ...active } = reload;
       const credentials = tokens.view(source.credentials(), source.wallTime);
       const setsOf = groupBy(credentials, ({ environment }) => environment);
-      const endsOf = groupBy(metrics.requests.kept(), ({ labels }) => labels.environment);
+      const endsOf = groupBy(metrics.requests.counted(), ({ labels }) => labels.environment);
       return {
         /** When this snapshot was taken. */
         at: formatNow(),
@@ -152,9 +129,9 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
           return viewEnvironment(environment, lately, endsOf.get(name) ?? [], setsOf.get(name) ?? []);
         }),
         /** One for each listener for callbacks. */
-        callbacks: viewCallbacks(callbackPlaces, metrics, callbackFailures),
+        callbacks: viewCallbacks(callbacks, metrics, callbackFailures),
         /** Callers that have names, in the configuration's order; absent if there are none. */
-        ...(callers.length === 0 ? {} : { callers: viewCallers(callers, metrics.callerRequests.kept()) }),
+        ...(callers.length === 0 ? {} : { callers: viewCallers(callers, metrics.callerRequests.counted()) }),
         credentials,
         /** One for each Redis server in use; none with the memory cache. */
         redis: source.redis().map(({ sinceMs, ...server }) => {
@@ -185,7 +162,7 @@ function viewTotals({ requests, unknownOutcomes }: Metrics, inFlight: ReturnType
 function viewEnvironment(
   environment: Environment,
   recent: ReturnType<RecentRequests["view"]>,
-  ends: ReturnType<Metrics["requests"]["kept"]>,
+  ends: ReturnType<Metrics["requests"]["counted"]>,
   sets: readonly CredentialStatus[],
 ) {
   const { name, baseUrl, authUrl, operations, defaultSite } = environment;
@@ -200,7 +177,7 @@ function viewEnvironment(
     return findSitesWithoutToken(some, sets);
   };
   const answersBy = (by: RequestFinished["by"]) =>
-    countBy(ends, ({ labels }) => (labels.by === by ? statusClass(Number(labels.status)) : undefined), keptOf);
+    countBy(ends, ({ labels }) => (labels.by === by ? statusClass(Number(labels.status)) : undefined), countOf);
   return {
     name,
     baseUrl: urlOf(baseUrl),
@@ -230,8 +207,8 @@ function viewCallbacks(
   { callbacks, callbacksUnguarded }: Metrics,
   failures: ReadonlyMap<string, CallbackFailureStatus>,
 ) {
-  const resultsOf = groupBy(callbacks.kept(), ({ labels }) => placeKey(labels));
-  const unguardedOf = groupBy(callbacksUnguarded.kept(), ({ labels }) => placeKey(labels));
+  const resultsOf = groupBy(callbacks.counted(), ({ labels }) => placeKey(labels));
+  const unguardedOf = groupBy(callbacksUnguarded.counted(), ({ labels }) => placeKey(labels));
   return places.map((place) => {
     const key = placeKey(place);
     return {
@@ -239,14 +216,14 @@ function viewCallbacks(
       /** By CallbackResult. */
       results: occurrences(resultsOf.get(key) ?? [], ({ labels }) => labels.result),
       /** Callbacks that the application may get twice, since the store of replays failed. */
-      unguarded: sumOf(unguardedOf.get(key) ?? [], keptOf),
+      unguarded: sumOf(unguardedOf.get(key) ?? [], countOf),
       lastFailure: failures.get(key),
     };
   });
 }
 
 /** The rights and the requests of each caller at a listener; each name once for each listener. */
-function viewCallers(configured: Configured["callers"], ends: ReturnType<Metrics["callerRequests"]["kept"]>) {
+function viewCallers(configured: Configured["callers"], ends: ReturnType<Metrics["callerRequests"]["counted"]>) {
   const endsOf = groupBy(ends, ({ labels }) => callerKey(labels));
   const callers = new Map(configured.map((caller) => [callerKey({ ...caller, caller: caller.name }), caller]));
   return [...callers].map(([key, { name, environment, listener, certificates, ...rights }]) => ({

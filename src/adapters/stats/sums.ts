@@ -11,7 +11,7 @@ export type Tally = ReturnType<typeof tally>;
 /** Counts requests by their end. */
 export function tally(ends: Ends) {
   return {
-    answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels }) => labels.by, keptOf) },
+    answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels }) => labels.by, countOf) },
     lastAt: ends.length === 0 ? undefined : lastOf(ends),
     /** By failure code. */
     failures: occurrences(ends, ({ labels }) => labels.code),
@@ -28,17 +28,13 @@ export function occurrences<Labels extends object>(
   nameOf: KeyOf<Series<Labels>>,
 ): Record<string, Occurrence> {
   const entries = [...groupBy(all, nameOf)].map(([name, series]) => {
-    return [name, { count: sumOf(series, keptOf), lastAt: lastOf(series) }] as const;
+    return [name, { count: sumOf(series, countOf), lastAt: lastOf(series) }] as const;
   });
   return Object.fromEntries(entries);
 }
 
 export function countOf({ count }: { readonly count: number }): number {
   return count;
-}
-
-export function keptOf({ kept }: Series): number {
-  return kept;
 }
 
 function lastOf(all: readonly Series[]): string {

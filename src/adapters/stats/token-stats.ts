@@ -1,5 +1,4 @@
 import type { Clock, WallTime } from "../../model/clock.ts";
-import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import { type CredentialSnapshot, credentialKey, type TokenEvent } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
 import { formatTime, groupBy, occurrences } from "./sums.ts";
@@ -30,19 +29,6 @@ export function createTokenStats(counts: Metrics["tokenRequests"], clock: Clock)
   const histories = new Map<string, RequestHistory>();
 
   return {
-    /** Forgets the sets that are not configured. */
-    keepOnly(environments: readonly Environment[]): void {
-      const wanted = new Set(
-        environments.flatMap((environment) =>
-          credentialSetsOf(environment).map(({ set }) =>
-            credentialKey({ environment: environment.name, credential: set.label }),
-          ),
-        ),
-      );
-      counts.keepOnly((labels) => wanted.has(credentialKey(labels)));
-      for (const key of histories.keys()) if (!wanted.has(key)) histories.delete(key);
-    },
-
     report(event: TokenRequested | TokenAdopted): void {
       const key = credentialKey(event);
       const known = histories.get(key);
@@ -60,7 +46,7 @@ export function createTokenStats(counts: Metrics["tokenRequests"], clock: Clock)
       const nowMs = clock.nowMs();
       const format = (monotonicMs: number | undefined) =>
         monotonicMs === undefined ? undefined : formatTime(wallTime(monotonicMs));
-      const requests = groupBy(counts.kept(), ({ labels }) => credentialKey(labels));
+      const requests = groupBy(counts.counted(), ({ labels }) => credentialKey(labels));
       return credentials.map(({ environment, credential, isActive, token, lastUsedMs, ...pauses }) => {
         const key = credentialKey({ environment, credential });
         const { lastRequest, failingSince } = histories.get(key) ?? {};
