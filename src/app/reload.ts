@@ -1,7 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { describeProblem, type Warning } from "../config/diagnostics.ts";
-import { FolderWatch } from "../config/files/folder-watch.ts";
-import { FileWatch } from "../config/files/watch.ts";
+import { FileWatch, type WatchedFiles } from "../config/files/watch.ts";
 import type { Loaded } from "../config/load.ts";
 import { type Clock, takeTurns } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
@@ -20,16 +19,13 @@ interface ReloaderParts {
   readonly warn: (warnings: readonly Warning[]) => void;
 }
 
-type WatchedFiles = Pick<Loaded, "files" | "folders">;
-
 /**
  * Reads the configuration again on request or when one of its files has changed, and applies it. A faulty configuration is
  * refused as a whole and reported. It is read again at the next change.
  */
 export class Reloader {
   readonly #parts: ReloaderParts;
-  readonly #files: FileWatch;
-  readonly #folders: FolderWatch;
+  readonly #watch: FileWatch;
   #isBusy = false;
   /** The reload after the present one: several requests while busy make one reload. */
   #next: { readonly trigger: ReloadTrigger; readonly changed: ReadonlySet<string> | undefined } | undefined;
@@ -37,10 +33,8 @@ export class Reloader {
   /** @param active the files and folders of the active configuration */
   constructor(parts: ReloaderParts, active: WatchedFiles) {
     this.#parts = parts;
-    const reload = (changed: ReadonlySet<string>) => void this.reload("file_change", changed);
-    this.#files = new FileWatch(parts.clock, reload);
-    this.#folders = new FolderWatch(parts.clock, reload);
-    this.#follow(active);
+    this.#watch = new FileWatch(parts.clock, (changed) => void this.reload("file_change", changed));
+    this.#watch.follow(active);
   }
 
   /** @param changed see `load` */
@@ -59,13 +53,7 @@ export class Reloader {
 
   /** Stops watching the files. */
   close(): void {
-    this.#files.close();
-    this.#folders.close();
-  }
-
-  #follow({ files, folders }: WatchedFiles): void {
-    this.#files.follow(files);
-    this.#folders.follow(folders);
+    this.#watch.close();
   }
 
   /** Not even a defect of ours may end a proxy that serves: it continues with the active configuration. */
@@ -79,7 +67,7 @@ export class Reloader {
 
   async #apply(loaded: Loaded, trigger: ReloadTrigger): Promise<void> {
     const { onApplied, report, running, warn } = this.#parts;
-    this.#follow(loaded);
+    this.#watch.follow(loaded);
     await takeTurns();
     if (loaded.kind === "refused") return this.#refuse(trigger, loaded.problems.map(describeProblem));
     const { config, warnings } = loaded;

@@ -5,8 +5,7 @@ import type { Environment } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem, type Warning } from "./diagnostics.ts";
 import { decodeText, readAtOnce, readRegularFile, stampOf } from "./files/file-system.ts";
-import type { WatchedFolder } from "./files/folder-watch.ts";
-import { digestOf, type FileDigests } from "./files/watch.ts";
+import { digestOf, type WatchedFiles } from "./files/watch.ts";
 import { readDocument } from "./files/yaml.ts";
 import { checkForm } from "./form/check-form.ts";
 import { configSchema, type RawConfig } from "./form/schema.ts";
@@ -21,11 +20,7 @@ import { loadTracing } from "./rules/tracing.ts";
 import { checkUniqueness } from "./rules/uniqueness.ts";
 
 /** A sound configuration, or the problems of the file; and the files that were read. */
-export type Loaded = Outcome & {
-  readonly files: FileDigests;
-  /** Folders of sites; `files` has the stamps of the folders themselves. */
-  readonly folders: readonly WatchedFolder[];
-};
+export type Loaded = Outcome & WatchedFiles;
 
 type Outcome =
   | {

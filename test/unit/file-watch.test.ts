@@ -1,7 +1,20 @@
-/** A change of a file's content is found within seconds, however it was made; a watch without changes only looks at stamps, and reads nothing. */
+/**
+ * Row 101: a change of a file's content is found within seconds, however it was made; a watch without changes only looks at
+ * stamps, and reads nothing. A change among thousands of files in a folder is reported at once if the system reports it,
+ * otherwise found by stamps.
+ */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, renameSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -31,6 +44,10 @@ class FakeFiles implements WatchableFiles {
     await this.untilLooked;
     return stamp;
   }
+
+  watch() {
+    return () => {};
+  }
 }
 
 /** A watch that has already compared the content once. */
@@ -38,7 +55,8 @@ async function startWatch({ files = new FakeFiles(), count = 1, readAs = "first"
   const clock = new FakeClock();
   let changes = 0;
   const watch = new FileWatch(clock, () => (changes += 1), files);
-  watch.follow(new Map(Array.from({ length: count }, (_, n) => [`/${n}`, digestOf(Buffer.from(readAs))])));
+  const digest = digestOf(Buffer.from(readAs));
+  watch.follow({ files: new Map(Array.from({ length: count }, (_, n) => [`/${n}`, digest])), folders: [] });
   await clock.advance(400);
   const counts = { looks: files.looks, reads: files.reads };
   return {
@@ -149,7 +167,112 @@ it("what cannot be read has its error's code as its stamp, and is no new change 
   let changes = 0;
   const watch = new FileWatch(systemClock, () => (changes += 1));
   onTestFinished(() => watch.close());
-  watch.follow(new Map(paths.map((path, index) => [path, codes[index] ?? ""])));
+  watch.follow({ files: new Map(paths.map((path, index) => [path, codes[index] ?? ""])), folders: [] });
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   expect(changes).toBe(0);
+});
+
+/** A watch of one folder; the test makes its events and stamps. */
+function watchFolder(count = 1) {
+  const clock = new FakeClock();
+  const told: string[][] = [];
+  const stamps = new Map(Array.from({ length: count }, (_, n) => [`/d/${n}`, "as read"]));
+  let onEvent = (_: string | undefined): void => {};
+  let [ended, looks] = [0, 0];
+  const watch = new FileWatch(clock, (changed) => void told.push([...changed]), {
+    read: () => expect.unreachable(),
+    watch(_, given) {
+      onEvent = given;
+      return () => {
+        ended += 1;
+      };
+    },
+    async stamp(path) {
+      looks += 1;
+      return stamps.get(path) ?? "ENOENT";
+    },
+  });
+  const folder = { path: "/d/", stamps: [...stamps] };
+  const follow = () => watch.follow({ files: new Map(), folders: [folder] });
+  follow();
+  const event = (name?: string) => onEvent(name);
+  return { clock, watch, told, stamps, follow, event, ended: () => ended, looks: () => looks };
+}
+
+it("reports all changed files together, once there are no further changes", async () => {
+  const { clock, told, event } = watchFolder();
+  for (const name of [".S1.yaml.swp", "S1.yaml", "S2.yaml", "S1.yaml"]) {
+    event(name);
+    await clock.advance(60);
+  }
+  expect(told).toEqual([]);
+  await clock.advance(60);
+  expect(told).toEqual([["/d/S1.yaml", "/d/S2.yaml"]]);
+});
+
+it("does not wait for changes that never end", async () => {
+  const { clock, told, event } = watchFolder();
+  for (let n = 0; n < 30; n += 1) {
+    event("S1.yaml");
+    await clock.advance(50);
+  }
+  expect(told.length).toBe(1);
+});
+
+it.each([["..data"], [undefined]])("reports the whole folder if %s has changed", async (name) => {
+  const { clock, told, event } = watchFolder();
+  event(name);
+  await clock.advance(100);
+  expect(told).toEqual([["/d/"]]);
+});
+
+it("finds a change without an event by its stamp, within a minute among 20,000 files, and looks at no more than 400 in a second", async () => {
+  const { clock, told, stamps, looks } = watchFolder(20_000);
+  await clock.advance(2_000);
+  const before = looks();
+  await clock.advance(1_000);
+  expect(looks() - before).toBeLessThan(400);
+  stamps.set("/d/0", "changed");
+  await clock.advance(65_000);
+  expect(told[0]).toEqual(["/d/0"]);
+});
+
+it("looks at no file, and has no timer, once it is closed", async () => {
+  const { clock, watch, event, ended, looks } = watchFolder();
+  event("S1.yaml");
+  watch.close();
+  await clock.advance(10_000);
+  expect([ended(), looks(), clock.pending]).toEqual([1, 0, 0]);
+});
+
+it("keeps its place in the round when one file was read again", async () => {
+  const { clock, follow, looks } = watchFolder(1_000);
+  for (let n = 0; n < 30; n += 1) {
+    await clock.advance(200);
+    follow();
+  }
+  expect(looks()).toBeGreaterThan(900);
+});
+
+it("reports a file that is written, renamed or removed in a real folder, also in one that replaces it", async () => {
+  const path = `${join(emptyFolder(), "sites")}/`;
+  mkdirSync(path);
+  let tell = (_: readonly string[]): void => {};
+  const watch = new FileWatch(systemClock, (changed) => tell([...changed]));
+  onTestFinished(() => watch.close());
+  const follow = () => watch.follow({ files: new Map(), folders: [{ path, stamps: [] }] });
+  follow();
+  const next = (change: () => void) =>
+    new Promise<readonly string[]>((resolve) => {
+      tell = resolve;
+      change();
+    });
+  const [one, two] = [join(path, "S1.yaml"), join(path, "S2.yaml")];
+  expect(await next(() => writeFileSync(one, "keys"))).toEqual([one]);
+  expect((await next(() => renameSync(one, two))).toSorted()).toEqual([one, two]);
+  expect(await next(() => rmSync(two))).toEqual([two]);
+  renameSync(path, `${path.slice(0, -1)}-former`);
+  mkdirSync(path);
+  follow();
+  expect(await next(() => writeFileSync(one, "keys"))).toEqual([one]);
 });

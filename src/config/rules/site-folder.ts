@@ -4,7 +4,7 @@ import type { Environment, RefusedSiteFile, Site } from "../../model/environment
 import type { Secret } from "../../model/secret.ts";
 import { Diagnostics, describeProblem, formatPath, type Path, type Warning } from "../diagnostics.ts";
 import { decodeText, stampOf } from "../files/file-system.ts";
-import type { WatchedFolder } from "../files/folder-watch.ts";
+import type { WatchedFolder } from "../files/watch.ts";
 import { readDocument, type SourceDocument } from "../files/yaml.ts";
 import { checkForm } from "../form/check-form.ts";
 import { siteIdentifier } from "../form/fields.ts";

@@ -29,7 +29,6 @@ const contained: readonly Contained[] = [
     why: "as above",
   },
   { file: "config/files/watch.js", awaited: /^(askEach|ask\(|Promise\.all)/, why: "any file has a stamp and a digest" },
-  { file: "config/files/folder-watch.js", awaited: /^this\.#events\.stamp/, why: "as in watch.js" },
   { file: "config/rules/site-folder.js", awaited: /^(this\.#readFile|readSites)/, why: "says what cannot be read" },
   {
     file: "orders/handler.js",
