@@ -15,8 +15,6 @@ import { configOption, exitCodes, usageFailure } from "./command.ts";
 import {
   type Check,
   type CheckResult,
-  type Explanations,
-  explain,
   fail,
   type OpenRun,
   ok,
@@ -195,20 +193,38 @@ async function judgeAnswer({ status, body }: Answer, environment: string): Promi
   if (!isWhole) return fail(`its answer, ${status}, broke off`, "see what stands between here and the service");
   const detail = `the service answers ${status}`;
   if (status < 400) return ok(detail);
-  const fix = "the service's answer says more: send the same through serve";
-  return explain(refusals, String(status), { status, path: `environments.${environment}` }) ?? fail(detail, fix);
+  return explainRefusal(status, `environments.${environment}`);
 }
 
-/** The likely causes of a status: the service's interface defines only some statuses. */
-const refusals: Explanations = {
-  401: "the service answers 401: it does not accept the token or the signature | compare audience and key with the portal of this very environment",
-  403: "the service answers 403: it does not allow this site or operation | see in the portal what the site may do",
-  404: "the service answers 404: it does not know the path | correct the path in $path.baseUrl, or the operation",
-  "400|422":
-    "the service answers $status: it does not accept the parameters, or with HMAC the key or the signature | compare the key and its version with the portal, then the parameters",
-  429: "the service answers 429: it gets too many requests | try again later",
-  "5..": "the service answers $status: it fails, and the request may have had an effect | see the service's own state",
-};
+/**
+ * The likely causes of a status: the service's interface defines only some statuses.
+ * @param path the environment's, in the configuration
+ */
+function explainRefusal(status: number, path: string): CheckResult {
+  const answers = `the service answers ${status}`;
+  switch (status) {
+    case 401:
+      return fail(
+        `${answers}: it does not accept the token or the signature`,
+        "compare audience and key with the portal of this very environment",
+      );
+    case 403:
+      return fail(`${answers}: it does not allow this site or operation`, "see in the portal what the site may do");
+    case 404:
+      return fail(`${answers}: it does not know the path`, `correct the path in ${path}.baseUrl, or the operation`);
+    case 400:
+    case 422:
+      return fail(
+        `${answers}: it does not accept the parameters, or with HMAC the key or the signature`,
+        "compare the key and its version with the portal, then the parameters",
+      );
+    case 429:
+      return fail(`${answers}: it gets too many requests`, "try again later");
+  }
+  return status >= 500 && status <= 599
+    ? fail(`${answers}: it fails, and the request may have had an effect`, "see the service's own state")
+    : fail(answers, "the service's answer says more: send the same through serve");
+}
 
 /** What only a real request can check, by environment: the path of baseUrl, and the key that signs the request. */
 function listUnchecked({ environments }: Config, checks: readonly Check[]): readonly string[] {

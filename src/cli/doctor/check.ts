@@ -42,23 +42,6 @@ export const warn = (detail: string, fix: string): CheckResult => ({ verdict: "w
 export const fail = (detail: string, fix: string): CheckResult => ({ verdict: "fail", detail, fix });
 export const skip = (detail: string): CheckResult => ({ verdict: "skipped", detail });
 
-/**
- * Explains failures. A key is a regular expression for the whole code; the first key that matches applies. A text is the
- * detail, a bar and the fix; a value replaces `$name` in the text, or nothing if there is no such value.
- */
-export type Explanations = Readonly<Record<string, string>>;
-
-/** Undefined if no key matches the code. */
-export function explain(explanations: Explanations, code: string, values: object): CheckResult | undefined {
-  const known = Object.keys(explanations).find((pattern) => new RegExp(`^(${pattern})$`).test(code));
-  if (known === undefined) return undefined;
-  const text = explanations[known]?.split(" | ") ?? [];
-  const [detail = "", fix = ""] = text.map((part) =>
-    part.replace(/\$(\w+)/g, (_, name) => Reflect.get(values, name) ?? ""),
-  );
-  return fail(detail, fix);
-}
-
 /** One run of the doctor: its configuration, its options and its deadline. */
 export interface Run {
   readonly file: string;

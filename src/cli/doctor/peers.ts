@@ -13,8 +13,6 @@ import {
   boundMs,
   type Check,
   type CheckResult,
-  type Explanations,
-  explain,
   fail,
   formatSpan,
   type OpenRun,
@@ -115,10 +113,7 @@ async function checkHost(environment: string, to: Target, hasProxy: boolean, run
 /** Whether the host speaks HTTP. Only a 5xx is a failure: HEAD / is no order, so other statuses say little. */
 function evaluateAnswer({ answer, code = "UNKNOWN" }: Probe, to: Target, isConnected: boolean): CheckResult {
   if (!isConnected) return skip("there is no connection");
-  if (answer === undefined) {
-    const fix = `see what stands between here and ${to.place}, and that host and port in ${to.setting} are right`;
-    return explain(answerFailures, code, { ...to, code }) ?? fail(`HEAD / got no answer (${code})`, fix);
-  }
+  if (answer === undefined) return explainSilence(code, to);
   const { status } = answer;
   // 501: it does not know HEAD (RFC 9110 section 15.6.2).
   if (status < 500 || status === 501) return ok(`it answers HEAD / (${status})`);
@@ -128,13 +123,21 @@ function evaluateAnswer({ answer, code = "UNKNOWN" }: Probe, to: Target, isConne
   );
 }
 
-const answerFailures: Explanations = {
-  ETIMEDOUT:
-    "it takes connections, and does not answer ($code) | see how busy it is, and what stands between here and $place",
-  "ECONNRESET|EPIPE":
-    "it closes the connection without an answer ($code) | see its log, and what stands between here and $place (proxy, firewall, service mesh)",
-  "HPE_.*": "what it answers is no HTTP/1.1 ($code) | correct host and port in $setting",
-};
+/** Why a connection gave no answer. */
+function explainSilence(code: string, { place, setting }: Target): CheckResult {
+  const between = `what stands between here and ${place}`;
+  if (code === "ETIMEDOUT") {
+    return fail(`it takes connections, and does not answer (${code})`, `see how busy it is, and ${between}`);
+  }
+  if (code === "ECONNRESET" || code === "EPIPE") {
+    const fix = `see its log, and ${between} (proxy, firewall, service mesh)`;
+    return fail(`it closes the connection without an answer (${code})`, fix);
+  }
+  if (code.startsWith("HPE_")) {
+    return fail(`what it answers is no HTTP/1.1 (${code})`, `correct host and port in ${setting}`);
+  }
+  return fail(`HEAD / got no answer (${code})`, `see ${between}, and that host and port in ${setting} are right`);
+}
 
 /** A look-up that takes longer is a noticeable part of every new connection. */
 const slowMs = 500;

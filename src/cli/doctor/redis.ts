@@ -11,18 +11,8 @@ import {
   type RedisNode,
   type RedisPlace,
 } from "../../model/redis-access.ts";
-import {
-  type Check,
-  type CheckResult,
-  type Explanations,
-  explain,
-  fail,
-  ok,
-  type Run,
-  toCheck,
-  warn,
-} from "./check.ts";
-import { connectFailures } from "./connection.ts";
+import { type Check, type CheckResult, fail, ok, type Run, toCheck, warn } from "./check.ts";
+import { explainConnectFailure } from "./connection.ts";
 
 type Answered = Extract<RedisProbe, { kind: "answered" }>;
 
@@ -89,28 +79,40 @@ function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, 
     return fail(`no ${isTls ? "TLS " : ""}connection within ${connectTimeoutMs} ms (${code})`, fix);
   }
   const host = place.replace(/^rediss?:\/\//, "");
-  const permissions = fixPermissions(user, server.kind === "cluster" ? ["cluster|slots"] : []);
-  const values = { ...server, host, tlsSetting: "redis.tls", connectTimeoutMs, code, user, permissions };
-  const orTls = isTls ? "" : "; if it speaks TLS, write rediss:// or add redis.tls";
-  return (
-    explain(connectFailures, code, values) ??
-    explain(refusals, code, values) ??
-    explain(refusals, kind, values) ??
-    fail(unknownAnswers[server.kind], `see what is at ${place}, and that ${setting} is right${orTls}`)
-  );
+  const unreached = explainConnectFailure(code, { place, setting, host, tlsSetting: "redis.tls", connectTimeoutMs });
+  if (unreached !== undefined) return unreached;
+  if (code === "WRONGPASS") {
+    const fix = "correct redis.username and redis.password, or see that Redis has this user switched on";
+    return fail(`the login as ${user} is refused (WRONGPASS)`, fix);
+  }
+  switch (kind) {
+    case "noauth":
+      return fail("it wants a login (NOAUTH)", "add redis.username and redis.password");
+    case "protected_mode":
+      return fail(
+        "it is in protected mode, and takes connections from its own host alone (DENIED)",
+        "give its default user a password (requirepass), which ends that mode; `protected-mode no` would admit everyone who reaches its port",
+      );
+    case "noperm": {
+      const fix = fixPermissions(user, server.kind === "cluster" ? ["cluster|slots"] : []);
+      return fail(`the user ${user} may not even ask (NOPERM)`, fix);
+    }
+    case "timeout":
+      return fail(
+        "connected, but it does not answer",
+        "see what keeps it busy: a script or a command that takes long, swapping, a stopped process",
+      );
+    case "tls":
+      return fail(
+        `no TLS connection (${code})`,
+        "see redis.tls: caFile for a private authority, certFile and keyFile if it demands a certificate",
+      );
+    default: {
+      const orTls = isTls ? "" : "; if it speaks TLS, write rediss:// or add redis.tls";
+      return fail(unknownAnswers[server.kind], `see what is at ${place}, and that ${setting} is right${orTls}`);
+    }
+  }
 }
-
-const refusals: Explanations = {
-  WRONGPASS:
-    "the login as $user is refused (WRONGPASS) | correct redis.username and redis.password, or see that Redis has this user switched on",
-  noauth: "it wants a login (NOAUTH) | add redis.username and redis.password",
-  protected_mode:
-    "it is in protected mode, and takes connections from its own host alone (DENIED) | give its default user a password (requirepass), which ends that mode; `protected-mode no` would admit everyone who reaches its port",
-  noperm: "the user $user may not even ask (NOPERM) | $permissions",
-  timeout:
-    "connected, but it does not answer | see what keeps it busy: a script or a command that takes long, swapping, a stopped process",
-  tls: "no TLS connection ($code) | see redis.tls: caFile for a private authority, certFile and keyFile if it demands a certificate",
-};
 
 const unknownAnswers: Readonly<Record<RedisPlace["kind"], string>> = {
   standalone: "the server there does not speak the Redis protocol",
@@ -172,12 +174,7 @@ function evaluateCommands({ tried, scripts, facts }: Answered, user: string): Ch
     return result(`the user ${user} may not ${names.map(inCapitals).join(", ")}`, fixPermissions(user, names));
   }
   const first = failed[0] ?? (scripts && { name: "eval", ...scripts });
-  if (first !== undefined) {
-    const { name, kind, code = kind } = first;
-    const command = inCapitals(name);
-    const explained = explain(commandFailures, kind, { command, code, fixReplica, fixMemory });
-    return explained ?? fail(`${command} fails (${code})`, "see Redis's own log");
-  }
+  if (first !== undefined) return explainCommandFailure(inCapitals(first.name), first);
   if (facts?.role === "slave") return fail("it is a replica, and takes writes that no other server sees", fixReplica);
   return ok(`every command that is needed works: ${tried.map(({ name }) => name.replace("|", " ")).join(", ")}`);
 }
@@ -186,15 +183,32 @@ const fixReplica = "name the master; if masters change, let Sentinels find it (r
 
 const fixMemory = "raise maxmemory, or give Countersign a Redis of its own";
 
-const commandFailures: Explanations = {
-  readonly: "it is a replica and takes no writes ($command: READONLY) | $fixReplica",
-  oom: "its memory is full ($command: OOM) | $fixMemory",
-  loading: "it is still reading its data (LOADING) | wait, and run this again; Countersign needs no persistence there",
-  no_clock:
-    "its scripts get no time (TIME refused, or 0), so replicas can share nothing in it | use a server whose scripts get it: docs/redis.md lists some",
-  "clusterdown|masterdown":
-    "a part of it is down ($command: $code) | see CLUSTER INFO, or INFO replication, and bring it back",
-};
+function explainCommandFailure(command: string, { kind, code = kind }: RedisTrouble): CheckResult {
+  switch (kind) {
+    case "readonly":
+      return fail(`it is a replica and takes no writes (${command}: READONLY)`, fixReplica);
+    case "oom":
+      return fail(`its memory is full (${command}: OOM)`, fixMemory);
+    case "loading":
+      return fail(
+        "it is still reading its data (LOADING)",
+        "wait, and run this again; Countersign needs no persistence there",
+      );
+    case "no_clock":
+      return fail(
+        "its scripts get no time (TIME refused, or 0), so replicas can share nothing in it",
+        "use a server whose scripts get it: docs/redis.md lists some",
+      );
+    case "clusterdown":
+    case "masterdown":
+      return fail(
+        `a part of it is down (${command}: ${code})`,
+        "see CLUSTER INFO, or INFO replication, and bring it back",
+      );
+    default:
+      return fail(`${command} fails (${code})`, "see Redis's own log");
+  }
+}
 
 /** Undefined if the server did not report its policy. Each evicted token causes one token request. */
 export function evaluateEviction({ facts }: Pick<Answered, "facts">): CheckResult | undefined {

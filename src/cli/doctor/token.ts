@@ -1,23 +1,13 @@
-import type { ConfiguredSet } from "../../app/token-sources.ts";
-import type { Config } from "../../config/config.ts";
 import type { CredentialSet, Environment } from "../../model/environment.ts";
 import { listNames } from "../../model/names.ts";
-import { describeNoToken } from "../../oauth/endpoint-backoff.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
-import {
-  isNotAsked,
-  notSigned,
-  requestToken,
-  type TokenAnswer,
-  type TokenEndpoint,
-} from "../../oauth/token-endpoint.ts";
-import type { EndpointPause, Grant } from "../../oauth/token-store.ts";
+import { requestToken, type TokenEndpoint } from "../../oauth/token-endpoint.ts";
+import type { Grant } from "../../oauth/token-store.ts";
+import { explainBackoff, explainNoToken } from "../no-token.ts";
 import { printable } from "../terminal.ts";
 import {
   type Check,
   type CheckResult,
-  type Explanations,
-  explain,
   fail,
   formatSpan,
   type OpenRun,
@@ -160,87 +150,4 @@ function evaluateEncryptionKeys(sets: readonly SharedSet[]): CheckResult {
   if (sets.some(({ read }) => read === "error")) return skip("the cache could not be read");
   if (readable === 0) return skip("the cache has no value to decrypt");
   return ok(`decrypt the values in the cache (${readable})`);
-}
-
-/** Why replicas request no token now. */
-function explainBackoff(backoff: EndpointPause, configured: ConfiguredSet, config: Config): CheckResult {
-  const { kind, status, remainingMs } = backoff;
-  const detail = `a replica reports: the authorization server ${describeNoToken(status)}, and gets no request for another ${formatSpan(remainingMs)}`;
-  if (kind === "failing") return fail(detail, "see why the authorization server fails; then run this again");
-  return fail(detail, kind === "refused" ? fixRefusal(configured, config) : fixThrottling(config));
-}
-
-function explainNoToken(
-  answer: Exclude<TokenAnswer, { kind: "issued" }>,
-  configured: ConfiguredSet,
-  config: Config,
-): CheckResult {
-  const { set, tokenUrl } = configured;
-  const { kind, status, cause = "UNKNOWN" } = answer;
-  if (isNotAsked(answer) && cause !== notSigned) return skip("there is no assertion to send");
-  const isOwnServer = set.token?.url === undefined;
-  const retryAfterMs = kind === "throttled" ? answer.retryAfterMs : undefined;
-  const values = {
-    status,
-    cause,
-    client: printable(set.clientId),
-    // The service's own server adds nothing to its status; other servers distinguish a wrong scope from a wrong secret.
-    oauthError: set.token === undefined || answer.cause === undefined ? "" : ` ${printable(cause)}`,
-    compare: fixRefusal(configured, config),
-    retry: retryAfterMs === undefined ? "" : `, to be tried again in ${formatSpan(retryAfterMs)}`,
-    wait: fixThrottling(config),
-    url: `${tokenUrl.origin}${tokenUrl.path}`,
-    setting: isOwnServer ? "authUrl" : "token.url",
-    meaning: isOwnServer
-      ? "token requests go to {authUrl}/oauth/token"
-      : "it is the whole address of the token endpoint",
-  };
-  const code = `${kind} ${status ?? cause}`;
-  return explain(noTokens, code, values) ?? fail(`no complete answer (${cause})`, "run this again");
-}
-
-/** A key matches the kind of the answer, and its status or, if it has none, its cause. */
-const noTokens: Explanations = {
-  "refused .*": "refused ($status$oauthError) for client $client | $compare",
-  "throttled .*": "too many token requests ($status)$retry | $wait",
-  "malformed .*": "answered, but not with a token | see what is at $url: $setting may lead to something else",
-  "timed_out .*":
-    "no answer in time | see why the authorization server does not answer, or what holds its answers back",
-  [`failed ${notSigned}`]: "the client assertion could not be signed | see that privateKey is whole",
-  "failed [5-9]..": "the authorization server is in trouble ($status) | that is its owner's to fix",
-  "failed \\d+": "answered $status at $url | correct $setting: $meaning, no redirect is followed",
-};
-
-function fixRefusal({ set, tokenUrl }: ConfiguredSet, { secretOrigins }: Config): string {
-  const { audience, clientSecret, token } = set;
-  const clientAuth = token?.clientAuth;
-  const signed = clientAuth?.method === "private_key_jwt" ? clientAuth : undefined;
-  const secret = signed?.privateKey ?? clientSecret;
-  const origin = (secret && secretOrigins?.get(secret)) ?? "the configuration";
-  const proofs = {
-    post: [`secret (${origin})`],
-    basic: [`secret (${origin})`],
-    private_key_jwt: [
-      `key (${origin})`,
-      `aud (${printable(signed?.audience ?? "")}) of the assertion`,
-      `its typ (${signed?.type})`,
-    ],
-    tls: ["certificate (tls.certFile)"],
-    assertion: [
-      `iss, sub and aud of its assertion${clientAuth?.method === "assertion" ? ` (${clientAuth.file})` : ""}`,
-    ],
-  }[clientAuth?.method ?? "post"];
-  const asked = Object.entries({ audience, scope: token?.scope, resource: token?.resource });
-  const wanted = asked.flatMap(([name, value]) => (value === undefined ? [] : [`${name} (${printable(value)})`]));
-  const all = ["client id", ...proofs, ...wanted];
-  const list = `${all.slice(0, -1).join(", ")} and ${all.at(-1)}`;
-  const owner = token?.url === undefined ? "service" : "authorization server";
-  const isForEndpoint = signed?.audience === `${tokenUrl.origin}${tokenUrl.path}`;
-  const issuer = isForEndpoint ? "; a server that accepts its issuer alone as aud needs token.issuer" : "";
-  return `compare ${list} with what the ${owner} has; the set may be deleted, or another environment's${issuer}`;
-}
-
-function fixThrottling({ tokens }: Config): string {
-  const wait = "wait: nothing else helps";
-  return tokens.cache === "memory" ? `${wait}; tokens.cache: redis lets replicas share one token` : wait;
 }
