@@ -3,8 +3,11 @@ import { type Egress, placeOf } from "../model/environment.ts";
 import { type Bind, type Callers, describeBind } from "../model/listener.ts";
 import { listNames } from "../model/names.ts";
 import type { Config } from "./config.ts";
+import { folderOf, namedSites, type RawEnvironment } from "./form/environment.ts";
 import { configSchema, type RawConfig } from "./form/schema.ts";
+import type { RawParent, RawSite } from "./form/site.ts";
 import { describeAddress } from "./form/values.ts";
+import { spellOut } from "./rules/credentials.ts";
 
 const mostNamed = 5;
 
@@ -55,9 +58,34 @@ function describeCallers(callers: Callers | undefined): string {
 const explained = new WeakMap<RawConfig, object>();
 
 /** The configuration in effect, with every default and no secret. As a file it would have the same meaning. */
-export function explain({ written }: Config): object {
+export function explain({ written, environments }: Config): object {
   if (written === undefined) return {};
-  const shown = explained.get(written) ?? z.encode(configSchema, written);
+  const shown = explained.get(written) ?? z.encode(configSchema, spellOutSets(written, environments));
   explained.set(written, shown);
   return shown;
+}
+
+/** The same, with the values of their folders in credential sets that have `dir`. */
+function spellOutSets(written: RawConfig, environments: Config["environments"]): RawConfig {
+  const ofEnvironment = (raw: RawEnvironment, name: string): RawEnvironment => {
+    const ofSite = <Site extends RawSite>(site: Site, identifier: string): Site => {
+      if (site.credentials === undefined) return site;
+      const loaded = environments.get(name)?.sites.get(identifier)?.credentials?.sets ?? [];
+      const credentials = site.credentials.map((set) => {
+        const own = loaded.find((each) => each.name === set.name);
+        return own === undefined ? set : spellOut(set, own);
+      });
+      return { ...site, credentials };
+    };
+    const withChildren = (site: RawParent, identifier: string): RawParent => {
+      return { ...ofSite(site, identifier), children: mapValues(site.children, ofSite) };
+    };
+    const isFolder = folderOf(raw.sites) !== undefined;
+    return isFolder ? raw : { ...raw, sites: mapValues(namedSites(raw.sites), withChildren) };
+  };
+  return { ...written, environments: mapValues(written.environments, ofEnvironment) };
+}
+
+function mapValues<Value>(all: Readonly<Record<string, Value>>, change: (value: Value, key: string) => Value) {
+  return Object.fromEntries(Object.entries(all).map(([key, value]) => [key, change(value, key)]));
 }

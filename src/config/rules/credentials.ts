@@ -1,5 +1,11 @@
 import { X509Certificate } from "node:crypto";
-import { type CredentialSet, type Credentials, identityOf, type TokenSettings } from "../../model/environment.ts";
+import {
+  type ClientAuth,
+  type CredentialSet,
+  type Credentials,
+  identityOf,
+  type TokenSettings,
+} from "../../model/environment.ts";
 import type { RawCredentialSet, RawTokenSettings } from "../form/credentials.ts";
 import { fingerprint } from "../hash.ts";
 import type { LoadContext } from "./load-context.ts";
@@ -18,13 +24,10 @@ const mostSets = 2;
 /** Names of files in a set's folder. */
 const fileNames = { clientSecret: "client-secret", privateKey: "private-key" } as const;
 
-/**
- * Loads the OAuth credential sets configured at a site; undefined if none of them is sound.
- * @param raw a set with `dir` is replaced in this list by one with the values of its folder
- */
+/** Loads the OAuth credential sets configured at a site; undefined if none of them is sound. */
 export async function loadCredentials(
   owner: string,
-  raw: RawCredentialSet[],
+  raw: readonly RawCredentialSet[],
   environment: EnvironmentSettings,
   context: LoadContext,
 ): Promise<Credentials | undefined> {
@@ -36,23 +39,20 @@ export async function loadCredentials(
     at.in("name").report("another set of the site has this name", "give each its own name");
   }
   const sets: CredentialSet[] = [];
-  for (const [index, given] of raw.entries()) {
-    const loaded = await loadSet(given, owner, environment, context.in(index));
-    if (loaded === undefined) continue;
-    sets.push(shareLabel(loaded.set, context.state.clientLabels));
-    raw[index] = loaded.written;
+  for (const [given, at] of context.each(raw)) {
+    const set = await loadSet(given, owner, environment, at);
+    if (set !== undefined) sets.push(shareLabel(set, context.state.clientLabels));
   }
   const [first, ...rest] = sets;
   return first === undefined ? undefined : { owner, sets: [first, ...rest] };
 }
 
-/** A loaded set, and the set as written, with the values of its folder. */
 async function loadSet(
   given: RawCredentialSet,
   owner: string,
   environment: EnvironmentSettings,
   context: LoadContext,
-): Promise<{ readonly set: CredentialSet; readonly written: RawCredentialSet } | undefined> {
+): Promise<CredentialSet | undefined> {
   if (given.token !== undefined) checkTokenSettings(given.token, environment, context.in("token"));
   const settings = { ...environment.token, ...given.token };
   const locate = (key: string) => context.in("dir" in given ? "dir" : key);
@@ -83,8 +83,7 @@ async function loadSet(
         lifetimeMs: settings.lifetime,
         certificate: cert && new X509Certificate(cert).fingerprint256,
       };
-  const set = { label: `${owner}/${name}`, name, clientId, clientSecret, audience, token };
-  return { set, written: { ...written, clientId } };
+  return { label: `${owner}/${name}`, name, clientId, clientSecret, audience, token };
 }
 
 /** A set with the values of its folder in place of `dir`. A value that cannot be read is reported, and left out. */
@@ -97,13 +96,21 @@ async function writeOut(
   const clientId = await context.readText(`${dir}/client-id`, "client id");
   const file = `${dir}/audience`;
   const hasOwn = needsAudience || (await context.hasFile(file));
-  const key = needs[methodOf(settings)];
-  return {
-    ...set,
-    clientId,
-    audience: hasOwn ? await context.readText(file, "audience") : settings.audience,
-    ...(key && { [key]: { file: `${dir}/${fileNames[key]}` } }),
-  };
+  const audience = hasOwn ? await context.readText(file, "audience") : settings.audience;
+  return { ...set, clientId, audience, ...proofIn(dir, methodOf(settings)) };
+}
+
+/** The source of the secret that a set's folder has for this method of its client; nothing for a method without one. */
+function proofIn(dir: string, method: ClientAuth["method"]): Pick<WrittenSet, "clientSecret" | "privateKey"> {
+  const key = needs[method];
+  return key === undefined ? {} : { [key]: { file: `${dir}/${fileNames[key]}` } };
+}
+
+/** The set as it would be written without `dir`, with the values that were read from its folder. */
+export function spellOut(written: RawCredentialSet, { clientId, audience, token }: CredentialSet): RawCredentialSet {
+  if (!("dir" in written)) return written;
+  const { dir, ...set } = written;
+  return { ...set, clientId, audience, ...proofIn(dir, token?.clientAuth.method ?? "post") };
 }
 
 /**

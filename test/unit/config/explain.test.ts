@@ -42,6 +42,22 @@ test("in the configuration in effect a child site has the settings that it inher
   expect(explained).not.toHaveProperty(`${path}.credentials`);
 });
 
+test("the content of a child site's own folder is in the configuration in effect, and the file's content stays as it is", async () => {
+  const folder = new ConfigFolder({
+    "own/client-id": "own-id",
+    "own/client-secret": "canary-of-good-length",
+    "own/audience": "own-aud",
+  });
+  const config = await load(folder, inSite1("children: { S2: { credentials: [ { name: own, dir: DIR/own } ] } }"));
+  const clientSecret = { file: `${folder.path}/own/client-secret` };
+  const { S1000000001 } = Object(explain(config)).environments.sandbox.sites;
+  expect(S1000000001.credentials).toMatchObject([{ name: "blue", clientId: "blue-id" }]);
+  const own = { name: "own", clientId: "own-id", audience: "own-aud", clientSecret };
+  expect(S1000000001.children.S2.credentials).toEqual([own]);
+  const { sites } = config.written?.environments["sandbox"] ?? expect.unreachable();
+  expect(sites).toMatchObject({ S1000000001: { credentials: [{ name: "blue", dir: `${folder.path}/blue` }] } });
+});
+
 test.each([
   ["", ""],
   [", callers: anyone", "; anyone may call"],
