@@ -189,10 +189,10 @@ function reportSites(before: Config | undefined, after: Config, report: Report):
   for (const { name: environment, sites, siteFolder } of after.environments.values()) {
     if (siteFolder === undefined) continue;
     const earlier = before?.environments.get(environment);
-    const told = new Set(earlier?.siteFolder?.refused.map((each) => JSON.stringify(each)));
-    const untold = siteFolder.refused.filter((each) => !told.has(JSON.stringify(each)));
-    for (const [index, refused] of untold.slice(0, mostNamed).entries()) {
-      const more = index === mostNamed - 1 && untold.length > mostNamed ? untold.length - mostNamed : undefined;
+    const reported = new Set(earlier?.siteFolder?.refused.map((each) => JSON.stringify(each)));
+    const unreported = siteFolder.refused.filter((each) => !reported.has(JSON.stringify(each)));
+    for (const [index, refused] of unreported.slice(0, mostNamed).entries()) {
+      const more = index === mostNamed - 1 && unreported.length > mostNamed ? unreported.length - mostNamed : undefined;
       report({ kind: "site_file_refused", environment, ...refused, more });
     }
     if (earlier === undefined) continue;

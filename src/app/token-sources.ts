@@ -175,7 +175,7 @@ export function openTokens(
     const { store, lock } = backends.of(config);
     const { environment, set, tokenKey, authPoolKey } = configured;
     const others = sharing.get(tokenKey) ?? [];
-    const onSameWay = others.find((other) => other.configured.authPoolKey === authPoolKey);
+    const sameTransport = others.find((other) => other.configured.authPoolKey === authPoolKey);
     const last = others.at(-1);
     const address = addressOf(configured, config);
     address.opened();
@@ -191,7 +191,7 @@ export function openTokens(
       random,
       report,
       backoff:
-        onSameWay?.parts.backoff ?? last?.parts.backoff.withOtherTransport() ?? new EndpointBackoff(clock, random),
+        sameTransport?.parts.backoff ?? last?.parts.backoff.withOtherTransport() ?? new EndpointBackoff(clock, random),
       address,
       forcedRefreshes: last?.parts.forcedRefreshes ?? new ForcedRefreshLimiter(clock),
       thresholds: drawThresholds(random),

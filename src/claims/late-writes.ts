@@ -11,16 +11,16 @@ export interface LateWrite {
   readonly send: () => Promise<void>;
 }
 
-const tryEveryMs = 1_000;
+const retryIntervalMs = 1_000;
 /** Each takes a few hundred bytes. */
-const mostKept = 4_096;
+const maxPending = 4_096;
 
 /** Makes writes. A failed write, whatever the reason, is kept in memory and tried again each second until its time is over. */
 export class LateWrites {
   readonly #clock: Clock;
-  readonly #kept = new Map<string, LateWrite>();
-  /** Undefined while nothing is kept. */
-  #cancelTry: Cancel | undefined;
+  readonly #pending = new Map<string, LateWrite>();
+  /** Undefined while nothing is pending. */
+  #cancelRetry: Cancel | undefined;
   #isClosed = false;
 
   constructor(clock: Clock) {
@@ -32,7 +32,7 @@ export class LateWrites {
    * @throws the error of the write, even if it is kept
    */
   async write(write: LateWrite, later = write): Promise<void> {
-    this.#kept.delete(write.id);
+    this.#pending.delete(write.id);
     try {
       await this.#send(write);
     } catch (error) {
@@ -41,59 +41,59 @@ export class LateWrites {
     }
   }
 
-  /** Keeps a write for a try within a second or so. If too many are kept, the new write is dropped. */
+  /** Keeps a write for a try within a second or so. If too many are pending, the new write is dropped. */
   keep(write: LateWrite): void {
-    if (this.#isClosed || (this.#kept.size >= mostKept && !this.#kept.has(write.id))) return;
-    this.#kept.set(write.id, write);
-    this.#tryLater();
+    if (this.#isClosed || (this.#pending.size >= maxPending && !this.#pending.has(write.id))) return;
+    this.#pending.set(write.id, write);
+    this.#scheduleRetry();
   }
 
   /**
-   * Makes the kept writes of one name.
+   * Makes the pending writes of one name.
    * @throws the error of the first failed write; it and the rest stay
    */
   async resume(name: string): Promise<void> {
-    for (const write of [...this.#kept.values()]) if (write.name === name) await this.#send(write);
+    for (const write of [...this.#pending.values()]) if (write.name === name) await this.#send(write);
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#kept.clear();
-    this.#cancelTry?.();
+    this.#pending.clear();
+    this.#cancelRetry?.();
   }
 
-  #tryLater(): void {
-    this.#cancelTry ??= this.#clock.after(tryEveryMs, () => void this.#tryAll());
+  #scheduleRetry(): void {
+    this.#cancelRetry ??= this.#clock.after(retryIntervalMs, () => void this.#retryAll());
   }
 
-  /** Tries the kept writes one after the other, until one fails. The failed one moves to the end, so that it blocks no other. */
-  async #tryAll(): Promise<void> {
-    for (const write of [...this.#kept.values()]) {
-      if (!this.#isKept(write)) continue;
+  /** Tries the pending writes one after the other, until one fails. The failed one moves to the end, so that it blocks no other. */
+  async #retryAll(): Promise<void> {
+    for (const write of [...this.#pending.values()]) {
+      if (!this.#isPending(write)) continue;
       if (this.#clock.nowMs() >= write.untilMs) {
-        this.#kept.delete(write.id);
+        this.#pending.delete(write.id);
         continue;
       }
       const isMade = await this.#send(write).then(
         () => true,
         () => false,
       );
-      if (isMade || !this.#isKept(write)) continue;
-      this.#kept.delete(write.id);
-      this.#kept.set(write.id, write);
+      if (isMade || !this.#isPending(write)) continue;
+      this.#pending.delete(write.id);
+      this.#pending.set(write.id, write);
       break;
     }
-    this.#cancelTry = undefined;
-    if (this.#kept.size > 0) this.#tryLater();
+    this.#cancelRetry = undefined;
+    if (this.#pending.size > 0) this.#scheduleRetry();
   }
 
   async #send(write: LateWrite): Promise<void> {
     await write.send();
-    if (this.#isKept(write)) this.#kept.delete(write.id);
+    if (this.#isPending(write)) this.#pending.delete(write.id);
   }
 
   /** False if a later write with the same id has replaced it. */
-  #isKept(write: LateWrite): boolean {
-    return this.#kept.get(write.id) === write;
+  #isPending(write: LateWrite): boolean {
+    return this.#pending.get(write.id) === write;
   }
 }

@@ -30,13 +30,13 @@ export function routes(
     const operations = environment.operations === "any" ? "*" : [...environment.operations].join(", ");
     const passed = (environment.passThrough ?? []).map(({ prefix }) => `; ${prefix} passes through`).join("");
     const who = describeCallers(callers);
-    const way = environment.egress === undefined ? "" : describeWay(environment.egress);
-    return `${at} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${passed}${who}${way}`;
+    const proxy = environment.egress === undefined ? "" : describeProxy(environment.egress);
+    return `${at} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${passed}${who}${proxy}`;
   });
   return [...outbound, ...inbound];
 }
 
-function describeWay({ proxy, direct }: Egress): string {
+function describeProxy({ proxy, direct }: Egress): string {
   const except = direct.size === 0 ? "" : `, except for ${[...direct].join(" and ")}`;
   return `; through the proxy ${placeOf(proxy)}${except}`;
 }

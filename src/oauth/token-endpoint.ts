@@ -104,7 +104,7 @@ const signedJwt = /^[\w-]+\.([\w-]+)\.[\w-]+$/;
 /** `error` of RFC 6749 section 5.2; its longest registered code has 25 characters. */
 const errorCode = /^[\x20-\x21\x23-\x5b\x5d-\x7e]{1,64}$/;
 /** A text that contains this many characters of a secret's beginning counts as the secret. */
-const telltaleChars = 8;
+const secretPrefixChars = 8;
 /** `b64token` of RFC 6750 section 2.1: nothing in it can end a header line. */
 const b64token = /^[A-Za-z0-9\-._~+/]+=*$/;
 
@@ -242,7 +242,7 @@ function readLifetimeMs(value: unknown): number | undefined {
 function readErrorCode(body: string, sent: readonly string[]): string | undefined {
   const code = parseObject(body)?.["error"];
   if (typeof code !== "string" || !errorCode.test(code)) return undefined;
-  const isSecret = sent.some((secret) => code.includes(secret.slice(0, telltaleChars)) || secret.includes(code));
+  const isSecret = sent.some((secret) => code.includes(secret.slice(0, secretPrefixChars)) || secret.includes(code));
   return isSecret ? undefined : code;
 }
 

@@ -166,7 +166,7 @@ const secretsOf = new WeakMap<Environment, KnownSecrets>();
  * @throws ProxyError secret_in_body
  */
 export function checkForSecrets(parameters: Parameters, environment: Environment): void {
-  const { lengths, fewestUnits, lookup } = secretsOf.get(environment) ?? learnSecrets(environment);
+  const { lengths, fewestUnits, lookup } = secretsOf.get(environment) ?? indexSecrets(environment);
   for (const { name, value } of parameters.values()) {
     if (name === secretName) {
       const why = "is for a secret, which never travels: Countersign signs, or attaches a token";
@@ -179,7 +179,7 @@ export function checkForSecrets(parameters: Parameters, environment: Environment
   }
 }
 
-function learnSecrets(environment: Environment): KnownSecrets {
+function indexSecrets(environment: Environment): KnownSecrets {
   const secrets = listSecrets(environment);
   const lengths = new Set(secrets.map((secret) => secret.length));
   const fewestUnits = Math.min(...lengths) / 3;

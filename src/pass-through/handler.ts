@@ -137,7 +137,7 @@ async function pass(
     const response = await forward(sending, material, context, parts);
     const streaming = { idleMs: route.idleMs, signal };
     if (response.connection === undefined) await deliver(response, context, streaming);
-    else await switchOver(response, response.connection, context, streaming);
+    else await switchProtocols(response, response.connection, context, streaming);
   } catch (error) {
     if (error instanceof CallerLeft && isConnected) context.setOutcome("unknown");
     throw error;
@@ -150,7 +150,7 @@ async function pass(
 }
 
 /** Passes bytes both ways until a side closes. A connection that was closed because it was idle counts as `answered`. */
-async function switchOver(
+async function switchProtocols(
   { headers }: UpstreamResponse,
   connection: Duplex,
   context: RequestContext<StreamingRequest>,
@@ -162,10 +162,10 @@ async function switchOver(
   const identified = [...endToEndHeaders(headers), "Countersign-Request-Id", context.event.requestId];
   try {
     context.beginWait("stream_answer");
-    const passage = await request.switchProtocol(identified, connection, idleMs);
-    context.setRequestBytes(passage.toService);
-    context.setResponseBytes(passage.toCaller);
-    const { end } = passage;
+    const result = await request.switchProtocol(identified, connection, idleMs);
+    context.setRequestBytes(result.toService);
+    context.setResponseBytes(result.toCaller);
+    const { end } = result;
     const cut: unknown = signal.reason;
     if (end === "idle") context.end(101, "service", "answered", undefined, end);
     else if (end === "closed") context.end(101, "service", "answered");

@@ -13,7 +13,7 @@ export interface BodyStream {
   /** Whether the whole body has been taken. */
   readonly isRead: boolean;
   /** Sends 100 Continue if the sender waits for it. */
-  invite(): void;
+  writeContinue(): void;
   /**
    * @returns the bytes that have arrived since the last call; undefined if none have
    * @throws ProxyError malformed_request if the body breaks off
@@ -34,11 +34,11 @@ export interface StreamingRequest extends CallerRequest {
    * @param headers of the response, without the headers of the switch itself
    * @throws ProxyError malformed_request, upstream_bad_response; then nothing was answered
    */
-  switchProtocol(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage>;
+  switchProtocol(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<TunnelResult>;
 }
 
 /** The traffic of a connection after its switch to another protocol. */
-export interface Passage {
+export interface TunnelResult {
   /** Bytes. */
   readonly toService: number;
   readonly toCaller: number;

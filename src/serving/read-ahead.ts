@@ -7,12 +7,12 @@ export const longestReadAheadBytes = 65_536;
 
 /**
  * Reads a body to its end, or until too much of it is in memory. Errors until then are thrown before a byte is passed on.
- * @param takeRoom takes memory for so many bytes more; if it returns false, there is none
+ * @param reserve takes memory for so many bytes more; if it returns false, there is none
  * @returns the whole body; for a body that is too long a stream of the part that was read, then of the rest
  */
 export async function readAhead(
   body: UpstreamResponse["body"],
-  takeRoom: (bytes: number) => boolean = () => true,
+  reserve: (bytes: number) => boolean = () => true,
 ): Promise<UpstreamResponse["body"]> {
   if (body instanceof Uint8Array) return body;
   const source = body[Symbol.asyncIterator]();
@@ -25,7 +25,7 @@ export async function readAhead(
     const neededBytes = length + value.length;
     if (neededBytes > block.length) {
       const blockBytes = length === 0 ? neededBytes : Math.min(2 * neededBytes, longestReadAheadBytes);
-      if (neededBytes > longestReadAheadBytes || !takeRoom(blockBytes)) {
+      if (neededBytes > longestReadAheadBytes || !reserve(blockBytes)) {
         return passOn(length === 0 ? [value] : [block.subarray(0, length), value], source);
       }
       const larger = length === 0 ? value : Buffer.allocUnsafe(blockBytes);

@@ -90,8 +90,8 @@ export async function deliver(
     context.beginWait("stream_answer");
     if (streaming === undefined && !(answer.body instanceof Uint8Array)) {
       // An answer that may be kept is read whether there is room or not: it is charged when it is whole.
-      const takeRoom = (bytes: number) => buffer?.takeForAnswer(bytes) !== false || once !== undefined;
-      answer = { ...answer, body: await readAhead(answer.body, takeRoom) };
+      const reserve = (bytes: number) => buffer?.takeForAnswer(bytes) !== false || once !== undefined;
+      answer = { ...answer, body: await readAhead(answer.body, reserve) };
     }
     // Recorded before the caller has its answer.
     if (once !== undefined) await once.recordAnswer(answer, outcome, buffer);

@@ -30,7 +30,7 @@ export function chooseSite(
     reconcile(
       lookUp(environment, options.site, "Countersign-Site", caller),
       lookUp(environment, inBody, "site_identifier", caller),
-    ) ?? fallBack(environment);
+    ) ?? defaultSiteOf(environment);
   const auth = options.auth ?? site.auth[0];
   if (!site.auth.includes(auth)) throw notConfigured(site, auth);
   const isBridged = site.bridge !== undefined && auth === "oauth" && options.auth === undefined;
@@ -94,7 +94,7 @@ function reconcile(a: Named | undefined, b: Named | undefined): Named | undefine
   return { site: a.site, key: a.key ?? b.key };
 }
 
-function fallBack(environment: Environment): Named {
+function defaultSiteOf(environment: Environment): Named {
   const site = environment.sites.get(environment.defaultSite ?? "");
   if (site !== undefined) return { site, key: undefined };
   throw new ProxyError(

@@ -31,7 +31,7 @@ export class Keyboard {
     this.ended = Promise.race([stopped, closed]);
     this.#lines.on("line", () => {
       if (this.#onWanted === undefined) this.#ahead += 1;
-      else this.#goOn();
+      else this.#continue();
     });
     this.#lines.on("SIGINT", () => {
       process.kill(process.pid, "SIGINT");
@@ -45,7 +45,7 @@ export class Keyboard {
       if (name === "q") this.close();
       if (name !== "a") return;
       this.#takesAll = true;
-      this.#goOn();
+      this.#continue();
     });
   }
 
@@ -59,7 +59,7 @@ export class Keyboard {
     const wanted = new Promise<boolean>((resolve) => (this.#onWanted = () => resolve(true)));
     if (this.#ahead > 0) {
       this.#ahead -= 1;
-      this.#goOn();
+      this.#continue();
     }
     const goesOn = await Promise.race([this.ended.then(() => false), wanted]);
     if (!this.isGone) process.stdout.write("\n\n");
@@ -79,7 +79,7 @@ export class Keyboard {
     this.#lines.close();
   }
 
-  #goOn(): void {
+  #continue(): void {
     this.#onWanted?.();
     this.#onWanted = undefined;
   }

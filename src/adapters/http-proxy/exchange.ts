@@ -198,7 +198,7 @@ class Exchange {
     if (this.#hasEnded || this.#isSendingBody) return;
     this.#isSendingBody = true;
     try {
-      body.invite();
+      body.writeContinue();
       while (!request.destroyed && !this.#leavesBody) {
         const piece = body.take();
         if (piece !== undefined) {

@@ -127,10 +127,10 @@ export class Connection {
     return new Promise((resolve, reject) => {
       this.#onFlushed = () => {
         this.#onFlushed = ignore;
-        this.#relax();
+        this.#clearDeadline();
         resolve();
       };
-      this.expect(deadlineMs, () => {
+      this.setDeadline(deadlineMs, () => {
         const what = "The caller did not take the whole answer in time.";
         reject(new ProxyError("upstream_timeout", what, { causedBy: "slow caller" }));
       });
@@ -152,26 +152,26 @@ export class Connection {
   }
 
   /**
-   * Gives the socket away for another protocol. The present request must be the last; it lasts until the socket is closed.
+   * Detaches the socket for another protocol. The present request must be the last; it lasts until the socket is closed.
    * @throws ProxyError body_incomplete if the caller has sent more without waiting for the response
    */
-  giveSocket(): Socket {
+  detachSocket(): Socket {
     if (this.#hasDropped) {
       const what = "Bytes of another protocol came before the connection had switched to it.";
       throw new ProxyError("body_incomplete", what, { causedBy: "no wait for 101" });
     }
-    this.#relax();
+    this.#clearDeadline();
     return this.socket.off("data", this.#onData).off("end", this.#onEnd);
   }
 
   /** From now on the connection waits for its caller, for this long at most. */
   awaitCaller(timeoutMs: number, onDeadline: () => void): void {
     this.#waitsSinceMs = this.#clock.nowMs();
-    this.expect(this.#waitsSinceMs + timeoutMs, onDeadline);
+    this.setDeadline(this.#waitsSinceMs + timeoutMs, onDeadline);
   }
 
   /** Calls `onDeadline` at this moment (monotonic), unless another deadline is set by then. */
-  expect(deadlineMs: number, onDeadline: () => void): void {
+  setDeadline(deadlineMs: number, onDeadline: () => void): void {
     this.#onDeadline = onDeadline;
     this.#timer.set(deadlineMs);
   }
@@ -235,7 +235,7 @@ export class Connection {
       if (body !== undefined && !body.isComplete) {
         position = body.read(bytes, 0);
         // If the caller is already taking the response, that deadline stays.
-        if (body.isComplete && this.#onFlushed === ignore) this.#relax();
+        if (body.isComplete && this.#onFlushed === ignore) this.#clearDeadline();
       }
       if (this.#isBroken || (this.#isLast && body?.isComplete !== false)) {
         if (position < bytes.length) this.#hasDropped = true;
@@ -252,7 +252,7 @@ export class Connection {
   }
 
   #begin(head: RequestHead | Error): void {
-    this.#relax();
+    this.#clearDeadline();
     const request = this.#receive(head);
     this.#next = undefined;
     this.#request = request;
@@ -299,19 +299,19 @@ export class Connection {
   readonly #onServed = (): void => {
     const { socket } = this;
     if (this.isFlushed || socket.destroyed) {
-      this.#goOn();
+      this.#finishRequest();
       return;
     }
     this.#onFlushed = () => {
       this.#onFlushed = ignore;
-      this.#goOn();
+      this.#finishRequest();
     };
-    this.expect(this.#clock.nowMs() + takeTimeoutMs, () => socket.destroy());
+    this.setDeadline(this.#clock.nowMs() + takeTimeoutMs, () => socket.destroy());
     this.#notifyFlushed();
   };
 
   /** The request has its response: the next one begins, or is waited for. */
-  #goOn(): void {
+  #finishRequest(): void {
     const request = this.#request;
     this.#request = undefined;
     this.onGone = ignore;
@@ -389,7 +389,7 @@ export class Connection {
     this.socket.destroy();
   };
 
-  #relax(): void {
+  #clearDeadline(): void {
     this.#onDeadline = ignore;
     this.#timer.clear();
   }

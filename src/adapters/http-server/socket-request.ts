@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { HeaderLines } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer, within } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { BodyStream, Passage, StreamingRequest } from "../../pass-through/messages.ts";
+import type { BodyStream, StreamingRequest, TunnelResult } from "../../pass-through/messages.ts";
 import type { Answer, BodyBuffer, Peer } from "../../serving/messages.ts";
 import { type Framing, formatHead, formatSwitch, framingOf, writeJoined } from "./answer.ts";
 import { endConnection, resetConnection } from "./closing.ts";
@@ -79,7 +79,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     buffer.reserve(body.declaredBytes);
     // The caller of a request that waited for its turn may have closed.
     if (this.#connection.isGone) throw closedEarly();
-    if (this.#awaitsContinue) this.#invite();
+    if (this.#awaitsContinue) this.#writeContinue();
     const bytes = body.collect(buffer);
     if (bytes instanceof Promise) this.#awaitBody(deadlineMs);
     return bytes;
@@ -98,8 +98,8 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
       get isRead() {
         return body.isRead;
       },
-      invite: () => {
-        if (this.#awaitsContinue) this.#invite();
+      writeContinue: () => {
+        if (this.#awaitsContinue) this.#writeContinue();
       },
       take: () => {
         if (this.#connection.isGone) throw closedEarly();
@@ -117,13 +117,13 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     if (this.#connection.isGone) listener();
   }
 
-  async switchProtocol(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage> {
+  async switchProtocol(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<TunnelResult> {
     const head = formatSwitch(headers);
-    const socket = this.#connection.giveSocket();
+    const socket = this.#connection.detachSocket();
     this.#answeredStatus = 101;
     this.#isDelivered = true;
     socket.write(head, "latin1");
-    return passBothWays(socket, upstream, idleMs, this.#service.settings.clock);
+    return tunnel(socket, upstream, idleMs, this.#service.settings.clock);
   }
 
   isClosed(): boolean {
@@ -148,7 +148,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   }
 
   /** Asks for the body by 100 Continue, unless it came while the request waited for its turn. */
-  #invite(): void {
+  #writeContinue(): void {
     if (this.#connection.hasQueued && this.body.isComplete) return;
     this.#connection.socket.write(continueHead, "latin1");
     this.#awaitsContinue = false;
@@ -288,9 +288,9 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
  * Passes bytes both ways, each side as fast as the other reads, until both connections are closed. The end of one side ends
  * the other; a connection that breaks resets the other; and both are ended if nothing passes for `idleMs`.
  */
-function passBothWays(caller: Socket, upstream: Duplex, idleMs: number, clock: Clock): Promise<Passage> {
+function tunnel(caller: Socket, upstream: Duplex, idleMs: number, clock: Clock): Promise<TunnelResult> {
   const counted = { toService: 0, toCaller: 0 };
-  let end: Passage["end"] = "closed";
+  let end: TunnelResult["end"] = "closed";
   const idle = new DeadlineTimer(clock, () => {
     end = "idle";
     caller.unpipe(upstream);

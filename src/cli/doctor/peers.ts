@@ -100,11 +100,11 @@ async function checkHost(environment: string, to: Target, hasProxy: boolean, run
   const tookMs = Math.round((probed.connectedAtMs ?? clock.nowMs()) - sinceMs);
   const { answer } = probed;
   const connection = evaluateConnection(probed, to, clock.wallMs());
-  const way = egress === undefined || connection.verdict === "fail" ? "" : `through ${placeOf(egress.proxy)}: `;
+  const via = egress === undefined || connection.verdict === "fail" ? "" : `through ${placeOf(egress.proxy)}: `;
   const dated = answer === undefined ? skip("there is no Date to compare with") : evaluateClock(answer);
   return [
     dns,
-    toCheck({ topic: "tls", ...about }, { ...connection, detail: `${way}${connection.detail}` }, tookMs),
+    toCheck({ topic: "tls", ...about }, { ...connection, detail: `${via}${connection.detail}` }, tookMs),
     toCheck({ topic: "http", ...about }, evaluateAnswer(probed, to, connection.verdict !== "fail")),
     toCheck({ topic: "clock", ...about }, dated),
   ];

@@ -21,7 +21,7 @@ import {
 } from "./check.ts";
 
 /** Longer than requests wait, so that the doctor can report how slow the authorization server is. */
-const patienceMs = 15_000;
+const tokenTimeoutMs = 15_000;
 /** A shared token with a smaller share of its lifetime left is due: `serve` would request a new one too. */
 const overdueShare = 0.1;
 
@@ -44,7 +44,7 @@ export async function checkTokens(
     timed(run, { ...about, subject: set.set.label }, async () => {
       const canCome = set.token !== undefined || isReachable(set.tokenUrl.origin);
       const result = canCome ? await checkToken(set, run) : skip("the authorization server cannot be reached");
-      return tellBridge(result, environment, set.set);
+      return mentionBridge(result, environment, set.set);
     }),
   );
   const assertions = await Promise.all(sets.map((set) => checkAssertion(set, run)));
@@ -52,7 +52,7 @@ export async function checkTokens(
 }
 
 /** Adds to a missing token that the orders of sites with `bridge` are signed meanwhile. */
-function tellBridge(result: CheckResult, { sites }: Environment, set: CredentialSet): CheckResult {
+function mentionBridge(result: CheckResult, { sites }: Environment, set: CredentialSet): CheckResult {
   const bridged = [...sites.values()].filter(({ bridge, credentials }) => bridge && credentials?.sets.includes(set));
   if (bridged.length === 0 || result.verdict === "ok" || result.verdict === "warn") return result;
   const names = listNames(bridged.map(({ identifier }) => identifier));
@@ -80,8 +80,8 @@ async function requestIfAllowed(set: SharedSet, run: OpenRun): Promise<CheckResu
   if (!run.withToken) return skip("not requested (--no-token)");
   const sinceMs = clock.nowMs();
   const endpoint = upstreams.tokenEndpointOf(set);
-  const request = requestToken(endpoint, set.set, { wallMs: () => clock.wallMs(), timeoutMs: patienceMs });
-  const answer = (await withinRun(run, request, patienceMs)) ?? ({ kind: "timed_out" } as const);
+  const request = requestToken(endpoint, set.set, { wallMs: () => clock.wallMs(), timeoutMs: tokenTimeoutMs });
+  const answer = (await withinRun(run, request, tokenTimeoutMs)) ?? ({ kind: "timed_out" } as const);
   const tookMs = clock.nowMs() - sinceMs;
   if (answer.kind !== "issued") return explainNoToken(answer, set, config);
   const where = await share(set, answer.grant, tookMs, run);

@@ -180,10 +180,10 @@ const systemFiles: WatchableFiles = {
 async function askEach(paths: Iterable<string>, ask: (path: string) => Promise<string>): Promise<FileDigests> {
   const answers = new Map<string, string>();
   const left = [...paths];
-  const askOn = async () => {
+  const worker = async () => {
     for (let path = left.pop(); path !== undefined; path = left.pop()) answers.set(path, await ask(path));
   };
-  await Promise.all(Array.from({ length: mostConcurrent }, askOn));
+  await Promise.all(Array.from({ length: mostConcurrent }, worker));
   return answers;
 }
 

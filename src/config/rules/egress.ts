@@ -14,11 +14,11 @@ import { loadTls } from "./tls.ts";
 
 const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
 
-/** A way out, with its rules not yet applied to the hosts of the environment. */
-type Way = Omit<Egress, "noProxy" | "direct"> & { readonly rules: readonly NoProxyRule[] };
+/** A forward proxy, with its rules not yet applied to the hosts of the environment. */
+type ForwardProxy = Omit<Egress, "noProxy" | "direct"> & { readonly rules: readonly NoProxyRule[] };
 
 /**
- * Loads an environment's way out.
+ * Loads the forward proxy of an environment.
  * @param hosts all hosts of the environment's requests and token requests
  * @param context of the environment's `egress`
  */
@@ -28,17 +28,17 @@ export async function loadEgress(
   context: LoadContext,
 ): Promise<Egress | undefined> {
   if (raw === undefined) return undefined;
-  const way = raw === "environment" ? readVariables(context) : await loadWay(raw, context);
-  if (way === undefined) return undefined;
-  const { rules, ...rest } = way;
+  const loaded = raw === "environment" ? readVariables(context) : await loadProxy(raw, context);
+  if (loaded === undefined) return undefined;
+  const { rules, ...rest } = loaded;
   const direct = hosts.filter((host) => isDirect(host, rules)).map(({ origin }) => origin);
   return { ...rest, noProxy: rules.map(({ text }) => text), direct: new Set(direct) };
 }
 
-async function loadWay(
+async function loadProxy(
   { proxy, auth, noProxy, tls: files }: Exclude<RawEgress, "environment">,
   context: LoadContext,
-): Promise<Way | undefined> {
+): Promise<ForwardProxy | undefined> {
   const tls = await loadTls(files, context.in("tls"));
   if (proxy.scheme === "http" && Object.keys(files).length > 0) {
     context.in("tls").report("http:// has no TLS", "write https:// in proxy, or remove tls");
@@ -56,7 +56,7 @@ async function loadCredentials(source: SecretSource, context: LoadContext): Prom
 }
 
 /** The value of HTTPS_PROXY is never shown: it may hold a password. */
-function readVariables(context: LoadContext): Way | undefined {
+function readVariables(context: LoadContext): ForwardProxy | undefined {
   const given = variableOf("HTTPS_PROXY", context);
   if (given === undefined) {
     return context.report("HTTPS_PROXY is not set, and egress takes its proxy from there", "set it, or remove egress");

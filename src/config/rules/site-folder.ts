@@ -63,13 +63,14 @@ export class SiteFolder {
     const names = (await dependencies.readFolder(this.path)).filter(isSiteFile).sort();
     const known: SiteFiles = basis === this.#basis ? this.#latest : new Map();
     this.#basis = basis;
-    const told = changed?.has(this.path) ? undefined : changed;
+    const changedFiles = changed?.has(this.path) ? undefined : changed;
     const latest = new Map<string, SiteFile>();
     for (const name of names) {
       const earlier = known.get(name);
       const stamps = earlier?.stamps ?? [];
       // This avoids a promise for each of thousands of files.
-      const isStale = told === undefined ? await haveChanged(stamps) : stamps.some(([path]) => told.has(path));
+      const isStale =
+        changedFiles === undefined ? await haveChanged(stamps) : stamps.some(([path]) => changedFiles.has(path));
       if (earlier !== undefined && !isStale) {
         latest.set(name, earlier);
         continue;
