@@ -50,6 +50,15 @@ class FakeFiles implements WatchableFiles {
   }
 }
 
+/** Lets looks wait until the returned function is called. */
+function hold(looks: { untilLooked: Promise<void> }): () => void {
+  let release = () => {};
+  looks.untilLooked = new Promise((resolve) => {
+    release = resolve;
+  });
+  return () => release();
+}
+
 /** A watch that has already compared the content once. */
 async function startWatch({ files = new FakeFiles(), count = 1, readAs = "first" }) {
   const clock = new FakeClock();
@@ -111,15 +120,24 @@ it("a file that is written again with the same content has not changed, and its 
 
 it("a change made during a look is found", async () => {
   const { clock, files, changes } = await startWatch({});
-  let release = () => {};
-  files.untilLooked = new Promise((resolve) => {
-    release = resolve;
-  });
+  const release = hold(files);
   await clock.advance(2_000);
   files.content = "second";
   release();
   await clock.advance(2_200);
   expect(changes()).toBe(1);
+});
+
+it("a content that was read again during a look is no change", async () => {
+  const { clock, watch, files, changes } = await startWatch({});
+  files.content = "second";
+  await clock.advance(2_000);
+  const release = hold(files);
+  await clock.advance(100);
+  watch.follow({ files: new Map([["/0", digestOf(Buffer.from("second"))]]), folders: [] });
+  release();
+  await clock.advance(10_000);
+  expect(changes()).toBe(0);
 });
 
 it("a closed watch looks no more", async () => {
@@ -179,6 +197,7 @@ function watchFolder(count = 1) {
   const stamps = new Map(Array.from({ length: count }, (_, n) => [`/d/${n}`, "as read"]));
   let onEvent = (_: string | undefined): void => {};
   let [ended, looks] = [0, 0];
+  const pause = { untilLooked: Promise.resolve() };
   const watch = new FileWatch(clock, (changed) => void told.push([...changed]), {
     read: () => expect.unreachable(),
     watch(_, given) {
@@ -189,14 +208,16 @@ function watchFolder(count = 1) {
     },
     async stamp(path) {
       looks += 1;
-      return stamps.get(path) ?? "ENOENT";
+      const stamp = stamps.get(path) ?? "ENOENT";
+      await pause.untilLooked;
+      return stamp;
     },
   });
-  const folder = { path: "/d/", stamps: [...stamps] };
-  const follow = () => watch.follow({ files: new Map(), folders: [folder] });
+  const follow = (read = new Map(stamps)) =>
+    watch.follow({ files: new Map(), folders: [{ path: "/d/", stamps: [...read] }] });
   follow();
   const event = (name?: string) => onEvent(name);
-  return { clock, watch, told, stamps, follow, event, ended: () => ended, looks: () => looks };
+  return { clock, watch, told, stamps, pause, follow, event, ended: () => ended, looks: () => looks };
 }
 
 it("reports all changed files together, once there are no further changes", async () => {
@@ -237,21 +258,33 @@ it("finds a change without an event by its stamp, within a minute among 20,000 f
   expect(told[0]).toEqual(["/d/0"]);
 });
 
-it("looks at no file, and has no timer, once it is closed", async () => {
-  const { clock, watch, event, ended, looks } = watchFolder();
+it("looks at no file, reports nothing, and has no timer, once it is closed", async () => {
+  const { clock, watch, told, event, ended, looks } = watchFolder();
   event("S1.yaml");
   watch.close();
   await clock.advance(10_000);
-  expect([ended(), looks(), clock.pending]).toEqual([1, 0, 0]);
+  expect([ended(), looks(), clock.pending, told]).toEqual([1, 0, 0, []]);
 });
 
-it("keeps its place in the round when one file was read again", async () => {
+it("a file of a folder that was read again during a look has not changed", async () => {
+  const { clock, told, stamps, pause, follow } = watchFolder();
+  stamps.set("/d/0", "changed");
+  const release = hold(pause);
+  await clock.advance(2_000);
+  follow();
+  release();
+  await clock.advance(10_000);
+  expect(told).toEqual([]);
+});
+
+it("keeps its place in the round, and its pace, when one file was read again", async () => {
   const { clock, follow, looks } = watchFolder(1_000);
   for (let n = 0; n < 30; n += 1) {
     await clock.advance(200);
     follow();
   }
   expect(looks()).toBeGreaterThan(900);
+  expect(looks()).toBeLessThan(2_000);
 });
 
 it("reports a file that is written, renamed or removed in a real folder, also in one that replaces it", async () => {
