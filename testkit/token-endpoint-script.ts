@@ -8,6 +8,7 @@ export class TokenEndpointScript {
   readonly asked: string[] = [];
   readonly timeoutsMs: number[] = [];
   readonly #answers: (() => PostResult | Promise<PostResult>)[] = [];
+  #answer = (_: string, n: number): PostResult => this.issued(n);
   lifetimeSeconds = 3_600;
   /** How an attempt to connect ends. */
   connected: ReturnType<TokenEndpoint["connect"]> = Promise.resolve(undefined);
@@ -20,7 +21,7 @@ export class TokenEndpointScript {
       this.timeoutsMs.push(timeoutMs);
       this.asked.push(new URLSearchParams(body).get("client_id") ?? "");
       const next = this.#answers.shift();
-      return next === undefined ? this.issued(this.asked.length) : next();
+      return next === undefined ? this.#answer(this.asked.at(-1) ?? "", this.asked.length) : next();
     },
     sign: async () => "signed",
     readAssertion: async () => this.assertion,
@@ -28,6 +29,11 @@ export class TokenEndpointScript {
 
   get requests(): number {
     return this.asked.length;
+  }
+
+  /** Scripts the answers to all further requests: the n-th one is `clientId`'s. */
+  answer(answer: (clientId: string, n: number) => PostResult): void {
+    this.#answer = answer;
   }
 
   /** Scripts the answer to the next request. */

@@ -1,8 +1,9 @@
-/** What `doctor` says of a token request that brought no token, and what to do about it. */
+/** What `doctor` and `token` say of a token request that brought no token, and what to do about it. */
 import type { ConfiguredSet } from "../app/token-sources.ts";
 import type { Config } from "../config/config.ts";
+import type { CredentialSet } from "../model/environment.ts";
 import { describeNoToken } from "../oauth/endpoint-backoff.ts";
-import { isNotAsked, notSigned, type TokenAnswer } from "../oauth/token-endpoint.ts";
+import { isNotAsked, type NoToken, notSigned, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import type { EndpointPause } from "../oauth/token-store.ts";
 import { type CheckResult, fail, formatSpan, skip } from "./doctor/check.ts";
 import { printable } from "./terminal.ts";
@@ -32,7 +33,7 @@ export function explainNoToken(
       // The service's own server adds nothing to its status; other servers distinguish a wrong scope from a wrong secret.
       const oauthError = set.token === undefined || answer.cause === undefined ? "" : ` ${printable(cause)}`;
       const detail = `refused (${status}${oauthError}) for client ${printable(set.clientId)}`;
-      return fail(detail, fixRefusal(configured, config));
+      return fail(detail, fixRefusal(configured, config, answer));
     }
     case "throttled": {
       const { retryAfterMs } = answer;
@@ -62,15 +63,67 @@ export function explainNoToken(
   return fail(`answered ${status} at ${url}`, `correct ${setting}: ${meaning}, no redirect is followed`);
 }
 
-function fixRefusal({ set, tokenUrl }: ConfiguredSet, { secretOrigins }: Config): string {
-  const { audience, clientSecret, token } = set;
+/** What a refusal with this `error` asks for (RFC 6749 section 5.2, RFC 8707 section 2, RFC 9449 section 5), of other servers than the service's. */
+const fixes: { readonly [error: string]: (configured: ConfiguredSet) => string } = {
+  invalid_dpop_proof: () => withoutDpop,
+  invalid_request: () => `see in the authorization server's log what it misses. ${withoutDpop}, if that is it`,
+  invalid_scope: ({ set }) => {
+    const scope = set.token?.scope;
+    if (scope === undefined) return "write token.scope: the authorization server demands one";
+    return `compare scope (${printable(scope)}) with what the client may have`;
+  },
+  invalid_target: ({ set }) =>
+    `compare ${listOf(wantedBy(set)) || "audience and token.resource"} with what the client may have`,
+  unauthorized_client: () =>
+    "let the client use the grant client_credentials at the authorization server (Keycloak: service account roles)",
+  unsupported_grant_type: ({ tokenUrl }) =>
+    `see that ${tokenUrl.origin}${tokenUrl.path} is the token endpoint, and has the grant client_credentials`,
+  use_dpop_nonce: () => withoutDpop,
+};
+const withoutDpop = "let the authorization server give this client bearer tokens: Countersign makes no DPoP proofs";
+
+function fixRefusal(configured: ConfiguredSet, config: Config, { status, cause }: Refusal = {}): string {
+  const { set, tokenUrl } = configured;
+  const { token } = set;
+  if (token === undefined) {
+    return `${compare(configured, config)} with what the service has; the set may be deleted, or another environment's`;
+  }
+  const fix = fixes[cause ?? ""];
+  if (fix !== undefined) return fix(configured);
+  const { clientAuth } = token;
+  const more: string[] = [];
+  if (token.body === "json" && cause === undefined) more.push("a server that reads no JSON needs token.body: form");
+  if (clientAuth.method === "basic" && isEncoded(set)) {
+    more.push("a server that takes client id and secret as they are needs clientAuth: basic_raw");
+  }
+  const isForEndpoint =
+    clientAuth.method === "private_key_jwt" && clientAuth.audience === `${tokenUrl.origin}${tokenUrl.path}`;
+  if (isForEndpoint) more.push("a server that accepts its issuer alone as aud needs token.issuer");
+  const isOfClient = status !== 403;
+  const way = isOfClient ? `, and clientAuth (${clientAuth.method})` : "";
+  const owner = token.url === undefined ? "service" : "authorization server";
+  const compared = `${compare(configured, config)}${way} with what the ${owner} has`;
+  return [compared, "the set may be deleted, or another environment's", ...more].join("; ");
+}
+
+type Refusal = Partial<Pick<NoToken, "status" | "cause">>;
+
+/** Whether HTTP Basic sends something else than the text itself (RFC 6749 section 2.3.1). */
+function isEncoded({ clientId, clientSecret }: CredentialSet): boolean {
+  return /[^A-Za-z0-9*._-]/.test(`${clientId}${clientSecret?.reveal() ?? ""}`);
+}
+
+function compare({ set }: ConfiguredSet, { secretOrigins }: Config): string {
+  const { clientSecret, token } = set;
   const clientAuth = token?.clientAuth;
   const signed = clientAuth?.method === "private_key_jwt" ? clientAuth : undefined;
   const secret = signed?.privateKey ?? clientSecret;
   const origin = (secret && secretOrigins?.get(secret)) ?? "the configuration";
+  const shared = [`secret (${origin})`];
   const proofs = {
-    post: [`secret (${origin})`],
-    basic: [`secret (${origin})`],
+    post: shared,
+    basic: shared,
+    basic_raw: shared,
     private_key_jwt: [
       `key (${origin})`,
       `aud (${printable(signed?.audience ?? "")}) of the assertion`,
@@ -81,14 +134,18 @@ function fixRefusal({ set, tokenUrl }: ConfiguredSet, { secretOrigins }: Config)
       `iss, sub and aud of its assertion${clientAuth?.method === "assertion" ? ` (${clientAuth.file})` : ""}`,
     ],
   }[clientAuth?.method ?? "post"];
+  return `compare ${listOf(["client id", ...proofs, ...wantedBy(set)])}`;
+}
+
+/** What the set asks for, with its values. */
+function wantedBy({ audience, token }: CredentialSet): string[] {
   const asked = Object.entries({ audience, scope: token?.scope, resource: token?.resource });
-  const wanted = asked.flatMap(([name, value]) => (value === undefined ? [] : [`${name} (${printable(value)})`]));
-  const all = ["client id", ...proofs, ...wanted];
-  const list = `${all.slice(0, -1).join(", ")} and ${all.at(-1)}`;
-  const owner = token?.url === undefined ? "service" : "authorization server";
-  const isForEndpoint = signed?.audience === `${tokenUrl.origin}${tokenUrl.path}`;
-  const issuer = isForEndpoint ? "; a server that accepts its issuer alone as aud needs token.issuer" : "";
-  return `compare ${list} with what the ${owner} has; the set may be deleted, or another environment's${issuer}`;
+  return asked.flatMap(([name, value]) => (value === undefined ? [] : [`${name} (${printable(value)})`]));
+}
+
+function listOf(names: readonly string[]): string {
+  if (names.length < 2) return names.join("");
+  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
 function fixThrottling({ tokens }: Config): string {

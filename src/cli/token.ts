@@ -1,11 +1,13 @@
 import { Command } from "commander";
 import { type ConfiguredSet, ownersOf, setsOf, type TokenOwner } from "../app/token-sources.ts";
 import { openUpstreams } from "../app/upstreams.ts";
+import type { Config } from "../config/config.ts";
 import { systemClock } from "../model/clock.ts";
 import { listNames } from "../model/names.ts";
 import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import { configOption, exitCodes, usageFailure } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
+import { explainNoToken } from "./no-token.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {
@@ -42,7 +44,7 @@ async function fetchTokens(options: Options): Promise<void> {
   for (const each of sets) {
     const endpoint = upstreams.tokenEndpointOf(each);
     const asking = { wallMs: () => systemClock.wallMs(), timeoutMs: config.timeouts.tokenMs };
-    fetched.push(describe(each, await requestToken(endpoint, each.set, asking)));
+    fetched.push(describe(each, await requestToken(endpoint, each.set, asking), config));
   }
   await upstreams.close();
   if (json) printJson(fetched);
@@ -57,20 +59,27 @@ function noneMatches(owners: readonly TokenOwner[]): Error {
   return usageFailure(`No credential set matches --environment and --site. ${fix}`);
 }
 
-function describe({ environment, set }: ConfiguredSet, answer: TokenAnswer) {
+function describe(configured: ConfiguredSet, answer: TokenAnswer, config: Config) {
+  const { environment, set } = configured;
+  const failure = answer.kind === "issued" ? undefined : explainNoToken(answer, configured, config);
   const grant = answer.kind === "issued" ? answer.grant : undefined;
   return {
     environment,
     credential: set.label,
     result: answer.kind,
     status: "status" in answer ? answer.status : undefined,
+    cause: "cause" in answer ? answer.cause : undefined,
+    detail: failure?.detail,
+    fix: failure?.fix,
     lifetimeSeconds: grant && grant.lifetimeMs / 1_000,
     token: grant && `[${grant.secret.length} characters]`,
   };
 }
 
-function formatFetched({ environment, credential, result, status, lifetimeSeconds, token }: Fetched): string {
+function formatFetched({ environment, credential, result, lifetimeSeconds, token, detail, fix }: Fetched): string {
   const name = `${environment} ${credential}`;
   if (result === "issued") return `${paint("green", "ok")}   ${name}: a token ${token}, valid for ${lifetimeSeconds} s`;
-  return `${paint("red", "no")}   ${name}: ${result}${status === undefined ? "" : ` (${status})`}`;
+  const lines = [`${paint("red", "no")}   ${name}: ${detail}`];
+  if (fix !== undefined) lines.push(`     fix  ${fix}`);
+  return lines.join("\n");
 }

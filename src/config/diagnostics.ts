@@ -14,6 +14,7 @@ export const warnings = {
     "after a restart, callbacks signed before it are refused: `replay` is strict and tokens.cache is memory",
   callbacks_without_keys: "sites have no keys, so that every callback for them is refused",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",
+  tokens_from_the_api: "tokens come from the origin of the JSON API; the service has another host for them (spec 4.2)",
   default_site_absent: "requests that name no site fail, since no file of the folder has the default site",
 } as const;
 

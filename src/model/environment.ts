@@ -38,8 +38,11 @@ export interface SigningKey {
 export type ClientAuth =
   /** Client id and secret in the body, as the service demands (spec 4.2). */
   | { readonly method: "post" }
-  /** Client id and secret by HTTP Basic (RFC 6749 section 2.3.1). */
-  | { readonly method: "basic" }
+  /**
+   * Client id and secret by HTTP Basic: form-encoded (RFC 6749 section 2.3.1), or for `basic_raw` as they are (RFC 7617), as some
+   * authorization servers read them.
+   */
+  | { readonly method: "basic" | "basic_raw" }
   | AssertionAuth
   /** An assertion (RFC 7523 section 2.2) that the platform puts into a file and renews there; the path is absolute. */
   | { readonly method: "assertion"; readonly file: string; readonly type: "jwt-bearer" | "jwt-spiffe" }

@@ -92,9 +92,9 @@ export class CredentialFailover implements TokenSource {
     return result !== undefined && "secret" in result ? this.#activateSetOf(result) : newer;
   }
 
-  /** The first set that the authorization server has not refused. */
+  /** The first set that is not passed over. */
   #preferred(): TokenCache | undefined {
-    return this.#parts.candidates.find(({ isRefused }) => !isRefused);
+    return this.#parts.candidates.find(({ isPassedOver }) => !isPassedOver);
   }
 
   /**
@@ -103,7 +103,7 @@ export class CredentialFailover implements TokenSource {
    */
   #pickUsable(): Token | undefined {
     const preferred = this.#preferred();
-    for (const source of this.#parts.candidates) if (source.isRefused) void source.warm("missing");
+    for (const source of this.#parts.candidates) if (source.isPassedOver) void source.warm("missing");
     const token = preferred?.current();
     if (token !== undefined) return token;
     const usable = this.#parts.candidates.filter(({ isSuspect }) => preferred === undefined || !isSuspect);
@@ -114,11 +114,11 @@ export class CredentialFailover implements TokenSource {
     return other;
   }
 
-  /** Tries the sets in order; only if the authorization server refuses a set, the next set is tried. */
+  /** Tries the sets, those that are passed over last. The next set is tried only if the authorization server refuses a set. */
   async #wait(deadlineMs: number): Promise<Token> {
     const untilMs = this.#waitUntilMs(deadlineMs);
     const pauses: Pause[] = [];
-    for (const source of this.#parts.candidates) {
+    for (const source of this.#inOrder()) {
       const { set } = source;
       const result = await source.get(untilMs);
       if (result === undefined) throw this.#late(set, source.pause);
@@ -130,6 +130,13 @@ export class CredentialFailover implements TokenSource {
       pauses.push(result);
     }
     throw this.#refused(pauses);
+  }
+
+  /** All sets in their order if all are passed over. */
+  #inOrder(): readonly TokenCache[] {
+    const { candidates } = this.#parts;
+    const preferred = this.#preferred();
+    return preferred === undefined ? candidates : [preferred, ...candidates.filter((source) => source !== preferred)];
   }
 
   #waitUntilMs(deadlineMs: number): number {

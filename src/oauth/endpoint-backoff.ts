@@ -82,6 +82,8 @@ export class EndpointBackoff {
   /** Requests of this process in a row that got no answer. */
   #unanswered = 0;
   #isRefused = false;
+  /** The first of the answers in a row that were failures of the authorization server. */
+  #failingSinceMs: number | undefined;
   #pause: Pause | undefined;
   #pausedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -121,6 +123,11 @@ export class EndpointBackoff {
     return this.#isRefused;
   }
 
+  /** How long the authorization server has given this set nothing but failures; undefined if it has not. */
+  failingForMs(): number | undefined {
+    return this.#failingSinceMs === undefined ? undefined : this.#clock.nowMs() - this.#failingSinceMs;
+  }
+
   /** The last token request brought no token. */
   isFailing(): boolean {
     return this.#isRefused || this.#failures > 0 || this.#unanswered > 0;
@@ -138,6 +145,7 @@ export class EndpointBackoff {
       if (!isTransient) this.#isRefused = kind === "refused";
     }
     this.#pausedAtMs = this.#clock.nowMs();
+    if (isAnswered) this.#failingSinceMs = kind === "failing" ? (this.#failingSinceMs ?? this.#pausedAtMs) : undefined;
     const cause = "cause" in answer ? answer.cause : undefined;
     this.#pause = { kind, untilMs: this.#pausedAtMs + ms, status, cause };
     return this.#pause;
@@ -165,6 +173,7 @@ export class EndpointBackoff {
     const cause = open?.kind === kind && open.status === status ? open.cause : undefined;
     this.#pause = { kind, untilMs, status, cause };
     if (kind === "refused") this.#isRefused = true;
+    if (kind === "failing") this.#failingSinceMs ??= nowMs;
   }
 
   /** Another replica's token ends a pause that began before that token's request (`issuedAtMs`, monotonic). */
@@ -173,6 +182,7 @@ export class EndpointBackoff {
     this.#failures = 0;
     this.#unanswered = 0;
     this.#isRefused = false;
+    this.#failingSinceMs = undefined;
     this.#pause = { kind: "spacing", untilMs: issuedAtMs + spacingMs, status: undefined };
   }
 

@@ -5,7 +5,7 @@ import type { CredentialSnapshot, NoNewerToken } from "../model/events.ts";
 import type { Priority } from "./address-limiter.ts";
 import type { Pause } from "./endpoint-backoff.ts";
 import { type Need, obstacleTo, type RefreshParts, type RefreshResult, refresh, republish } from "./refresh.ts";
-import { isNewer, type Token } from "./token.ts";
+import { endsAtMs, isNewer, type Token } from "./token.ts";
 import {
   adopt,
   adoptFrom,
@@ -26,6 +26,8 @@ import {
 /** A 401 waits a little longer than ten seconds for the answers that tell whether the token is revoked. */
 const longestUndecidedMs = 11_000;
 const lookAgainMs = 250;
+/** With the time that its next token request takes, the second set has a token within ten seconds. */
+const longFailingMs = 5_000;
 /** Replicas see within a second or so that the shared store is back. With thousands of sets, not all ask it at once. */
 const resyncSpreadMs = 400;
 const allPublishedMs = 1_600;
@@ -63,9 +65,19 @@ export class TokenCache {
     return this.#parts.backoff.isRefused();
   }
 
-  /** The service has refused the token, and the authorization server the set. The token may still be good for other sites. */
+  /**
+   * Another set goes first: the authorization server refuses this one, or has answered it with nothing but failures for a while, and it
+   * has no token that the service takes. Some servers answer an unknown client with 500.
+   */
+  get isPassedOver(): boolean {
+    if (this.isRefused) return true;
+    const failingMs = this.#parts.backoff.failingForMs() ?? 0;
+    return failingMs >= longFailingMs && (isRefusedByService(this.#state) || !("token" in this.#decide()));
+  }
+
+  /** The service has refused the token, and another set goes first. The token may still be good for other sites. */
   get isSuspect(): boolean {
-    return this.isRefused && isRefusedByService(this.#state);
+    return this.isPassedOver && isRefusedByService(this.#state);
   }
 
   /** The last token request has failed, and there is no usable token. */
@@ -173,6 +185,9 @@ export class TokenCache {
       const result = await within(clock, refreshing, Math.min(tokenTimeoutMs, deadlineMs - clock.nowMs()));
       if (result === undefined) break;
       if (!isForcedHere) continue;
+      const isAgain = result.kind === "token" && result.token.id === refused.id;
+      const successor = await this.#awaitSuccessor(refused, isAgain, deadlineMs);
+      if (successor !== undefined) return successor;
       if (result.kind === "token") return this.#use(this.#state.token ?? result.token);
       if (result.kind !== "suppressed") return "no_token";
       if (forcedRefreshes.isUndecided(site, refused) && clock.nowMs() <= undecidedUntilMs) {
@@ -185,6 +200,26 @@ export class TokenCache {
       return result.reason;
     }
     return "too_late";
+  }
+
+  /**
+   * An authorization server that gives one token until it ends has no other one for a 401. If the end is near, the retry waits.
+   * @param isAgain a forced refresh brought the refused token again
+   * @returns undefined if the server gives other tokens, or if the end is not near
+   */
+  async #awaitSuccessor(
+    refused: Token,
+    isAgain: boolean,
+    deadlineMs: number,
+  ): Promise<Token | NoNewerToken | undefined> {
+    const { clock } = this.#parts;
+    const { token } = this.#state;
+    const endsMs = endsAtMs(token?.id === refused.id ? token : refused);
+    if (!(isAgain || (token?.id === refused.id && token.isRepeated)) || endsMs >= deadlineMs) return undefined;
+    await sleep(clock, endsMs - clock.nowMs());
+    const found = await this.get(deadlineMs);
+    if (found === undefined) return "too_late";
+    return "secret" in found ? found : "no_token";
   }
 
   /** The service accepted a first attempt with this token. */

@@ -148,7 +148,7 @@ function claimsOf({ clientId }: CredentialSet, { audience }: AssertionAuth, nowM
  */
 function tokenRequest(set: CredentialSet, assertion?: string): TokenRequest {
   const { audience, token } = set;
-  const authorization = token?.clientAuth.method === "basic" ? basicCredentials(set) : undefined;
+  const authorization = basicCredentials(set);
   const fields: [name: string, value: string | undefined][] = [
     ["grant_type", "client_credentials"],
     ...(authorization === undefined ? clientFields(set, assertion) : []),
@@ -177,9 +177,15 @@ function clientFields({ clientId, clientSecret, token }: CredentialSet, assertio
   return fields;
 }
 
-/** Both parts are form-encoded (RFC 6749 section 2.3.1): so a colon inside them differs from the colon between them. */
-function basicCredentials({ clientId, clientSecret }: CredentialSet): string {
-  const userPass = `${formEncode(clientId)}:${formEncode(clientSecret?.reveal() ?? "")}`;
+/**
+ * The value of Authorization; undefined if the client does not use HTTP Basic. Form-encoded, a colon inside the two parts differs
+ * from the colon between them. A blank is `%20`, which servers decode that do not know `+`.
+ */
+function basicCredentials({ clientId, clientSecret, token }: CredentialSet): string | undefined {
+  const method = token?.clientAuth.method;
+  if (method !== "basic" && method !== "basic_raw") return undefined;
+  const encode = method === "basic" ? (text: string) => formEncode(text).replaceAll("+", "%20") : String;
+  const userPass = `${encode(clientId)}:${encode(clientSecret?.reveal() ?? "")}`;
   return `Basic ${Buffer.from(userPass, "utf8").toString("base64")}`;
 }
 
@@ -251,7 +257,7 @@ function secretsIn(set: CredentialSet, assertion: string | undefined): string[] 
   const secret = set.clientSecret?.reveal();
   if (assertion !== undefined) return [assertion, ...assertion.split(".")];
   if (secret === undefined) return [];
-  return [secret, formEncode(secret), basicCredentials(set).slice("Basic ".length)];
+  return [secret, formEncode(secret), basicCredentials(set)?.slice("Basic ".length) ?? secret];
 }
 
 /**

@@ -59,7 +59,7 @@ async function ask(recipe: Recipe, answer: object) {
 
 const jwt = "eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJhcGkifQ.c2lnbmF0dXJl";
 /** RFC 6749 section 2.3.1: each part is form-encoded, then both are joined and encoded. */
-const basic = `Basic ${Buffer.from("abc%3Adef:canary+client-secret%3Aof%2Ba%2Fvendor").toString("base64")}`;
+const basic = `Basic ${Buffer.from("abc%3Adef:canary%20client-secret%3Aof%2Ba%2Fvendor").toString("base64")}`;
 const inBody = { client_id: "abc:def", client_secret: secret };
 const byKey = (clientId: string) => ({
   client_id: clientId,

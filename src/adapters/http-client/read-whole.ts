@@ -67,7 +67,8 @@ async function post(
   try {
     const response = await exchange(pool, { ...request, render: () => body }, clock.nowMs() + timeoutMs);
     const { status, headers } = response;
-    const [retryAfter, date] = [firstOf(headers, "retry-after"), firstOf(headers, "date")];
+    const retryAfter = firstOf(headers, "retry-after") ?? firstOf(headers, "x-retry-after");
+    const date = firstOf(headers, "date");
     // A failure's status says enough, even if its body breaks off.
     const whole = await readWhole(response).catch((error) => (status < 400 ? Promise.reject(error) : undefined));
     return { kind: "answered", status, retryAfter, date, body: whole?.toString("utf8") };

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import {
+  clientIdForm,
   codec,
   durationWithin,
   mapping,
@@ -44,7 +45,7 @@ export const tokenSettings = mapping(
     "A credential set's own `token` replaces single keys of this one.",
   {
     url: optional(codec(tokenUrlForm, "https://login.example/oauth2/token")).describe(
-      "Address of the token endpoint, instead of authUrl. Never the baseUrl's origin.",
+      "Address of the token endpoint, instead of authUrl; it may have a query (RFC 6749 section 3.2).",
     ),
     issuer: optional(
       matching(
@@ -56,11 +57,16 @@ export const tokenSettings = mapping(
         "RFC 7523 demand.",
     ),
     clientAuth: optional(
-      z.union([z.enum(["post", "basic", "private_key_jwt", "tls"]), z.strictObject({ assertion: fileAssertion })], {
-        error: "write post or basic or private_key_jwt or tls, or { assertion: { file: /path } }",
-      }),
+      z.union(
+        [
+          z.enum(["post", "basic", "basic_raw", "private_key_jwt", "tls"]),
+          z.strictObject({ assertion: fileAssertion }),
+        ],
+        { error: "write post or basic or basic_raw or private_key_jwt or tls, or { assertion: { file: /path } }" },
+      ),
     ).describe(
       "How the client proves itself: `post` (client id and secret in the body), `basic` (RFC 6749 section 2.3.1), " +
+        "`basic_raw` (RFC 7617, for servers that take both as they are), " +
         "`private_key_jwt` (RFC 7523; the set has a privateKey), `tls` (RFC 8705; the environment's `tls.certFile`) or " +
         "`{ assertion: { file: … } }` (RFC 7523; a token that the platform renews). Default: post.",
     ),
@@ -103,9 +109,9 @@ export const credentialSet = z
     }),
     z.strictObject({
       name: setName,
-      clientId: printable.describe("Client ID (spec 2.3)."),
+      clientId: clientIdForm.describe("Client ID (spec 2.3)."),
       clientSecret: optional(secretSource).describe(
-        "Where the Client Secret is (spec 2.3). For clientAuth post and basic.",
+        "Where the Client Secret is (spec 2.3). For clientAuth post, basic and basic_raw.",
       ),
       audience: optional(printable).describe(
         "Value to send as audience when requesting a token (spec 2.3). With `token.url` it may be left out.",

@@ -106,7 +106,11 @@ export function listOf<Item extends z.ZodType>(item: Item, least = 0) {
   return z.array(item).min(least);
 }
 
-/** A client id or an audience: sent in forms, written to logs. */
+/** As RFC 6749 (appendix A.1) has it, but with no blank at its ends, which nobody sees. */
+export const clientIdPattern = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
+export const clientIdForm = matching(clientIdPattern, "write one line of printable text, with no blank at its ends");
+
+/** An audience or a resource: sent in forms, written to logs. */
 export const printable = matching(/^[\x21-\x7e]+$/, "write one line of printable text without spaces");
 
 /** A name that becomes a label of metrics and a field of log lines. */

@@ -89,17 +89,24 @@ export const urlForm: TextForm<Address> = {
   pattern: /^https?:\/\/[^/?#@\s]+(\/[A-Za-z0-9_.~/-]*)?$/,
 };
 
-/** The whole address of a token endpoint. It is used as written: a slash at the end is kept. */
+/** RFC 3986 section 3.4. */
+const plainQuery = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})+$/;
+
+/** The whole address of a token endpoint. It is used as written: a slash at the end is kept, and a query is part of its path. */
 export const tokenUrlForm: TextForm<Address> = {
   read(text) {
-    const read = urlForm.read(text);
+    const at = text.indexOf("?");
+    const [start, query] = at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at)];
+    const read = urlForm.read(start);
     if (!("value" in read)) return read;
     const { origin, path } = read.value;
     if (path === "") return { fix: `write the whole address of the token endpoint, like ${origin}/oauth2/token` };
-    return { value: { ...read.value, path: text.endsWith("/") ? `${path}/` : path } };
+    if (at !== -1 && !plainQuery.test(query.slice(1)))
+      return { fix: "write a query with plain or percent-encoded characters" };
+    return { value: { ...read.value, path: `${path}${start.endsWith("/") ? "/" : ""}${query}` } };
   },
   write: describeAddress,
-  pattern: /^https?:\/\/[^/?#@\s]+\/[A-Za-z0-9_.~/-]+$/,
+  pattern: /^https?:\/\/[^/?#@\s]+\/[A-Za-z0-9_.~/-]+(\?[^#\s]+)?$/,
 };
 
 const redisUrlForm = /^(rediss?):\/\/([^/]+)(?:\/(\d{1,3})?)?$/i;

@@ -6,12 +6,7 @@ import type { LoadContext } from "./load-context.ts";
 import { loadPassThrough } from "./pass-through.ts";
 import { asksAuthorizationServer, loadSites, siteOfKeyIn, withChildren } from "./sites.ts";
 import { loadTls } from "./tls.ts";
-import {
-  checkAuthorizationServer,
-  checkPlaintext,
-  checkTokenSettings,
-  type EnvironmentSettings,
-} from "./token-settings.ts";
+import { checkPlaintext, checkTokenSettings, type EnvironmentSettings } from "./token-settings.ts";
 
 /** Request headers that the proxy or its authentication sets, or that belong to one connection. */
 const neverForwarded: ReadonlySet<string> = new Set([
@@ -83,7 +78,11 @@ function checkAddresses(environment: RawEnvironment, context: LoadContext): void
   checkPlaintext(baseUrl, allowPlaintext, atBaseUrl);
   if (authUrl !== undefined) {
     atAuthUrl.addUniqueValue("origin", authUrl.origin);
-    checkAuthorizationServer("authUrl", authUrl, environment, atAuthUrl);
+    if (authUrl.origin === baseUrl.origin) {
+      const fix = "give the authorization server; it is another host than the JSON API (spec 4.2)";
+      atAuthUrl.report("baseUrl and authUrl have the same origin", fix);
+    }
+    checkPlaintext(authUrl, allowPlaintext, atAuthUrl);
   }
   if (authUrl !== undefined && token?.url !== undefined) {
     atAuthUrl.report("authUrl and token.url both say where tokens come from", "keep one of them");

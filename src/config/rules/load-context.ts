@@ -3,6 +3,7 @@ import { Secret } from "../../model/secret.ts";
 import type { Diagnostics, Path, WarningCode } from "../diagnostics.ts";
 import { codeOf, type FileContent } from "../files/file-system.ts";
 import type { SecretSource } from "../form/fields.ts";
+import { clientIdPattern } from "../form/fields.ts";
 import { invisibleIn, mistakesIn, otherEncoding, type SecretForm } from "./secret-mistakes.ts";
 import { type UniqueValue, uniqueKey } from "./uniqueness.ts";
 
@@ -172,7 +173,8 @@ export class LoadContext {
     if (content === undefined) return undefined;
     const bytes = dropNewline(content.bytes);
     const text = bytes.toString("utf8");
-    if (/^[\x21-\x7e]+$/.test(text)) return text;
+    const isPlain = what === "client id" ? clientIdPattern : /^[\x21-\x7e]+$/;
+    if (isPlain.test(text)) return text;
     const reason = otherEncoding(bytes) ?? invisibleIn(text);
     const fault = `is not one line of printable text${reason === undefined ? "" : `: ${reason}`}`;
     const message = `the ${what} ${text === "" ? "is empty" : fault}`;

@@ -30,7 +30,12 @@ export function checkTokenSettings(
   if (raw.url !== undefined) {
     // Several environments may have their clients at one authorization server.
     context.in("url").addUniqueValue("token endpoint", raw.url.origin);
-    checkAuthorizationServer("token.url", raw.url, environment, context.in("url"));
+    const atUrl = context.in("url");
+    if (raw.url.origin === environment.baseUrl.origin) {
+      const fix = "correct it, unless the API's own application issues its tokens";
+      atUrl.warn("tokens_from_the_api", "token.url has the origin of baseUrl", fix);
+    }
+    checkPlaintext(raw.url, environment.allowPlaintext, atUrl);
   }
   const { clientAuth, url } = { ...environment.token, ...raw };
   const atClientAuth = context.in("clientAuth");
@@ -57,20 +62,6 @@ export function checkTokenSettings(
   }
 }
 
-/** @param name `authUrl` or `token.url` */
-export function checkAuthorizationServer(
-  name: string,
-  address: Address,
-  { baseUrl, allowPlaintext }: Pick<EnvironmentSettings, "baseUrl" | "allowPlaintext">,
-  context: LoadContext,
-): void {
-  if (address.origin === baseUrl.origin) {
-    const fix = "give the authorization server; it is another host than the JSON API (spec 4.2)";
-    context.report(`baseUrl and ${name} have the same origin`, fix);
-  }
-  checkPlaintext(address, allowPlaintext, context);
-}
-
 export function checkPlaintext({ scheme }: Address, isAllowed: boolean, context: LoadContext): void {
   if (scheme === "https" || isAllowed) return;
   context.report("http:// would send credentials in plain text", "use https://, or allowPlaintext: true for tests");
@@ -90,6 +81,7 @@ export function methodOf({ clientAuth = "post" }: RawTokenSettings): ClientAuth[
 export const needs = {
   post: "clientSecret",
   basic: "clientSecret",
+  basic_raw: "clientSecret",
   private_key_jwt: "privateKey",
   tls: undefined,
   assertion: undefined,
@@ -113,7 +105,7 @@ export async function loadClientAuth(
   // A secret that is never used is an error: it was meant for something.
   for (const key of ["clientSecret", "privateKey"] as const) {
     if (raw[key] === undefined || key === needs[method]) continue;
-    const fits = key === "privateKey" ? "private_key_jwt" : "post or basic";
+    const fits = key === "privateKey" ? "private_key_jwt" : "post, basic or basic_raw";
     const fix = `remove it, or write clientAuth ${fits}`;
     locate(key).report(`${key} does not go with clientAuth ${method}`, fix, "hidden");
   }
@@ -125,6 +117,11 @@ export async function loadClientAuth(
   }
   if (wanted === "tls") {
     return environment.tls.cert === undefined ? undefined : { clientAuth: { method: wanted } };
+  }
+  if (wanted === "basic_raw" && raw.clientId?.includes(":")) {
+    // RFC 7617 section 2.
+    const fix = "write clientAuth: basic, or give the client another id";
+    locate("clientId").report("HTTP Basic ends a client id at its first colon", fix);
   }
   const key = needs[wanted];
   const [source, at] = [raw[key], locate(key)];

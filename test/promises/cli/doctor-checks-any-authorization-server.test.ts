@@ -18,12 +18,15 @@ function startLogin(status: number, body: object) {
 }
 
 const granted = { access_token: "canary-token", token_type: "Bearer", expires_in: 3600 };
-const refused = { error: "invalid_scope", error_description: "canary" };
 const post = "clientSecret: { file: DIR/green }";
 
 async function diagnoseSet(set: string, login: { readonly url: string }, more = "", assertion?: string) {
   const service = await startLogin(404, {});
-  const { folder, write } = await openFolder({ key: clientKey, ...(assertion && { token: assertion }) });
+  const { folder, write } = await openFolder({
+    key: clientKey,
+    slashed: "canary/client-secret==",
+    ...(assertion && { token: assertion }),
+  });
   const sites = `sites: { S1: { credentials: [ { name: one, clientId: one-id, ${set} } ] } }`;
   const sandbox = `baseUrl: "${service.url}", allowPlaintext: true, ${sites}, token: { url: "${login.url}/as/token"${more} }`;
   const { of, hasFailed } = await diagnose(write({ environments: { sandbox } }));
@@ -47,29 +50,53 @@ it.each([
     what: "a secret and a scope",
     set: post,
     more: ", clientAuth: basic, scope: a b",
-    compare: "client id, secret (file DIR/green) and scope (a b)",
+    compare: "client id, secret (file DIR/green) and scope (a b), and clientAuth (basic)",
   },
   {
     what: "a key",
     set: "privateKey: { file: DIR/key }, audience: c",
     more: ", clientAuth: private_key_jwt",
-    compare: "client id, key (file DIR/key), aud (LOGIN/as/token) of the assertion, its typ (JWT) and audience (c)",
+    compare:
+      "client id, key (file DIR/key), aud (LOGIN/as/token) of the assertion, its typ (JWT) and audience (c), and clientAuth (private_key_jwt)",
     hint: "; a server that accepts its issuer alone as aud needs token.issuer",
   },
   {
     what: "a key, for an issuer",
     set: "privateKey: { file: DIR/key }",
     more: ", clientAuth: private_key_jwt, issuer: 'https://login.example/', assertion: { typ: a+jwt }",
-    compare: "client id, key (file DIR/key), aud (https://login.example/) of the assertion and its typ (a+jwt)",
+    compare:
+      "client id, key (file DIR/key), aud (https://login.example/) of the assertion and its typ (a+jwt), and clientAuth (private_key_jwt)",
   },
 ])("says the server's error code, and what to compare with $what", async ({ set, more, compare, hint = "" }) => {
-  const login = await startLogin(400, refused);
+  const login = await startLogin(401, { error: "invalid_client" });
   const { of, path } = await diagnoseSet(set, login, more);
   expect(of("token")).toEqual([
-    "fail S1/one: refused (400 invalid_scope) for client one-id | " +
+    "fail S1/one: refused (401 invalid_client) for client one-id | " +
       `compare ${compare.replaceAll("DIR", path).replaceAll("LOGIN", login.url)} with what the authorization server has; ` +
       `the set may be deleted, or another environment's${hint}`,
   ]);
+});
+
+it.each([
+  [400, "invalid_scope", ", scope: a b", "compare scope (a b) with what the client may have"],
+  [400, "invalid_scope", "", "write token.scope: the authorization server demands one"],
+  [400, "invalid_target", ", resource: r", "compare resource (r) with what the client may have"],
+  [401, "unauthorized_client", "", "let the client use the grant client_credentials at the authorization server"],
+  [400, "invalid_request", "", "see in the authorization server's log what it misses"],
+  [400, "use_dpop_nonce", "", "Countersign makes no DPoP proofs"],
+  [400, "unsupported_grant_type", "", "/as/token is the token endpoint, and has the grant client_credentials"],
+  [401, undefined, ", body: json", "a server that reads no JSON needs token.body: form"],
+  [401, "invalid_client", "", "and clientAuth (post) with what the authorization server has"],
+])("to a refusal with %i %s, the settings being%s, proposes: %s", async (status, error, more, fix) => {
+  const login = await startLogin(status, error === undefined ? {} : { error });
+  const { of } = await diagnoseSet(post, login, more);
+  expect(of("token")[0]).toContain(fix);
+});
+
+it("proposes HTTP Basic without encoding if the secret has characters that are encoded", async () => {
+  const login = await startLogin(401, { error: "invalid_client" });
+  const { of } = await diagnoseSet(post.replace("DIR/green", "DIR/slashed"), login, ", clientAuth: basic");
+  expect(of("token")[0]).toContain("needs clientAuth: basic_raw");
 });
 
 it.each([
@@ -121,9 +148,9 @@ describe("on the assertion in a file it reports", () => {
   });
 
   it("what to compare if it is refused", async () => {
-    const { of, path } = await diagnoseSet("audience: c", await startLogin(401, refused), more, tokenFor(60));
+    const { of, path } = await diagnoseSet("audience: c", await startLogin(401, {}), more, tokenFor(60));
     expect(of("token")[1]).toContain(
-      `compare client id, iss, sub and aud of its assertion (${path}/token) and audience (c) with what the authorization server has`,
+      `compare client id, iss, sub and aud of its assertion (${path}/token) and audience (c), and clientAuth (assertion) with what the authorization server has`,
     );
   });
 });

@@ -7,7 +7,7 @@ import { call, order } from "../../../testkit/call.ts";
 import { authority, clientCertificate, clientKey, serverTls } from "../../../testkit/certificates.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
 import { listen } from "../../../testkit/listen.ts";
-import type { RawRequest } from "../../../testkit/raw-upstream.ts";
+import { type RawRequest, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import {
   ask,
   audience,
@@ -28,7 +28,8 @@ const form = "application/x-www-form-urlencoded";
 /** As URLSearchParams encodes it, written out. */
 const encodedId = "client%3Aof%2Fa%2Bserver";
 const encodedSecret = "canary+client%3Asecret%2Bof%2Fa%3Dserver%25%26%C3%BC";
-const basicForm = Buffer.from(`${encodedId}:${encodedSecret}`).toString("base64");
+/** Servers that decode `%XX`, but not `+`, read a blank. */
+const basicForm = Buffer.from(`${encodedId}:${encodedSecret.replace("+", "%20")}`).toString("base64");
 
 describe("a token request", () => {
   it("has by default the service's own form, byte for byte", async () => {
@@ -98,6 +99,32 @@ describe("a token request", () => {
     expect(request.body).toBe(body);
     const authorization = `authorization: Basic ${basicForm}\r\n`;
     expect(request.head).toBe(headOf(login.port, "/as/token", form, body.length, authorization));
+  });
+
+  it("proves its client by HTTP Basic as some servers read it, without encoding", async () => {
+    const clientOf = (id: string) => ({ name: "one", clientId: id, clientSecret: { file: "DIR/secret" } });
+    const { request } = await ask({ clientAuth: "basic_raw" }, clientOf("of/a server"));
+    const credentials = /\r\nauthorization: Basic (\S+)/.exec(request.head)?.[1] ?? "";
+    expect(Buffer.from(credentials, "base64").toString()).toBe(`of/a server:${secret}`);
+  });
+
+  it("goes to an address with a query as it is written", async () => {
+    const [service, login] = [await startService(), await startLogin()];
+    const token = { url: `${login.url}/as/token?tenant=a%20b&v=2` };
+    const { url } = await startConfiguredProxy({ baseUrl: service.url, token, sites: one(post) }, { secret });
+    expect((await call(url)).status).toBe(200);
+    expect(login.requests[0]?.head).toMatch(/^POST \/as\/token\?tenant=a%20b&v=2 HTTP\/1\.1\r\n/);
+  });
+
+  it("obeys a 429 with x-retry-after alone", async () => {
+    const login = await startRawUpstream({
+      answer: (_, socket) => socket.end(rawAnswer(429, "", "X-Retry-After: 700\r\n")),
+    });
+    const token = { url: `${login.url}/token` };
+    const { url } = await startConfiguredProxy({ baseUrl: login.url, token, sites: one(post) }, { secret });
+    const answer = await call(url);
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers["retry-after"])).toBeGreaterThan(600);
   });
 });
 

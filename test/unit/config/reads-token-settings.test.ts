@@ -45,6 +45,15 @@ describe("token settings", () => {
   });
 });
 
+test("of a library inside the API's own application may come from the API's origin: a warning that can be acknowledged", async () => {
+  const folder = new ConfigFolder(files);
+  const text = edited([authUrl, '    token: { url: "https://api.sandbox.example/oauth/token?v=1" }\n']);
+  const warned = await folder.loadSound(text);
+  expect(warned.warnings.map(({ code }) => code)).toContain("tokens_from_the_api");
+  const { warnings } = await folder.loadSound(`${text}acknowledge: [tokens_from_the_api]\n`);
+  expect(warnings.map(({ code }) => code)).not.toContain("tokens_from_the_api");
+});
+
 describe("the audience", () => {
   const token = (more = "") => `token: { url: "https://login.example/token"${more} }`;
 
@@ -149,7 +158,6 @@ itRefuses("token settings that cannot work", [
     edited([authUrl, '    authUrl: https://a.example # here\n    token: { url: "https://a.example/token" }\n']),
     ".authUrl: authUrl and token.url both say where tokens come from … keep one",
   ),
-  inPlaceOfAuthUrl('url: "https://api.sandbox.example/token"', "url: same origin … another host than the JSON API"),
   fault(
     `${withToken('url: "https://api.example/oauth2/token"')}${production}`,
     ".token.url: the origin is also environment production's … share no host",
@@ -159,7 +167,11 @@ itRefuses("token settings that cannot work", [
     'url: "https://login.sandbox.example"',
     "url: whole address of the token endpoint, like https://login.sandbox.example/oauth2/token",
   ),
-  wrong("clientAuth: client_secret_basic", "clientAuth: not known … post or basic or private_key_jwt or tls"),
+  wrong(
+    "clientAuth: client_secret_basic",
+    "clientAuth: not known … post or basic or basic_raw or private_key_jwt or tls",
+  ),
+  inPlaceOfAuthUrl('url: "https://login.example/token?a=b c"', "url: write a query"),
   wrong("clientAuth: { assertion: canary }", "clientAuth.assertion: must be a mapping … write a mapping"),
   fault(
     edited([authUrl, `${authUrl}    token: { clientAuth: tls } # here\n`], [blue, bare]),

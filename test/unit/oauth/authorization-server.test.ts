@@ -140,3 +140,57 @@ describe("refused credentials", () => {
     expect(await get()).toBe("token_4");
   });
 });
+
+describe("a first set that gets nothing but 500, as an unknown client does at some servers", () => {
+  it("gives way to the second within ten seconds, and comes back", async () => {
+    const { clock, login, source, get } = stageTokens(["blue", "green"]);
+    const active = () => source.snapshot().find(({ isActive }) => isActive)?.credential;
+    let isBlueUnknown = true;
+    login.answer((clientId, n) => (isBlueUnknown && clientId === "client-blue" ? answered(500) : login.issued(n)));
+    const startMs = clock.nowMs();
+    let servedAtMs: number | undefined;
+    for (let n = 0; n < 120 && servedAtMs === undefined; n++) {
+      const order = get().then(
+        () => {
+          servedAtMs ??= clock.nowMs();
+        },
+        () => {},
+      );
+      await clock.advance(100);
+      void order;
+    }
+    await clock.advance(5_000);
+    expect((servedAtMs ?? Number.POSITIVE_INFINITY) - startMs).toBeLessThanOrEqual(10_000);
+    // Orders do not wait for the first set any more.
+    expect(await get()).toMatch(/^token_/);
+    expect(active()).toBe("S1/green");
+    isBlueUnknown = false;
+    await clock.advance(31_000);
+    await get();
+    await clock.advance(1_000);
+    expect(active()).toBe("S1/blue");
+  });
+
+  it("keeps its place while it has a token that the service takes", async () => {
+    const { clock, login, get } = stageTokens(["blue", "green"]);
+    await get();
+    login.answer((clientId, n) => (clientId === "client-blue" ? answered(500) : login.issued(n)));
+    await clock.advance(0.84 * hourMs);
+    expect(await get()).toBe("token_1");
+    await clock.advance(20_000);
+    expect(await get()).toBe("token_1");
+    expect(login.asked).not.toContain("client-green");
+  });
+
+  it("whose token the service refuses as well gives way", async () => {
+    const { clock, login, source, deadline, get } = stageTokens(["blue", "green"]);
+    const refused = await source.get(deadline());
+    login.answer((clientId, n) => (clientId === "client-blue" ? answered(500) : login.issued(n)));
+    const replacing = source.replace(refused, "S1", deadline());
+    await clock.advance(10_000);
+    await replacing;
+    void source.replace(refused, "S1", deadline());
+    await clock.advance(10_000);
+    expect(await get()).not.toBe("token_1");
+  });
+});

@@ -58,3 +58,12 @@ describe.each([1, 4])("%i replicas at a server that gives the same token until i
     expect(Math.min(...requests)).toBeGreaterThanOrEqual(1);
   });
 });
+
+it("an order that gets 401 in the token's last seconds waits for the next token, and uses its one retry", async () => {
+  const { failed, requests } = await play(
+    { lifeMs: 60_000, replicas: 1, aheadMs: 6_000, rounding: "down", orderEveryMs: 500 },
+    4,
+  );
+  expect(failed).toEqual([]);
+  expect(Math.max(...requests), requests.join(" ")).toBeLessThanOrEqual(4);
+});
