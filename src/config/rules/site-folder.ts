@@ -13,7 +13,7 @@ import { fingerprint, fingerprintOf } from "../hash.ts";
 import { type ConfigDependencies, LoadContext, noteFiles } from "./load-context.ts";
 import { asksAuthorizationServer, loadSites, siteOfKeyIn } from "./sites.ts";
 import type { EnvironmentSettings } from "./token-settings.ts";
-import { checkUniqueness, type UniqueValue, type UniqueValues } from "./uniqueness.ts";
+import { checkUniqueness, type UniqueValue, UniqueValues } from "./uniqueness.ts";
 
 /** The content of a site's file, and of all files that it names, at one reading. */
 interface SiteFile {
@@ -43,6 +43,8 @@ export class SiteFolder {
   /** By file name, sorted. */
   #latest: SiteFiles = new Map();
   #admitted: SiteFiles = new Map();
+  /** All files are gone at once, as after an unmount. */
+  #isEmptied = false;
   /** The files in the active configuration, by the basis with which they were read. */
   #active: { readonly basis: string; readonly files: SiteFiles } = { basis: "", files: new Map() };
 
@@ -63,6 +65,11 @@ export class SiteFolder {
     const names = (await dependencies.readFolder(this.path)).filter(isSiteFile).sort();
     const known: SiteFiles = basis === this.#basis ? this.#latest : new Map();
     this.#basis = basis;
+    this.#isEmptied = names.length === 0 && this.#inForce.size > 0;
+    if (this.#isEmptied) {
+      this.#latest = this.#inForce;
+      return;
+    }
     const changedFiles = changed?.has(this.path) ? undefined : changed;
     const latest = new Map<string, SiteFile>();
     for (const name of names) {
@@ -100,23 +107,24 @@ export class SiteFolder {
   }
 
   /**
-   * The environment with the sites that do not clash with the rest of the configuration. Of two files that clash, the file in
-   * force stays; of two new files, the first by name.
+   * The environment with the sites that do not clash with the rest of the configuration. Of two files that clash, the one that holds
+   * the value in force stays; if neither does, both are refused.
    * @param values the unique values of the rest; those of the admitted files are added
    * @param context of the environment
    */
   async admitTo(environment: Environment, values: UniqueValues, context: LoadContext): Promise<Environment> {
-    const byName = [...this.#latest].map(([name, latest]) => ({ name, latest, inForce: this.#inForce.get(name) }));
-    const rank = ({ latest, inForce }: (typeof byName)[number]) =>
-      latest === inForce ? 0 : inForce === undefined ? 2 : 1;
+    const byName: Candidate[] = [];
+    for (const [name, latest] of this.#latest) {
+      if (byName.length % admittedAtOnce === 0) await takeTurns();
+      const candidate = { name, inForce: this.#inForce.get(name), served: latest, problems: new Set(latest.problems) };
+      for (const problem of findClashes(latest, values)) candidate.problems.add(problem);
+      byName.push(candidate.problems.size === 0 ? candidate : fallBack(candidate, values));
+    }
+    await takeTurns();
+    resolveClashes(byName, values);
     const admitted = new Map<string, SiteFile>();
-    const problems = new Map<string, readonly string[]>();
-    for (const [index, { name, latest, inForce }] of byName.toSorted((a, b) => rank(a) - rank(b)).entries()) {
-      if (index % admittedAtOnce === 0) await takeTurns();
-      const found = [...latest.problems, ...findClashes(latest, values)];
-      const served = found.length === 0 ? latest : inForce;
-      if (found.length > 0) problems.set(name, found);
-      if (served === undefined || (served !== latest && findClashes(served, values).length > 0)) continue;
+    for (const { name, served } of byName) {
+      if (served === undefined) continue;
       for (const value of served.values) values.add(value);
       admitted.set(name, served);
     }
@@ -125,9 +133,9 @@ export class SiteFolder {
     const sites = new Map<string, Site>();
     const refused: RefusedSiteFile[] = [];
     const { diagnostics, origins } = context.state;
-    for (const { name: file } of byName) {
-      const [served, found] = [admitted.get(file), problems.get(file)];
-      if (found !== undefined) refused.push({ file, problems: found, isServed: served !== undefined });
+    if (this.#isEmptied) refused.push({ file: this.path, problems: [emptied], isServed: true });
+    for (const { name: file, served, problems } of byName) {
+      if (problems.size > 0) refused.push({ file, problems: [...problems], isServed: served !== undefined });
       if (served === undefined) continue;
       diagnostics.warnings.push(...served.warnings);
       for (const [secret, origin] of served.origins) origins.set(secret, origin);
@@ -233,8 +241,77 @@ function locateIn(source: Source, depth: number) {
   return (path: Path) => (source.document ?? readDocument(source.text)).locate(path.slice(depth));
 }
 
+const emptied = "the folder is empty; its sites stay in force until a restart. Mount it again, or restart without them";
+
+/** A file that may be served: its latest version, else the one in force. */
+interface Candidate {
+  readonly name: string;
+  readonly inForce: SiteFile | undefined;
+  /** The version that is chosen so far. */
+  served: SiteFile | undefined;
+  /** Of the latest version, for people. */
+  readonly problems: Set<string>;
+}
+
+/** Gives up the chosen version for the one in force, or for none. */
+function fallBack(candidate: Candidate, values: UniqueValues): Candidate {
+  const { inForce, served } = candidate;
+  const isLeft = inForce !== undefined && served !== inForce && findClashes(inForce, values).length === 0;
+  candidate.served = isLeft ? inForce : undefined;
+  return candidate;
+}
+
+/** Files lose to the holder of a value first: what they give up then may let others be served. */
+function resolveClashes(candidates: readonly Candidate[], values: UniqueValues): void {
+  const holders = new Map<string, Candidate>();
+  for (const candidate of candidates) {
+    for (const { key } of candidate.inForce?.values ?? []) holders.set(key, candidate);
+  }
+  for (;;) {
+    const lost = findLosers(candidates, holders);
+    if (lost.length === 0) return;
+    const isHeld = lost.some(({ holder }) => holder !== undefined);
+    const losers = new Set<Candidate>();
+    for (const { loser, problem, holder } of lost) {
+      if (isHeld && holder === undefined) continue;
+      loser.problems.add(problem);
+      losers.add(loser);
+    }
+    for (const loser of losers) fallBack(loser, values);
+  }
+}
+
+/** Every file that claims a value of another one, without holding it. */
+function findLosers(candidates: readonly Candidate[], holders: ReadonlyMap<string, Candidate>) {
+  const lost: { readonly loser: Candidate; readonly problem: string; readonly holder: Candidate | undefined }[] = [];
+  const claims = new Map<string, { readonly candidate: Candidate; readonly value: UniqueValue }>();
+  for (const candidate of candidates) {
+    for (const value of candidate.served?.values ?? []) {
+      const claim = { candidate, value };
+      const first = claims.get(value.key);
+      if (first === undefined || first.candidate === candidate) claims.set(value.key, claim);
+      else {
+        const held = holders.get(value.key);
+        const holder = [first.candidate, candidate].find((each) => each === held);
+        for (const [own, other] of [[first, claim] as const, [claim, first] as const]) {
+          const problem = clashBetween(own.value, other.value);
+          if (problem !== undefined && own.candidate !== holder) lost.push({ loser: own.candidate, problem, holder });
+        }
+        if (holder === candidate) claims.set(value.key, claim);
+      }
+    }
+  }
+  return lost;
+}
+
+function clashBetween(value: UniqueValue, other: UniqueValue): string | undefined {
+  const others = new UniqueValues();
+  others.add(other);
+  return findClashes({ values: [value] }, others)[0];
+}
+
 /** The clashes of the file with these values, for people; none if the file can be served. */
-function findClashes({ values }: SiteFile, others: UniqueValues): string[] {
+function findClashes({ values }: Pick<SiteFile, "values">, others: UniqueValues): string[] {
   return values.flatMap((value) => {
     const clash = others.clashOf(value);
     const place = { path: formatPath(value.path), line: 1, column: 1, found: undefined };

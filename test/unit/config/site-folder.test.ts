@@ -82,8 +82,6 @@ describe("sites in a folder", () => {
     ["another ending", `${one}.yml`, keyOf(1), /the file's name is no site's/],
     ["a name that is no site's", "shop.yaml", keyOf(1), /the file's name is no site's/],
     ["bytes that are no text", `${one}.yaml`, Buffer.from([0xff]), /not UTF-8/],
-    ["the key of another site", `${three}.yaml`, keyOf(2), /the same key identifier is at .*\.sites\.S1000000002/],
-    ["the child of another site", `${three}.yaml`, adopting, /the same site is at/],
   ])("are served without a site whose file has %s", async (_, name, content, why) => {
     const { load } = stage({ [`${two}.yaml`]: keyOf(2), [name]: content });
     const result = await load();
@@ -153,9 +151,79 @@ describe("sites in a folder", () => {
     expect([after.served, after.refused]).toEqual([[one], []]);
   });
 
-  it("include the first by name if two new files clash", async () => {
-    const { load } = stage({ [`${two}.yaml`]: keyOf(2), [`${one}.yaml`]: keyOf(2) });
-    expect(await load()).toMatchObject({ served: [one], refused: [`${two}.yaml not served`] });
+  it.each([
+    ["key", keyOf(2), keyOf(2), /the same key identifier is at .*\.sites\.S1000000002/],
+    ["child", keyOf(1), `${keyOf(3)}children: { ${one}: { ${keyOf(2).trim()} } }\n`, /the same site is at/],
+  ])("include neither of two new files with the same %s", async (_, first, second, why) => {
+    const { load } = stage({ [`${one}.yaml`]: first, [`${two}.yaml`]: second, [`${three}.yaml`]: keyOf(4, "k3") });
+    const result = await load();
+    expect([result.served, result.refused]).toEqual([[three], [`${one}.yaml not served`, `${two}.yaml not served`]]);
+    expect(result.why).toMatch(why);
+    expect(result.why).toMatch(/^line 1, column \d+: /);
+    expect(result.why).not.toContain("canary");
+  });
+
+  /** Both files are in force; the first one claims what is the second one's. */
+  describe.each([
+    ["key", keyOf(2)],
+    ["site", adopting],
+  ])("refuse a file that claims another file's %s, whatever happens to the other file then:", (_, claiming) => {
+    const own = `${keyOf(2)}`;
+    it.each([
+      ["nothing", own],
+      ["it gets a comment", `# a comment\n${own}`],
+      ["it is half written", own.slice(0, 20)],
+      ["it is written anew", `${own} `],
+      ["another key is added", `${own.trim().slice(0, -1)}, { identifier: K2000000004, secret: { file: k3 } } ]\n`],
+    ])("%s", async (_what, theirs) => {
+      const { load, write } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: own });
+      const before = await load();
+      write(`${one}.yaml`, claiming);
+      write(`${two}.yaml`, theirs);
+      const { served, refused, sites } = await load();
+      expect(served).toEqual([one, two]);
+      expect(refused).toContain(`${one}.yaml served as before`);
+      expect(sites.get(one)).toBe(before.sites.get(one));
+      expect(sites.get(two)?.keys[0]).toEqual(before.sites.get(two)?.keys[0]);
+      expect(sites.get(two)?.parent).toBe(undefined);
+    });
+  });
+
+  it("let a key move from one file to another at once", async () => {
+    const { load, write } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
+    await load();
+    write(`${one}.yaml`, keyOf(2));
+    write(`${two}.yaml`, keyOf(1));
+    const { refused, sites } = await load();
+    expect(refused).toEqual([]);
+    expect(sites.get(one)?.keys[0]?.identifier).toBe("K2000000002");
+  });
+
+  it("let a file have what a refused file claims too", async () => {
+    const { load, write } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
+    await load();
+    // It claims a key in force, so its claim of the new site's key does not count.
+    write(`${one}.yaml`, `${keyOf(2).trim().slice(0, -1)}, { identifier: K2000000003, secret: { file: k3 } } ]\n`);
+    write(`${three}.yaml`, keyOf(3));
+    const { served, refused } = await load();
+    expect([served, refused]).toEqual([[one, two, three], [`${one}.yaml served as before`]]);
+  });
+
+  it("stay in force if their folder is empty at once, as after an unmount, and the folder is named", async () => {
+    const { folder, load, remove, write } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
+    const before = await load();
+    remove(`${one}.yaml`);
+    remove(`${two}.yaml`);
+    const emptied = await load();
+    expect([emptied.served, emptied.refused]).toEqual([
+      [one, two],
+      [`${join(folder.path, "sites.d")}/ served as before`],
+    ]);
+    expect(emptied.why).toContain("the folder is empty");
+    expect(emptied.sites.get(one)).toBe(before.sites.get(one));
+    write(`${one}.yaml`, keyOf(1));
+    const back = await load();
+    expect([back.served, back.refused]).toEqual([[one], []]);
   });
 
   it.each([
