@@ -31,6 +31,7 @@ async function stage(written: readonly string[]) {
   const nameOf = (site: string) => `sites.d/${site}.yaml`;
   const files = Object.fromEntries([
     ...all.map((site) => [`secrets/${site}`, secretOf(site)]),
+    ["sites.d/.keep", ""],
     ...written.map((site) => [nameOf(site), contentOf(site)]),
   ]);
   const settings = { sites: "sites: { folder: DIR/sites.d }" };
@@ -115,10 +116,15 @@ it.each([
   expect(lines("defect")).toEqual([]);
 });
 
-it("with no site file left, an answer says that there is no site", async () => {
+it("a folder that is empty at once keeps its sites in force, and is reported", async () => {
   const { order, remove, nth } = await stage([one]);
   remove(one);
-  await nth("sites_changed", 1);
+  expect(await nth("site_file_refused", 1)).toMatchObject({ isServed: true });
+  expect((await order({ "Countersign-Site": one })).status).toBe(200);
+});
+
+it("with no site file at the start, an answer says that there is no site", async () => {
+  const { order } = await stage([]);
   const { json } = await order({ "Countersign-Site": one });
   expect([json.code, json.detail]).toEqual([
     "site_not_configured",
