@@ -346,7 +346,7 @@ interface FailureDetails {
   /** Overrides the row's status (`target_not_allowed`, `guarantee_not_given`). */
   readonly status?: number | undefined;
   /** Sent as Retry-After, rounded up to whole seconds. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   /** Sent as Allow. */
   readonly allow?: string;
   /** Each is sent in a Proxy-Authenticate header of its own. */

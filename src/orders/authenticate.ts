@@ -37,9 +37,7 @@ export function checkCharacters(
   if (found === undefined) return;
   const { name: parameter, position } = found;
   if (site.characters === "reject") {
-    const where = `The value of parameter ${showName(parameter)} has a character at position ${position}`;
-    const rule = "that must not be signed: with HMAC only A-Z a-z 0-9 - _ and . are allowed, and no spaces.";
-    throw refuseParameter("character_not_allowed", `${where} ${rule}`, parameter);
+    throw refuseParameter("character_not_allowed", describeForbidden(found), parameter);
   }
   report({
     kind: "character_warned",
@@ -48,6 +46,11 @@ export function checkCharacters(
     parameter,
     position,
   });
+}
+
+function describeForbidden({ name, position }: { readonly name: string; readonly position: number }): string {
+  const where = `The value of parameter ${showName(name)} has a character at position ${position}`;
+  return `${where} that must not be signed: with HMAC only A-Z a-z 0-9 - _ and . are allowed, and no spaces.`;
 }
 
 /** A prepared request, and the key or token that authenticates it. */
@@ -84,16 +87,22 @@ async function bridge(
 ): Promise<Authenticated> {
   const { route, parameters } = prepared;
   const { site } = route;
-  const isSignable = () =>
-    site.characters !== "reject" || findForbiddenCharacter(parameters, site.exempt) === undefined;
+  const findForbidden = () =>
+    site.characters === "reject" ? findForbiddenCharacter(parameters, site.exempt) : undefined;
   const outage = tokenSourceOf(route, parts).outage();
-  if (outage !== undefined && isSignable()) return toSigned(prepared, outage, parts.report);
+  if (outage !== undefined && findForbidden() === undefined) return toSigned(prepared, outage, parts.report);
   try {
     const untilMs = context.deadlineMs - context.allowedMs / 2;
     return { prepared, material: await acquireToken(route, untilMs, context, parts) };
   } catch (error) {
-    if (!isOutage(error) || !isSignable()) throw error;
-    return toSigned(prepared, error.code, parts.report);
+    if (!isOutage(error)) throw error;
+    const forbidden = findForbidden();
+    if (forbidden === undefined) return toSigned(prepared, error.code, parts.report);
+    const { code, message, retryAfterMs, causedBy } = error;
+    throw new ProxyError(code, `${message} It cannot be signed instead. ${describeForbidden(forbidden)}`, {
+      retryAfterMs,
+      causedBy,
+    });
   }
 }
 

@@ -3,7 +3,8 @@ import type { Environment } from "../../model/environment.ts";
 import { credentialKey, reportTo } from "../../model/events.ts";
 
 /**
- * Ready once listening, or, with `readiness: token`, once a credential set of every default site has had a token. It stays
+ * Ready once listening, or, with `readiness: token`, once a credential set of every default site has had a token, or its orders
+ * are signed in an outage (`bridge`). It stays
  * ready when tokens expire or the configuration changes: an outage of the authorization server must not take every
  * application out. Draining ends it, and, with `reload.unreadyAfterRefusal`, a newest configuration that stays refused.
  */
@@ -17,6 +18,8 @@ export function createReadiness(clock: Clock) {
   let isDraining = false;
   /** Sets that have had a token, which may have lapsed since. */
   const served = new Set<string>();
+  /** Sets whose token request has failed. */
+  const failed = new Set<string>();
   const forgiveRefusal = () => {
     refusedAtMs = undefined;
   };
@@ -25,12 +28,12 @@ export function createReadiness(clock: Clock) {
   const findMissing = (): string | undefined => {
     if (wasReady || !isListening) return undefined;
     for (const { name: environment, defaultSite, sites } of awaited) {
-      const credentials = sites.get(defaultSite ?? "")?.credentials;
-      // One of its sets is enough.
-      const hasToken = credentials?.sets.some(({ label }) =>
-        served.has(credentialKey({ environment, credential: label })),
-      );
-      if (hasToken === false) return `${environment}: ${credentials?.owner}`;
+      const { credentials, bridge } = sites.get(defaultSite ?? "") ?? {};
+      const keys = credentials?.sets.map(({ label }) => credentialKey({ environment, credential: label }));
+      // One of its sets is enough. With a bridge, orders are signed once all have failed.
+      const isServed =
+        keys?.some((key) => served.has(key)) || (bridge !== undefined && keys?.every((key) => failed.has(key)));
+      if (isServed === false) return `${environment}: ${credentials?.owner}`;
     }
     wasReady = true;
     return undefined;
@@ -53,6 +56,9 @@ export function createReadiness(clock: Clock) {
         isListening = true;
       },
       token_adopted: (event) => served.add(credentialKey(event)),
+      token_requested(event) {
+        if (event.result !== "issued") failed.add(credentialKey(event));
+      },
       draining() {
         isDraining = true;
       },

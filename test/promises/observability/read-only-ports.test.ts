@@ -17,7 +17,7 @@ import { call, get, order } from "../../../testkit/call.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { RawConnection, readAnswer, sendRaw } from "../../../testkit/raw-caller.ts";
 import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { childSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { bothSite, childSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 /** An authorization server that answers when the test says so, and a proxy that is ready once it has a token. */
 async function stageAwaiting(options: StageOptions = {}) {
@@ -66,6 +66,19 @@ it("becomes ready with the second set when the first is refused", async () => {
   expect(await recorder.nth("token_adopted", 1)).toMatchObject({ credential: `${oauthSite}/green` });
   expect((await get(adminUrl, "/readyz")).status).toBe(200);
   expect(login.requests).toHaveLength(2);
+});
+
+it("with readiness: token is ready once a token request has failed, if the default site's orders are signed then", async () => {
+  const login = await startRawUpstream({ answer: (_, socket) => socket.end(rawAnswer(503)) });
+  const { adminUrl, recorder } = await stageProxy({
+    authUrl: login.url,
+    withBoth: true,
+    site: { bridge: "hmac" },
+    environment: { defaultSite: bothSite },
+    config: { readiness: "token" },
+  });
+  await recorder.nth("token_requested", 1);
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
 });
 
 it("has no other pages on either port", async () => {

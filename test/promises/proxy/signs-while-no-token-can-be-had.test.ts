@@ -155,7 +155,12 @@ describe("refuses as without a bridge", () => {
   it("an order with a value that must not be signed (spec 5.2 rule 3): it can be sent later with a token", async () => {
     const stage = await stageOutage();
     const { url, simulator } = stage;
-    for (let n = 0; n < 2; n++) expectFailure(await call(url, { ...order, city: "New York" }), unavailable);
+    for (let n = 0; n < 2; n++) {
+      const refused = await call(url, { ...order, city: "New York" });
+      expectFailure(refused, unavailable);
+      const why = 'It cannot be signed instead. The value of parameter "city" has a character at position 4';
+      expect(refused.json.detail).toContain(why);
+    }
     expect(simulator.counts().apiRequests).toBe(1);
     await simulator.startLogin();
     await orderUntilToken(stage);
