@@ -4,6 +4,7 @@ import { Redis } from "ioredis";
 import type { TestProject } from "vitest/node";
 import { isLeftOut } from "./left-out.ts";
 import { openRedis } from "./redis.ts";
+import { image, openContainer } from "./redis-container.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -45,7 +46,7 @@ async function findRedis(env: NodeJS.ProcessEnv): Promise<RedisHome> {
   if (given !== undefined) return await useGiven(given);
   if (wanted !== "binary") {
     const why = await whyNoDocker();
-    if (why === undefined) return { kind: "docker", ...(await startContainer()) };
+    if (why === undefined) return { kind: "docker", ...(await openContainer()) };
     if (wanted === "docker") throw new Error(`COUNTERSIGN_TEST_REDIS=docker, but ${why}`);
   }
   return { kind: "binary", ...(await openRedis()) };
@@ -63,34 +64,15 @@ async function useGiven(url: string): Promise<RedisHome> {
 
 const run = promisify(execFile);
 
-/** scripts/redis-image.sh builds an image if no registry can be reached. */
-const image = process.env["COUNTERSIGN_TEST_REDIS_IMAGE"] ?? "redis:7-alpine";
-
 /** Undefined if a container of Redis can be started. */
 async function whyNoDocker(): Promise<string | undefined> {
-  const version = await run("docker", ["version", "--format", "{{.Server.Version}}"], { timeout: 3_000 }).catch(
+  const system = await run("docker", ["info", "--format", "{{.OperatingSystem}}"], { timeout: 3_000 }).catch(
     () => undefined,
   );
-  if (version === undefined) return "no Docker engine answers";
+  if (system === undefined) return "no Docker engine answers";
+  if (system.stdout.startsWith("Docker Desktop")) return "Docker Desktop gives containers another machine's network";
   const isThere = await run("docker", ["image", "inspect", image], { timeout: 3_000 }).catch(() => undefined);
   if (isThere !== undefined) return undefined;
   const pulled = await run("docker", ["pull", "--quiet", image], { timeout: 60_000 }).catch(() => undefined);
   return pulled === undefined ? `the image ${image} is not there and cannot be pulled` : undefined;
-}
-
-/** A Redis in its own container, on a port of this machine. */
-async function startContainer(): Promise<{ readonly url: string; end(): Promise<void> }> {
-  // This code ends the container; Testcontainers' watchdog would be one more image to pull.
-  process.env["TESTCONTAINERS_RYUK_DISABLED"] ??= "true";
-  const { GenericContainer, Wait } = await import("testcontainers");
-  const container = await new GenericContainer(image)
-    .withExposedPorts(6379)
-    .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
-    .start();
-  return {
-    url: `redis://${container.getHost()}:${container.getMappedPort(6379)}`,
-    async end() {
-      await container.stop();
-    },
-  };
 }

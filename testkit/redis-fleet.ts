@@ -1,15 +1,15 @@
 import { vi } from "vitest";
 import { freePort } from "./free-port.ts";
-import { type RealRedis, type RedisOptions, startRedis } from "./redis.ts";
+import type { RedisOptions, RedisServer } from "./redis.ts";
 
-/** Starts one server, and ends it with the test. */
-export type Starter = (options?: RedisOptions) => Promise<RealRedis>;
+/** Starts one server: `startRedis` a process that a test can stop and kill, `openServer` a container where Docker is. */
+export type Starter<S extends RedisServer> = (options?: RedisOptions) => Promise<S>;
 
 const patience = { timeout: 20_000, interval: 25 };
 const slots = 16_384;
 
 /** A master and its replica, once the replica has connected to the master. */
-export async function startReplicated(start: Starter = startRedis) {
+export async function startReplicated<S extends RedisServer>(start: Starter<S>) {
   const master = await start();
   const replica = await start({ args: ["--replicaof", `127.0.0.1 ${master.port}`] });
   await untilEach([replica], "INFO replication", /master_link_status:up/);
@@ -20,7 +20,7 @@ export async function startReplicated(start: Starter = startRedis) {
 export const watched = "main";
 
 /** A master with a replica, and three Sentinels that believe the master dead after half a second. */
-export async function startSentinels(start: Starter = startRedis) {
+export async function startSentinels<S extends RedisServer>(start: Starter<S>) {
   const { master, replica } = await startReplicated(start);
   const lines = [
     `sentinel monitor ${watched} 127.0.0.1 ${master.port} 2`,
@@ -35,7 +35,10 @@ export async function startSentinels(start: Starter = startRedis) {
 const masters = 3;
 
 /** Three masters in cluster mode with a third of the slots each; after them the replicas, if requested, in the order of their masters. */
-export async function startCluster(start: Starter = startRedis, { replicas = 0 } = {}): Promise<readonly RealRedis[]> {
+export async function startCluster<S extends RedisServer>(
+  start: Starter<S>,
+  { replicas = 0 } = {},
+): Promise<readonly S[]> {
   const busPorts = await Promise.all(Array.from({ length: masters + replicas }, freePort));
   const nodes = await Promise.all(
     busPorts.map((port) =>
@@ -61,7 +64,7 @@ export async function startCluster(start: Starter = startRedis, { replicas = 0 }
 }
 
 /** Resolves when the answer of each node to the command matches. */
-async function untilEach(nodes: readonly RealRedis[], command: string, wanted: RegExp): Promise<void> {
+async function untilEach(nodes: readonly RedisServer[], command: string, wanted: RegExp): Promise<void> {
   const [name = "", ...args] = command.split(" ");
   await vi.waitFor(async () => {
     for (const node of nodes) {
@@ -72,6 +75,6 @@ async function untilEach(nodes: readonly RealRedis[], command: string, wanted: R
 }
 
 /** Three independent masters, for the refresh lock. */
-export function startMasters(start: Starter = startRedis): Promise<readonly [RealRedis, RealRedis, RealRedis]> {
+export function startMasters<S extends RedisServer>(start: Starter<S>): Promise<readonly [S, S, S]> {
   return Promise.all([start(), start(), start()]);
 }

@@ -20,15 +20,21 @@ export interface RedisOptions {
   readonly sentinel?: readonly string[];
 }
 
-/** A redis-server process that the test controls: it can be stopped, killed and started again on its port. */
-export interface RealRedis {
+/** A Redis on a port of this machine: a process, or a container. */
+export interface RedisServer {
   readonly port: number;
   /** `redis://127.0.0.1:port` */
   readonly url: string;
-  readonly pid: () => number;
   /** Sends a command of the test itself, as the default user. */
   command(name: string, ...args: (string | number)[]): Promise<unknown>;
   config(name: string, value: string | number): Promise<void>;
+  /** Searches what the server holds for secrets, and ends it. */
+  end(): Promise<void>;
+}
+
+/** A redis-server process that the test controls: it can be stopped, killed and started again on its port. */
+export interface RealRedis extends RedisServer {
+  readonly pid: () => number;
   /** SIGSTOP, and back with SIGCONT. */
   stop(): void;
   cont(): void;
@@ -36,8 +42,6 @@ export interface RealRedis {
   kill(): Promise<void>;
   /** Starts the server again on the same port, empty. */
   restart(): Promise<void>;
-  /** Ends the server; the end of the test does so too. */
-  end(): Promise<void>;
 }
 
 /** Starts a server for a test; ends with the test. */
@@ -54,30 +58,25 @@ process.on("exit", () => {
 });
 
 /** Starts a server that its caller ends; the server does not outlive this process, however this process ends. */
-export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Promise<RealRedis> {
+export async function openRedis(options: RedisOptions = {}): Promise<RealRedis> {
   expectDeclared();
   const folder = new ConfigWriter("redis");
   const port = await freePort();
-  const file = folder.write("redis.conf", (sentinel ?? [aclLine]).join("\n"));
-  const role = sentinel === undefined ? ["--save", "", "--appendonly", "no"] : ["--sentinel"];
-  const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder.path];
-  const start = () => startServer([file, ...place, ...role, ...args]);
+  folder.write("redis.conf", configurationOf(options));
+  const start = () => startServer(argumentsOf(options, port, folder.path));
   let server = await start();
-  const admin = new Redis({ port, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => 50 });
-  admin.on("error", () => {});
   const kill = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return;
     server.kill("SIGKILL");
     await once(server, "exit");
   };
+  const { end, ...reached } = reach(port, async () => {
+    await kill();
+    folder.remove();
+  });
   return {
-    port,
-    url: `redis://127.0.0.1:${port}`,
+    ...reached,
     pid: () => server.pid ?? 0,
-    command: (name, ...given) => admin.call(name, ...given),
-    async config(name, value) {
-      await admin.config("SET", name, String(value));
-    },
     stop: () => void server.kill("SIGSTOP"),
     cont: () => void server.kill("SIGCONT"),
     kill,
@@ -85,11 +84,40 @@ export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Pro
       await kill();
       server = await start();
     },
-    async end() {
-      if (server.exitCode === null && server.signalCode === null) await searchRedis(admin);
+    end: () => end(server.exitCode === null && server.signalCode === null),
+  };
+}
+
+/** The text of a server's redis.conf. */
+export function configurationOf({ sentinel = [aclLine] }: RedisOptions): string {
+  return sentinel.join("\n");
+}
+
+/** The arguments of redis-server, whose redis.conf is in the folder. */
+export function argumentsOf({ args = [], sentinel }: RedisOptions, port: number, folder: string): string[] {
+  const role = sentinel === undefined ? ["--save", "", "--appendonly", "no"] : ["--sentinel"];
+  const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
+  return [`${folder}/redis.conf`, ...place, ...role, ...args];
+}
+
+/** A line of the server's log: from now on it accepts connections. */
+export const isReady = /ready to accept connections|Sentinel ID is/i;
+
+/** What a test does with a server, however it was started. */
+export function reach(port: number, remove: () => Promise<void>) {
+  const admin = new Redis({ port, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => 50 });
+  admin.on("error", () => {});
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    command: (name: string, ...given: (string | number)[]) => admin.call(name, ...given),
+    async config(name: string, value: string | number) {
+      await admin.config("SET", name, String(value));
+    },
+    async end(isRunning = true) {
+      if (isRunning) await searchRedis(admin);
       admin.disconnect();
-      await kill();
-      folder.remove();
+      await remove();
     },
   };
 }
@@ -123,7 +151,7 @@ async function startServer(args: readonly string[]): Promise<ChildProcess> {
   const log = createInterface({ input: server.stdout }).on("line", (line) => lines.push(line));
   return new Promise((resolve, reject) => {
     log.on("line", (line) => {
-      if (/ready to accept connections|Sentinel ID is/i.test(line)) resolve(server);
+      if (isReady.test(line)) resolve(server);
     });
     server.once("error", () => reject(new Error(missingServer)));
     server.once("exit", () => reject(new Error(`redis-server ended:\n${lines.join("\n")}`)));

@@ -178,7 +178,7 @@ async function hangAndKill(
 
 tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
   it("with Sentinels, a master hangs, is replaced and comes back, and the next one is killed: each order and callback arrives once", async () => {
-    const { master: first, replica: second, sentinels } = await startSentinels();
+    const { master: first, replica: second, sentinels } = await startSentinels(startRedis);
     const staged = await stage(`{ sentinel: { name: ${watched}, nodes: [ ${addresses(sentinels)} ] } }`);
     const traffic = startTraffic(staged);
     await traffic.more(50);

@@ -1,6 +1,6 @@
 /**
  * The contract of the stores on the test run's common Redis, which is a given address, a container, or a process; and on every other
- * kind of Redis. In a Cluster the user may query the slots, elsewhere not even that (row 59).
+ * kind of Redis, in containers if the common Redis is one. In a Cluster the user may query the slots, elsewhere not even that (row 59).
  */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,28 +22,31 @@ import { describeClaimStore } from "../../../testkit/contract/claim-store.ts";
 import { describeRefreshLock } from "../../../testkit/contract/refresh-lock.ts";
 import { describeTokenStore } from "../../../testkit/contract/token-store.ts";
 import { freePort } from "../../../testkit/free-port.ts";
-import { openRedis, type RealRedis } from "../../../testkit/redis.ts";
-import { type Starter, startCluster, startMasters, startSentinels, watched } from "../../../testkit/redis-fleet.ts";
+import { openRedis, type RedisOptions, type RedisServer } from "../../../testkit/redis.ts";
+import { openServer } from "../../../testkit/redis-container.ts";
+import { startCluster, startMasters, startSentinels, watched } from "../../../testkit/redis-fleet.ts";
 import { accessTo, commonRedis, nodeAt, openReplica, patientClock } from "../../../testkit/redis-replica.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "countersign-places-"));
-const opened: RealRedis[] = [];
+const opened: RedisServer[] = [];
 afterAll(async () => {
   for (const redis of opened) await redis.end();
   rmSync(folder, { recursive: true });
 });
 
 /** All tests of one kind of Redis use the same servers. */
-const start: Starter = async (options) => {
-  const redis = await openRedis(options);
-  opened.push(redis);
-  return redis;
+const keep = async (redis: Promise<RedisServer>) => {
+  opened.push(await redis);
+  return await redis;
 };
+const start = (options?: RedisOptions) => keep(openServer(options));
+/** Only a process shares its files with the test. */
+const startProcess = (args: readonly string[]) => keep(openRedis({ args }));
 
-const limit = (servers: readonly RealRedis[]) =>
+const limit = (servers: readonly RedisServer[]) =>
   Promise.all(servers.map((server) => server.command("ACL", ...withoutCluster)));
 const at = (place: RedisPlace, more: Partial<RedisAccess> = {}) => accessTo(nodeAt(1), { place, ...more });
-const hostPort = ({ port }: RealRedis) => ({ host: "127.0.0.1", port });
+const hostPort = ({ port }: RedisServer) => ({ host: "127.0.0.1", port });
 const write = (name: string, text: string) => {
   const file = join(folder, name);
   writeFileSync(file, text);
@@ -63,13 +66,13 @@ const places: Record<string, () => Promise<RedisAccess>> = {
 
   async "a Unix socket"() {
     const path = join(folder, "redis.sock");
-    await limit([await start({ args: ["--unixsocket", path] })]);
+    await limit([await startProcess(["--unixsocket", path])]);
     return at({ kind: "standalone", node: { kind: "unix", path, db: 0 } });
   },
 
   async "TLS with a client certificate"() {
     const port = await freePort();
-    await limit([await start({ args: ["--tls-port", String(port), ...tlsFiles()] })]);
+    await limit([await startProcess(["--tls-port", String(port), ...tlsFiles()])]);
     const tls = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };
     return at({ kind: "standalone", node: nodeAt(port, { tls: true, host: "localhost" }) }, { tls });
   },

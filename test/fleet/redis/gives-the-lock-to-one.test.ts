@@ -12,7 +12,7 @@ const name = redisKeys(key).lock;
 
 /** Three masters for the lock; the first also has the tokens. */
 async function stageMasters() {
-  const masters = await startMasters();
+  const masters = await startMasters(startRedis);
   const [cache, ...others] = masters;
   return [masters, accessTo(nodeAt(cache.port), { lockNodes: others.map(({ port }) => nodeAt(port)) })] as const;
 }

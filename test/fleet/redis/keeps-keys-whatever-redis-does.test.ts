@@ -68,7 +68,7 @@ it("a Redis that is full, or read-only, accepts no key; the keys in it are still
   expect((await whenBack(full, "order-1")).status).toBe(200);
   expect(full.upstream.requests).toHaveLength(2);
 
-  const { replica } = await startReplicated();
+  const { replica } = await startReplicated(startRedis);
   const readonly = await stageOnce(replica, undefined, hasty);
   expectFailure(await readonly.once("order-1"), refused);
   expect(readonly.upstream.requests).toHaveLength(0);

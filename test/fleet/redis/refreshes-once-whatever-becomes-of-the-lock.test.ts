@@ -141,7 +141,7 @@ it("a holder that resumes late uses the newer token, and leaves another's lock a
 });
 
 it("after a revocation one token is issued, even if two of three masters of the lock are away", async () => {
-  const [cache, ...others] = await startMasters();
+  const [cache, ...others] = await startMasters(startRedis);
   const lockNodes = others.map(({ url }) => `"${url}"`).join(", ");
   const fleet = await startFleet({ redis: `{ url: "${cache.url}", lockNodes: [ ${lockNodes} ] }`, replicas: 4 });
   expect(await tokensInUse(fleet)).toEqual(Array(4).fill("token_1"));

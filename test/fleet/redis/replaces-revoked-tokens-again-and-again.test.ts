@@ -2,6 +2,7 @@
 import { setTimeout as pass } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { startFleet } from "../../../testkit/fleet.ts";
+import { startRedis } from "../../../testkit/redis.ts";
 import { startSentinels, watched } from "../../../testkit/redis-fleet.ts";
 import { playFleet, tokensInUse, whenShared } from "./fleet-over-redis.ts";
 import { print, startLoad } from "./load.ts";
@@ -50,7 +51,7 @@ it("an outage of Redis in which each replica gets a token of its own, and a revo
 }, 240_000);
 
 it("a failover by Sentinels between two revocations, in which all is lost: no order gets a 401", async () => {
-  const { master, sentinels } = await startSentinels();
+  const { master, sentinels } = await startSentinels(startRedis);
   const nodes = sentinels.map(({ port }) => `"127.0.0.1:${port}"`).join(", ");
   const { replicas: all, simulator } = await startFleet({
     redis: `{ sentinel: { name: ${watched}, nodes: [ ${nodes} ] } }`,

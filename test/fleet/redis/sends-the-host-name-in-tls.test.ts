@@ -39,7 +39,7 @@ it.each([
   vi.spyOn(dns, "lookup").mockImplementation(((name: string, ...rest: [never, never]) =>
     lookup(name.replace(/\.$/, ""), ...rest)) as typeof dns.lookup);
   onTestFinished(() => void vi.restoreAllMocks());
-  const fronts = await Promise.all((await startMasters()).map(startFront));
+  const fronts = await Promise.all((await startMasters(startRedis)).map(startFront));
   const [node, ...lockNodes] = fronts.map(({ port }) => nodeAt(port, { host, tls: true }));
   await use(accessTo(node ?? expect.unreachable(), { lockNodes, tls }));
   for (const { names } of fronts) expect(names).toEqual([sent, sent]);
@@ -59,7 +59,7 @@ it("Sentinels, and the master that they name", async () => {
 });
 
 it("each node of a Cluster, by the name that it announces", async () => {
-  const nodes = await startCluster();
+  const nodes = await startCluster(startRedis);
   const fronts = await Promise.all(nodes.map(startFront));
   for (const [index, node] of nodes.entries()) {
     await node.config("cluster-announce-port", fronts[index]?.port ?? 0);

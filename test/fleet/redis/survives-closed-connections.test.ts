@@ -68,7 +68,7 @@ it("by CLIENT KILL, ten times with an order after each", async () => {
 });
 
 it("in a Cluster, each node after its `timeout`", async () => {
-  const nodes = await startCluster();
+  const nodes = await startCluster(startRedis);
   const fleet = await startFleet({ redis: `{ cluster: { nodes: [ ${listed(nodes)} ] } }`, replicas: 2 });
   for (let round = 0; round < 8; round += 1) await expectServed(fleet);
   for (const node of nodes) await node.config("timeout", 1);
@@ -78,7 +78,7 @@ it("in a Cluster, each node after its `timeout`", async () => {
 });
 
 it("behind Sentinels, the master after its `timeout`, and the Sentinels' connections too", async () => {
-  const { master, sentinels } = await startSentinels();
+  const { master, sentinels } = await startSentinels(startRedis);
   const fleet = await startFleet({
     redis: `{ sentinel: { name: ${watched}, nodes: [ ${listed(sentinels)} ] } }`,
     replicas: 2,
@@ -92,7 +92,7 @@ it("behind Sentinels, the master after its `timeout`, and the Sentinels' connect
 });
 
 it("masters of the lock: one token for all replicas after a revocation", async () => {
-  const masters = await startMasters();
+  const masters = await startMasters(startRedis);
   const [cache, ...others] = masters;
   const lockNodes = others.map(({ url }) => `"${url}"`).join(", ");
   const fleet = await startFleet({ redis: `{ url: "${cache.url}", lockNodes: [ ${lockNodes} ] }`, replicas: 2 });

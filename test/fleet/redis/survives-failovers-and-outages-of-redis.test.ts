@@ -48,7 +48,7 @@ async function expectSharing(fleet: Fleet, redis: RealRedis): Promise<void> {
 }
 
 it("the Sentinels make an empty replica the master, while a process holds the lock: one token each, no request fails", async () => {
-  const { master, replica, sentinels } = await startSentinels();
+  const { master, replica, sentinels } = await startSentinels(startRedis);
   const fleet = await startFleet({ redis: bySentinels(sentinels), replicas: processes });
   const { simulator, replicas } = fleet;
   expect(await tokensInUse(fleet)).toEqual(Array(processes).fill("token_1"));
@@ -82,7 +82,7 @@ it("the Sentinels make an empty replica the master, while a process holds the lo
 });
 
 it("a master that hung resumes after it was replaced: an idle process stores its next order's key at the new master, like all others", async () => {
-  const { master, replica, sentinels } = await startSentinels();
+  const { master, replica, sentinels } = await startSentinels(startRedis);
   const fleet = await startFleet({ redis: bySentinels(sentinels), replicas: 1 });
   const [idle] = fleet.replicas as [Replica];
   expect((await idle.order()).status).toBe(200);
@@ -183,7 +183,7 @@ it.each([
   ["may ask the new owner, as documented", "+asking"],
   ["may not", "-asking"],
 ])("a replica continues, and refreshes on its own: its user %s", async (_, rule) => {
-  const nodes = await startCluster();
+  const nodes = await startCluster(startRedis);
   for (const node of nodes) await node.command("ACL", "SETUSER", aclUser.username, rule);
   const fleet = await startFleet({ redis: `{ cluster: { nodes: [ ${listed(nodes)} ] } }`, replicas: 1 });
   const [replica = expect.unreachable()] = fleet.replicas;
@@ -204,7 +204,7 @@ it.each([
 });
 
 it("a node that hangs while its slot arrives is a miss, and so are the client's pending commands to it", async () => {
-  const nodes = await startCluster();
+  const nodes = await startCluster(startRedis);
   const { store, lock, recorder } = openOn(nodes);
   await store.read(key);
   const unhandled = hearUnhandled();

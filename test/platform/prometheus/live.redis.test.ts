@@ -7,6 +7,7 @@ import { authority } from "../../../testkit/certificates.ts";
 import { otherSite as child, greenSet, site, startFleet } from "../../../testkit/fleet.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { tokenFor } from "../../../testkit/platform-token.ts";
+import { startRedis } from "../../../testkit/redis.ts";
 import { startMasters } from "../../../testkit/redis-fleet.ts";
 import { canaries, hmacSite as signing, simulatedSites } from "../../../testkit/simulated-sites.ts";
 import { callbackOf, type Given } from "../../promises/callbacks/sender.ts";
@@ -69,7 +70,7 @@ const shopToken = "token-of-the-shop-0001";
  * configured but never used: the simulator is on loopback, and no trace is recorded.
  */
 async function startService() {
-  const masters = await startMasters();
+  const masters = await startMasters(startRedis);
   const [cache, ...others] = masters;
   const application = await startApplication();
   const keys = (number: number) => `keys: [ { identifier: K200000000${number}, secret: { file: DIR/k${number} } } ]`;

@@ -96,7 +96,7 @@ it.each([
 });
 
 it("recognises a replica, and a full memory", async () => {
-  const { replica, master } = await startReplicated();
+  const { replica, master } = await startReplicated(startRedis);
   const onReplica = await check(urlOf(replica));
   expect(onReplica.hasFailed).toBe(true);
   expect(onReplica.about("cache")).toContainEqual(
@@ -112,7 +112,7 @@ it("recognises a replica, and a full memory", async () => {
 });
 
 it("checks each master of the lock, and finds two names of one server", async () => {
-  const [first, second, third] = await startMasters();
+  const [first, second, third] = await startMasters(startRedis);
   const places = (...nodes: readonly string[]) =>
     `${urlOf(first)}, lockNodes: [ ${nodes.map((url) => `"${url}"`).join(", ")} ]`;
   const healthy = await check(places(second.url, third.url));
@@ -135,7 +135,7 @@ it("checks each master of the lock, and finds two names of one server", async ()
 });
 
 it("checks every master of a Cluster", async () => {
-  const nodes = await startCluster();
+  const nodes = await startCluster(startRedis);
   const [first] = nodes;
   const at = `cluster: { nodes: [ "127.0.0.1:${first?.port}" ] }`;
   const healthy = await check(at);
