@@ -126,7 +126,7 @@ export class Fleet {
     await replica.process.end("SIGKILL");
   }
 
-  /** Gives all replicas another configuration; a replica that does not apply it in time (row 54) is an accident. */
+  /** Gives all replicas another configuration; a replica that does not apply it in time is an accident. */
   async reconfigure(tokenMs: number): Promise<void> {
     const taken = this.replicas.map(async ({ name, port, process: { pid, ended } }) => {
       const applied = new Promise<void>((resolve) => this.#onApplied.set(name, resolve));

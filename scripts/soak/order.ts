@@ -28,7 +28,7 @@ export function judgeOrder(order: Order): string | undefined {
   return judgeLog(order) ?? judgeRepeats(order) ?? judgeArrival(order);
 }
 
-/** Row 12: whether or not the caller has left, how the request ended is logged once. */
+/** Whether or not the caller has left, how the request ended is logged once. */
 function judgeLog({ told, seen, logged, isOrphan }: Order): string | undefined {
   if (logged.length > 1) return `it was logged ${logged.length} times`;
   const [line] = logged;

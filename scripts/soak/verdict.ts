@@ -48,11 +48,11 @@ export interface Kept {
   readonly isKept: boolean;
 }
 
-/** The longest back-off, the promised time after it (row 30), and a reserve for a busy machine. */
+/** The longest back-off, the promised time after it, and a reserve for a busy machine. */
 export const longestRecoveryMs = 34_000;
 const mostGrowthBytes = 5 * 1_048_576;
 const longestLiveMs = 1_000;
-/** The request deadline and 2 s (row 50), and a reserve for a busy machine. */
+/** The request deadline and 2 s, and a reserve for a busy machine. */
 const longestEndMs = requestTimeoutMs + 2_000 + 1_000;
 /** A token is due after this share of its life at the earliest. */
 const earliestDueShare = 0.8;

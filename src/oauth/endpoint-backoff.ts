@@ -16,9 +16,9 @@ export interface Pause {
   readonly cause?: string | undefined;
 }
 
-/** A refused set is tried again this often (row 33). */
+/** A refused set is tried again this often. */
 const refusedPauseMs = 10_000;
-/** Refreshes are at least this far apart, however short a token's lifetime is (row 32). */
+/** Refreshes are at least this far apart, however short a token's lifetime is. */
 const spacingMs = 1_000;
 /** A 429 without a usable Retry-After counts as this many failures: back-off, but not aggressive (spec 5.4). */
 const throttledSteps = 6;

@@ -55,7 +55,7 @@ export interface TokenEndpoint {
 
 export interface Asking {
   readonly wallMs: () => number;
-  /** The request ends after this time, however many callers wait for it (row 40). */
+  /** The request ends after this time, however many callers wait for it. */
   readonly timeoutMs: number;
 }
 

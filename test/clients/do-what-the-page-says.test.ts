@@ -1,4 +1,4 @@
-/** The programs of examples/ behave as docs/clients.md says (`npm run clients` writes its rows). Row 4: so does Java, which asks for h2c. */
+/** The programs of examples/ behave as docs/clients.md says (`npm run clients` writes its rows). So does Java, which asks for h2c. */
 import { afterAll, describe, expect, it } from "vitest";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { freePort } from "../../testkit/free-port.ts";

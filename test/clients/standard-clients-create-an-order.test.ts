@@ -1,5 +1,5 @@
 /**
- * Row 4: an unchanged client of a language creates an order, by the base URL and by HTTP_PROXY. Row 60: curl proves itself to a
+ * An unchanged client of a language creates an order, by the base URL and by HTTP_PROXY; curl proves itself to a
  * listener that demands tokens, in each way that it has for proxies.
  */
 import { expect, it, onTestFinished } from "vitest";

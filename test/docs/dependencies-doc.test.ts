@@ -1,4 +1,4 @@
-/** Row 62: few dependencies, pinned to version and bytes, no install scripts, a bill of materials; docs/dependencies.md says so. */
+/** Few dependencies, pinned to version and bytes, no install scripts, a bill of materials; docs/dependencies.md says so. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

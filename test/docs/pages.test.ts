@@ -1,5 +1,5 @@
 /**
- * The pages agree with the code: row 59 for the rights in Redis, row 83 for a signature that was not made with the key.
+ * The pages agree with the code: also the rights in Redis, and a signature that was not made with the key.
  * test/docs/try-it.test.ts types the pages' commands.
  */
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/** Row 63: stopped for 12 s at any step of a request, the process never says `not_sent` of a request that it forwards. */
+/** Stopped for 12 s at any step of a request, the process never says `not_sent` of a request that it forwards. */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 51: killed at any of a hundred moments, a process is replaced at once, and no lock stays without an expiry. */
+/** Killed at any of a hundred moments, a process is replaced at once, and no lock stays without an expiry. */
 import { expect, it } from "vitest";
 import { canaries } from "../../testkit/config-folder.ts";
 import { greenSet, startFleet } from "../../testkit/fleet.ts";
@@ -26,7 +26,7 @@ async function lockLives(redis: RealRedis): Promise<number[]> {
   return lives.map(Number).filter((life) => life !== -2);
 }
 
-it("row 51: serves again at once after each of 100 kills, and leaves no lock without an expiry", async () => {
+it("serves again at once after each of 100 kills, and leaves no lock without an expiry", async () => {
   const random = seededRandom(drawSeed("kills"));
   const redis = await startRedis();
   const options = {

@@ -1,4 +1,4 @@
-/** Row 44: of 10,000 orders to a service that closes after 5 s, one may fail, and none is sent twice. */
+/** Of 10,000 orders to a service that closes after 5 s, one may fail, and none is sent twice. */
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../src/model/clock.ts";
 import { call } from "../../testkit/call.ts";

@@ -1,4 +1,4 @@
-/** Row 67: a wrong, empty or half-written new secret is noticed at once, and the old token is used until it expires. */
+/** A wrong, empty or half-written new secret is noticed at once, and the old token is used until it expires. */
 import { expect, it, vi } from "vitest";
 import { expectFailure } from "../../testkit/expect-failure.ts";
 import { scrape } from "../../testkit/exposition.ts";

@@ -5,7 +5,7 @@ import { everyFault } from "../../scripts/soak/faults.ts";
 import { emptyFolder } from "../../testkit/empty-folder.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
-// The short form of `npm run soak`: every fault once, a second apart. Row 55 (and row 53, of one second).
+// The short form of `npm run soak`: every fault once, a second apart.
 
 const longMs = 400_000;
 /** If callers stall for so long, the machine is to blame, not the proxy. */
@@ -44,7 +44,7 @@ async function playOnQuietMachine() {
   }
 }
 
-it("row 55: keeps every promise through every fault, each order accounted for, and leaves nothing behind", {
+it("keeps every promise through every fault, each order accounted for, and leaves nothing behind", {
   timeout: longMs,
 }, async () => {
   const { code, report, soak } = await playOnQuietMachine();

@@ -1,4 +1,4 @@
-/** Row 45: whatever a service does, no order gets another order's answer or a part as if it were whole, and no order is sent twice. */
+/** Whatever a service does, no order gets another order's answer or a part as if it were whole, and no order is sent twice. */
 import type { Socket } from "node:net";
 import fc from "fast-check";
 import { expect, it } from "vitest";

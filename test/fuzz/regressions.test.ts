@@ -1,6 +1,5 @@
 /**
- * Proves rows 1 to 19 with random requests, which find cases that nobody thought of. Every case that a fuzz run has found or that is
- * kept is replayed against a real proxy process, and a few hundred new ones are tried. `npm run fuzz` runs for a minute, or for
+ * Random requests find cases that nobody thought of. Every case that a fuzz run has found or that is kept is replayed against a real proxy process, and a few hundred new ones are tried. `npm run fuzz` runs for a minute, or for
  * COUNTERSIGN_FUZZ_SECONDS, and keeps a case that breaks a promise: fast-check shrinks it, and later runs replay it.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 50: SIGTERM under 500 keep-alive callers fails no request, and the process ends once the last of them is served. */
+/** SIGTERM under 500 keep-alive callers fails no request, and the process ends once the last of them is served. */
 
 import { expect, it } from "vitest";
 import { type Called, call, order } from "../../testkit/call.ts";
@@ -26,7 +26,7 @@ async function callOnAndOn(url: string, onAnswer: () => void): Promise<{ answers
   }
 }
 
-it("row 50: serves all requests of 500 callers until it has told each caller to close", async () => {
+it("serves all requests of 500 callers until it has told each caller to close", async () => {
   const served = await startServed({ answerMs: 20, more: `limits: { inFlightPerEnvironment: ${callers} }` });
   let answered = 0;
   const running = Array.from({ length: callers }, () =>
@@ -42,7 +42,7 @@ it("row 50: serves all requests of 500 callers until it has told each caller to 
   expect(await served.ended).toBe(0);
   const [drainMs, endMs] = [lastAnswerMs - askedMs, performance.now() - askedMs];
   process.stdout.write(
-    `row 50: ${callers} callers, ${answered} answers; the last ${Math.round(drainMs)} ms after SIGTERM, the end after ${Math.round(endMs)} ms\n`,
+    `drain: ${callers} callers, ${answered} answers; the last ${Math.round(drainMs)} ms after SIGTERM, the end after ${Math.round(endMs)} ms\n`,
   );
   const answers = all.flatMap((each) => each.answers);
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));

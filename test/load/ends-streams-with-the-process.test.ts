@@ -1,4 +1,4 @@
-/** Proves row 76: streams have limits of their own, outlive a reload, and end with the process, each with a line in the log. */
+/** Streams have limits of their own, outlive a reload, and end with the process, each with a line in the log. */
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { connect } from "node:net";

@@ -1,4 +1,4 @@
-/** Row 68: with ten times its load, of the worst bodies, the process fits into the chart's memory, and refuses the excess. */
+/** With ten times its load, of the worst bodies, the process fits into the chart's memory, and refuses the excess. */
 import { createServer } from "node:http";
 import { expect, it } from "vitest";
 import { defaultBudget } from "../../src/app/process-limits.ts";

@@ -1,5 +1,5 @@
 /**
- * Row 54: after a reload nothing references the former configuration, above all its secrets, once it is not active. A former
+ * After a reload nothing references the former configuration, above all its secrets, once it is not active. A former
  * secret leaves nothing behind: neither its token nor any state about it.
  */
 import { queryObjects, setFlagsFromString } from "node:v8";

@@ -1,5 +1,5 @@
 /**
- * Row 48: 64 callers who request large answers and do not read them take 2 MiB each at the most. Row 9: endless bodies, in
+ * 64 callers who request large answers and do not read them take 2 MiB each at the most. Endless bodies, in
  * chunks or with a wrong length, take twice the limit each at the most, and end in 413.
  */
 import { connect } from "node:net";

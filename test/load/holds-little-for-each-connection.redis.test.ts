@@ -1,4 +1,4 @@
-/** Row 92: a connection takes a small multiple of the bytes that its caller has written, charged to the budget. */
+/** A connection takes a small multiple of the bytes that its caller has written, charged to the budget. */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";

@@ -1,5 +1,5 @@
 /**
- * Row 18 in its one-process form: 64 hostile bodies of 256 KiB at once. Promised: event-loop p99 delay of 50 ms at most
+ * In one process: 64 hostile bodies of 256 KiB at once. Promised: event-loop p99 delay of 50 ms at most
  * and 30 times their size in memory; on shared cores, with the callers in the same process, ten times the delay.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";

@@ -1,6 +1,6 @@
 /**
- * Row 7: a caller that sends a head or a body drop by drop finally gets 408, and meanwhile all others are served as usual. Row 69:
- * slow bodies take no place and little memory, however many one caller sends, again and again.
+ * A caller that sends a head or a body drop by drop finally gets 408, and meanwhile all others are served as usual. Slow
+ * bodies take no place and little memory, however many one caller sends, again and again.
  */
 import { once } from "node:events";
 import { expect, it } from "vitest";

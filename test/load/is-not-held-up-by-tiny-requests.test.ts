@@ -1,4 +1,4 @@
-/** Row 93: the smallest requests at the highest rate delay no probe, no other caller and no end of the process. */
+/** The smallest requests at the highest rate delay no probe, no other caller and no end of the process. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";

@@ -1,5 +1,5 @@
 /**
- * Rows 25 and 26: a minute without Redis fails no request, and each process needs one token. A Redis that hangs, or a lost
+ * A minute without Redis fails no request, and each process needs one token. A Redis that hangs, or a lost
  * network to it, delays one command by 100 ms. Then the token is shared again.
  */
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Rows 31, 35, 36: while a token is valid callers notice no fault of the authorization server; then 503 in time. */
+/** While a token is valid callers notice no fault of the authorization server; then 503 in time. */
 import { describe, expect, it, vi } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { dueMs, expiredMs, stageLiving } from "../../testkit/living-stage.ts";

@@ -1,5 +1,5 @@
 /**
- * Rows 22, 37 and 38: any number of replicas make one token request. Eight processes stand for fifty: more do not fit on the
+ * Any number of replicas make one token request. Eight processes stand for fifty: more do not fit on the
  * two cores of a test machine.
  */
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 69: with few descriptors orders are answered or refused, none is left half done, and the start says how many are missing. */
+/** With few descriptors orders are answered or refused, none is left half done, and the start says how many are missing. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

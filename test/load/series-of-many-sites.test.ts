@@ -1,4 +1,4 @@
-/** Row 71: a gateway of many sites has few series, and a scrape delays no request. */
+/** A gateway of many sites has few series, and a scrape delays no request. */
 import { expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { writeExposition } from "../../src/adapters/stats/series.ts";

@@ -1,5 +1,5 @@
 /**
- * Row 8: requests beyond a limit get 503 `overloaded` at once, and requests within it are served as usual; also in the short form of
+ * Requests beyond a limit get 503 `overloaded` at once, and requests within it are served as usual; also in the short form of
  * `npm run bench:overload`, whose figures are not asserted.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -86,7 +86,7 @@ it("refuses the request beyond 256 in flight at once, and serves those within", 
 
 it("refuses the connection beyond 1,024 at once, and serves those within", async () => {
   const most = 1_024;
-  // All connections have an order under way: one that waits for its caller would be closed for a new one (row 94).
+  // All connections have an order under way: one that waits for its caller would be closed for a new one.
   const answerMs = (n: number) => (n <= most ? 8_000 : 0);
   const served = await startServed({ answerMs, more: `limits: { inFlightPerEnvironment: ${most} }` });
   const within = await Promise.all(Array.from({ length: most }, () => RawConnection.open(served.port)));

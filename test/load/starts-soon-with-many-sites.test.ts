@@ -1,7 +1,7 @@
 /**
- * Row 71: a thousand sites, each with a secret of its own: 3 s of processor time from process start to listening. Row 101: the
- * processor time of the start and of one changed file with 10,000 sites in a folder; series and the time of a scrape are those of
- * row 71. Processor time is measured since it does not depend on how busy the machine is.
+ * A thousand sites, each with a secret of its own: 3 s of processor time from process start to listening. The
+ * processor time of the start and of one changed file with 10,000 sites in a folder; series and the time of a scrape have a file of
+ * their own (series-of-many-sites.test.ts). Processor time is measured since it does not depend on how busy the machine is.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

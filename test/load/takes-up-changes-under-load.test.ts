@@ -1,4 +1,4 @@
-/** Row 54: under 200 requests a second a change is active within 10 s, no request fails, and a bad change is refused. */
+/** Under 200 requests a second a change is active within 10 s, no request fails, and a bad change is refused. */
 import { expect, it } from "vitest";
 import { canaries } from "../../testkit/config-folder.ts";
 import { startLoad } from "../fleet/redis/load.ts";
@@ -13,7 +13,7 @@ function both({ order }: Pod) {
   return [{ order: () => order() }, { order: () => order({ "Countersign-Site": hmacSite }) }];
 }
 
-it("rotates secrets and changes the configuration under load, and no request fails (row 54)", async () => {
+it("rotates secrets and changes the configuration under load, and no request fails", async () => {
   const pod = await startPod();
   const { simulator, blue, config, folder, yaml } = pod;
   const load = startLoad(both(pod), perSecond);

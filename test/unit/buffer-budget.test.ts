@@ -15,7 +15,7 @@ function open(limitBytes: number) {
   return { budget, clock, from };
 }
 
-describe("row 68: the buffer budget", () => {
+describe("the buffer budget", () => {
   it("charges a head by its bytes, a body by its bytes and parameters, and releases the whole charge", () => {
     const { budget, from } = open(64 * mebibyte);
     const buffer = from(undefined);
@@ -65,9 +65,7 @@ describe("row 68: the buffer budget", () => {
     for (const buffer of [other, ...greedy, newcomer]) buffer.close();
     expect(budget.usedBytes).toBe(0);
   });
-});
 
-describe("row 92: the buffer budget", () => {
   it("takes room for an answer from incomplete bodies only, and says if there is none", async () => {
     const { budget, clock, from } = open(mebibyte);
     const evictions: string[] = [];

@@ -1,4 +1,4 @@
-/** Row 60: which Proxy-Authorization headers admit a caller. */
+/** Which Proxy-Authorization headers admit a caller. */
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
 import { authenticateCaller } from "../../src/serving/caller-auth.ts";

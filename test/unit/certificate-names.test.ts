@@ -1,4 +1,4 @@
-/** Row 80: the names by which a certificate identifies a caller. */
+/** The names by which a certificate identifies a caller. */
 import { X509Certificate } from "node:crypto";
 import { expect, it } from "vitest";
 import { certificateNames } from "../../src/model/listener.ts";

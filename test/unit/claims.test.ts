@@ -1,4 +1,4 @@
-/** Rows 82, 85: the behaviour of a claim whose store refuses writes, is damaged, or has its clock set back. */
+/** The behaviour of a claim whose store refuses writes, is damaged, or has its clock set back. */
 import { expect, it } from "vitest";
 import { createMemoryClaimRecords } from "../../src/adapters/memory/claim-records.ts";
 import { type ClaimRecords, Claims, NotWritten, takeoverMs } from "../../src/claims/claim.ts";

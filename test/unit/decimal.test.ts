@@ -6,7 +6,7 @@ import { cpuMsOf } from "../../testkit/cpu-time.ts";
 const zeros = (count: number) => "0".repeat(count);
 const nines = (count: number) => "9".repeat(count);
 
-describe("a number is written out exactly (row 16)", () => {
+describe("a number is written out exactly", () => {
   it.each([
     ["whole digits", nines(64), nines(65)],
     ["whole digits, negative", `-${nines(64)}`, `-${nines(65)}`],

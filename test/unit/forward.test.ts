@@ -24,7 +24,7 @@ it("a request meant for OAuth is never signed with a key instead", async () => {
   await expect(material).rejects.toThrow("a site with oauth has credentials");
 });
 
-/** Row 82: an answer of the service uses up the key, whatever happens to the retry after the answer. */
+/** An answer of the service uses up the key, whatever happens to the retry after the answer. */
 it("a request whose caller leaves while the retry finds no connection counts as answered, by its 401", async () => {
   const token = { credential: "blue" } as Token;
   const source = { replace: async () => token, accepted() {} } as unknown as TokenSource;

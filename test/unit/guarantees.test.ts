@@ -1,4 +1,4 @@
-/** Row 111: which headers ask for a guarantee, and which of them are refused. */
+/** Which headers ask for a guarantee, and which of them are refused. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checkGuarantees, guarantees } from "../../src/serving/guarantees.ts";

@@ -1,4 +1,4 @@
-/** Proves row 6 on the pure functions: which header lines are passed on in either direction. */
+/** Which header lines are passed on in either direction. */
 import { describe, expect, it } from "vitest";
 import { connectionOptions, firstOf, nameAmong, one, valuesOf } from "../../src/http/headers.ts";
 import { headersUpstream } from "../../src/orders/enrich.ts";

@@ -1,4 +1,4 @@
-/** Row 96: when a name is looked up, and how long the last good answer replaces one that does not come. */
+/** When a name is looked up, and how long the last good answer replaces one that does not come. */
 import { expect, it } from "vitest";
 import { type AskSystem, HostLookup, type OnAnswer } from "../../src/adapters/http-client/host-lookup.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";

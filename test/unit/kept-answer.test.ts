@@ -1,4 +1,4 @@
-/** Row 98: how much of an answer is read before it is passed on, and which parts of it are kept. */
+/** How much of an answer is read before it is passed on, and which parts of it are kept. */
 import { expect, it } from "vitest";
 import { formatAnswer, parseAnswer } from "../../src/orders/once.ts";
 import { longestReadAheadBytes, readAhead } from "../../src/serving/read-ahead.ts";

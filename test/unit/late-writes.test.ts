@@ -1,4 +1,4 @@
-/** Rows 82, 85: a write that failed is repeated automatically, whatever the error. */
+/** A write that failed is repeated automatically, whatever the error. */
 import { expect, it } from "vitest";
 import { LateWrites } from "../../src/claims/late-writes.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";

@@ -1,4 +1,4 @@
-/** Row 94: which connection is closed for a new one. */
+/** Which connection is closed for a new one. */
 import { expect, it } from "vitest";
 import { longestWaiting } from "../../src/adapters/http-server/listener.ts";
 

@@ -1,4 +1,4 @@
-/** Row 82: the content of a key's claim, and which repetitions are the same request. */
+/** The content of a key's claim, and which repetitions are the same request. */
 import { expect, it } from "vitest";
 import { createMemoryClaimRecords } from "../../src/adapters/memory/claim-records.ts";
 import { Claims, type ClaimTerms } from "../../src/claims/claim.ts";

@@ -131,7 +131,7 @@ describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, ()
     );
   });
 
-  it("and means the same numbers (row 16)", () => {
+  it("and means the same numbers", () => {
     fc.assert(
       fc.property(number, (text) => {
         const [, parameter] = [...readParameters(encode(`{"a":${text}}`))][0] ?? [];

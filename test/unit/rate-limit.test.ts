@@ -1,4 +1,4 @@
-/** Row 81: how many requests a caller may make, exactly. */
+/** How many requests a caller may make, exactly. */
 import { expect, it } from "vitest";
 import { RateLimit } from "../../src/serving/caller-registry.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";

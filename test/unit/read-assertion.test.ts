@@ -1,4 +1,4 @@
-/** Row 100: how a token request reads the platform's token. */
+/** How a token request reads the platform's token. */
 import { expect, it } from "vitest";
 import { createReadAssertion } from "../../src/app/upstreams.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";

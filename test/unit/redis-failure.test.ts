@@ -1,4 +1,4 @@
-/** Row 27: each failure is counted by its kind; the texts are those of Redis 6 and 7 and of ioredis. */
+/** Each failure is counted by its kind; the texts are those of Redis 6 and 7 and of ioredis. */
 import { expect, it } from "vitest";
 import { isFatal, kindOf, RedisFailure } from "../../src/adapters/redis/failure.ts";
 

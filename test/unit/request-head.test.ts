@@ -1,4 +1,4 @@
-/** Proves the checks of a request's head (rows 3, 4, 5, 10, 11) and their order: the first failed check is reported. */
+/** The checks of a request's head and their order: the first failed check is reported. */
 import { describe, expect, it } from "vitest";
 import { checkHead } from "../../src/serving/request-head.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";

@@ -1,4 +1,4 @@
-/** Row 1: llhttp reads accepted mutated requests in the same way; requests that only llhttp accepts have a known reason. */
+/** llhttp reads accepted mutated requests in the same way; requests that only llhttp accepts have a known reason. */
 import { createServer, type IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Rows 1 to 5: each row is read whole and cut at every byte, with the same head and body or the same code. */
+/** Each row is read whole and cut at every byte, with the same head and body or the same code. */
 import { expect, it } from "vitest";
 import { RequestBody } from "../../src/adapters/http-server/read-body.ts";
 import { HeadReader } from "../../src/adapters/http-server/request-reader.ts";

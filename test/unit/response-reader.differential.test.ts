@@ -1,4 +1,4 @@
-/** Row 45: llhttp reads accepted mutated answers in the same way; answers that only llhttp accepts have a known reason. */
+/** llhttp reads accepted mutated answers in the same way; answers that only llhttp accepts have a known reason. */
 import { Agent, type ClientRequest, request } from "node:http";
 import { Duplex } from "node:stream";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 58: a stored token is sealed with AES-256-GCM, bound to its name, and readable with two keys while keys are rotated. */
+/** A stored token is sealed with AES-256-GCM, bound to its name, and readable with two keys while keys are rotated. */
 import { describe, expect, it } from "vitest";
 import { openToken, sealToken } from "../../src/adapters/redis/token-store.ts";
 import { Secret } from "../../src/model/secret.ts";

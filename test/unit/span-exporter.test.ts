@@ -1,4 +1,4 @@
-/** Row 84: if a collector is away, slow or refuses, only spans are lost. */
+/** If a collector is away, slow or refuses, only spans are lost. */
 import { expect, it } from "vitest";
 import type { TraceEvent } from "../../src/model/events.ts";
 import { type PostResult, type Span, SpanExporter } from "../../src/tracing/span-exporter.ts";

@@ -1,4 +1,4 @@
-/** Proves rows 2 and 3 on the pure functions: which targets are operations, and the refusals of all others. */
+/** Which targets are operations, and the refusals of all others. */
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../../src/model/environment.ts";
 import { checkOperation, resolveTarget } from "../../src/orders/operation.ts";

@@ -1,4 +1,4 @@
-/** Row 84: `traceparent` and `tracestate` by W3C Trace Context level 1. */
+/** `traceparent` and `tracestate` by W3C Trace Context level 1. */
 import { describe, expect, it } from "vitest";
 import { formatTraceParent, readTraceParent, readTraceState } from "../../src/http/trace-context.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Row 56 for the whole suite: everything that comes out while the tests run is searched for every canary (outflow.ts), and one
+ * For the whole suite: everything that comes out while the tests run is searched for every canary (outflow.ts), and one
  * sighting fails the run. Vitest's global set-up, listed first, so that its teardown runs last.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

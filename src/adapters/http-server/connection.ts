@@ -8,7 +8,7 @@ import { ByteBlock, closedEarly, type QueuedRequest } from "./read-body.ts";
 import { HeadReader, malformed, type RequestHead } from "./request-reader.ts";
 import { ownerOf, peerOf } from "./tls.ts";
 
-/** A request's head must be complete within this time from its first byte (row 7). */
+/** A request's head must be complete within this time from its first byte. */
 const headTimeoutMs = 10_000;
 /** The caller must take an answer within this time. */
 const takeTimeoutMs = 75_000;

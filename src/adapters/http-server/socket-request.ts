@@ -28,7 +28,7 @@ export interface Service {
   readonly serve: (request: SocketRequest) => Promise<void>;
 }
 
-/** A body must arrive within this time (row 7). */
+/** A body must arrive within this time. */
 const bodyTimeoutMs = 15_000;
 /** After this time the head of a streamed response is sent without the first piece of its body. */
 const headDelayMs = 20;
@@ -169,7 +169,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
    * not, since it may have no end.
    *
    * The head is sent with the first piece of the body. So a response that breaks right after its head can still become a
-   * problem, instead of a bare close, after which libraries repeat a POST (row 12a).
+   * problem, instead of a bare close, after which libraries repeat a POST.
    */
   async #stream(answer: Answer, body: AsyncIterable<Uint8Array>, deadlineMs: number): Promise<void> {
     const connection = this.#connection;

@@ -18,7 +18,7 @@ export interface ConnectionParts {
   readonly report: Report;
 }
 
-/** The longest that one task may take (row 26 in docs/security.md). */
+/** The longest that one task may take. */
 const taskTimeoutMs = 100;
 /** The longest that the first task waits for the connection. */
 const firstConnectMs = 1_000;

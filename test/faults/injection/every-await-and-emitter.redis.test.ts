@@ -1,5 +1,5 @@
 /**
- * Row 52: a failure at every await, at every emitter and in every function that others call, in all code that serves.
+ * A failure at every await, at every emitter and in every function that others call, in all code that serves.
  *
  * The built files are copied, and each such point of the copy asks whether it shall fail (instrument.ts, runtime.mjs).
  * First all scenes are played without a failure, to see which points each reaches. Then each point fails once in each

@@ -1,6 +1,6 @@
 /**
  * The contract of the stores on the test run's common Redis, which is a given address, a container, or a process; and on every other
- * kind of Redis, in containers if the common Redis is one. In a Cluster the user may query the slots, elsewhere not even that (row 59).
+ * kind of Redis, in containers if the common Redis is one. In a Cluster the user may query the slots, elsewhere not even that.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * A pod whose clock is ten minutes wrong changes nothing for the others: lifetimes are measured by Redis's clock. Row 39: if pods
+ * A pod whose clock is ten minutes wrong changes nothing for the others: lifetimes are measured by Redis's clock. If pods
  * have different tokens, and all are revoked, each pod loses at most one request, and one new token serves all.
  */
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 29: a value in Redis is sent upstream only if a replica sealed it for exactly this set; any other is counted and overwritten. */
+/** A value in Redis is sent upstream only if a replica sealed it for exactly this set; any other is counted and overwritten. */
 import { expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { openToken, sealToken } from "../../../src/adapters/redis/token-store.ts";

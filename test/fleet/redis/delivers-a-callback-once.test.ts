@@ -1,5 +1,5 @@
 /**
- * Rows 74, 85: replicas that share a Redis hand a callback to the application once, and say so if they cannot know whether it
+ * Replicas that share a Redis hand a callback to the application once, and say so if they cannot know whether it
  * was handed over; also callbacks that are repeated after six hours, though one of the replicas is killed.
  */
 import { expect, it } from "vitest";

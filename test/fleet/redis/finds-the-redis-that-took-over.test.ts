@@ -1,4 +1,4 @@
-/** Row 28: a Redis that has failed over is found within two seconds: while it fails, its name is looked up and connected each second. */
+/** A Redis that has failed over is found within two seconds: while it fails, its name is looked up and connected each second. */
 import dns from "node:dns";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";

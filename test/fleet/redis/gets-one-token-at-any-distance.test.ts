@@ -1,4 +1,4 @@
-/** Row 104: an authorization server behind TLS and a long wire gets one token request at the start, and one at each revocation. */
+/** An authorization server behind TLS and a long wire gets one token request at the start, and one at each revocation. */
 import { connect } from "node:net";
 import { createServer } from "node:tls";
 import { expect, it, onTestFinished } from "vitest";

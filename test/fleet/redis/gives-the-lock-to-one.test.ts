@@ -1,4 +1,4 @@
-/** The refresh lock on real servers that die and hang (row 97): the lock saves requests, and correctness never depends on it. */
+/** The refresh lock on real servers that die and hang: the lock saves requests, and correctness never depends on it. */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { sleep, systemClock } from "../../../src/model/clock.ts";

@@ -1,4 +1,4 @@
-/** Row 82: while Redis fails, no request with a key is sent that may be a repetition; results are written when Redis is back. */
+/** While Redis fails, no request with a key is sent that may be a repetition; results are written when Redis is back. */
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../../src/model/clock.ts";

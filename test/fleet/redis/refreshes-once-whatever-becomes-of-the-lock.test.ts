@@ -1,5 +1,5 @@
 /**
- * Rows 23 and 24: when the lock's holder is killed, the callers of the others have a token within 2.5 s, by one request;
+ * When the lock's holder is killed, the callers of the others have a token within 2.5 s, by one request;
  * a holder that resumes after its lock has ended changes neither the newer token nor the new lock; with a lost majority of `lockNodes`
  * there is still one token for all; and a process that is told to end leaves no lock behind.
  */

@@ -1,4 +1,4 @@
-/** Rows 37 to 39: beside orders that always get 401 a revoked token is still replaced, with few useless tokens. */
+/** Beside orders that always get 401 a revoked token is still replaced, with few useless tokens. */
 import { createServer, request } from "node:http";
 import { setTimeout as pass } from "node:timers/promises";
 import { expect, it } from "vitest";

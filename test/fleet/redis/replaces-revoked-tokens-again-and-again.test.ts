@@ -1,4 +1,4 @@
-/** Rows 102 and 103 over processes and a real Redis: each revocation costs one token and no order, and so does one after an outage. */
+/** Over processes and a real Redis: each revocation costs one token and no order, and so does one after an outage. */
 import { setTimeout as pass } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { startFleet } from "../../../testkit/fleet.ts";

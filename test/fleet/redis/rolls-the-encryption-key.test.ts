@@ -1,4 +1,4 @@
-/** Row 58: rotation with two keys. Replicas with the old key, both keys and the new key share one Redis and one authorization server. */
+/** Rotation with two keys. Replicas with the old key, both keys and the new key share one Redis and one authorization server. */
 import { expect, it } from "vitest";
 import type { Secret } from "../../../src/model/secret.ts";
 import { call } from "../../../testkit/call.ts";

@@ -1,5 +1,5 @@
 /**
- * Row 27: a server whose scripts get no time cannot be shared: reported of ElastiCache Serverless, which refuses TIME there, and of Dragonfly,
+ * A server whose scripts get no time cannot be shared: reported of ElastiCache Serverless, which refuses TIME there, and of Dragonfly,
  * where it is 0. Log, metric, page and doctor say so, and no key is claimed by another clock.
  */
 import { connect, createServer, type Socket } from "node:net";

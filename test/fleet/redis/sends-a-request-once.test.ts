@@ -1,4 +1,4 @@
-/** Rows 82 and 98: a key of Countersign-Once is used by one request; its repetitions get its answer, or the last known state. */
+/** A key of Countersign-Once is used by one request; its repetitions get its answer, or the last known state. */
 import { expect, it } from "vitest";
 import { type Clock, sleep, systemClock } from "../../../src/model/clock.ts";
 import { type Called, call, order } from "../../../testkit/call.ts";
@@ -43,7 +43,7 @@ it.each([200, 201, 204, 302, 400, 401, 404, 409, 429])(
   },
 );
 
-// A 5xx does not say whether the order exists (row 87).
+// A 5xx does not say whether the order exists.
 it.each([500, 503])("a request answered %i is not sent again, and stays unknown", async (status) => {
   const { once, upstream, lastEnd } = await stageOnce(await startRedis(), (_, socket) => {
     socket.write(rawAnswer(status, "", "Retry-After: 7\r\n"));

@@ -1,5 +1,5 @@
 /**
- * Rows 82 and 98: real processes that share a Redis send a request with one key once, even if one of them is killed at any
+ * Real processes that share a Redis send a request with one key once, even if one of them is killed at any
  * moment, and even if callers are cut off; a repetition gets the answer.
  */
 import { connect } from "node:net";

@@ -1,4 +1,4 @@
-/** Rows 33, 34: a 429 or a refusal that one of eight replicas gets applies to all of them, from the start on. */
+/** A 429 or a refusal that one of eight replicas gets applies to all of them, from the start on. */
 import { expect, it, vi } from "vitest";
 import type { TokenRequest } from "../../../simulator/src/service/request-log.ts";
 import { canaries } from "../../../testkit/config-folder.ts";

@@ -1,5 +1,5 @@
 /**
- * Row 105: two replicas and 300 credential sets at an authorization server that allows 20 token requests a second. Orders get
+ * Two replicas and 300 credential sets at an authorization server that allows 20 token requests a second. Orders get
  * their tokens in turn, a Retry-After holds for all sets and replicas, and the sets are refreshed one by one.
  */
 import { expect, it } from "vitest";

@@ -1,5 +1,5 @@
 /**
- * Rows 30 and 66: without Redis and authorization server a process starts, says 503 in time, and recovers by itself; if only
+ * Without Redis and authorization server a process starts, says 503 in time, and recovers by itself; if only
  * the authorization server is missing, it uses the shared token until the leeway before its expiry.
  */
 import { expect, it, vi } from "vitest";

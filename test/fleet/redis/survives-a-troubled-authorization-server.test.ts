@@ -1,5 +1,5 @@
 /**
- * Rows 31, 40, 95 and 99 over four replicas: an authorization server that is slow gets one token request, a lost answer delays no
+ * Over four replicas: an authorization server that is slow gets one token request, a lost answer delays no
  * order for longer than its attempt takes, and at a site with a bridge each order of an outage is signed.
  */
 import { setTimeout as pass } from "node:timers/promises";

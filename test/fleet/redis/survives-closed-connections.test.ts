@@ -1,4 +1,4 @@
-/** Row 28: Redis closes idle connections, as Azure's does after ten minutes: no order is refused, and nothing is told. */
+/** Redis closes idle connections, as Azure's does after ten minutes: no order is refused, and nothing is told. */
 import { expect, it } from "vitest";
 import { aclUser } from "../../../testkit/acl.ts";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";

@@ -1,5 +1,5 @@
 /**
- * Row 28: a fail-over to an empty server causes one token request per process at most, and fails no request; the same holds for an
+ * A fail-over to an empty server causes one token request per process at most, and fails no request; the same holds for an
  * outage, after which the newest token is shared. While a Cluster moves a slot, an ASK or TRYAGAIN that fails or hangs is a miss.
  */
 import { expect, it, onTestFinished } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 27: any error of Redis is a counted miss: requests are served, and tokens are shared again afterwards. */
+/** Any error of Redis is a counted miss: requests are served, and tokens are shared again afterwards. */
 import { expect, it, vi } from "vitest";
 import { scrape } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";

@@ -1,4 +1,4 @@
-/** Rows 43, 45, 12a: wherever a connection breaks, the service sees one request, and no cut answer looks whole. */
+/** Wherever a connection breaks, the service sees one request, and no cut answer looks whole. */
 import { expect, it } from "vitest";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";

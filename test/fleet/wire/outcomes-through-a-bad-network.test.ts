@@ -1,5 +1,5 @@
 /**
- * Rows 40, 42, 45, 46 and 12a: whatever the network does, the caller gets a whole answer at its deadline, never before, with a
+ * Whatever the network does, the caller gets a whole answer at its deadline, never before, with a
  * true outcome: `unknown` only if a byte was written.
  */
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -43,7 +43,7 @@ interface Expected {
   readonly outcome: "answered" | "unknown" | "not_sent";
 }
 
-/** Sends one order, whose answer must be whole, as expected, and between these times. Row 12a: there is always an answer. */
+/** Sends one order, whose answer must be whole, as expected, and between these times. There is always an answer. */
 async function expectOrder(
   { port }: Pick<Stage, "port">,
   headers: Readonly<Record<string, string>>,
@@ -243,7 +243,7 @@ describe("one deadline covers the wait for a token, the connection, and the retr
     expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
   });
 
-  // A second attempt that takes as long as the first would come too late: the 401, which is certain, passes (row 89). With
+  // A second attempt that takes as long as the first would come too late: the 401, which is certain, passes. With
   // 3,700 ms it passes when only the time that the 401 took is left: 1,500 ms, and the machine's delays.
   it.each([
     [2_200, { status: 401, outcome: "answered" }, 1, undefined, [1_500, 1_500]],

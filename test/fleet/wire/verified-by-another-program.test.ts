@@ -1,4 +1,4 @@
-/** Row 19: a verifier in another language finds each of 100,000 generated bodies signed as sent, and unchanged. */
+/** A verifier in another language finds each of 100,000 generated bodies signed as sent, and unchanged. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";

@@ -1,4 +1,4 @@
-/** Row 70: every alert fires in its cases, and stays silent in cases where it would wake somebody wrongly: alert-cases.txt. */
+/** Every alert fires in its cases, and stays silent in cases where it would wake somebody wrongly: alert-cases.txt. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

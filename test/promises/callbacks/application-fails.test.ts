@@ -1,4 +1,4 @@
-/** Row 75: an application that fails gets a callback again, and its sender a true answer. */
+/** An application that fails gets a callback again, and its sender a true answer. */
 import { once } from "node:events";
 import { expect, it } from "vitest";
 import {

@@ -1,4 +1,4 @@
-/** Row 73: TLS on both sides of a listener for callbacks; a peer that cannot be verified gets nothing. */
+/** TLS on both sides of a listener for callbacks; a peer that cannot be verified gets nothing. */
 import { createServer } from "node:https";
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 73: a genuine callback reaches the application as it came, and nothing else does. */
+/** A genuine callback reaches the application as it came, and nothing else does. */
 import { describe, expect, it } from "vitest";
 import { callbackOf, formOf, key, site } from "./sender.ts";
 import { forms, freshCallback, headersOf, json, send, sendJson, stageCallbacks } from "./stage.ts";

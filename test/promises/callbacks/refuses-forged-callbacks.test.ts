@@ -1,4 +1,4 @@
-/** Rows 73, 86: a callback that the service has not signed never reaches the application, and is counted by its reason. */
+/** A callback that the service has not signed never reaches the application, and is counted by its reason. */
 import { expect, it } from "vitest";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { CallbackResult } from "../../../src/model/events.ts";

@@ -1,4 +1,4 @@
-/** Rows 74, 75, 85: the application gets a callback once, and again only if it did not accept it. */
+/** The application gets a callback once, and again only if it did not accept it. */
 import { expect, it } from "vitest";
 import type { CallbackResult } from "../../../src/model/events.ts";
 import { addressOf } from "../../../testkit/address.ts";

@@ -9,7 +9,7 @@ import { ConfigFolder, canaries, edited, sound } from "../../../testkit/config-f
 import { listen } from "../../../testkit/listen.ts";
 import { plainEnvironment, runCommand, runSync } from "../../../testkit/run-program.ts";
 
-// The command line as scripts and people use it: exit codes, standard output and error, and no secret in them (row 56).
+// The command line as scripts and people use it: exit codes, standard output and error, and no secret in them.
 // The command is the built one (build-once.ts).
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {

@@ -6,7 +6,7 @@ import { folderOf, isOpen, preload, secrets, slowly, startDemo } from "../../../
 import { isInstalled, nameFor, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 
 // The acceptance test of `npm run demo`: it shows its scenes without input, with exact counts, and leaves no trace; its
-// exit code is right. Rows 43, 49 and 56 as a user sees them. The command is the built one (build-once.ts).
+// exit code is right. The command is the built one (build-once.ts).
 
 it("shows seven scenes, all as they should be, and ends by itself", async () => {
   const demo = startDemo(["--once"]);

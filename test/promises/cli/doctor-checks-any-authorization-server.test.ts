@@ -107,7 +107,6 @@ it.each([
   expect(of("token")).toEqual([expect.stringMatching(says)]);
 });
 
-/** Row 100. */
 describe("on the assertion in a file it reports", () => {
   const more = ", clientAuth: { assertion: { file: DIR/token } }";
   const renew = "see what renews it: the kubelet (a projected token), spiffe-helper or another agent";

@@ -189,7 +189,7 @@ it("compares our clock with the Date of each host", async () => {
   });
 });
 
-/** Row 78: the proxy, the tunnel and the service behind it are distinguished. */
+/** The proxy, the tunnel and the service behind it are distinguished. */
 describe("behind a proxy", () => {
   const { api } = places;
 

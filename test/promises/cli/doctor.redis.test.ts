@@ -4,7 +4,7 @@ import { startRedis } from "../../../testkit/redis.ts";
 import { startServe } from "../../../testkit/run-program.ts";
 import { blueSites, diagnose, openFolder, runDoctor, stageDoctor, startService } from "./doctor-stage.ts";
 
-// `countersign doctor` as people, programs and `kubectl exec` use it. That no run prints a secret is part of row 56.
+// `countersign doctor` as people, programs and `kubectl exec` use it. No run prints a secret.
 
 const took = "(?: \\(\\d+ ms\\))?";
 

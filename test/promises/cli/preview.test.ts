@@ -83,7 +83,7 @@ it("prints the place of a defect, which serve would log", () => {
   expect(stderr).not.toContain("canary");
 });
 
-/** Row 73: it says whether a listener would accept a callback, and shows nobody a valid signature. */
+/** It says whether a listener would accept a callback, and shows nobody a valid signature. */
 describe("a callback", () => {
   const listener = (port: number) =>
     `{ bind: "127.0.0.1:${port}", environment: sandbox, application: { url: "http://127.0.0.1:8080/callbacks" } }`;

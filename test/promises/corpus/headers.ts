@@ -157,7 +157,7 @@ const valueCases: readonly HeaderCase[] = [
   ]),
   ...each("the coding", 415, (coding) => more(`CONTENT-ENCODING: ${coding}`), ["GZIP", "gzip", "zstd", "br", ""]),
   ["a body in two codings", more("Content-Encoding: gzip", "Content-Encoding: br"), 415],
-  // Headers that ask for a guarantee (row 111; all of them in test/unit/guarantees.test.ts).
+  // Headers that ask for a guarantee (all of them in test/unit/guarantees.test.ts).
   ...each("that asks for a guarantee:", 400, (line) => more(line), [
     ...['Idempotency-Key: "a"', "IDEMPOTENCY-KEY:", "X-Idempotency-Key: a", "Idempotence-Key: a", "If-Match: *"],
     ...[

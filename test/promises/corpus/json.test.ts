@@ -1,4 +1,4 @@
-/** Rows 13 to 17: each document is refused with 400, 422 or 413 and never sent, or arrives with the caller's exact values. */
+/** Each document is refused with 400, 422 or 413 and never sent, or arrives with the caller's exact values. */
 import { expect, it } from "vitest";
 import { readJson } from "../../../simulator/src/service/read-parameters.ts";
 import { signatureOf, stringToSign } from "../../../simulator/src/service/verify-signature.ts";

@@ -61,7 +61,7 @@ function takenValue(written: string, arrives: string, parameter = "a"): Document
 
 const inValue = (...raw: readonly number[]) => bytes('{"b":"', ...raw, '"}');
 
-/** Row 14: bytes that are no UTF-8, or not plain UTF-8, at the borders between them. The reader's own corpus has each fault. */
+/** Bytes that are no UTF-8, or not plain UTF-8, at the borders between them. The reader's own corpus has each fault. */
 const wrongEncodings: readonly Document[] = [
   malformed("UTF-16LE of letters beyond Latin-1", Buffer.from('{"b":"日本"}', "utf16le")),
   malformed("a mark behind white space", ` \uFEFF{"b":"x"}`),
@@ -135,7 +135,6 @@ const twice: readonly string[] = [
   '{"a":"1","a":{}}',
 ];
 
-/** Row 15. */
 const names: readonly Document[] = [
   ...[...ofJavaScript, ...plain].map((name) => taken(`the name ${name}`, `{"${name}":"x"}`, [[name, "x"]])),
   taken(
@@ -160,7 +159,7 @@ type Pair = readonly [written: string, arrives: string];
 const zeros = (count: number) => "0".repeat(count);
 const digits64 = `${"1234567890".repeat(6)}1234`;
 
-/** Row 16: a number arrives as written, or with its exponent expanded exactly. */
+/** A number arrives as written, or with its exponent expanded exactly. */
 const kept: readonly Pair[] = [
   ...["0", "1", "-1", "10", "1.0", "0.0", "0.10", "-1.50", "100000", "1.00000000000000000001"].map(same),
   ...["9007199254740993", "-9007199254740993", "18446744073709551617", "12345678901234567890.10"].map(same),
@@ -344,7 +343,7 @@ const fill = (unit: string, start = "") => start + unit.repeat(Math.floor((limit
 const many: readonly Sent[] = Array.from({ length: 10_000 }, (_, index) => [`p${index}`, `v${index}`]);
 const members = (list: readonly Sent[]) => list.map(([name, value]) => `"${name}":"${value}"`).join(",");
 
-/** Rows 9 and 17: depth, length and number, up to the limit and beyond it. */
+/** Depth, length and number, up to the limit and beyond it. */
 const sizes: readonly Document[] = [
   ...[5_000, 5_001, 10_000, 50_000, 131_069].map((depth) => malformed(`${depth} arrays, closed`, closed(depth))),
   ...[5_000, 20_000, 43_690].map((depth) => malformed(`${depth} objects, closed`, objects(depth))),

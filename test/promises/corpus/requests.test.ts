@@ -1,5 +1,5 @@
 /**
- * Proves rows 1 to 6, 10 and 11 on corpora of bytes: whatever a caller does to its framing, its target and its head, the service gets
+ * Corpora of bytes: whatever a caller does to its framing, its target and its head, the service gets
  * nothing, or a request that Countersign framed, for a listed operation of the listener's own environment.
  */
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** Row 78: proxy variables are used only if the configuration says so; a new password is used, and no password is shown. */
+/** Proxy variables are used only if the configuration says so; a new password is used, and no password is shown. */
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../../simulator/src/service/simulator.ts";

@@ -1,4 +1,4 @@
-/** Row 78: every connection of an environment goes through its proxy, and the service gets the same requests as without a proxy. */
+/** Every connection of an environment goes through its proxy, and the service gets the same requests as without a proxy. */
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { serverTls } from "../../../testkit/certificates.ts";

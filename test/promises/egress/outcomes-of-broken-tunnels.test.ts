@@ -1,5 +1,5 @@
 /**
- * Row 78: a failure before a byte of the request was written, at the proxy, on the way to it or in the tunnel, is `not_sent`;
+ * A failure before a byte of the request was written, at the proxy, on the way to it or in the tunnel, is `not_sent`;
  * a failure afterwards is `unknown`.
  */
 import { once } from "node:events";

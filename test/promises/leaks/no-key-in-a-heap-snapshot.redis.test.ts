@@ -1,4 +1,4 @@
-/** Row 57: a heap snapshot shows no secret: the bytes of secrets are in KeyObjects, outside the JavaScript heap. */
+/** A heap snapshot shows no secret: the bytes of secrets are in KeyObjects, outside the JavaScript heap. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Rows 56 and 84, for the whole suite: the watch sees every output, recognises a canary in every encoding, and forgives only its list. */
+/** For the whole suite: the watch sees every output, recognises a canary in every encoding, and forgives only its list. */
 import { createHmac } from "node:crypto";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { call, get, order } from "../../../testkit/call.ts";

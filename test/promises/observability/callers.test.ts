@@ -1,4 +1,4 @@
-/** Row 81: metrics, the status page and `/status` say what each caller may do and did; no caller's token is in them. */
+/** Metrics, the status page and `/status` say what each caller may do and did; no caller's token is in them. */
 import { expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { ask } from "../../../testkit/raw-caller.ts";

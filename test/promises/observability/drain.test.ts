@@ -1,4 +1,4 @@
-/** Rows 50, 107: stopping lets every accepted request finish, tells callers to close, and cuts only connections that outstay all deadlines. */
+/** Stopping lets every accepted request finish, tells callers to close, and cuts only connections that outstay all deadlines. */
 import { expect, it } from "vitest";
 import { call, get, order } from "../../../testkit/call.ts";
 import { keepAlive } from "../../../testkit/keep-alive.ts";

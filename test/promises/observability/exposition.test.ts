@@ -1,4 +1,4 @@
-/** `/metrics` in both text formats of Prometheus, compressed if the scraper accepts that. Row 84: exemplars name recorded traces. */
+/** `/metrics` in both text formats of Prometheus, compressed if the scraper accepts that. Exemplars name recorded traces. */
 import { gunzipSync } from "node:zlib";
 import { request } from "undici";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,5 @@
 /**
- * Product sections 4 and 5, row 54: the gauges for planning and for alerts: of tokens and credential sets, only those of
+ * The gauges for planning and for alerts: of tokens and credential sets, only those of
  * the active configuration; of limits, connections and certificates.
  */
 import { createServer } from "node:net";

@@ -1,4 +1,4 @@
-/** Row 61: 10,000 random paths, methods and ids add no metric series, and each log line stays one JSON object. */
+/** 10,000 random paths, methods and ids add no metric series, and each log line stays one JSON object. */
 import { METHODS } from "node:http";
 import { expect, it } from "vitest";
 import { failureCodes, failures } from "../../../src/model/errors.ts";

@@ -1,4 +1,4 @@
-/** Rows 56, 70, 72: secrets, tokens, assertions, signatures and parameter values are sent upstream and appear nowhere else. */
+/** Secrets, tokens, assertions, signatures and parameter values are sent upstream and appear nowhere else. */
 import { inspect } from "node:util";
 import { afterEach, expect, it } from "vitest";
 import { describeDefect } from "../../../src/model/defect.ts";

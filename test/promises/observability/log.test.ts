@@ -1,5 +1,5 @@
 /**
- * Product section 5, row 70: one JSON object a line, an access line per request, an event line per token event. An access line says who
+ * One JSON object a line, an access line per request, an event line per token event. An access line says who
  * called, and at which listener, whatever the caller sends, and names the same cause as the answer to the caller (leaks.test.ts has
  * the causes of refused requests).
  */

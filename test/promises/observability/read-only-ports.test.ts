@@ -1,5 +1,5 @@
 /**
- * Product section 5 and rows 60, 69: the admin and status ports can be read, and change nothing. The status port answers only to this
+ * The admin and status ports can be read, and change nothing. The status port answers only to this
  * machine's own names: otherwise a web site that somebody visits could point its own name at 127.0.0.1 and read the status page
  * (DNS rebinding).
  */

@@ -1,4 +1,4 @@
-/** The status page in a browser: readable without a script, self-contained, on any screen, with the data of /status, and without a secret (row 56). */
+/** The status page in a browser: readable without a script, self-contained, on any screen, with the data of /status, and without a secret. */
 import { once } from "node:events";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 88: a stream that ends early is not counted as an unknown outcome: a safe method changes nothing (RFC 9110 9.2.1). */
+/** A stream that ends early is not counted as an unknown outcome: a safe method changes nothing (RFC 9110 9.2.1). */
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { logOf } from "../../../testkit/log-lines.ts";

@@ -1,4 +1,4 @@
-/** Row 77: http-proxy 1.18.1 alone has these faults, a pass-through route does not. */
+/** http-proxy 1.18.1 alone has these faults, a pass-through route does not. */
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";

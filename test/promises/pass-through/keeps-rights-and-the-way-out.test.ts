@@ -1,4 +1,4 @@
-/** Rows 77, 78, 81 and 84: a route obeys the rules of operations: rights of callers, the forward proxy, spans; but it has no Countersign-Once. */
+/** A route obeys the rules of operations: rights of callers, the forward proxy, spans; but it has no Countersign-Once. */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { ask } from "../../../testkit/raw-caller.ts";

@@ -1,4 +1,4 @@
-/** Proves row 76: below a pass-through route bodies pass byte for byte, both ways, with a token, and are not kept in memory. */
+/** Below a pass-through route bodies pass byte for byte, both ways, with a token, and are not kept in memory. */
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";

@@ -1,4 +1,4 @@
-/** Proves row 77: no spelling of a path reaches a path outside the route, and no request can widen its caller's rights. */
+/** No spelling of a path reaches a path outside the route, and no request can widen its caller's rights. */
 import { expect, it } from "vitest";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";

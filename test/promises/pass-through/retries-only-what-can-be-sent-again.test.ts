@@ -1,4 +1,4 @@
-/** Proves row 76: a 401 is retried once with a new token if no byte of a body was sent; a body that has begun is never sent again. */
+/** A 401 is retried once with a new token if no byte of a body was sent; a body that has begun is never sent again. */
 import { expect, it } from "vitest";
 import { ask, readAnswers } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";

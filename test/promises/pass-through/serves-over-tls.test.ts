@@ -1,4 +1,4 @@
-/** Rows 76, 91: a route uses the environment's TLS, and over TLS a close alone does not prove that an answer is whole. */
+/** A route uses the environment's TLS, and over TLS a close alone does not prove that an answer is whole. */
 import { once } from "node:events";
 import { createServer } from "node:https";
 import { TLSSocket } from "node:tls";

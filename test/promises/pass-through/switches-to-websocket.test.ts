@@ -1,4 +1,4 @@
-/** Proves row 76: a WebSocket passes both ways until either side ends it, and ends on both sides together. */
+/** A WebSocket passes both ways until either side ends it, and ends on both sides together. */
 import { EventEmitter, once } from "node:events";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";

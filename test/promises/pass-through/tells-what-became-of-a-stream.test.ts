@@ -1,4 +1,4 @@
-/** Proves row 76: if either side breaks off, the other side sees it, the log is true, and the process continues to serve. */
+/** If either side breaks off, the other side sees it, the log is true, and the process continues to serve. */
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import type { Socket } from "node:net";

@@ -1,5 +1,5 @@
 /**
- * Row 107: two signals within a second are one; a later one ends the drain, but each open request gets its status line before; and
+ * Two signals within a second are one; a later one ends the drain, but each open request gets its status line before; and
  * a signal at any moment of the start ends the process.
  */
 import { execFileSync, spawnSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/** Signals: SIGTERM lets requests end, and it works as PID 1 (row 50); none opens an inspector (row 57). */
+/** Signals: SIGTERM lets requests end, and it works as PID 1; none opens an inspector. */
 import { spawnSync } from "node:child_process";
 import { expect, it, onTestFinished } from "vitest";
 import { call, order } from "../../../testkit/call.ts";

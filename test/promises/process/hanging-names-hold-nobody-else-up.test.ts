@@ -1,4 +1,4 @@
-/** Row 96: a name whose servers do not answer fails no order of another environment, though libuv looks up two names at a time. */
+/** A name whose servers do not answer fails no order of another environment, though libuv looks up two names at a time. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 84: a process loads no package that its configuration does not use, and none of tracing. */
+/** A process loads no package that its configuration does not use, and none of tracing. */
 import { expect, it } from "vitest";
 import { bundle } from "../../../testkit/bundle.ts";
 import { clientKey } from "../../../testkit/certificates.ts";

@@ -1,4 +1,4 @@
-/** Row 61: while it serves, the process writes JSON lines only; warnings of Node's become lines without their text. */
+/** While it serves, the process writes JSON lines only; warnings of Node's become lines without their text. */
 import { expect, it } from "vitest";
 import { ConfigFolder } from "../../../testkit/config-folder.ts";
 import { startPod } from "../reload/pod.ts";

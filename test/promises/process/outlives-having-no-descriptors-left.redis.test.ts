@@ -1,4 +1,4 @@
-/** Row 52: connections for which there are no descriptors are lost; the process survives, and serves when descriptors are free again. */
+/** Connections for which there are no descriptors are lost; the process survives, and serves when descriptors are free again. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";

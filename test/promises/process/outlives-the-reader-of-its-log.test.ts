@@ -1,4 +1,4 @@
-/** Row 69: whatever the reader of standard output does, requests and SIGTERM still work, and lost lines are counted. */
+/** Whatever the reader of standard output does, requests and SIGTERM still work, and lost lines are counted. */
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * Rows 11, 12a: a refused caller gets a whole answer before the close, also while it sends, since libraries repeat a request otherwise;
+ * A refused caller gets a whole answer before the close, also while it sends, since libraries repeat a request otherwise;
  * a refused body gets no 100 Continue, and nothing of it is kept or served.
  */
 import { expect, it } from "vitest";

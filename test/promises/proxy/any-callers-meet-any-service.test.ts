@@ -1,4 +1,4 @@
-/** Rows 12, 63, 65: with random callers and services, nobody gets another's answer, and each answer has one access line. */
+/** With random callers and services, nobody gets another's answer, and each answer has one access line. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";

@@ -1,5 +1,5 @@
 /**
- * Rows 32 to 34: an answer that is not certainly a bearer token is no token, and is never sent. No redirect is followed. A 429's
+ * An answer that is not certainly a bearer token is no token, and is never sent. No redirect is followed. A 429's
  * Retry-After is honoured from 1 s to 24 h. A refused set is tried once in 10 s while the second serves; both refused: 502 credentials_refused.
  */
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Rows 9, 7: a body beyond limits.bodyBytes is refused and its rest not read; a body that does not come in time is 408. */
+/** A body beyond limits.bodyBytes is refused and its rest not read; a body that does not come in time is 408. */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";

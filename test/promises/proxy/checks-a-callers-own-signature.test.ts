@@ -1,4 +1,4 @@
-/** Row 83: if a site is configured so, a caller's own signature is checked and counted, and dropped as always. */
+/** If a site is configured so, a caller's own signature is checked and counted, and dropped as always. */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";

@@ -1,4 +1,4 @@
-/** Spec 5.4 and rows 20, 39, 49: after a 401 one new token and one retry, equal except for the timestamp. */
+/** Spec 5.4: after a 401 one new token and one retry, equal except for the timestamp. */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";

@@ -1,5 +1,5 @@
 /**
- * Rows 7, 44: no connection waits for ever: a head has 10 s from its first byte, a reader 75 s. A caller that sends nothing is kept
+ * No connection waits for ever: a head has 10 s from its first byte, a reader 75 s. A caller that sends nothing is kept
  * for 75 s, or for a day on this machine, and then closed in silence. A connection that is being closed accepts no request
  * any more: its caller would never see the answer.
  */

@@ -1,4 +1,4 @@
-/** Each code of the failure table is answered, logged and counted with its status, outcome and detail. Row 4: CONNECT and TRACE are among them. */
+/** Each code of the failure table is answered, logged and counted with its status, outcome and detail. CONNECT and TRACE are among them. */
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../../simulator/src/service/fault.ts";

@@ -1,4 +1,4 @@
-/** Row 81: a caller may use only its own sites, operations and rate; otherwise it is refused before a token is requested. */
+/** A caller may use only its own sites, operations and rate; otherwise it is refused before a token is requested. */
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { order } from "../../../testkit/call.ts";

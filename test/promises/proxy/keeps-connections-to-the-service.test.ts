@@ -1,5 +1,5 @@
 /**
- * Row 44: which connection a request to the service uses, how long connections are kept, and how a pool of them ends. A kept connection
+ * Which connection a request to the service uses, how long connections are kept, and how a pool of them ends. A kept connection
  * that the service has closed fails no request, and sends no request twice.
  */
 import { constants } from "node:crypto";

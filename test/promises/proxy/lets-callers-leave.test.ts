@@ -1,4 +1,4 @@
-/** Row 12: nothing is sent for a caller that has left before; a request that was sent is completed once, and logged. */
+/** Nothing is sent for a caller that has left before; a request that was sent is completed once, and logged. */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";

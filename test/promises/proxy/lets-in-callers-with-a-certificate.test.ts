@@ -1,5 +1,5 @@
 /**
- * Rows 60, 80: a listener with mTLS speaks only with clients that have a certificate of its authorities, and serves only configured
+ * A listener with mTLS speaks only with clients that have a certificate of its authorities, and serves only configured
  * callers among them.
  */
 import type { ConnectionOptions } from "node:tls";

@@ -1,4 +1,4 @@
-/** Row 60: without the listener's token a caller gets 407 first, its body is not read, and it does not count as in flight. */
+/** Without the listener's token a caller gets 407 first, its body is not read, and it does not count as in flight. */
 import { describe, expect, it } from "vitest";
 import { headline } from "../../../src/adapters/log/lines.ts";
 import { call, order } from "../../../testkit/call.ts";

@@ -1,4 +1,4 @@
-/** Row 94: of connections that only wait, the longest waiting one is closed for a new one; those with a request under way stay. */
+/** Of connections that only wait, the longest waiting one is closed for a new one; those with a request under way stay. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";

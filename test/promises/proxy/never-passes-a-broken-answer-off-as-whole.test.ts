@@ -1,5 +1,5 @@
 /**
- * Rows 12a, 43, 45: truncated, oversized and junk answers are 502 unknown or a cut connection, never a complete-looking 200, and nothing is
+ * Truncated, oversized and junk answers are 502 unknown or a cut connection, never a complete-looking 200, and nothing is
  * sent twice (breaks anywhere: `breaks-at-ten-thousand-points`).
  */
 import type { Socket } from "node:net";

@@ -1,5 +1,5 @@
 /**
- * Rows 47, 87: any answer of the service reaches the caller byte for byte; a redirect too, which is never followed. A 5xx has the outcome
+ * Any answer of the service reaches the caller byte for byte; a redirect too, which is never followed. A 5xx has the outcome
  * `unknown`, unless the environment's `undecided` says otherwise, and then no Retry-After, which clients obey by themselves.
  */
 import { describe, expect, it } from "vitest";

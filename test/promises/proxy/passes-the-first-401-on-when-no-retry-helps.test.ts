@@ -1,5 +1,5 @@
 /**
- * Spec 5.4 and rows 12a, 45: the caller's answer when the retry after a 401 is refused, impossible or fails, and when the 401 stalls
+ * Spec 5.4: the caller's answer when the retry after a 401 is refused, impossible or fails, and when the 401 stalls
  * or breaks. HMAC and 403 are never retried.
  */
 import type { Socket } from "node:net";

@@ -1,4 +1,4 @@
-/** Spec 4.2, row 72: the bytes of token requests, for each `clientAuth`: a strict server of the test checks every byte. */
+/** Spec 4.2: the bytes of token requests, for each `clientAuth`: a strict server of the test checks every byte. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, verify, X509Certificate } from "node:crypto";
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";

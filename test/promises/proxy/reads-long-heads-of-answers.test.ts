@@ -1,4 +1,4 @@
-/** Row 45: the head of an answer may have `limits.responseHeaderBytes`; a longer one is `unknown`, and the failure names the setting. */
+/** The head of an answer may have `limits.responseHeaderBytes`; a longer one is `unknown`, and the failure names the setting. */
 import { expect, it } from "vitest";
 import { ResponseReader } from "../../../src/adapters/http-client/response-reader.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";

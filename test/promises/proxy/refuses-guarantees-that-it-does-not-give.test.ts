@@ -1,4 +1,4 @@
-/** Row 111: a header that asks for a guarantee is obeyed, passed on, or refused before anything is sent; never dropped in silence. */
+/** A header that asks for a guarantee is obeyed, passed on, or refused before anything is sent; never dropped in silence. */
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";

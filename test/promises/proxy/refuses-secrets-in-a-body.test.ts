@@ -1,4 +1,4 @@
-/** Row 90: a secret is never sent in a body, recognised by its name in a sample (spec 5.2) or by its value. */
+/** A secret is never sent in a body, recognised by its name in a sample (spec 5.2) or by its value. */
 import { expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";

@@ -1,4 +1,4 @@
-/** Row 60: new tokens, limits and certificates apply from the next request or handshake; no connection is lost. */
+/** New tokens, limits and certificates apply from the next request or handshake; no connection is lost. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";

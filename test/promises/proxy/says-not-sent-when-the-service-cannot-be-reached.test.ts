@@ -1,5 +1,5 @@
 /**
- * Row 42: a refused connection, an unknown name, a host that closes or sends nothing during the TLS handshake, a bad certificate or an
+ * A refused connection, an unknown name, a host that closes or sends nothing during the TLS handshake, a bad certificate or an
  * old protocol is 502 not_sent, and nothing turns verification off.
  */
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** Row 89: if a retry could not be answered by the deadline, the first 401, which is certain, is passed on. */
+/** If a retry could not be answered by the deadline, the first 401, which is certain, is passed on. */
 import { expect, it } from "vitest";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";

@@ -1,4 +1,4 @@
-/** Row 100: a token that the platform renews in a file proves the client, and is neither kept nor shown. */
+/** A token that the platform renews in a file proves the client, and is neither kept nor shown. */
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";

@@ -1,4 +1,4 @@
-/** Rows 1, 65, 63, 93: requests of a connection are forwarded one by one in order, and little is read ahead. */
+/** Requests of a connection are forwarded one by one in order, and little is read ahead. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { call } from "../../../testkit/call.ts";

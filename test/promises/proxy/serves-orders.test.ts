@@ -1,4 +1,4 @@
-/** Rows 2, 3, 6, 19: the request that the service gets, for every authentication; the corpora have what it must not get. */
+/** The request that the service gets, for every authentication; the corpora have what it must not get. */
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";

@@ -1,4 +1,4 @@
-/** Row 60: a listener with TLS does what any listener does. */
+/** A listener with TLS does what any listener does. */
 import { once } from "node:events";
 import { expect, it } from "vitest";
 import { authority } from "../../../testkit/certificates.ts";

@@ -1,5 +1,5 @@
 /**
- * Rows 45, 64 and 91: an answer that was cut is 502 or 504, and `unknown`; one that is too long to be read ahead looks cut, above all
+ * An answer that was cut is 502 or 504, and `unknown`; one that is too long to be read ahead looks cut, above all
  * if the close would be its end.
  */
 import type { NetConnectOpts, Socket } from "node:net";

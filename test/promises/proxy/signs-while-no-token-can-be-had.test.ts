@@ -1,5 +1,5 @@
 /**
- * `bridge: hmac` (row 99): a site with both methods signs its orders while no token is available, and uses the next token
+ * `bridge: hmac`: a site with both methods signs its orders while no token is available, and uses the next token
  * again. It never signs after a 401, against the caller's own choice, or a value that must not be signed.
  */
 import { describe, expect, it } from "vitest";

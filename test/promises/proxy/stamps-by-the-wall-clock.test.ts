@@ -1,4 +1,4 @@
-/** Row 20: timestamps come from the wall clock just before the write; a wrong or jumping clock needs no new token. */
+/** Timestamps come from the wall clock just before the write; a wrong or jumping clock needs no new token. */
 import { expect, it } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { call, order } from "../../../testkit/call.ts";

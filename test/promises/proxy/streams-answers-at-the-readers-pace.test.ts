@@ -1,4 +1,4 @@
-/** Rows 8, 12, 46, 48: an answer is passed on as it comes; a slow reader slows the service down, until the deadline. */
+/** An answer is passed on as it comes; a slow reader slows the service down, until the deadline. */
 import { type EventEmitter, once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";

@@ -1,4 +1,4 @@
-/** Row 72: a certified authorization server (oidc-provider) accepts each way to prove a client. */
+/** A certified authorization server (oidc-provider) accepts each way to prove a client. */
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { createServer, request as httpsRequest } from "node:https";

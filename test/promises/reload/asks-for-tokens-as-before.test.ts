@@ -1,5 +1,5 @@
 /**
- * Rows 54, 72, decision 6: a reload does not change how tokens are requested. The objects that it closes later are not in use any
+ * Decision 6: a reload does not change how tokens are requested. The objects that it closes later are not in use any
  * more, and it ends no pause, so that reloads cannot flood the authorization server. Changed settings of `token` are in force with
  * the reload, and need a new token only if they make another token.
  */

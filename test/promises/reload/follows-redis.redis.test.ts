@@ -1,5 +1,5 @@
 /**
- * Rows 50, 54: user and password of Redis come from files that are renewed, as by a cloud's IAM or Vault; what metrics and status show of
+ * User and password of Redis come from files that are renewed, as by a cloud's IAM or Vault; what metrics and status show of
  * Redis follows the configuration, since alerts use it; and a reload that is under way when the process ends leaves nothing open.
  */
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 54: a reload applies the changes and keeps everything else: connections, tokens, pauses and requests under way. */
+/** A reload applies the changes and keeps everything else: connections, tokens, pauses and requests under way. */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";

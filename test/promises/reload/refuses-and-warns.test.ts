@@ -1,5 +1,5 @@
 /**
- * Row 54: a configuration that is refused, or cannot even be read, leaves the old one active, and the next change is noticed; meanwhile
+ * A configuration that is refused, or cannot even be read, leaves the old one active, and the next change is noticed; meanwhile
  * `/readyz` says no if `reload.unreadyAfterRefusal` is set. A warning is logged when it appears, and not again at each reload; an
  * acknowledged warning is never logged.
  */

@@ -1,5 +1,5 @@
 /**
- * Rows 12a and 54, decision 6: a request belongs to the configuration that accepted it. It has that configuration's deadline and
+ * Decision 6: a request belongs to the configuration that accepted it. It has that configuration's deadline and
  * secrets, and gets an answer, whatever happens to its listener, its site and the process meanwhile.
  */
 import type { Agent } from "node:http";

@@ -1,6 +1,6 @@
 /**
  * New secrets and certificates are used however they are written: by one swap of a folder's `..data` link, as the kubelet and the Secrets
- * Store CSI driver do, or file by file, each renamed into its place, as Vault's agent does. Rows 80 and 81: a caller's new token and
+ * Store CSI driver do, or file by file, each renamed into its place, as Vault's agent does. A caller's new token and
  * changed rights apply within 10 s, on open connections too, and no token is shown.
  */
 import { execFileSync } from "node:child_process";

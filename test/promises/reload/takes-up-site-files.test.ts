@@ -1,4 +1,4 @@
-/** Row 101: sites are added, changed and removed with their files while orders are served; only a wrong file is refused, and reported. */
+/** Sites are added, changed and removed with their files while orders are served; only a wrong file is refused, and reported. */
 import { rmSync } from "node:fs";
 import { expect, it } from "vitest";
 import { whenInFlight } from "../../../testkit/in-flight.ts";

@@ -1,5 +1,5 @@
 /**
- * Row 67: the token of a former secret is still used while the new secret has none; but never at another host than before, and
+ * The token of a former secret is still used while the new secret has none; but never at another host than before, and
  * not in place of a token that is requested with other settings.
  */
 import { expect, it, vi } from "vitest";

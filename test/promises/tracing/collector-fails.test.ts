@@ -1,4 +1,4 @@
-/** Row 84: whatever the collector does, requests are served as without it, and the process ends in time. */
+/** Whatever the collector does, requests are served as without it, and the process ends in time. */
 import { createServer } from "node:net";
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";

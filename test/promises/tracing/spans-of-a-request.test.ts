@@ -1,4 +1,4 @@
-/** Row 84: the spans of a request are whole and true. */
+/** The spans of a request are whole and true. */
 import { expect, it } from "vitest";
 import type { Simulator } from "../../../simulator/src/service/simulator.ts";
 import type { RequestFinished } from "../../../src/model/events.ts";

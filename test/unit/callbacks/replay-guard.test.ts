@@ -1,4 +1,4 @@
-/** Row 74: which deliveries of one callback reach the application, and the effect of a store that fails. */
+/** Which deliveries of one callback reach the application, and the effect of a store that fails. */
 import { describe, expect, it } from "vitest";
 import { createMemoryClaimRecords } from "../../../src/adapters/memory/claim-records.ts";
 import { type CallbackBytes, claimDelivery, Delivery, type ReplayRules } from "../../../src/callbacks/replay-guard.ts";

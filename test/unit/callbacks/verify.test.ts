@@ -1,4 +1,4 @@
-/** Rows 73, 86: which callbacks are genuine (spec 5.2, 5.3, 6). */
+/** Which callbacks are genuine (spec 5.2, 5.3, 6). */
 import { describe, expect, it } from "vitest";
 import { checkAge, NotGenuine, verifyCallback } from "../../../src/callbacks/verify.ts";
 import type { Environment, SigningKey, Site } from "../../../src/model/environment.ts";

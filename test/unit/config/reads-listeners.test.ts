@@ -1,4 +1,4 @@
-/** Rows 60 and 80: callers, and the addresses on which ports may listen, are checked before any port opens. */
+/** Callers, and the addresses on which ports may listen, are checked before any port opens. */
 import { describe, expect, test } from "vitest";
 import { authority, clientKey, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";

@@ -1,5 +1,5 @@
 /**
- * Row 21: a secret is the bytes of its file, except for one newline at the end. A secret that is empty, missing, or in the wrong
+ * A secret is the bytes of its file, except for one newline at the end. A secret that is empty, missing, or in the wrong
  * place is refused before a port opens.
  */
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The settings of a site, those that a child site inherits, and (row 86) which keys verify callbacks and until when. */
+/** The settings of a site, those that a child site inherits, and which keys verify callbacks and until when. */
 import { describe, expect, test } from "vitest";
 import { explain } from "../../../src/config/explain.ts";
 import type { Site } from "../../../src/model/environment.ts";

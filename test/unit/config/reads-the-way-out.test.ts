@@ -1,4 +1,4 @@
-/** Row 78: the egress settings of an environment: which are refused, and the meaning of noProxy and of the variables, entry by entry. */
+/** The egress settings of an environment: which are refused, and the meaning of noProxy and of the variables, entry by entry. */
 import { describe, expect, test } from "vitest";
 import { explain, routes } from "../../../src/config/explain.ts";
 import { isDirect, noProxyForm, proxyUrlForm, readProxyVariable } from "../../../src/config/form/egress.ts";

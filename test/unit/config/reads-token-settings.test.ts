@@ -1,5 +1,5 @@
 /**
- * Row 72: which setting has priority, and which settings are refused because no authorization server could issue a token with
+ * Which setting has priority, and which settings are refused because no authorization server could issue a token with
  * them, or because a credential would reach the wrong server.
  */
 import { generateKeyPairSync, X509Certificate } from "node:crypto";
@@ -103,7 +103,7 @@ test("each method of client authentication has the environment's certificate, si
   expect(sets).toMatchObject([{ token: { clientAuth: { method: "private_key_jwt" }, certificate: fingerprint256 } }]);
 });
 
-describe("an assertion's file (row 100)", () => {
+describe("an assertion's file", () => {
   const environment = 'token: { url: "https://login.example/token", clientAuth: { assertion: { file: run/token } } }';
   const set = "name: a, clientId: system:serviceaccount:payments:countersign";
 

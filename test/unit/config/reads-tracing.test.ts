@@ -1,4 +1,4 @@
-/** Row 84, among others: which `tracing` settings are accepted. */
+/** Which `tracing` settings are accepted. */
 import { describe, expect, test } from "vitest";
 import { explain } from "../../../src/config/explain.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";

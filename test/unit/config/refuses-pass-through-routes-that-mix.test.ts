@@ -1,4 +1,4 @@
-/** Row 77: refuses routes that could be read in two ways, that hide an operation, or that have no token to attach. */
+/** Refuses routes that could be read in two ways, that hide an operation, or that have no token to attach. */
 import { expect, test } from "vitest";
 import { ConfigFolder } from "../../../testkit/config-folder.ts";
 import { fault, inSandbox, instead, itRefuses, operations } from "./refusal.ts";

@@ -1,4 +1,4 @@
-/** Row 73, among others: which listeners for callbacks are accepted. */
+/** Which listeners for callbacks are accepted. */
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { explain, routes } from "../../../src/config/explain.ts";

@@ -1,5 +1,5 @@
 /**
- * Row 21: what does not show in a secret is named with its place, and never the secret; a text that is not UTF-8 is refused, since
+ * What does not show in a secret is named with its place, and never the secret; a text that is not UTF-8 is refused, since
  * it would be sent as another text. The key of an HMAC may be of any bytes.
  */
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 101: sites with files of their own are read one by one; a bad file is refused alone. */
+/** Sites with files of their own are read one by one; a bad file is refused alone. */
 import { chmodSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 39: random 401s, each cured by a retry, use a bounded number of tokens, and a dead token is replaced. Seeds are fixed. */
+/** Random 401s, each cured by a retry, use a bounded number of tokens, and a dead token is replaced. Seeds are fixed. */
 import { describe, expect, it } from "vitest";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { stageTokens } from "../../../testkit/token-stage.ts";

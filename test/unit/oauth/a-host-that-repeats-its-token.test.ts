@@ -42,7 +42,7 @@ describe("an authorization server that repeats its token", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("never has its token attached within the leeway (row 36)", async () => {
+  it("never has its token attached within the leeway", async () => {
     const { clock, source, endsMs, deadline } = stage();
     await source.get(deadline());
     await clock.advance(0.84 * hourMs);
@@ -53,7 +53,7 @@ describe("an authorization server that repeats its token", () => {
     expect(freshness(await getting, thresholds, clock.nowMs())).not.toBe("expired");
   });
 
-  it("gets three requests a minute at most, though ten sites get only 401 (row 39)", async () => {
+  it("gets three requests a minute at most, though ten sites get only 401", async () => {
     const { clock, source, login, callInVain, deadline } = stage();
     await source.get(deadline());
     const untilMs = clock.nowMs() + 59_000;

@@ -76,7 +76,6 @@ describe("eight replicas towards the authorization server", () => {
   });
 });
 
-/** Row 95. */
 describe("a replica that cannot reach the authorization server", () => {
   /** Three waiting replicas, and one that requests first, with `cutOff` as its authorization server. */
   async function stageCutOff(cutOff: TokenEndpointScript) {
@@ -329,7 +328,6 @@ describe("401 for ever, over several replicas", () => {
   });
 });
 
-/** Row 100. */
 describe("replicas that each have their own assertion file", () => {
   const token = {
     url: undefined,

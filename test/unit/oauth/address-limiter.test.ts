@@ -1,4 +1,4 @@
-/** Row 105: when the token requests to one address may be made, and what a 429 of one client means for the others. */
+/** When the token requests to one address may be made, and what a 429 of one client means for the others. */
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { AddressLimiter, type Priority, type Turn } from "../../../src/oauth/address-limiter.ts";

@@ -1,4 +1,4 @@
-/** Row 39: when a 401 may use a new token, as tables. */
+/** When a 401 may use a new token, as tables. */
 import { describe, expect, it } from "vitest";
 import { ForcedRefreshLimiter } from "../../../src/oauth/forced-refresh-limiter.ts";
 import { everySite, type ForcedRefreshes } from "../../../src/oauth/token-store.ts";

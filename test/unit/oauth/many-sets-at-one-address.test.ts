@@ -1,5 +1,5 @@
 /**
- * Row 105: many credential sets at one authorization server. Orders come first, no token request is made within a Retry-After
+ * Many credential sets at one authorization server. Orders come first, no token request is made within a Retry-After
  * of the address, and the sets are refreshed one by one.
  */
 import { describe, expect, it, onTestFinished } from "vitest";

@@ -1,4 +1,4 @@
-/** Row 34 for a client id that several sites use: the authorization server's answer to one site counts for all (spec 8). */
+/** A client id that several sites use: the authorization server's answer to one site counts for all (spec 8). */
 import { expect, it } from "vitest";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";

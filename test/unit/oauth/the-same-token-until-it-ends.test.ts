@@ -1,4 +1,4 @@
-/** Row 106: an authorization server that gives one token until it ends; `expires_in` is what is left, 0 in the last second. */
+/** An authorization server that gives one token until it ends; `expires_in` is what is left, 0 in the last second. */
 import { describe, expect, it } from "vitest";
 import { sleep } from "../../../src/model/clock.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";

@@ -62,7 +62,7 @@ describe("the cache key", () => {
     expect(new Set([key, ...others]).size).toBe(5);
   });
 
-  it("differs for inputs whose concatenation is equal (row 41)", () => {
+  it("differs for inputs whose concatenation is equal", () => {
     expect(cacheKey("https://login", set({ clientId: "ab", audience: "c" }))).not.toBe(
       cacheKey("https://login", set({ clientId: "a", audience: "bc" })),
     );
@@ -100,13 +100,13 @@ const byKey = (privateKey: string, change: object = {}) => ({
 
 const byFile = (file: string) => asked({ clientAuth: { method: "assertion", file, type: "jwt-bearer" } });
 
-it("the cache key depends on the path of the assertion file, not on its content (row 100)", () => {
+it("the cache key depends on the path of the assertion file, not on its content", () => {
   const [one, other] = [byFile("/run/one"), byFile("/run/other")].map((each) => cacheKey("https://login", each));
   expect(one).toBe(cacheKey("https://login", byFile("/run/one")));
   expect(one).not.toBe(other);
 });
 
-describe("the cache key of a set with token settings (row 72)", () => {
+describe("the cache key of a set with token settings", () => {
   it("is that of a set without settings, if they only repeat defaults, or do not change the token", () => {
     for (const same of [asked(), asked({ body: "json", lifetimeMs: 60_000 })]) {
       expect(cacheKey("https://login", same)).toBe(cacheKey("https://login", set()));

@@ -1,4 +1,4 @@
-/** Rows 102 and 103: tokens revoked again and again, each new one good at once. No order gets more than the 401 that its retry cures. */
+/** Tokens revoked again and again, each new one good at once. No order gets more than the 401 that its retry cures. */
 import { describe, expect, it } from "vitest";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
 import type { CredentialFailover } from "../../../src/oauth/credential-failover.ts";
