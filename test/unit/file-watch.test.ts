@@ -1,5 +1,5 @@
 /**
- * Row 101: a change of a file's content is found within seconds, however it was made; a watch without changes only looks at
+ * A change of a file's content is found within seconds, however it was made; a watch without changes only looks at
  * stamps, and reads nothing. A change among thousands of files in a folder is reported at once if the system reports it,
  * otherwise found by stamps.
  */
