@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import { isLeftOut } from "./testkit/left-out.ts";
 import { LongestFirst } from "./testkit/longest-first.ts";
 
-/** Tests that run in the project `clients`: commands and pages that are slow or mostly wait, and tests that measure how fast Redis answers. */
+/** Promises that run in the group `processes`: commands and pages that are slow or mostly wait, and tests that measure how fast Redis answers. */
 const beside = [
   "test/docs/practise.test.ts",
   "test/promises/cli/{builds,demo}*.test.ts",
@@ -10,13 +10,13 @@ const beside = [
   "test/promises/observability/{grows-no-series-by-what-callers-send,status-page}.test.ts",
   "test/promises/process/outlives-the-reader-of-its-log.test.ts",
 ];
-/** Tests on a real cluster, in no project: `npm run test:platform -- --cluster`. */
+/** Tests on a real cluster, in no group: `npm run test:platform -- --cluster`. */
 const cluster = "test/platform/cluster/**/*.test.ts";
 
 /** Tests that start a Redis have `redis` in their path. Without redis-server they are left out, and the last line of the run says so. */
 const unavailable = isLeftOut("redis-server") ? ["test/**/*.redis.test.ts", "test/**/redis/**"] : [];
 
-/** A project of test files. Projects of one order run together, one order after the other; each file belongs to one project. */
+/** A group of test files, which is a project of Vitest. Groups of one order run together, one order after the other; each file belongs to one group. */
 function group(
   name: string,
   order: number,
@@ -45,25 +45,23 @@ export default defineConfig({
       "testkit/redis-common.ts",
     ],
     projects: [
-      // Pure logic. No module has state that a test could leave to the next one, and loading all modules anew takes half of the time.
+      // Runs in `npm test`, and in `npm run test:unit` while you write. Pure logic: no module has state that a test could leave to
+      // the next one, and loading all modules anew takes half of the time.
       group("unit", 0, { include: ["test/unit/**/*.test.ts"], maxWorkers: 4, isolate: false }),
-      // These tests wait more than they compute, and on two processors Vitest would run one file at a time.
+      // Runs in `npm test`. These tests wait more than they compute, and on two processors Vitest would run one file at a time.
       group("promises", 0, {
         include: ["test/{promises,docs,fuzz,simulator}/**/*.test.ts"],
         exclude: beside,
         maxWorkers: 4,
         isolate: false,
       }),
-      // Many processes that mostly wait. These projects have one order, so that no worker waits for another project's last file.
-      group("clients", 1, { include: ["test/clients/**/*.test.ts", ...beside], maxWorkers: 4, isolate: false }),
-      group("fleet", 1, { include: ["test/fleet/**/*.test.ts"], maxWorkers: 4 }),
-      group("faults", 1, { include: ["test/faults/**/*.test.ts"], maxWorkers: 4 }),
-      // These tests need the machine for themselves, one file at a time.
+      // Runs in `npm run test:all` and in .ci/run, after `npm test`: many processes that mostly wait.
+      group("processes", 1, { include: ["test/{clients,faults,fleet}/**/*.test.ts", ...beside], maxWorkers: 4 }),
+      // Runs in `npm run test:all` and in .ci/run, last: these tests need the machine for themselves, one file at a time.
       group("load", 2, { include: ["test/load/**/*.test.ts"], fileParallelism: false }),
-      // Their tools are built or installed first. Two files at once: tests of images mostly wait for the engine.
-      group("platform", 3, { include: ["test/platform/**/*.test.ts"], exclude: [cluster], maxWorkers: 2 }),
-      // With real programs of others, which scripts/test-real.sh fetches: each program is several processes.
-      group("real", 4, { include: ["test/real/**/*.test.ts"], maxWorkers: 2 }),
+      // Runs in `npm run test:platform` and `npm run test:real`, whose tools are built or installed first. Two files at once: tests
+      // of images mostly wait for the engine, and a program of others is several processes.
+      group("tools", 3, { include: ["test/{platform,real}/**/*.test.ts"], exclude: [cluster], maxWorkers: 2 }),
     ],
   },
 });

@@ -4,6 +4,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-[ "${1-}" = --cluster ] || exec node_modules/.bin/vitest run --project platform "$@"
+if [ "${1-}" != --cluster ]; then
+  # The group also has the tests of test/real.
+  [[ "$*" == *test/platform* ]] || set -- test/platform "$@"
+  exec node_modules/.bin/vitest run --project tools "$@"
+fi
 shift
 exec scripts/cluster/run.sh node_modules/.bin/vitest run --config test/platform/cluster/vitest.config.ts "$@"

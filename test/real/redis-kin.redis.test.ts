@@ -34,7 +34,7 @@ for (const [program, folder] of [
         PATH: `${path}:${process.env["PATH"]}`,
         COUNTERSIGN_TEST_REDIS: "binary",
       };
-      const args = ["run", "--project", "fleet", "--testNamePattern", "^(?!.*TLS with a client certificate)", ...files];
+      const args = ["run", "--testNamePattern", "^(?!.*TLS with a client certificate)", ...files];
       const { stdout } = await run("node_modules/.bin/vitest", args, { env, maxBuffer: 16_777_216 });
       expect(stdout).toMatch(/Tests .*\d+ passed/);
     }, 900_000);
