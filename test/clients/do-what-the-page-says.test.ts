@@ -4,7 +4,7 @@ import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { nameFor } from "../../testkit/run-program.ts";
-import { stageProxy } from "../../testkit/stage.ts";
+import { stage } from "../../testkit/stage.ts";
 import { type Client, clients } from "./clients.ts";
 import { findRepeats, runClient, runWithProxy } from "./measures.ts";
 import { comparisonColumns, exampleColumns, type Row, readRows, type Table, writeRows } from "./table.ts";
@@ -54,7 +54,7 @@ function measure(client: Client): void {
 
   it("creates 100 orders by the base URL, over as many connections as the page says", async () => {
     // One of the clients sends this header, which is refused otherwise.
-    const { url, simulator } = await stageProxy({ environment: { forwardHeaders: ["idempotency-key"] } });
+    const { url, simulator } = await stage({ environment: { forwardHeaders: ["idempotency-key"] } });
     const front = await startFaultProxy(url);
     const { code, lines, stderr } = await runClient(client, {
       BASE_URL: `http://127.0.0.1:${front.port}`,
@@ -86,7 +86,7 @@ function measure(client: Client): void {
   ofExample("says after a 504 that the order may exist, and goes no further", async () => {
     const service = await startRawUpstream();
     const timeouts = { requestMs: 400, connectMs: 300, tokenMs: 300 };
-    const { url } = await stageProxy({ baseUrl: `${service.url}/json-api`, config: { timeouts } });
+    const { url } = await stage({ baseUrl: `${service.url}/json-api`, config: { timeouts } });
     const { code, lines, stderr } = await runClient(client, { BASE_URL: url, COUNT: "2" });
     expect({ code, lines }).toEqual({ code: 1, lines: ["504 unknown"] });
     expect(stderr).toBe("order-1 may exist: look for it before you send it again\n");
@@ -95,7 +95,7 @@ function measure(client: Client): void {
 
   ofExample("goes, with a proxy set, to an http:// URL the way that the page says", async () => {
     // The host has no address, so only Countersign can answer: 502, because it cannot reach the service.
-    const { url } = await stageProxy({ baseUrl: "https://api.invalid/json-api" });
+    const { url } = await stage({ baseUrl: "https://api.invalid/json-api" });
     const { connections, code, lines, stderr } = await runWithProxy(client, "http://api.invalid/json-api", url);
     const isThrough = lines.includes("502 not_sent");
     if (isThrough) {
@@ -109,7 +109,7 @@ function measure(client: Client): void {
   ofExample(
     "goes, with a proxy set, to a loopback URL the way that the page says; NO_PROXY keeps it away",
     async () => {
-      const { url } = await stageProxy();
+      const { url } = await stage();
       const { connections, lines } = await runWithProxy(client, url, url);
       const ways = new Map([
         ["403 not_sent", "goes through it"],

@@ -6,7 +6,7 @@ import type { Event } from "../../src/model/events.ts";
 import { type Ordered, orderToTheEnd } from "../../testkit/raw-caller.ts";
 import { type RawRequest, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { drawSeed } from "../../testkit/seeded-random.ts";
-import { hmacSite, stageProxy } from "../../testkit/stage.ts";
+import { hmacSite, stage } from "../../testkit/stage.ts";
 
 /** The service's behaviour for one order. */
 interface Plan {
@@ -179,7 +179,7 @@ it("each order ends as its own plan allows", async () => {
   const seed = drawSeed("services by chance");
   const plans = new Map<string, Plan>();
   const service = await startService((mark) => plans.get(mark) as Plan);
-  const { port, recorder } = await stageProxy({ baseUrl: service.url });
+  const { port, recorder } = await stage({ baseUrl: service.url });
   const count = { answered: 0, unknown: 0, onOdd: 0 };
   let run = 0;
 

@@ -4,7 +4,8 @@ import type { RequestListener } from "node:http";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { ask } from "../../testkit/raw-caller.ts";
-import { rawRequest, stageService } from "../promises/pass-through/stage.ts";
+import { rawRequest } from "../../testkit/stage/pass-through.ts";
+import { stage } from "../../testkit/stage.ts";
 
 const timeouts = { requestMs: 2_000, tokenMs: 2_000 };
 const cut = { status: 200, code: "upstream_timeout", cause: "shutdown", outcome: "unknown" };
@@ -12,7 +13,7 @@ const streaming: RequestListener = (_, response) =>
   void response.writeHead(200, { "content-type": "text/event-stream" }).write("some");
 
 it("cuts a stream when the time of open requests has run out, and says so", async () => {
-  const { caller, proxy, service, finished } = await stageService(streaming, { timeouts });
+  const { caller, proxy, service, finished } = await stage("routeToServer", streaming, { timeouts });
   caller.write(rawRequest("GET /files/a"));
   await caller.until(/some/);
   const failed = once(caller.socket, "error");
@@ -24,7 +25,7 @@ it("cuts a stream when the time of open requests has run out, and says so", asyn
 
 it("cuts the stream of a caller that reads nothing, too, and says so", async () => {
   const serve: RequestListener = (_, response) => void response.writeHead(200).write("a".repeat(16_777_216));
-  const { port, proxy, finished } = await stageService(serve, { timeouts });
+  const { port, proxy, finished } = await stage("routeToServer", serve, { timeouts });
   const caller = connect(port, "127.0.0.1");
   caller.write(rawRequest("GET /files/a"));
   await once(caller, "data");
@@ -35,7 +36,7 @@ it("cuts the stream of a caller that reads nothing, too, and says so", async () 
 });
 
 it("lets a stream end by itself while it drains", async () => {
-  const { caller, proxy, finished } = await stageService((_, response) => {
+  const { caller, proxy, finished } = await stage("routeToServer", (_, response) => {
     response.writeHead(200).write("some");
     setTimeout(() => response.end("more"), 200);
   });
@@ -47,7 +48,7 @@ it("lets a stream end by itself while it drains", async () => {
 });
 
 it("lets a stream continue after a reload that removes its route", async () => {
-  const { caller, port, service, config, reload } = await stageService((_, response) => {
+  const { caller, port, service, config, reload } = await stage("routeToServer", (_, response) => {
     response.writeHead(200).write("some");
     response.socket?.on("more", () => response.end("more"));
   });
@@ -65,7 +66,7 @@ it("accepts no more streams than the limit, and streams take no place of operati
     if (request.method === "GET") streaming(request, response);
     else response.writeHead(200, { "content-length": "0" }).end();
   };
-  const { caller, port, adminUrl } = await stageService(serve, { limits: { inFlightPerEnvironment: 1 } });
+  const { caller, port, adminUrl } = await stage("routeToServer", serve, { limits: { inFlightPerEnvironment: 1 } });
   caller.write(rawRequest("GET /files/a"));
   await caller.until(/some/);
   const second = await ask(port, rawRequest("GET /files/b"));

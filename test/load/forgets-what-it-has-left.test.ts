@@ -12,7 +12,7 @@ import { Secret } from "../../src/model/secret.ts";
 import { TokenCache } from "../../src/oauth/token-cache.ts";
 import { sitesChanged } from "../../testkit/environment.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
-import { stageProxy } from "../../testkit/stage.ts";
+import { stage } from "../../testkit/stage.ts";
 import { TokenEndpointScript } from "../../testkit/token-endpoint-script.ts";
 
 setFlagsFromString("--expose-gc");
@@ -26,7 +26,7 @@ it.each([
   ["with a listener removed", [listener]],
 ])("after a reload %s, the former environment can be garbage-collected", async (_, listeners) => {
   const clock = new ShiftedClock();
-  const { proxy, config } = await stageProxy({ config: { listeners: [listener, listener] }, surroundings: { clock } });
+  const { proxy, config } = await stage({ config: { listeners: [listener, listener] }, surroundings: { clock } });
   const copy = () => new Map([...config.environments].map(([name, environment]) => [name, { ...environment }]));
   /** A function of its own, so that no frame holds references afterwards. */
   const enter = async () => {
@@ -49,7 +49,7 @@ const rotations = 5_000;
 const most = 100;
 
 it("5,000 rotations keep as much memory as one", async () => {
-  const { config, proxy } = await stageProxy({ oneSet: true });
+  const { config, proxy } = await stage({ oneSet: true });
   await proxy.stop("test");
   const login = new TokenEndpointScript();
   // Requests end soon: otherwise the count would include what they may still use.

@@ -5,7 +5,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect, it } from "vitest";
 import { call } from "../../testkit/call.ts";
-import { hmacSite, stageProxy } from "../../testkit/stage.ts";
+import { hmacSite, stage } from "../../testkit/stage.ts";
 
 const size = 262_144;
 const fill = (open: string, piece: string, close: string) =>
@@ -22,7 +22,7 @@ const hostile = [
 ];
 
 it("keeps the event loop turning and its memory bounded, and serves the next request", async () => {
-  const { url, simulator } = await stageProxy();
+  const { url, simulator } = await stage();
   await call(url);
   const delay = monitorEventLoopDelay({ resolution: 5 });
   const before = process.memoryUsage().rss;

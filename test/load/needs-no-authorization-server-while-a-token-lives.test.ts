@@ -1,14 +1,15 @@
 /** While a token is valid callers notice no fault of the authorization server; then 503 in time. */
 import { describe, expect, it, vi } from "vitest";
 import { call } from "../../testkit/call.ts";
-import { dueMs, expiredMs, stageLiving } from "../../testkit/living-stage.ts";
+import { dueMs, expiredMs } from "../../testkit/stage/service.ts";
+import { stage } from "../../testkit/stage.ts";
 
 const marginMs = 10_000;
 /** `timeouts.token`, if an order has to wait. */
 const tokenMs = 700;
 
-async function stage(longestWaitMs: number) {
-  const living = await stageLiving({ timeouts: { requestMs: 15_000, tokenMs: longestWaitMs } });
+async function stageWaiting(longestWaitMs: number) {
+  const living = await stage("living", { timeouts: { requestMs: 15_000, tokenMs: longestWaitMs } });
   /** Fifty calls, one after another so that each meets the state that the last one left; returns their statuses and the slowest time. */
   const callOften = async () => {
     let slowestMs = 0;
@@ -38,7 +39,7 @@ describe("an authorization server in trouble is invisible while the token is due
     ["resets", { kind: "reset", when: "after_reading" }],
     ["truncates", { kind: "truncate" }],
   ] as const)("%s", async (_name, fault) => {
-    const { simulator, clock, callOften } = await stage(10_000);
+    const { simulator, clock, callOften } = await stageWaiting(10_000);
     const planned = simulator.faults.add({ host: "login", times: "until_cleared", ...fault });
     clock.push(dueMs + marginMs);
     await planned.whenPlayed(1);
@@ -47,7 +48,7 @@ describe("an authorization server in trouble is invisible while the token is due
   });
 
   it("and its return is noticed without a failed or slow call", async () => {
-    const { simulator, clock, callOften, recorder } = await stage(10_000);
+    const { simulator, clock, callOften, recorder } = await stageWaiting(10_000);
     await simulator.stopLogin();
     clock.push(dueMs + marginMs);
     await recorder.nth("token_requested", 5, ({ result }) => result === "failed");
@@ -60,7 +61,7 @@ describe("an authorization server in trouble is invisible while the token is due
   });
 
   it("and the new token is used as soon as a slow one comes", async () => {
-    const { url, simulator, clock, callOften, recorder } = await stage(10_000);
+    const { url, simulator, clock, callOften, recorder } = await stageWaiting(10_000);
     const hanging = simulator.faults.add({ host: "login", kind: "hang" });
     clock.push(dueMs + marginMs);
     await hanging.whenPlayed(1);
@@ -75,7 +76,7 @@ describe("an authorization server in trouble is invisible while the token is due
 
 describe("once the token has expired", () => {
   it("callers get 503 with Retry-After while the authorization server is gone, though the service would accept the token, and 200 when it is back", async () => {
-    const { url, simulator, clock, recorder } = await stage(tokenMs);
+    const { url, simulator, clock, recorder } = await stageWaiting(tokenMs);
     await simulator.stopLogin();
     clock.push(expiredMs - marginMs);
     expect((await call(url)).status).toBe(200);
@@ -94,7 +95,7 @@ describe("once the token has expired", () => {
   });
 
   it("an authorization server that answers 500 gets five requests, then there is a back-off", async () => {
-    const { url, simulator, expire, recorder } = await stage(tokenMs);
+    const { url, simulator, expire, recorder } = await stageWaiting(tokenMs);
     simulator.faults.add({ host: "login", kind: "answer", status: 500, times: "until_cleared" });
     expire();
     const answers = [await call(url)];
@@ -109,7 +110,7 @@ describe("once the token has expired", () => {
   });
 
   it("a token request that hangs ends after `timeouts.token`, and another one serves the next caller", async () => {
-    const { url, simulator, expire, recorder } = await stage(tokenMs);
+    const { url, simulator, expire, recorder } = await stageWaiting(tokenMs);
     const hanging = simulator.faults.add({ host: "login", kind: "hang" });
     expire();
     const startedMs = performance.now();

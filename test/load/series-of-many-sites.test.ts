@@ -9,7 +9,7 @@ import { call, order } from "../../testkit/call.ts";
 import { environmentOf, siteOf } from "../../testkit/environment.ts";
 import { readExposition, scrape } from "../../testkit/exposition.ts";
 import { operations, siteAt } from "../../testkit/many-sites.ts";
-import { audience, stageProxy } from "../../testkit/stage.ts";
+import { audience, stage } from "../../testkit/stage.ts";
 import { configuredOf, statsSource } from "../../testkit/stats-source.ts";
 
 const secretOf = (index: number) => `a secret of its own, ${index}`;
@@ -30,7 +30,7 @@ it("exposes at most 3,000 series for 100 sites, each of which has called 5 opera
     const set = { clientId: `client-${index}`, clientSecret: secretOf(index), audience };
     return { identifier: siteAt(index), credentials: [set] };
   });
-  const { url, adminUrl } = await stageProxy({
+  const { url, adminUrl } = await stage({
     simulator: { sites: simulated },
     environment: { operations: new Set(operations), sites: manySites(count), defaultSite: undefined },
   });

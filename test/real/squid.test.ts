@@ -14,8 +14,8 @@ import { canariesIn } from "../../testkit/leaks/canaries.ts";
 import { type Program, startProgram, startServe, versionOf } from "../../testkit/run-program.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { hmacSite, oauthSite, oneOfEachMethod as sites } from "../../testkit/simulated-sites.ts";
+import { serviceCertificate, serviceName } from "../../testkit/stage/egress.ts";
 import { print } from "../fleet/redis/load.ts";
-import { serviceCertificate, serviceName } from "../promises/egress/stage.ts";
 import { FollowedOrders } from "./followed-orders.ts";
 import { tryWith } from "./try-with.ts";
 

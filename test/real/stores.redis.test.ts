@@ -5,9 +5,10 @@ import { withoutCluster } from "../../testkit/acl.ts";
 import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { startCluster, startSentinels, watched } from "../../testkit/redis-fleet.ts";
 import { versionOf } from "../../testkit/run-program.ts";
+import { accepts, startApplication } from "../../testkit/stage/callbacks.ts";
 import { startCallbackPods } from "../fleet/redis/callback-pods.ts";
 import { print } from "../fleet/redis/load.ts";
-import { accepts, freshCallback, sendJson, startApplication } from "../promises/callbacks/stage.ts";
+import { freshCallback, sendJson } from "../promises/callbacks/sender.ts";
 import { tryWith } from "./try-with.ts";
 
 const replicas = 3;

@@ -17,8 +17,8 @@ import { platformToken } from "../../../testkit/platform-token.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 import { simulatedSites } from "../../../testkit/simulated-sites.ts";
-import { type Application, startApplication } from "../../promises/callbacks/stage.ts";
-import { places, serviceCertificate, serviceName } from "../../promises/egress/stage.ts";
+import { type Application, startApplication } from "../../../testkit/stage/callbacks.ts";
+import { places, serviceCertificate, serviceName } from "../../../testkit/stage/egress.ts";
 import { type Armed, Control } from "./control.ts";
 import type { Faulty } from "./instrument.ts";
 

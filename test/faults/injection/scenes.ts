@@ -7,8 +7,8 @@ import { clientKey } from "../../../testkit/certificates.ts";
 import { canaries } from "../../../testkit/config-folder.ts";
 import { sites } from "../../../testkit/faults-configuration.ts";
 import { chunked, rawPost } from "../../../testkit/raw-caller.ts";
+import { accepts } from "../../../testkit/stage/callbacks.ts";
 import { callbackOf, type Given } from "../../promises/callbacks/sender.ts";
-import { accepts } from "../../promises/callbacks/stage.ts";
 import { ask, authorised, headers, leave, page, type Reply, readSlowly, type Scene, secured, signed } from "./ask.ts";
 import type { Lane } from "./lane.ts";
 

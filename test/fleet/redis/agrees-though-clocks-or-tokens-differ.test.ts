@@ -6,8 +6,7 @@ import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import type { Stage } from "../../../testkit/stage.ts";
-import { stagePod } from "./pod.ts";
+import { type Stage, stage } from "../../../testkit/stage.ts";
 
 /** Random numbers with which a token is due after 80 % or 88 % of its lifetime. */
 const early = () => 0;
@@ -22,18 +21,18 @@ interface Pods {
 /** As many proxies as clock offsets, over one Redis and one simulator, each with its own wall clock. */
 async function stagePods(lifetimeMs: number, firstMs: number, ...othersMs: readonly number[]): Promise<Pods> {
   const { port } = await startRedis();
-  const stage = (wallOffsetMs: number, random: () => number, shared?: Stage) => {
+  const open = (wallOffsetMs: number, random: () => number, shared?: Stage) => {
     const clock = new ShiftedClock();
     clock.jumpWall(wallOffsetMs);
-    return stagePod(port, {}, shared, {
+    return stage("replica", port, {}, shared, {
       surroundings: { clock, random },
       // Another test proves timestamps.
       simulator: { tokenLifetimeSeconds: lifetimeMs / 1_000, timestampToleranceSeconds: 3_600 },
     });
   };
-  const first = await stage(firstMs, early);
+  const first = await open(firstMs, early);
   const others: Stage[] = [];
-  for (const wallMs of othersMs) others.push(await stage(wallMs, late, first));
+  for (const wallMs of othersMs) others.push(await open(wallMs, late, first));
   return { first, others };
 }
 

@@ -8,8 +8,7 @@ import { issued } from "../../../testkit/issued-token.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { sealKey } from "../../../testkit/redis-replica.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { oauthSite, type Stage } from "../../../testkit/stage.ts";
-import { stagePod } from "./pod.ts";
+import { oauthSite, type Stage, stage } from "../../../testkit/stage.ts";
 
 const planted = issued("planted-token", 3_600_000);
 const hourSeconds = "3600";
@@ -57,22 +56,22 @@ const kinds: Record<string, Plant> = {
 it.each(Object.entries(kinds))("is counted, overwritten and never sent: %s", async (_, plant) => {
   const redis = await startRedis();
   const clock = new ShiftedClock();
-  const stage = await stagePod(redis.port, {}, undefined, { surroundings: { clock } });
-  expect((await call(stage.url)).status).toBe(200);
-  const { token: name } = redisKeys(keyOf(stage));
+  const staged = await stage("replica", redis.port, {}, undefined, { surroundings: { clock } });
+  expect((await call(staged.url)).status).toBe(200);
+  const { token: name } = redisKeys(keyOf(staged));
   await redis.command("DEL", name);
   await plant(redis, name);
-  stage.simulator.revokeAllTokens();
+  staged.simulator.revokeAllTokens();
   // Refreshes are a second apart.
   clock.push(1_000);
 
-  expect((await call(stage.url)).status).toBe(200);
+  expect((await call(staged.url)).status).toBe(200);
 
-  const counts = stage.simulator.counts();
+  const counts = staged.simulator.counts();
   expect(counts.tokenRequests).toBe(2);
   expect(counts.apiRequests).toBe(3);
-  expect(stage.simulator.seen.apiRequests.map(({ token }) => token)).toEqual(["token_1", "token_1", "token_2"]);
-  expect(stage.recorder.of("token_cache_read").some(({ result }) => result === "unreadable")).toBe(true);
+  expect(staged.simulator.seen.apiRequests.map(({ token }) => token)).toEqual(["token_1", "token_1", "token_2"]);
+  expect(staged.recorder.of("token_cache_read").some(({ result }) => result === "unreadable")).toBe(true);
   const [, , body = ""] = String(await redis.command("GET", name)).split(":");
   expect(openToken([sealKey()], name, body)?.secret.reveal()).toBe("token_2");
   expect(Number(await redis.command("PTTL", name))).toBeGreaterThan(1_000);

@@ -1,7 +1,7 @@
 import { type FleetOptions, type Replica, startFleet } from "../../../testkit/fleet.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import type { Application } from "../../../testkit/stage/callbacks.ts";
 import { site } from "../../promises/callbacks/sender.ts";
-import type { Application } from "../../promises/callbacks/stage.ts";
 
 /** A process and the port of its listener for callbacks. */
 export type CallbackPod = Replica & { readonly port: number };

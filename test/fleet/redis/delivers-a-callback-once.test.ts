@@ -7,8 +7,8 @@ import { sleep, systemClock } from "../../../src/model/clock.ts";
 import { inParallel } from "../../../testkit/in-parallel.ts";
 import { type RedisOptions, startRedis } from "../../../testkit/redis.ts";
 import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
-import { callbackOf } from "../../promises/callbacks/sender.ts";
-import { accepts, expectProblem, freshCallback, sendJson, startApplication } from "../../promises/callbacks/stage.ts";
+import { accepts, startApplication } from "../../../testkit/stage/callbacks.ts";
+import { callbackOf, expectProblem, freshCallback, sendJson } from "../../promises/callbacks/sender.ts";
 import { type CallbackPod, startCallbackPods } from "./callback-pods.ts";
 import { refusedWrites } from "./troubles.ts";
 

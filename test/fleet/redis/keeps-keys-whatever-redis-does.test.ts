@@ -7,7 +7,8 @@ import { scrape } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { startReplicated } from "../../../testkit/redis-fleet.ts";
 import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
-import { accepted, keysIn, stageOnce } from "./once-stage.ts";
+import { accepted, keysIn } from "../../../testkit/stage/redis.ts";
+import { type StageOf, stage } from "../../../testkit/stage.ts";
 import { refusedWrites } from "./troubles.ts";
 
 /** Commands of Redis end after 100 ms, as in production. */
@@ -16,7 +17,7 @@ const replayed = { status: 200, headers: { "countersign-replayed": "true" } };
 const refused = { status: 503, code: "once_unavailable" } as const;
 
 /** The next answer that is no 503, if one comes in time. */
-async function whenBack({ once }: Awaited<ReturnType<typeof stageOnce>>, key: string) {
+async function whenBack({ once }: StageOf<"once">, key: string) {
   const untilMs = Date.now() + 15_000;
   let answer = await once(key);
   while (answer.status === 503 && Date.now() < untilMs) {
@@ -28,30 +29,30 @@ async function whenBack({ once }: Awaited<ReturnType<typeof stageOnce>>, key: st
 
 it("a Redis that hangs: nothing is sent, and a claim that it stores too late is freed", async () => {
   const redis = await startRedis();
-  const stage = await stageOnce(redis, undefined, hasty);
-  expect((await whenBack(stage, "before")).status).toBe(200);
+  const staged = await stage("once", redis, undefined, hasty);
+  expect((await whenBack(staged, "before")).status).toBe(200);
   redis.stop();
-  expectFailure(await stage.once("order-1"), refused);
-  expectFailure(await stage.once("order-1"), refused);
-  expect(stage.upstream.requests).toHaveLength(1);
+  expectFailure(await staged.once("order-1"), refused);
+  expectFailure(await staged.once("order-1"), refused);
+  expect(staged.upstream.requests).toHaveLength(1);
   redis.cont();
-  expect((await whenBack(stage, "order-1")).status).toBe(200);
-  expect(await stage.once("order-1")).toMatchObject(replayed);
-  expect(stage.upstream.requests).toHaveLength(2);
+  expect((await whenBack(staged, "order-1")).status).toBe(200);
+  expect(await staged.once("order-1")).toMatchObject(replayed);
+  expect(staged.upstream.requests).toHaveLength(2);
   expect((await keysIn(redis)).size).toBe(2);
 });
 
 it("a Redis that is killed: nothing is sent until it is back", async () => {
   const redis = await startRedis();
-  const stage = await stageOnce(redis, undefined, hasty);
-  expect((await whenBack(stage, "before")).status).toBe(200);
+  const staged = await stage("once", redis, undefined, hasty);
+  expect((await whenBack(staged, "before")).status).toBe(200);
   await redis.kill();
-  expectFailure(await stage.once("order-1"), refused);
-  expect(stage.upstream.requests).toHaveLength(1);
+  expectFailure(await staged.once("order-1"), refused);
+  expect(staged.upstream.requests).toHaveLength(1);
   await redis.restart();
-  expect((await whenBack(stage, "order-1")).status).toBe(200);
-  expect(stage.upstream.requests).toHaveLength(2);
-  const { value } = await scrape(stage.adminUrl);
+  expect((await whenBack(staged, "order-1")).status).toBe(200);
+  expect(staged.upstream.requests).toHaveLength(2);
+  const { value } = await scrape(staged.adminUrl);
   const count = (result: string) => value("countersign_once_total", { environment: "sandbox", result });
   expect([count("recorded"), count("freed"), count("unrecorded")]).toEqual([2, 0, 0]);
   expect(count("unavailable")).toBeGreaterThan(0);
@@ -59,7 +60,7 @@ it("a Redis that is killed: nothing is sent until it is back", async () => {
 
 it("a Redis that is full, or read-only, accepts no key; the keys in it are still known", async () => {
   const redis = await startRedis({ args: ["--maxmemory-policy", "noeviction"] });
-  const full = await stageOnce(redis, undefined, hasty);
+  const full = await stage("once", redis, undefined, hasty);
   expect((await whenBack(full, "before")).status).toBe(200);
   await redis.config("maxmemory", "1");
   expectFailure(await full.once("order-1"), refused);
@@ -69,7 +70,7 @@ it("a Redis that is full, or read-only, accepts no key; the keys in it are still
   expect(full.upstream.requests).toHaveLength(2);
 
   const { replica } = await startReplicated(startRedis);
-  const readonly = await stageOnce(replica, undefined, hasty);
+  const readonly = await stage("once", replica, undefined, hasty);
   expectFailure(await readonly.once("order-1"), refused);
   expect(readonly.upstream.requests).toHaveLength(0);
 });
@@ -81,41 +82,43 @@ it("a result that cannot be written is written when Redis is back; until then th
     if (isLost) redis.stop();
     socket.write(accepted);
   };
-  const stage = await stageOnce(redis, answer, hasty);
-  expect((await whenBack(stage, "before")).status).toBe(200);
+  const staged = await stage("once", redis, answer, hasty);
+  expect((await whenBack(staged, "before")).status).toBe(200);
   isLost = true;
-  expect((await stage.once("order-1")).status).toBe(200);
-  expect(await stage.lastEnd()).toMatchObject({ once: "unrecorded", outcome: "answered" });
+  expect((await staged.once("order-1")).status).toBe(200);
+  expect(await staged.lastEnd()).toMatchObject({ once: "unrecorded", outcome: "answered" });
   redis.cont();
   const values = async () => [...(await keysIn(redis)).values()];
   const isRecorded = (value: string) => value.includes(" answered 200");
   await expect.poll(async () => (await values()).filter(isRecorded).length, { timeout: 10_000 }).toBe(2);
   // Redis may have stored the whole answer after all.
-  expect(await whenBack(stage, "order-1")).toSatisfy(({ status, json }) => status === 200 || json.first.status === 200);
-  expect(stage.upstream.requests).toHaveLength(2);
+  expect(await whenBack(staged, "order-1")).toSatisfy(
+    ({ status, json }) => status === 200 || json.first.status === 200,
+  );
+  expect(staged.upstream.requests).toHaveLength(2);
 });
 
 it("a Redis that lost the key while its request was under way gets it back with the answer", async () => {
   const redis = await startRedis();
-  const stage = await stageOnce(redis, (_, socket) => {
+  const staged = await stage("once", redis, (_, socket) => {
     void redis.command("FLUSHALL").then(() => socket.write(accepted));
   });
-  expect((await stage.once("order-1")).status).toBe(200);
-  expect(await stage.once("order-1")).toMatchObject(replayed);
-  expect(stage.upstream.requests).toHaveLength(1);
+  expect((await staged.once("order-1")).status).toBe(200);
+  expect(await staged.once("order-1")).toMatchObject(replayed);
+  expect(staged.upstream.requests).toHaveLength(1);
 });
 
 it("a key with a value in another form is not free", async () => {
   const redis = await startRedis();
-  const stage = await stageOnce(redis, undefined, hasty);
-  await stage.once("order-1");
+  const staged = await stage("once", redis, undefined, hasty);
+  await staged.once("order-1");
   const [name = ""] = (await keysIn(redis)).keys();
   await redis.command("SET", name, "rubbish");
-  expectFailure(await stage.once("order-1"), refused);
+  expectFailure(await staged.once("order-1"), refused);
   await redis.command("DEL", name);
   await redis.command("SADD", name, "another type");
-  expectFailure(await stage.once("order-1"), refused);
-  expect(stage.upstream.requests).toHaveLength(1);
+  expectFailure(await staged.once("order-1"), refused);
+  expect(staged.upstream.requests).toHaveLength(1);
 });
 
 it("a result that waits for Redis never replaces a later one: an answer that was cut stays unknown", async () => {
@@ -141,14 +144,14 @@ it.each(refusedWrites)(
   async (_, { begin, end }) => {
     const redis = await startRedis({ args: ["--maxmemory-policy", "noeviction"] });
     const answer = (_request: unknown, socket: Socket) => void begin(redis).then(() => socket.write(accepted));
-    const stage = await stageOnce(redis, answer, hasty);
+    const staged = await stage("once", redis, answer, hasty);
     await end(redis);
-    expect((await stage.once("order-1")).status).toBe(200);
-    expect(await stage.lastEnd()).toMatchObject({ once: "unrecorded", outcome: "answered" });
+    expect((await staged.once("order-1")).status).toBe(200);
+    expect(await staged.lastEnd()).toMatchObject({ once: "unrecorded", outcome: "answered" });
     await end(redis);
     const values = async () => [...(await keysIn(redis)).values()];
     await expect.poll(values, { timeout: 10_000, interval: 100 }).toEqual([expect.stringMatching(/ answered 200$/)]);
-    expect((await stage.once("order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
-    expect(stage.upstream.requests).toHaveLength(1);
+    expect((await staged.once("order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
+    expect(staged.upstream.requests).toHaveLength(1);
   },
 );

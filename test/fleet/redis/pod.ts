@@ -2,29 +2,7 @@ import { expect } from "vitest";
 import type { RedisAccess } from "../../../src/model/redis-access.ts";
 import { call } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
-import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
-import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
-
-/**
- * A proxy in this process that keeps its tokens in a real Redis.
- * @param access changes to the access of the user with the fewest privileges
- * @param shared a stage whose simulator the proxy uses, as another replica
- */
-export async function stagePod(
-  port: number,
-  access: Partial<RedisAccess> = {},
-  shared?: Stage,
-  options: StageOptions = {},
-): Promise<Stage> {
-  const pod = await stageProxy({
-    oneSet: true,
-    config: { tokens: { cache: "redis", redis: accessTo(nodeAt(port), access) } },
-    ...(shared && { baseUrl: shared.simulator.apiUrl, authUrl: shared.simulator.loginUrl }),
-    ...options,
-  });
-  await pod.recorder.nth("token_adopted", 1);
-  return pod;
-}
+import { type Stage, stage } from "../../../testkit/stage.ts";
 
 /** Revokes the present token, and expects the next request to be cured: the new token must come through Redis. */
 export async function cure({ simulator, url }: Stage): Promise<void> {
@@ -38,7 +16,7 @@ export async function cure({ simulator, url }: Stage): Promise<void> {
 /** Another process finds the token in Redis, and asks for none. */
 export async function expectShared(pod: Stage, port: number, access: Partial<RedisAccess> = {}): Promise<void> {
   const { tokenRequests } = pod.simulator.counts();
-  const other = await stagePod(port, access, pod);
+  const other = await stage("replica", port, access, pod);
   expect((await call(other.url)).status).toBe(200);
   expect(pod.simulator.counts().tokenRequests).toBe(tokenRequests);
   expect(other.recorder.of("token_adopted")).toMatchObject([{ issuedHere: false }]);

@@ -5,8 +5,7 @@ import { call } from "../../../testkit/call.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { sealKey } from "../../../testkit/redis-replica.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import type { Stage } from "../../../testkit/stage.ts";
-import { stagePod } from "./pod.ts";
+import { type Stage, stage } from "../../../testkit/stage.ts";
 
 const [oldKey, newKey] = [sealKey(1), sealKey(2)];
 
@@ -15,9 +14,9 @@ async function stageWithKeys(redis: RealRedis, ...keys: readonly (readonly [Secr
   const clock = new ShiftedClock();
   const stages: Stage[] = [];
   for (const encryptionKeys of keys) {
-    const stage = await stagePod(redis.port, { encryptionKeys }, stages[0], { surroundings: { clock } });
-    expect((await call(stage.url)).status).toBe(200);
-    stages.push(stage);
+    const staged = await stage("replica", redis.port, { encryptionKeys }, stages[0], { surroundings: { clock } });
+    expect((await call(staged.url)).status).toBe(200);
+    stages.push(staged);
   }
   const service = stages[0]?.simulator ?? expect.unreachable();
   return {
@@ -49,7 +48,7 @@ it("[old], [old, new], [new, old], [new] need no extra token", async () => {
   ] as const) {
     const before = issued();
     revoke();
-    for (const stage of [refresher, ...others]) expect((await call(stage?.url ?? "")).status).toBe(200);
+    for (const staged of [refresher, ...others]) expect((await call(staged?.url ?? "")).status).toBe(200);
     expect(issued()).toBe(before + 1);
   }
 });
@@ -60,6 +59,6 @@ it("[old], [new, old], [new] need one extra token", async () => {
   expect(issued()).toBe(1);
   revoke();
   // The new key seals; to a replica with the old key only, the value looks damaged, and it requests one more token.
-  for (const stage of [byBoth, byOld, byBoth, byOld]) expect((await call(stage?.url ?? "")).status).toBe(200);
+  for (const staged of [byBoth, byOld, byBoth, byOld]) expect((await call(staged?.url ?? "")).status).toBe(200);
   expect(issued()).toBe(3);
 });

@@ -10,8 +10,8 @@ import { RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt, patientClock, sealKey } from "../../../testkit/redis-replica.ts";
-import { bothSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
-import { accepted, keysIn, stageOnce } from "./once-stage.ts";
+import { accepted, keysIn } from "../../../testkit/stage/redis.ts";
+import { bothSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
 /** An answer without Countersign's headers on the single request. */
 function withoutOwn({ status, rawHeaders, text }: Called) {
@@ -29,7 +29,7 @@ it.each([200, 201, 204, 302, 400, 401, 404, 409, 429])(
   "a request answered %i is not sent again: its repetition gets the answer",
   async (status) => {
     const headers = "Date: Tue, 24 Nov 2026 10:00:00 GMT\r\nX-Order: 1\r\nX-Order: 2\r\n";
-    const { once, upstream, lastEnd } = await stageOnce(await startRedis(), (_, socket) => {
+    const { once, upstream, lastEnd } = await stage("once", await startRedis(), (_, socket) => {
       socket.write(status === 204 ? `HTTP/1.1 204 No\r\n${headers}\r\n` : rawAnswer(status, "\x00\xff{}", headers));
     });
     const first = await once("order-1");
@@ -45,7 +45,7 @@ it.each([200, 201, 204, 302, 400, 401, 404, 409, 429])(
 
 // A 5xx does not say whether the order exists.
 it.each([500, 503])("a request answered %i is not sent again, and stays unknown", async (status) => {
-  const { once, upstream, lastEnd } = await stageOnce(await startRedis(), (_, socket) => {
+  const { once, upstream, lastEnd } = await stage("once", await startRedis(), (_, socket) => {
     socket.write(rawAnswer(status, "", "Retry-After: 7\r\n"));
   });
   const sinceMs = Date.now();
@@ -68,7 +68,7 @@ it.each([
   ["in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", "1\r\n!\r\n0\r\n\r\n"],
   ["of 65,536 bytes", rawAnswer(200, "x".repeat(65_536)).slice(0, -9), "x".repeat(9)],
 ])("an answer %s is kept", async (_, answer, rest) => {
-  const { once, upstream } = await stageOnce(await startRedis(), (_, socket) => {
+  const { once, upstream } = await stage("once", await startRedis(), (_, socket) => {
     socket.write(answer);
     setImmediate(() => socket.write(rest));
   });
@@ -83,7 +83,7 @@ it.each([
   { what: "longer than 64 KiB", answer: rawAnswer(200, "x".repeat(65_537)), length: 65_537 },
   { what: "that a close ends", answer: "HTTP/1.1 200 OK\r\n\r\nwhole?", length: 6 },
 ])("an answer $what is passed on, and not kept", async ({ answer, length }) => {
-  const { once, upstream, lastEnd } = await stageOnce(await startRedis(), (_, socket) => void socket.end(answer));
+  const { once, upstream, lastEnd } = await stage("once", await startRedis(), (_, socket) => void socket.end(answer));
   expect((await once("order-1")).text).toHaveLength(length);
   expect(await lastEnd()).toMatchObject({ once: "recorded" });
   const again = await once("order-1");
@@ -94,7 +94,7 @@ it.each([
 
 it("a kept answer can be decrypted for its own key and request only", async () => {
   const redis = await startRedis();
-  const { once, upstream } = await stageOnce(redis);
+  const { once, upstream } = await stage("once", redis);
   for (const key of ["order-1", "order-2"]) await once(key);
   const [[one, value] = ["", ""], [other = "", otherValue = ""] = []] = [...(await keysIn(redis))];
   const sealed = value.slice(value.lastIndexOf(" "));
@@ -108,7 +108,7 @@ it("a kept answer can be decrypted for its own key and request only", async () =
 
 it("a caller that leaves before its answer is whole gets the whole answer when it asks again", async () => {
   let finish = () => {};
-  const { once, upstream, port, recorder } = await stageOnce(await startRedis(), (_, socket) => {
+  const { once, upstream, port, recorder } = await stage("once", await startRedis(), (_, socket) => {
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab");
     finish = () => void socket.write("cde");
   });
@@ -124,7 +124,7 @@ it("a caller that leaves before its answer is whole gets the whole answer when i
 });
 
 it("with once.header the standard's header carries keys too, and both headers mean the same key", async () => {
-  const { url, once, upstream } = await stageOnce(await startRedis(), undefined, {
+  const { url, once, upstream } = await stage("once", await startRedis(), undefined, {
     config: { once: { ttlMs: 900_000, header: "Idempotency-Key" } },
   });
   const send = (key: string) => call(url, order, { headers: { "Idempotency-Key": key } });
@@ -138,7 +138,8 @@ it("with once.header the standard's header carries keys too, and both headers me
 
 it("a request that broke off, or whose status leaves its effect open, is unknown and is not sent again", async () => {
   let answer = "";
-  const { once, upstream } = await stageOnce(
+  const { once, upstream } = await stage(
+    "once",
     await startRedis(),
     (_, socket) => void (answer === "" ? socket.destroy() : socket.end(answer)),
     { environment: { undecided: new Set([502]) } },
@@ -160,7 +161,7 @@ it("a request that broke off, or whose status leaves its effect open, is unknown
 it("a request that was not sent frees its key at once", async () => {
   const redis = await startRedis();
   const baseUrl = `http://127.0.0.1:${await freePort()}/json-api`;
-  const { once, lastEnd } = await stageOnce(redis, undefined, { baseUrl });
+  const { once, lastEnd } = await stage("once", redis, undefined, { baseUrl });
   for (const _ of [1, 2]) {
     expectFailure(await once("order-1"), { status: 502, code: "upstream_unreachable" });
     expect(await lastEnd()).toMatchObject({ once: "freed" });
@@ -170,7 +171,7 @@ it("a request that was not sent frees its key at once", async () => {
 
 it("a request that ends before its claim, without a token or with a refused body, writes nothing", async () => {
   const redis = await startRedis();
-  const { once, upstream, lastEnd } = await stageOnce(redis, undefined, {
+  const { once, upstream, lastEnd } = await stage("once", redis, undefined, {
     authUrl: "http://127.0.0.1:1",
     environment: { defaultSite: oauthSite },
   });
@@ -183,24 +184,24 @@ it("a request that ends before its claim, without a token or with a refused body
 
 it("a 401 and the retry after it are one use of the key", async () => {
   const redis = await startRedis();
-  const stage = await stageProxy({
+  const staged = await stage({
     environment: { defaultSite: bothSite },
     withBoth: true,
-    config: { tokens: (await stageOnce(redis)).config.tokens },
+    config: { tokens: (await stage("once", redis)).config.tokens },
   });
-  const send = () => call(stage.url, order, { headers: { "Countersign-Once": "order-1" } });
-  await stage.recorder.nth("token_adopted", 2);
-  stage.simulator.revokeAllTokens();
+  const send = () => call(staged.url, order, { headers: { "Countersign-Once": "order-1" } });
+  await staged.recorder.nth("token_adopted", 2);
+  staged.simulator.revokeAllTokens();
   const first = await send();
   expect(first.headers).toMatchObject({ "countersign-attempts": "2" });
   expect(first.status).toBe(200);
   expectReplay(await send(), first);
-  expect(stage.simulator.counts().apiRequests).toBe(2);
+  expect(staged.simulator.counts().apiRequests).toBe(2);
 });
 
 it("a repetition waits for the answer of a request under way, and is refused at its own deadline", async () => {
   let finish = () => {};
-  const { once, upstream, lastEnd } = await stageOnce(await startRedis(), (_, socket) => {
+  const { once, upstream, lastEnd } = await stage("once", await startRedis(), (_, socket) => {
     finish = () => void socket.write(accepted);
   });
   const first = once("order-1");
@@ -220,7 +221,7 @@ it("a repetition waits for the answer of a request under way, and is refused at 
 });
 
 it("a key belongs to one request: another operation or value is refused, members in another order or another timestamp are not", async () => {
-  const { once, upstream } = await stageOnce(await startRedis());
+  const { once, upstream } = await stage("once", await startRedis());
   const body = { order_currency: "EUR", order_amount: "10.50" };
   const first = await once("order-1", { body });
   const other = await once("order-1", { body: { ...body, order_amount: "10.51" } });
@@ -232,7 +233,7 @@ it("a key belongs to one request: another operation or value is refused, members
 });
 
 it("a repetition is the same request even if the site's version has changed meanwhile", async () => {
-  const { once, upstream, proxy, config } = await stageOnce(await startRedis());
+  const { once, upstream, proxy, config } = await stage("once", await startRedis());
   const first = await once("order-1");
   const environments = new Map(
     Array.from(config.environments, ([name, environment]) => {
@@ -251,7 +252,8 @@ it("a result is written even if the configuration has long had other settings of
   // Waits of 20 s are shortened.
   const clock: Clock = { ...patientClock, after: (ms, task) => patientClock.after(ms === 20_000 ? 0 : ms, task) };
   const redis = await startRedis();
-  const { once, upstream, proxy, config, lastEnd } = await stageOnce(
+  const { once, upstream, proxy, config, lastEnd } = await stage(
+    "once",
     redis,
     (_, socket) => {
       finish = () => void socket.write(accepted);
@@ -270,7 +272,7 @@ it("a result is written even if the configuration has long had other settings of
 });
 
 it("equal keys of different sites are different keys, and so are keys in different case", async () => {
-  const { once, upstream } = await stageOnce(await startRedis(), undefined, { withBoth: true });
+  const { once, upstream } = await stage("once", await startRedis(), undefined, { withBoth: true });
   expect((await once("order-1")).status).toBe(200);
   expect((await once("Order-1")).status).toBe(200);
   const elsewhere = { headers: { "Countersign-Site": bothSite, "Countersign-Auth": "hmac" } };
@@ -282,7 +284,7 @@ it("equal keys of different sites are different keys, and so are keys in differe
 it("Redis holds neither key nor request nor a readable answer, the service sees no header of ours, and the key expires as configured", async () => {
   const redis = await startRedis();
   const key = "customer-4711/order-0815";
-  const { once, upstream } = await stageOnce(redis, undefined, {
+  const { once, upstream } = await stage("once", redis, undefined, {
     config: { once: { ttlMs: 3_600_000, header: "Countersign-Once" } },
   });
   const body = { order_amount: "10.50", site_customer_identifier: "customer-4711" };
@@ -296,14 +298,14 @@ it("Redis holds neither key nor request nor a readable answer, the service sees 
 });
 
 it.each(["", "two words", "é", "x".repeat(256)])("the key %j is refused", async (key) => {
-  const { url, simulator } = await stageProxy();
+  const { url, simulator } = await stage();
   const answer = await call(url, order, { headers: { "Countersign-Once": Buffer.from(key).toString("latin1") } });
   expectFailure(answer, { status: 400, code: "malformed_request", detail: /1 to 255 visible ASCII/ });
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
 it("without Redis a request with a key is refused, and one without is served", async () => {
-  const { url, simulator, adminUrl } = await stageProxy();
+  const { url, simulator, adminUrl } = await stage();
   const answer = await call(url, order, { headers: { "Countersign-Once": "order-1" } });
   expectFailure(answer, { status: 503, code: "once_unavailable", detail: /tokens\.cache: redis/ });
   expect(simulator.counts().apiRequests).toBe(0);
@@ -315,7 +317,7 @@ it("without Redis a request with a key is refused, and one without is served", a
 
 it("a client that leaves while its key is claimed frees it", async () => {
   const redis = await startRedis();
-  const { port, adminUrl, upstream, recorder } = await stageOnce(redis, undefined, {
+  const { port, adminUrl, upstream, recorder } = await stage("once", redis, undefined, {
     surroundings: { clock: systemClock },
   });
   redis.stop();

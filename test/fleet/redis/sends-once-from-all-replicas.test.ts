@@ -11,8 +11,8 @@ import { inParallel } from "../../../testkit/in-parallel.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
+import { accepted, keysIn } from "../../../testkit/stage/redis.ts";
 import { hmacSite } from "../../../testkit/stage.ts";
-import { accepted, keysIn } from "./once-stage.ts";
 
 /** Processes before this service that sign, and remember keys for an hour. */
 async function startPods(redis: RealRedis, baseUrl: string, replicas = 2) {

@@ -2,9 +2,9 @@
 import { expect, it, vi } from "vitest";
 import { scrape } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { oauthSite, type Stage } from "../../../testkit/stage.ts";
+import { oauthSite, type Stage, stage } from "../../../testkit/stage.ts";
 import { heldLock, tokensInRedis } from "./fleet-over-redis.ts";
-import { cure, errorsOf, expectShared, stagePod } from "./pod.ts";
+import { cure, errorsOf, expectShared } from "./pod.ts";
 import { type Trouble, troubles, wrongLogin } from "./troubles.ts";
 
 /** Connections that are cut while Redis is in trouble are counted under another kind. */
@@ -17,7 +17,7 @@ it.each(Object.entries(troubles))("%s", async (_name, trouble) => {
   const { args = async () => [], login } = trouble;
   const redis = await startRedis({ args: await args() });
   await trouble.prepare?.(redis);
-  const pod = await stagePod(redis.port, login);
+  const pod = await stage("replica", redis.port, login);
   // Otherwise nobody would release the lock.
   await vi.waitFor(async () => expect(await heldLock(redis)).toBeUndefined());
   await trouble.begin(redis, pod);
@@ -34,7 +34,7 @@ it.each(Object.entries(troubles))("%s", async (_name, trouble) => {
 
 it("WRONGPASS from the start, since the password is wrong", async () => {
   const redis = await startRedis();
-  const pod = await stagePod(redis.port, wrongLogin);
+  const pod = await stage("replica", redis.port, wrongLogin);
   await cure(pod);
   expect(pod.recorder.of("redis_down")).toMatchObject([{ failure: "noauth" }]);
   await expectCounted(pod, { kind: "noauth" });
@@ -43,7 +43,7 @@ it("WRONGPASS from the start, since the password is wrong", async () => {
 
 it("WRONGTYPE of the token's and the limits' keys: all are overwritten or deleted, and then everything works", async () => {
   const redis = await startRedis();
-  const pod = await stagePod(redis.port);
+  const pod = await stage("replica", redis.port);
   const [token = ""] = await tokensInRedis(redis);
   const names = ["token", "endpoint", `forced:${oauthSite}`, "forced:*"].map((end) => token.replace(/token$/, end));
   for (const name of names) {
@@ -67,7 +67,7 @@ it("WRONGTYPE of the token's and the limits' keys: all are overwritten or delete
 
 it("NOSCRIPT, since the scripts are lost before a refresh and in the middle of it: they are sent again, and no error is counted", async () => {
   const redis = await startRedis();
-  const pod = await stagePod(redis.port);
+  const pod = await stage("replica", redis.port);
   await cure(pod);
   await redis.command("SCRIPT", "FLUSH");
   const login = pod.simulator.faults.add({ host: "login", kind: "hang" });

@@ -6,7 +6,7 @@ import { inParallel } from "../../../testkit/in-parallel.ts";
 import { orderRaw, type RawAnswer } from "../../../testkit/raw-caller.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
-import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, stage } from "../../../testkit/stage.ts";
 
 /** Numbers of orders, and the sizes of their bodies; a large body takes several writes. */
 const runs = [
@@ -43,7 +43,7 @@ function drawBreak(random: () => number, paddingBytes: number): Faults {
 async function stageBreaking(faultsOf: (connection: number) => Faults, answerOf: (n: number) => string) {
   const upstream = await startRawUpstream({ answer: ({ number }, socket) => socket.write(answerOf(number)) });
   const network = await startFaultProxy(upstream.url, faultsOf);
-  return { ...(await stageProxy({ oneSet: true, baseUrl: network.url })), network, upstream };
+  return { ...(await stage({ oneSet: true, baseUrl: network.url })), network, upstream };
 }
 
 /** Whether nobody can take the answer for a whole answer of the service. */

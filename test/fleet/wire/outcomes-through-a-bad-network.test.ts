@@ -11,7 +11,7 @@ import { orderRaw, type RawAnswer, RawConnection, rawPost, readAnswer } from "..
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { oneOfEachMethod } from "../../../testkit/simulated-sites.ts";
-import { hmacSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, type Stage, type StageOptions, stage } from "../../../testkit/stage.ts";
 import { startVanishingPort } from "./vanishing-port.ts";
 
 interface BadNetworkOptions extends StageOptions {
@@ -30,8 +30,8 @@ async function stageBadNetwork(options: BadNetworkOptions = {}) {
   if (options.refuseLogin === true) login.refuse();
   const scheme = options.simulator?.tls === undefined ? "http" : "https";
   const at = ({ url }: FaultProxy) => url.replace("http://127.0.0.1", `${scheme}://localhost`);
-  const stage = await stageProxy({ oneSet: true, baseUrl: at(service), authUrl: at(login), ...options });
-  return { ...stage, simulator, service, login };
+  const staged = await stage({ oneSet: true, baseUrl: at(service), authUrl: at(login), ...options });
+  return { ...staged, simulator, service, login };
 }
 
 /** The promise is 100 ms after the deadline; two shared cores get ten times that. */
@@ -79,71 +79,71 @@ const overTls = { simulator: { tls: serverTls }, environment: { tls: trusting } 
 
 describe("connections that are refused", () => {
   it("by the service: 502 not_sent, and served as soon as they are accepted again", async () => {
-    const stage = await stageBadNetwork();
-    stage.service.refuse();
-    await expectOrder(stage, signed, unreachable, soon);
-    await expectOrder(stage, {}, unreachable, soon);
-    expect(stage.service.connections).toBe(0);
-    await stage.service.accept();
-    await expectOrder(stage, signed, served, soon);
-    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
+    const staged = await stageBadNetwork();
+    staged.service.refuse();
+    await expectOrder(staged, signed, unreachable, soon);
+    await expectOrder(staged, {}, unreachable, soon);
+    expect(staged.service.connections).toBe(0);
+    await staged.service.accept();
+    await expectOrder(staged, signed, served, soon);
+    expect(staged.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
   });
 
   it("by the authorization server: 503 not_sent within timeouts.token, while orders that need no token are served", async () => {
     const timeouts = { requestMs: 15_000, connectMs: 1_000, tokenMs: 600 };
-    const stage = await stageBadNetwork({ refuseLogin: true, config: { timeouts } });
-    const answer = await expectOrder(stage, {}, noToken, [0, 600]);
+    const staged = await stageBadNetwork({ refuseLogin: true, config: { timeouts } });
+    const answer = await expectOrder(staged, {}, noToken, [0, 600]);
     expect(answer.value("retry-after")).toMatch(/^[1-9]\d*$/);
-    expect(stage.service.connections).toBe(0);
-    await expectOrder(stage, signed, served, soon);
+    expect(staged.service.connections).toBe(0);
+    await expectOrder(staged, signed, served, soon);
   });
 });
 
 describe("a black hole where connections are made", () => {
   it("of the service: 502 not_sent after timeouts.connect and one more try", async () => {
     const baseUrl = `http://127.0.0.1:${await startVanishingPort()}`;
-    const stage = await stageProxy({ baseUrl, config: { timeouts: { ...patient, connectMs: 500 } } });
-    await expectOrder(stage, signed, unreachable, [500, 2 * 500 + 1_000]);
+    const staged = await stage({ baseUrl, config: { timeouts: { ...patient, connectMs: 500 } } });
+    await expectOrder(staged, signed, unreachable, [500, 2 * 500 + 1_000]);
   });
 
   it("of the service: 504 not_sent at the deadline if the deadline is sooner", async () => {
     const baseUrl = `http://127.0.0.1:${await startVanishingPort()}`;
-    const stage = await stageProxy({ baseUrl, config: { timeouts: patient } });
-    await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "not_sent" }, [500, 500]);
+    const staged = await stage({ baseUrl, config: { timeouts: patient } });
+    await expectOrder(staged, { ...signed, ...within(500) }, { ...late, outcome: "not_sent" }, [500, 500]);
   });
 
   it("of the authorization server: 503 not_sent at timeouts.token", async () => {
     const authUrl = `http://127.0.0.1:${await startVanishingPort()}`;
-    const stage = await stageProxy({ authUrl, config: { timeouts: { ...patient, tokenMs: 500 } } });
-    await expectOrder(stage, {}, noToken, [500, 500]);
-    expect(stage.simulator.counts().apiRequests).toBe(0);
+    const staged = await stage({ authUrl, config: { timeouts: { ...patient, tokenMs: 500 } } });
+    await expectOrder(staged, {}, noToken, [500, 500]);
+    expect(staged.simulator.counts().apiRequests).toBe(0);
   });
 
   it("within the TLS handshake: 504 not_sent at the deadline, and the order is not sent even if the handshake ends later", async () => {
-    const stage = await stageBadNetwork({ ...overTls, config: { timeouts: patient } });
-    stage.service.toTarget.become({ blackHole: true });
+    const staged = await stageBadNetwork({ ...overTls, config: { timeouts: patient } });
+    staged.service.toTarget.become({ blackHole: true });
     const answer = await expectOrder(
-      stage,
+      staged,
       { ...signed, ...within(400) },
       { ...late, outcome: "not_sent" },
       [400, 400],
     );
     expect(JSON.parse(answer.body).detail).toMatch(/Nothing was sent\.$/);
-    expect(stage.service.connections).toBe(1);
-    stage.service.heal();
-    await expectOrder(stage, { ...signed, "X-Request-Id": "next" }, served, soon);
-    expect(stage.simulator.seen.apiRequests.map(({ rawHeaders }) => rawHeaders.includes("next"))).toEqual([true]);
+    expect(staged.service.connections).toBe(1);
+    staged.service.heal();
+    await expectOrder(staged, { ...signed, "X-Request-Id": "next" }, served, soon);
+    expect(staged.simulator.seen.apiRequests.map(({ rawHeaders }) => rawHeaders.includes("next"))).toEqual([true]);
   });
 
   it("within the TLS handshake: 502 not_sent, after which nothing arrives late", async () => {
     const timeouts = { ...patient, connectMs: 500 };
-    const stage = await stageBadNetwork({ ...overTls, config: { timeouts } });
-    stage.service.toCaller.become({ blackHole: true });
-    await expectOrder(stage, signed, unreachable, [500, 2 * 500 + 1_000]);
-    expect(stage.service.connections).toBe(2);
-    stage.service.heal();
-    await stage.service.until(() => stage.service.open === 0);
-    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 0, accepted: 0 });
+    const staged = await stageBadNetwork({ ...overTls, config: { timeouts } });
+    staged.service.toCaller.become({ blackHole: true });
+    await expectOrder(staged, signed, unreachable, [500, 2 * 500 + 1_000]);
+    expect(staged.service.connections).toBe(2);
+    staged.service.heal();
+    await staged.service.until(() => staged.service.open === 0);
+    expect(staged.simulator.counts()).toMatchObject({ apiRequests: 0, accepted: 0 });
   });
 });
 
@@ -152,38 +152,38 @@ describe("no complete answer after the request was written: unknown at the deadl
     ["the caller's own", { ...signed, ...within(500) }, patient],
     ["that of timeouts.request", {}, { requestMs: 500, connectMs: 400, tokenMs: 400 }],
   ])("%s, the answer is lost: the order exists, and the answer says so", async (_, headers, timeouts) => {
-    const stage = await stageBadNetwork({ config: { timeouts } });
-    stage.service.toCaller.become({ blackHole: true });
+    const staged = await stageBadNetwork({ config: { timeouts } });
+    staged.service.toCaller.become({ blackHole: true });
     const given = { ...headers, "Countersign-Reference": "A-1042" };
-    const answer = await expectOrder(stage, given, { ...late, outcome: "unknown" }, [500, 500]);
+    const answer = await expectOrder(staged, given, { ...late, outcome: "unknown" }, [500, 500]);
     expect(JSON.parse(answer.body)).toMatchObject({ ...late, outcome: "unknown", reference: "A-1042" });
     expect(answer.body).toContain("The order may exist: look for reference A-1042 before sending it again.");
-    expect(await stage.recorder.nth("request_finished", 1)).toMatchObject({ stage: "send", outcome: "unknown" });
-    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
+    expect(await staged.recorder.nth("request_finished", 1)).toMatchObject({ stage: "send", outcome: "unknown" });
+    expect(staged.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
   });
 
   it("the answer stops after its head", async () => {
     const service = await startRawUpstream({ answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" });
-    const stage = await stageProxy({ baseUrl: service.url });
-    await expectOrder(stage, { ...signed, ...within(400) }, { ...late, outcome: "unknown" }, [400, 400]);
+    const staged = await stage({ baseUrl: service.url });
+    await expectOrder(staged, { ...signed, ...within(400) }, { ...late, outcome: "unknown" }, [400, 400]);
     expect(service.requests).toHaveLength(1);
   });
 
   it("the retry after a 401 is not answered", async () => {
-    const stage = await stageBadNetwork();
-    await expectOrder(stage, {}, served, soon);
-    stage.simulator.revokeAllTokens();
-    stage.simulator.faults.add({ host: "api", kind: "delay", delayMs: 1 });
-    stage.simulator.faults.add({ host: "api", kind: "hang" });
-    const answer = await expectOrder(stage, within(2_500), { ...late, outcome: "unknown" }, [2_500, 2_500]);
+    const staged = await stageBadNetwork();
+    await expectOrder(staged, {}, served, soon);
+    staged.simulator.revokeAllTokens();
+    staged.simulator.faults.add({ host: "api", kind: "delay", delayMs: 1 });
+    staged.simulator.faults.add({ host: "api", kind: "hang" });
+    const answer = await expectOrder(staged, within(2_500), { ...late, outcome: "unknown" }, [2_500, 2_500]);
     expect(answer.value("countersign-attempts")).toBe("2");
-    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 3, tokensIssued: 2 });
+    expect(staged.simulator.counts()).toMatchObject({ apiRequests: 3, tokensIssued: 2 });
   });
 
   it("an answer that drips is 504 at the deadline", async () => {
     const clock = new ShiftedClock();
     const timeouts = { requestMs: 60_000, connectMs: 10_000, tokenMs: 10_000 };
-    const { port, simulator, recorder } = await stageProxy({ surroundings: { clock }, timeouts });
+    const { port, simulator, recorder } = await stage({ surroundings: { clock }, timeouts });
     simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 1, intervalMs: 50 });
     const caller = await RawConnection.open(port);
     caller.write(rawPost({ more: [`Countersign-Site: ${hmacSite}`] }));
@@ -199,22 +199,22 @@ describe("no complete answer after the request was written: unknown at the deadl
   });
 
   it("the request is lost: the order does not exist, until the network delivers it after all, once", async () => {
-    const stage = await stageBadNetwork();
-    stage.service.toTarget.become({ blackHole: true });
-    await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "unknown" }, [500, 500]);
-    expect(stage.simulator.counts().apiRequests).toBe(0);
-    stage.service.heal();
-    await stage.simulator.seen.whenApiRequests(1);
-    await expectOrder(stage, signed, served, soon);
-    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
+    const staged = await stageBadNetwork();
+    staged.service.toTarget.become({ blackHole: true });
+    await expectOrder(staged, { ...signed, ...within(500) }, { ...late, outcome: "unknown" }, [500, 500]);
+    expect(staged.simulator.counts().apiRequests).toBe(0);
+    staged.service.heal();
+    await staged.simulator.seen.whenApiRequests(1);
+    await expectOrder(staged, signed, served, soon);
+    expect(staged.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
   });
 
   it("a kept connection falls silent: not resent on another one", async () => {
-    const stage = await stageBadNetwork();
-    await expectOrder(stage, signed, served, soon);
-    stage.service.toTarget.become({ blackHole: true });
-    await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "unknown" }, [500, 500]);
-    expect(stage.service.connections).toBe(1);
+    const staged = await stageBadNetwork();
+    await expectOrder(staged, signed, served, soon);
+    staged.service.toTarget.become({ blackHole: true });
+    await expectOrder(staged, { ...signed, ...within(500) }, { ...late, outcome: "unknown" }, [500, 500]);
+    expect(staged.service.connections).toBe(1);
   });
 });
 
@@ -222,25 +222,25 @@ describe("one deadline covers the wait for a token, the connection, and the retr
   const slow = { latencyMs: 1_500 };
 
   it("slow authorization server, slow service: one alone would be in time, both are 504 unknown at the deadline", async () => {
-    const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
-    stage.service.toCaller.become(slow);
-    await expectOrder(stage, within(2_200), { ...late, outcome: "unknown" }, [2_200, 2_200]);
-    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
-    await expectOrder(stage, within(4_000), served, [1_500, 3_000]);
+    const staged = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
+    staged.service.toCaller.become(slow);
+    await expectOrder(staged, within(2_200), { ...late, outcome: "unknown" }, [2_200, 2_200]);
+    expect(staged.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
+    await expectOrder(staged, within(4_000), served, [1_500, 3_000]);
   });
 
   it("an authorization server slower than the deadline: 503 not_sent at the deadline, and no order later on", async () => {
-    const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
-    await expectOrder(stage, within(500), noToken, [500, 500]);
-    await expectOrder(stage, within(5_000), served, [0, 1_500]);
-    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
+    const staged = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
+    await expectOrder(staged, within(500), noToken, [500, 500]);
+    await expectOrder(staged, within(5_000), served, [0, 1_500]);
+    expect(staged.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
   });
 
   it("a slow TLS handshake and a slow answer: 504 unknown at the deadline", async () => {
-    const stage = await stageBadNetwork({ ...overTls, config: { timeouts: patient } });
-    stage.service.toCaller.become(slow);
-    await expectOrder(stage, { ...signed, ...within(2_200) }, { ...late, outcome: "unknown" }, [2_200, 2_200]);
-    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
+    const staged = await stageBadNetwork({ ...overTls, config: { timeouts: patient } });
+    staged.service.toCaller.become(slow);
+    await expectOrder(staged, { ...signed, ...within(2_200) }, { ...late, outcome: "unknown" }, [2_200, 2_200]);
+    expect(staged.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
   });
 
   // A second attempt that takes as long as the first would come too late: the 401, which is certain, passes. With
@@ -252,14 +252,14 @@ describe("one deadline covers the wait for a token, the connection, and the retr
   ] as const)(
     "slow 401, slow refresh, slow retry: by %i ms it is %o",
     async (deadlineMs, expected, sent, attempts, took) => {
-      const stage = await stageBadNetwork({ config: { timeouts: patient } });
-      await expectOrder(stage, {}, served, soon);
-      stage.simulator.revokeAllTokens();
-      stage.service.toCaller.become(slow);
-      stage.login.toCaller.become(slow);
-      const answer = await expectOrder(stage, within(deadlineMs), expected, took);
+      const staged = await stageBadNetwork({ config: { timeouts: patient } });
+      await expectOrder(staged, {}, served, soon);
+      staged.simulator.revokeAllTokens();
+      staged.service.toCaller.become(slow);
+      staged.login.toCaller.become(slow);
+      const answer = await expectOrder(staged, within(deadlineMs), expected, took);
       expect(answer.value("countersign-attempts")).toBe(attempts);
-      expect(stage.simulator.counts().apiRequests).toBe(1 + sent);
+      expect(staged.simulator.counts().apiRequests).toBe(1 + sent);
     },
   );
 });
@@ -271,14 +271,14 @@ it.each([
 ])(
   "a network that works, but badly, both ways, to both hosts: the order is created once: %s",
   async (_name, faults) => {
-    const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: faults });
-    for (const way of [stage.login.toTarget, stage.service.toTarget, stage.service.toCaller]) way.become(faults);
+    const staged = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: faults });
+    for (const way of [staged.login.toTarget, staged.service.toTarget, staged.service.toCaller]) way.become(faults);
     for (const headers of [{}, signed]) {
-      const answer = await expectOrder(stage, headers, served, [0, 5_000]);
+      const answer = await expectOrder(staged, headers, served, [0, 5_000]);
       expect(JSON.parse(answer.body)).toMatchObject({ status: "ok" });
     }
-    expect(stage.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
-    expect(stage.simulator.counts()).toMatchObject({ tokensIssued: 1, refused: 0 });
+    expect(staged.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
+    expect(staged.simulator.counts()).toMatchObject({ tokensIssued: 1, refused: 0 });
   },
 );
 
@@ -290,8 +290,8 @@ it.each([
   ["reset", 200],
 ] as const)("half a token answer is no token %s after %i bytes: 503 not_sent", async (how, bytes) => {
   const timeouts = { ...patient, tokenMs: 500 };
-  const stage = await stageBadNetwork({ config: { timeouts }, loginAnswers: { breakAfter: { bytes, how } } });
-  await expectOrder(stage, {}, noToken, [0, 500]);
-  expect(stage.simulator.counts().tokensIssued).toBeGreaterThanOrEqual(1);
-  expect(stage.service.connections).toBe(0);
+  const staged = await stageBadNetwork({ config: { timeouts }, loginAnswers: { breakAfter: { bytes, how } } });
+  await expectOrder(staged, {}, noToken, [0, 500]);
+  expect(staged.simulator.counts().tokensIssued).toBeGreaterThanOrEqual(1);
+  expect(staged.service.connections).toBe(0);
 });

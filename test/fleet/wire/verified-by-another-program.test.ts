@@ -6,7 +6,7 @@ import { inParallel } from "../../../testkit/in-parallel.ts";
 import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
-import { canaries, hmacSite, stageProxy } from "../../../testkit/stage.ts";
+import { canaries, hmacSite, stage } from "../../../testkit/stage.ts";
 import { bodies } from "./verified/bodies.ts";
 import { type Captured, isPythonThere, type Rules, startVerifier } from "./verified/verifier.ts";
 
@@ -28,7 +28,7 @@ async function openRig() {
     answer: ({ number }, socket) => socket.write(rawAnswer(200, String(number))),
   });
   // Real clients sign e-mail addresses; allowing any character is the harder case.
-  const { url } = await stageProxy({ baseUrl: service.url, site: { characters: "off" } });
+  const { url } = await stage({ baseUrl: service.url, site: { characters: "off" } });
   const agent = keepAlive();
   return {
     service,

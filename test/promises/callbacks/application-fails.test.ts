@@ -1,23 +1,15 @@
 /** An application that fails gets a callback again, and its sender a true answer. */
 import { once } from "node:events";
 import { expect, it } from "vitest";
-import {
-  accepts,
-  expectProblem,
-  forms,
-  freshCallback,
-  send,
-  sendJson,
-  stageAnswering,
-  stageCallbacks,
-  stageRaw,
-} from "./stage.ts";
+import { accepts, answering } from "../../../testkit/stage/callbacks.ts";
+import { stage } from "../../../testkit/stage.ts";
+import { expectProblem, forms, freshCallback, send, sendJson } from "./sender.ts";
 
 it.each([
   ["its own timeout", { timeoutMs: 300 }],
   ["timeouts.request", { config: { timeouts: { requestMs: 300, connectMs: 200, tokenMs: 200 } } }],
 ])("an application that is slow is 504, unknown, after %s; the same callback may come again", async (_, options) => {
-  const { application, callbackPort } = await stageCallbacks(options);
+  const { application, callbackPort } = await stage("callbacks", options);
   application.answerWith(() => {});
   const callback = freshCallback();
   const startedMs = performance.now();
@@ -33,7 +25,7 @@ it.each([
 
 it("an application that resets the connection is 502, unknown, and gets the callback once", async () => {
   let count = 0;
-  const { callbackPort } = await stageRaw((socket) => {
+  const { callbackPort } = await stage("application", (socket) => {
     count += 1;
     socket.once("data", () => socket.resetAndDestroy());
   });
@@ -49,12 +41,12 @@ it.each([
   ["a transfer coding", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n2\r\nOK\r\n0\r\n\r\n"],
   ["a head that cannot be written again", "HTTP/1.1 200 OK\r\nx-own: a\x01b\r\ncontent-length: 2\r\n\r\nOK"],
 ])("an application that answers with %s is 502, unknown", async (_, bytes) => {
-  const { callbackPort } = await stageAnswering(bytes);
+  const { callbackPort } = await stage("application", answering(bytes));
   expectProblem(await sendJson(callbackPort, freshCallback()), "application_failed", "unknown");
 });
 
 it("an answer that is too long is not passed on", async () => {
-  const { application, callbackPort } = await stageCallbacks();
+  const { application, callbackPort } = await stage("callbacks");
   application.answerWith((response) => response.writeHead(500).end("x".repeat(65_537)));
   expectProblem(await sendJson(callbackPort, freshCallback()), "application_failed", "unknown");
   application.answerWith((response) => response.writeHead(500).end("x".repeat(65_536)));
@@ -65,7 +57,7 @@ it("an answer that is too long is not passed on", async () => {
 it.each(forms)("each callback has a connection of its own, which ends with the callback (%s)", async (_, write) => {
   const heads: string[] = [];
   const ended: Promise<unknown>[] = [];
-  const { callbackPort } = await stageRaw((socket) => {
+  const { callbackPort } = await stage("application", (socket) => {
     ended.push(once(socket.setEncoding("latin1"), "close"));
     socket.on("data", (text: string) => {
       heads.push(text);
@@ -88,12 +80,12 @@ it.each(forms)("each callback has a connection of its own, which ends with the c
 
 it("interim answers are left out", async () => {
   const bytes = "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK";
-  const { callbackPort } = await stageAnswering(bytes);
+  const { callbackPort } = await stage("application", answering(bytes));
   expect(await sendJson(callbackPort, freshCallback())).toMatchObject({ status: 200, text: "OK" });
 });
 
 it("callbacks under way are completed when the process is told to end, and none is lost", async () => {
-  const { application, callbackPort, proxy } = await stageCallbacks();
+  const { application, callbackPort, proxy } = await stage("callbacks");
   application.answerWith((response, received) => setTimeout(() => accepts(response, received), 400));
   const sent = Promise.all(Array.from({ length: 10 }, () => sendJson(callbackPort, freshCallback())));
   await expect.poll(() => application.received.length).toBe(10);

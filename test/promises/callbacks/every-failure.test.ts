@@ -7,8 +7,9 @@ import { homepage } from "../../../src/version.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import type { RawAnswer } from "../../../testkit/raw-caller.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
-import { callbackOf } from "./sender.ts";
-import { accepts, freshCallback, sendJson, stageCallbacks, stageRaw } from "./stage.ts";
+import { accepts, type application } from "../../../testkit/stage/callbacks.ts";
+import { stage } from "../../../testkit/stage.ts";
+import { callbackOf, freshCallback, sendJson } from "./sender.ts";
 
 interface Case {
   readonly code: FailureCode;
@@ -18,13 +19,13 @@ interface Case {
 }
 
 /** Sends a callback for an application that the test plays on a bare socket. */
-const sendTo = async (...application: Parameters<typeof stageRaw>) =>
-  sendJson((await stageRaw(...application)).callbackPort, freshCallback());
+const sendTo = async (...to: Parameters<typeof application>) =>
+  sendJson((await stage("application", ...to)).callbackPort, freshCallback());
 
 const resets = (socket: Socket) => void socket.once("data", () => socket.resetAndDestroy());
 
 const sending = (callback: ReturnType<typeof callbackOf>) => async () =>
-  sendJson((await stageCallbacks()).callbackPort, callback);
+  sendJson((await stage("callbacks")).callbackPort, callback);
 
 const cases: readonly Case[] = [
   { code: "callback_not_genuine", provoke: sending(callbackOf({}, "someone's key of 16 bytes")) },
@@ -33,7 +34,7 @@ const cases: readonly Case[] = [
   {
     code: "callback_replayed",
     async provoke() {
-      const { callbackPort } = await stageCallbacks();
+      const { callbackPort } = await stage("callbacks");
       const callback = freshCallback();
       await sendJson(callbackPort, callback);
       return sendJson(callbackPort, { ...callback, format: "other" });
@@ -42,7 +43,7 @@ const cases: readonly Case[] = [
   {
     code: "callback_in_delivery",
     async provoke() {
-      const { application, callbackPort } = await stageCallbacks();
+      const { application, callbackPort } = await stage("callbacks");
       let finish = () => {};
       application.answerWith((response, received) => {
         finish = () => accepts(response, received);
@@ -60,14 +61,14 @@ const cases: readonly Case[] = [
     code: "replay_store_unavailable",
     async provoke() {
       const redis = accessTo(nodeAt(await freePort()));
-      const { callbackPort } = await stageCallbacks({ config: { tokens: { cache: "redis", redis } } });
+      const { callbackPort } = await stage("callbacks", { config: { tokens: { cache: "redis", redis } } });
       return sendJson(callbackPort, freshCallback());
     },
   },
   {
     code: "application_unreachable",
     async provoke() {
-      const { application, callbackPort } = await stageCallbacks();
+      const { application, callbackPort } = await stage("callbacks");
       await application.stop();
       return sendJson(callbackPort, freshCallback());
     },
@@ -95,7 +96,7 @@ it.each(cases.map((one) => ({ outcome: "not_sent", ...one })))(
 );
 
 it("a failure's type is a URL of the documentation if docsUrl is set", async () => {
-  const { callbackPort } = await stageCallbacks({ config: { docsUrl: "https://docs.example" } });
+  const { callbackPort } = await stage("callbacks", { config: { docsUrl: "https://docs.example" } });
   const { text } = await sendJson(callbackPort, callbackOf({ timestamp: "1" }));
   expect(JSON.parse(text).type).toBe("https://docs.example/docs/reference/errors.html#callback_too_old");
 });

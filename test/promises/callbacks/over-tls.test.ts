@@ -15,7 +15,8 @@ import {
 } from "../../../testkit/certificates.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { orderToTheEnd } from "../../../testkit/raw-caller.ts";
-import { freshCallback, sendJson, stageCallbacks } from "./stage.ts";
+import { stage } from "../../../testkit/stage.ts";
+import { freshCallback, sendJson } from "./sender.ts";
 
 const tls = { ca: authority, cert: serverCertificate, key: new Secret(serverKey) };
 
@@ -26,7 +27,7 @@ async function ask(port: number, options: ConnectionOptions): Promise<string> {
 }
 
 it("with mtls a caller must show a certificate, and the log has the certificate's name", async () => {
-  const { application, callbackPort, recorder } = await stageCallbacks({ listener: { tls } });
+  const { application, callbackPort, recorder } = await stage("callbacks", { listener: { tls } });
   expect(await ask(callbackPort, { cert: clientCertificate, key: clientKey })).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   expect((await recorder.nth("callback_finished", 1)).caller).toMatch(/CN=/);
   expect(await ask(callbackPort, {})).toBe("");
@@ -44,8 +45,8 @@ async function stageSecure(cert: string, towards: CallbackListenerConfig["applic
     response.end("OK");
   });
   const url = addressOf(`https://localhost:${await listen(server)}/callbacks`);
-  const stage = await stageCallbacks({ listener: { application: { url, timeoutMs: 5_000, tls: towards } } });
-  return { ...stage, subjects };
+  const staged = await stage("callbacks", { listener: { application: { url, timeoutMs: 5_000, tls: towards } } });
+  return { ...staged, subjects };
 }
 
 const own = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };

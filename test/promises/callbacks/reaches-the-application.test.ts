@@ -1,11 +1,11 @@
 /** A genuine callback reaches the application as it came, and nothing else does. */
 import { describe, expect, it } from "vitest";
-import { callbackOf, formOf, key, site } from "./sender.ts";
-import { forms, freshCallback, headersOf, json, send, sendJson, stageCallbacks } from "./stage.ts";
+import { stage } from "../../../testkit/stage.ts";
+import { callbackOf, formOf, forms, freshCallback, headersOf, json, key, send, sendJson, site } from "./sender.ts";
 
 describe.each(forms)("a genuine callback (%s)", (_, write) => {
   it("reaches the application byte for byte, and its answer goes back", async () => {
-    const { application, callbackPort } = await stageCallbacks();
+    const { application, callbackPort } = await stage("callbacks");
     application.answerWith((response) =>
       response.writeHead(202, { "content-type": "application/json", "x-own": "1" }).end('{"taken":true}'),
     );
@@ -32,7 +32,7 @@ describe.each(forms)("a genuine callback (%s)", (_, write) => {
 });
 
 it("white space, escapes and the order of a body stay as they are", async () => {
-  const { application, callbackPort } = await stageCallbacks();
+  const { application, callbackPort } = await stage("callbacks");
   const { signature, ...rest } = callbackOf({ name: "Zoë" });
   const body = `  {"signature" :\t"${signature}",\r\n "name":"Zo\\u00EB",${JSON.stringify(rest)
     .slice(1, -1)
@@ -43,7 +43,7 @@ it("white space, escapes and the order of a body stay as they are", async () => 
 });
 
 it("a body that comes in chunks arrives whole", async () => {
-  const { application, callbackPort } = await stageCallbacks();
+  const { application, callbackPort } = await stage("callbacks");
   const body = JSON.stringify(freshCallback());
   const response = await fetch(`http://127.0.0.1:${callbackPort}/`, {
     method: "POST",
@@ -56,7 +56,7 @@ it("a body that comes in chunks arrives whole", async () => {
 });
 
 it("parameters may be in the query and in the body of one callback, all signed", async () => {
-  const { application, callbackPort } = await stageCallbacks();
+  const { application, callbackPort } = await stage("callbacks");
   const { event = "", ...rest } = freshCallback();
   const target = `/hook?event=${event}`;
   expect(await send(callbackPort, { target, type: json, body: JSON.stringify(rest) })).toMatchObject({ status: 200 });
@@ -68,14 +68,14 @@ it("parameters may be in the query and in the body of one callback, all signed",
 
 it("parameters may be exempt from the signature, as in the service's own verifiers", async () => {
   const exempt = new Set(["signature", "format", "call", "action", "controller", "fp", "print_buttons", "route_info"]);
-  const { application, callbackPort } = await stageCallbacks({ listener: { exempt } });
+  const { application, callbackPort } = await stage("callbacks", { listener: { exempt } });
   const parameters = { ...freshCallback(), controller: "orders", route_info: "a b" };
   expect(await send(callbackPort, { type: json, body: JSON.stringify(parameters) })).toMatchObject({ status: 200 });
   expect(application.received).toHaveLength(1);
 });
 
 it("a caller cannot set a header of Countersign's, in any spelling", async () => {
-  const { application, callbackPort } = await stageCallbacks();
+  const { application, callbackPort } = await stage("callbacks");
   const answer = await sendJson(callbackPort, freshCallback(), [
     "Countersign-Verified: K9999999999",
     "countersign_verified: K9999999998",
@@ -98,13 +98,13 @@ it("a caller cannot set a header of Countersign's, in any spelling", async () =>
 });
 
 it("the Content-Type by which a body was read reaches the application, even if Connection names it", async () => {
-  const { application, callbackPort } = await stageCallbacks();
+  const { application, callbackPort } = await stage("callbacks");
   await sendJson(callbackPort, freshCallback(), ["Connection: content-type"]);
   expect(application.received.map((received) => headersOf(received).get("content-type"))).toEqual([json]);
 });
 
 it("an answer's headers in Countersign's name are not passed on", async () => {
-  const { application, callbackPort } = await stageCallbacks();
+  const { application, callbackPort } = await stage("callbacks");
   application.answerWith((response) =>
     response.writeHead(200, { "Countersign-Error": "forged", "Countersign-Outcome": "unknown" }).end(),
   );
@@ -114,7 +114,7 @@ it("an answer's headers in Countersign's name are not passed on", async () => {
 });
 
 it("each callback is one log line and is counted by its result, and no parameter's value is in either", async () => {
-  const { callbackPort, metrics, recorder } = await stageCallbacks();
+  const { callbackPort, metrics, recorder } = await stage("callbacks");
   await sendJson(callbackPort, freshCallback({ email: "canary@payer.example" }));
   const event = await recorder.nth("callback_finished", 1);
   expect(event).toMatchObject({ site, key, form: "json", result: "delivered", status: 200, outcome: "answered" });
@@ -127,7 +127,7 @@ it("each callback is one log line and is counted by its result, and no parameter
 });
 
 it("the URL of the application may be without a path", async () => {
-  const { application, callbackPort } = await stageCallbacks({ path: "" });
+  const { application, callbackPort } = await stage("callbacks", { path: "" });
   const target = `/any?${formOf(freshCallback())}`;
   expect(await send(callbackPort, { method: "GET", target })).toMatchObject({ status: 200 });
   expect(application.received[0]?.target).toBe(`/${target.slice("/any".length)}`);

@@ -4,8 +4,19 @@ import { systemClock } from "../../../src/model/clock.ts";
 import type { CallbackResult } from "../../../src/model/events.ts";
 import { sitesChanged } from "../../../testkit/environment.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
-import { callbackOf, formOf, type Given, secret } from "./sender.ts";
-import { form, freshCallback, json, type Sent, send, sendJson, stageCallbacks } from "./stage.ts";
+import { stage } from "../../../testkit/stage.ts";
+import {
+  callbackOf,
+  form,
+  formOf,
+  freshCallback,
+  type Given,
+  json,
+  type Sent,
+  secret,
+  send,
+  sendJson,
+} from "./sender.ts";
 
 const inJson = (parameters: object, more: Sent = {}): Sent => ({
   type: json,
@@ -54,7 +65,7 @@ const cases: readonly (readonly [what: string, status: number, result: CallbackR
 ];
 
 it.each(cases)("a callback with %s is answered %i and counted as %s", async (_, status, result, write) => {
-  const { application, callbackPort, metrics, recorder } = await stageCallbacks();
+  const { application, callbackPort, metrics, recorder } = await stage("callbacks");
   const answer = await send(callbackPort, write());
   expect(answer.status).toBe(status);
   expect(answer.headers["countersign-outcome"]).toBe("not_sent");
@@ -67,7 +78,7 @@ it.each(cases)("a callback with %s is answered %i and counted as %s", async (_, 
 });
 
 it("bytes that are no HTTP are counted, and logged without a method and a target", async () => {
-  const { application, callbackPort, recorder } = await stageCallbacks();
+  const { application, callbackPort, recorder } = await stage("callbacks");
   expect((await ask(callbackPort, "nonsense\r\n\r\n")).status).toBe(400);
   const event = await recorder.nth("callback_finished", 1);
   expect(event).toMatchObject({ result: "malformed_request", outcome: "not_sent" });
@@ -76,7 +87,7 @@ it("bytes that are no HTTP are counted, and logged without a method and a target
 });
 
 it("a 401 names its scheme, and is the same for every reason", async () => {
-  const { callbackPort } = await stageCallbacks();
+  const { callbackPort } = await stage("callbacks");
   const answers = [
     await sendJson(callbackPort, callbackOf({}, "someone's key of 16 bytes")),
     await sendJson(callbackPort, freshCallback({ site_identifier: "S1000000666" })),
@@ -97,7 +108,7 @@ it("a callback's age is taken by this machine's clock, and a callback that was t
     [-605_000, 503],
   ] as const) {
     const listener = { rememberMs: hourMs, replay: "best_effort" } as const;
-    const { callbackPort } = await stageCallbacks({ surroundings: { clock: skewedBy(ms) }, listener });
+    const { callbackPort } = await stage("callbacks", { surroundings: { clock: skewedBy(ms) }, listener });
     const { status: given, headers } = await sendJson(callbackPort, freshCallback());
     expect({ ms, given }).toEqual({ ms, given: status });
     if (status === 503) expect(Number(headers["retry-after"])).toBeLessThanOrEqual(6);
@@ -105,7 +116,7 @@ it("a callback's age is taken by this machine's clock, and a callback that was t
 });
 
 it("a leaked key that is not the default key forges only callbacks that name the key, none that name the site", async () => {
-  const { application, callbackPort, recorder } = await stageCallbacks();
+  const { application, callbackPort, recorder } = await stage("callbacks");
   const leaked = "canary-api-secret-key-two";
   const forged = callbackOf({ a: "1" }, leaked);
   expect((await sendJson(callbackPort, forged)).status).toBe(401);
@@ -116,7 +127,7 @@ it("a leaked key that is not the default key forges only callbacks that name the
 });
 
 it("both keys of a site are accepted while one replaces the other, as long as the site names both", async () => {
-  const { application, callbackPort, config, reload } = await stageCallbacks();
+  const { application, callbackPort, config, reload } = await stage("callbacks");
   const alsoVerify = (untilMs: number) =>
     reload(
       sitesChanged(config, (one) => ({ ...one, alsoVerifyWith: one.keys.slice(1).map((key) => ({ key, untilMs })) })),
@@ -134,7 +145,7 @@ it("both keys of a site are accepted while one replaces the other, as long as th
 });
 
 it("a listener for applications accepts no callback, and a listener for callbacks no order", async () => {
-  const { application, callbackPort, port, simulator } = await stageCallbacks();
+  const { application, callbackPort, port, simulator } = await stage("callbacks");
   expect((await sendJson(port, freshCallback())).status).not.toBe(200);
   expect((await send(callbackPort, { target: "/create_order", ...inJson({ order_amount: "1.00" }) })).status).toBe(401);
   expect(application.received).toEqual([]);

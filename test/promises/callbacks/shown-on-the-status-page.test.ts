@@ -1,38 +1,41 @@
 /** /status and the status page show the results of callbacks, and nothing of their contents. */
 import { expect, it } from "vitest";
-import { key, site } from "./sender.ts";
-import { accepts, type CallbackStage, freshCallback, sendJson, stageCallbacks } from "./stage.ts";
+import { accepts } from "../../../testkit/stage/callbacks.ts";
+import { type StageOf, stage } from "../../../testkit/stage.ts";
+import { freshCallback, key, sendJson, site } from "./sender.ts";
 
 const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const listener = "127.0.0.1:0";
 
-async function statusOf({ status }: CallbackStage) {
+async function statusOf({ status }: StageOf<"callbacks">) {
   return (await status()).callbacks;
 }
 
-async function pageOf({ page }: CallbackStage): Promise<string> {
+async function pageOf({ page }: StageOf<"callbacks">): Promise<string> {
   return (await page()).replace(/<style>.*<\/style>/s, "").replace(/<[^>]*>/g, "");
 }
 
 it("before the first callback they show the listener, and nothing else", async () => {
-  const stage = await stageCallbacks();
-  const application = stage.application.url;
-  expect(await statusOf(stage)).toEqual([{ environment: "sandbox", listener, application, results: {}, unguarded: 0 }]);
-  const page = await pageOf(stage);
+  const staged = await stage("callbacks");
+  const application = staged.application.url;
+  expect(await statusOf(staged)).toEqual([
+    { environment: "sandbox", listener, application, results: {}, unguarded: 0 },
+  ]);
+  const page = await pageOf(staged);
   expect(page).toContain(`${listener} leads to ${application}`);
   expect(page).toContain("None yet.");
 });
 
 it("they count by result, show the last callback, the last that was not accepted and why, and nothing of their contents", async () => {
-  const stage = await stageCallbacks();
-  const { application, callbackPort, recorder } = stage;
+  const staged = await stage("callbacks");
+  const { application, callbackPort, recorder } = staged;
   const callback = freshCallback({ customer: "Canary Customer" });
   for (let time = 0; time < 2; time += 1) await sendJson(callbackPort, callback);
   application.answerWith((response) => response.writeHead(418).end());
   await sendJson(callbackPort, freshCallback({ customer: "Canary Customer" }));
   const forged = await sendJson(callbackPort, { ...freshCallback(), customer: "Canary Forger" });
   await recorder.nth("callback_finished", 4);
-  const [shown] = await statusOf(stage);
+  const [shown] = await statusOf(staged);
   const once = { count: 1, lastAt: isoTime };
   expect(shown).toMatchObject({
     results: { delivered: once, repeated: once, declined: once, signature_wrong: once },
@@ -40,7 +43,7 @@ it("they count by result, show the last callback, the last that was not accepted
   });
   const requestId = forged.headers["countersign-request-id"];
   expect(shown.lastFailure).toEqual({ at: isoTime, result: "signature_wrong", status: 401, site, requestId });
-  const page = await pageOf(stage);
+  const page = await pageOf(staged);
   expect(page).toContain("The last callback of sandbox was not taken (declined");
   expect(page).toContain("It is not signed with the key that it names");
   for (const text of [page, JSON.stringify(shown)]) {
@@ -51,27 +54,27 @@ it("they count by result, show the last callback, the last that was not accepted
   application.answerWith(accepts);
   await sendJson(callbackPort, freshCallback());
   await recorder.nth("callback_finished", 5);
-  expect(await pageOf(stage)).not.toContain("was not taken");
+  expect(await pageOf(staged)).not.toContain("was not taken");
   await application.stop();
   await sendJson(callbackPort, freshCallback());
   await recorder.nth("callback_finished", 6);
   const failure = { result: "application_unreachable", status: 502, cause: "ECONNREFUSED", site };
-  expect((await statusOf(stage))[0].lastFailure).toMatchObject(failure);
+  expect((await statusOf(staged))[0].lastFailure).toMatchObject(failure);
 });
 
 it("a reload keeps a listener's counts, even if the application changes", async () => {
-  const stage = await stageCallbacks();
-  const { callbackPort, config, reload, recorder, application } = stage;
+  const staged = await stage("callbacks");
+  const { callbackPort, config, reload, recorder, application } = staged;
   await sendJson(callbackPort, freshCallback());
   await sendJson(callbackPort, { ...freshCallback(), event: "other" });
   await recorder.nth("callback_finished", 2);
   await reload({ limits: { ...config.limits, bodyBytes: 100_000 } });
   const counts = { results: { delivered: { count: 1 } }, lastFailure: { result: "signature_wrong" } };
-  expect(await statusOf(stage)).toMatchObject([counts]);
+  expect(await statusOf(staged)).toMatchObject([counts]);
   const [first = expect.unreachable()] = config.callbacks;
   const moved = { ...first, application: { ...first.application, url: { ...first.application.url, path: "/other" } } };
   await reload({ callbacks: [moved] });
-  const [shown] = await statusOf(stage);
+  const [shown] = await statusOf(staged);
   expect(shown.application).toBe(`${new URL(application.url).origin}/other`);
   expect(shown).toMatchObject(counts);
 });

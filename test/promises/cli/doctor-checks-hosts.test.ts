@@ -13,8 +13,8 @@ import { type ForwardProxyOptions, startForwardProxy } from "../../../testkit/fo
 import { freePort } from "../../../testkit/free-port.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { places, serviceCertificate, serviceName } from "../../../testkit/stage/egress.ts";
 import { certificate } from "../../simulator/certificate.ts";
-import { places, serviceCertificate, serviceName } from "../egress/stage.ts";
 import { type Diagnosis, diagnose, openFolder } from "./doctor-stage.ts";
 
 // What the doctor reports about names, connections and clocks: each fault at a host of its own, all of them in one run,

@@ -4,7 +4,7 @@ import { readJson } from "../../../simulator/src/service/read-parameters.ts";
 import { signatureOf, stringToSign } from "../../../simulator/src/service/verify-signature.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { type RawRequest, type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { canaries, hmacSite, stageProxy } from "../../../testkit/stage.ts";
+import { canaries, hmacSite, stage } from "../../../testkit/stage.ts";
 import { type Document, documents, type Sent } from "./json.ts";
 
 const all = Object.values(documents).flat();
@@ -21,7 +21,7 @@ it.each(["off", "reject"] as const)(
   "every document has exactly its promised outcome, and the next order is served, at a site with characters: %s",
   async (characters) => {
     const upstream = await startRawUpstream({ answer: rawAnswer(200, "{}") });
-    const { port } = await stageProxy({ baseUrl: upstream.url, site: { characters } });
+    const { port } = await stage({ baseUrl: upstream.url, site: { characters } });
     for (const document of documents[characters]) {
       expect.soft(await play(port, upstream, document), document.name).toEqual(foretell(document));
     }

@@ -10,7 +10,7 @@ import { headerPairs } from "../../../testkit/header-pairs.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { ask, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import type { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { type Stage, type StageOptions, stage } from "../../../testkit/stage.ts";
 import {
   bytesOf,
   type Case,
@@ -33,8 +33,8 @@ const patienceMs = 5_000;
  * Plays a case on a connection of its own, and a plain order on another one after it.
  * @returns all answers, what the service got in between, and the status of that order
  */
-async function play(stage: Stage, [, steps, statuses]: Case) {
-  const { clock, port, simulator } = stage;
+async function play(staged: Stage, [, steps, statuses]: Case) {
+  const { clock, port, simulator } = staged;
   const seen = simulator.counts().apiRequests;
   const connection = await RawConnection.open(port);
   let read = 0;
@@ -52,7 +52,7 @@ async function play(stage: Stage, [, steps, statuses]: Case) {
   async function take(step: Step): Promise<void> {
     if (step === hangsUp) connection.socket.end();
     else if (step === fallsSilent) {
-      await whenInFlight(stage, 1);
+      await whenInFlight(staged, 1);
       pass(clock, bodyTimeoutMs);
     } else if (step === readsAnswer) await answered(connection, ++read);
     else connection.write(step);
@@ -68,12 +68,12 @@ async function playAll(
   look: (played: Played, nth: number, simulator: Stage["simulator"]) => void = () => {},
   options: StageOptions = {},
 ): Promise<void> {
-  const stage = await stageProxy(options);
-  const { simulator } = stage;
+  const staged = await stage(options);
+  const { simulator } = staged;
   let served = 0;
   for (const [nth, one] of cases(new URL(simulator.apiUrl).host).entries()) {
     const [name, , statuses] = one;
-    const played = await play(stage, one);
+    const played = await play(staged, one);
     const { answers, upstream, next } = played;
     const expected = statuses.filter((status) => status === 200).map(() => "POST /json-api/create_order framed by us");
     expect

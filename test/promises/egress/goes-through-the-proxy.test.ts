@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { serverTls } from "../../../testkit/certificates.ts";
-import { hmacSite } from "../../../testkit/stage.ts";
-import { credentials, password, places, serviceName, stageEgress } from "./stage.ts";
+import { credentials, password, places, serviceName } from "../../../testkit/stage/egress.ts";
+import { hmacSite, stage } from "../../../testkit/stage.ts";
 
 const toTls = { tls: serverTls };
 
@@ -14,7 +14,7 @@ describe.each([
   ["a proxy by https, a service by http", toTls, true],
 ] as const)("%s", (_, proxy, plain) => {
   it("orders and token requests go through one tunnel each, which is kept", async () => {
-    const { url, simulator, forward, recorder } = await stageEgress({ proxy, plain, oneSet: true });
+    const { url, simulator, forward, recorder } = await stage("egress", { proxy, plain, oneSet: true });
     for (let count = 0; count < 3; count += 1) expect((await call(url)).status).toBe(200);
     expect(forward.targets().toSorted()).toEqual([places.api, places.login]);
     expect(forward).toMatchObject({ heads: { length: 2 } });
@@ -29,7 +29,7 @@ describe.each([
   });
 
   it("a long answer comes whole, at the pace of its reader", async () => {
-    const { url, simulator } = await stageEgress({ proxy, plain });
+    const { url, simulator } = await stage("egress", { proxy, plain });
     const body = JSON.stringify({ text: "x".repeat(3_000_000) });
     simulator.faults.add({ host: "api", kind: "answer", status: 200, body });
     expect((await call(url)).text).toBe(body);
@@ -39,7 +39,7 @@ describe.each([
 });
 
 it("a request for a tunnel has the destination, the proxy's credentials, and nothing else", async () => {
-  const { url, forward } = await stageEgress({ proxy: { credentials: password }, egress: { credentials } });
+  const { url, forward } = await stage("egress", { proxy: { credentials: password }, egress: { credentials } });
   expect((await call(url, order, { headers: { "Countersign-Site": hmacSite } })).status).toBe(200);
   const basic = Buffer.from(password).toString("base64");
   expect(forward.heads.find((head) => head.includes(places.api))).toBe(
@@ -49,14 +49,14 @@ it("a request for a tunnel has the destination, the proxy's credentials, and not
 
 it("a request for a tunnel to an IPv6 address has the address in brackets, with its port", async () => {
   const baseUrl = "http://[2001:db8::1]/json-api";
-  const { url, forward, simulator } = await stageEgress({ plain: true, baseUrl });
+  const { url, forward, simulator } = await stage("egress", { plain: true, baseUrl });
   forward.hosts = { ...forward.hosts, "[2001:db8::1]:80": new URL(simulator.apiUrl).port };
   expect((await call(url, order, { headers: { "Countersign-Site": hmacSite } })).status).toBe(200);
   expect(forward.heads.at(-1)).toBe("CONNECT [2001:db8::1]:80 HTTP/1.1\r\nHost: [2001:db8::1]:80\r\n\r\n");
 });
 
 it("the service sees neither the proxy's password nor the tunnel", async () => {
-  const { url, simulator } = await stageEgress({ proxy: { credentials: password }, egress: { credentials } });
+  const { url, simulator } = await stage("egress", { proxy: { credentials: password }, egress: { credentials } });
   expect((await call(url)).status).toBe(200);
   const seen = JSON.stringify([...simulator.seen.apiRequests, ...simulator.seen.tokenRequests]);
   expect(seen).not.toMatch(/proxy-/i);
@@ -64,10 +64,10 @@ it("the service sees neither the proxy's password nor the tunnel", async () => {
 });
 
 it("a host that is reached directly needs no connection to the proxy", async () => {
-  const { url, forward, simulator } = await stageEgress({ plain: true });
+  const { url, forward, simulator } = await stage("egress", { plain: true });
   expect((await call(url)).status).toBe(200);
   const before = forward.connections();
-  const direct = await stageEgress({
+  const direct = await stage("egress", {
     plain: true,
     baseUrl: simulator.apiUrl,
     egress: { direct: new Set([new URL(simulator.apiUrl).origin]) },
@@ -91,14 +91,14 @@ it.each([
   ],
   ["Connection: close", "HTTP/1.1 200 OK\r\nConnection: close\r\nProxy-Agent: x\r\n\r\n"],
 ])("a tunnel is opened by %s", async (_, established) => {
-  const { url, simulator } = await stageEgress({ proxy: { established } });
+  const { url, simulator } = await stage("egress", { proxy: { established } });
   expect((await call(url)).status).toBe(200);
   expect((await call(url)).status).toBe(200);
   expect(simulator.counts()).toMatchObject({ accepted: 2, apiConnections: 1 });
 });
 
 it("a head that comes byte by byte opens the tunnel, as a whole one does", async () => {
-  const { url, forward } = await stageEgress({
+  const { url, forward } = await stage("egress", {
     oneSet: true,
     proxy: {
       established: "",

@@ -10,17 +10,15 @@ import { noTls, serverTls } from "../../../testkit/certificates.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite } from "../../../testkit/stage.ts";
-import { certificate } from "../../simulator/certificate.ts";
 import {
   credentials,
-  type EgressStage,
-  type EgressStageOptions,
+  type EgressOptions,
   egressThrough,
   places,
   serviceCertificate,
-  stageEgress,
-} from "./stage.ts";
+} from "../../../testkit/stage/egress.ts";
+import { hmacSite, type StageOf, stage } from "../../../testkit/stage.ts";
+import { certificate } from "../../simulator/certificate.ts";
 
 const reference = "A-1042";
 const signed = { headers: { "Countersign-Site": hmacSite, "Countersign-Reference": reference } };
@@ -28,7 +26,7 @@ const timeouts = { requestMs: 15_000, connectMs: 200 };
 
 /** 502 not_sent, after one reconnect; nothing reached the service. */
 async function expectNoTunnel(
-  { url, simulator, recorder }: EgressStage,
+  { url, simulator, recorder }: StageOf<"egress">,
   result: unknown,
   cause: RegExp,
   detail = /^The proxy/,
@@ -64,9 +62,9 @@ const dribbles = (socket: Socket) => {
 };
 
 /** A proxy that does this at each request for a tunnel; one at this address; and one that does this at each connection. */
-const on = (onConnect: OnConnect): EgressStageOptions => ({ proxy: { onConnect } });
-const at = (url: string): EgressStageOptions => ({ environment: { egress: egressThrough({ url }) } });
-const accepts = (accept: (socket: Socket) => void): EgressStageOptions => ({ proxy: { accept } });
+const on = (onConnect: OnConnect): EgressOptions => ({ proxy: { onConnect } });
+const at = (url: string): EgressOptions => ({ environment: { egress: egressThrough({ url }) } });
+const accepts = (accept: (socket: Socket) => void): EgressOptions => ({ proxy: { accept } });
 
 const tooLongHead = `HTTP/1.1 200 OK\r\nA: ${"x".repeat(20_000)}\r\n\r\n`;
 const endlessHints = "HTTP/1.1 103 Hints\r\nA: b\r\n\r\n".repeat(4_000);
@@ -78,7 +76,7 @@ const ofTls =
 const eitherWay = expect.stringMatching(/failed|timed_out/);
 
 describe("not_sent: a proxy that", () => {
-  it.each<[name: string, EgressStageOptions, result: unknown, cause: RegExp, detail?: RegExp]>([
+  it.each<[name: string, EgressOptions, result: unknown, cause: RegExp, detail?: RegExp]>([
     ["demands other credentials", on(status(407)), "unauthorized", /^PROXY_STATUS_407$/, wantsOthers],
     ["does not know the password that it is given", otherPassword, "unauthorized", /^PROXY_STATUS_407$/],
     ["forbids the host", on(status(403)), "refused", /^PROXY_STATUS_403$/],
@@ -99,21 +97,24 @@ describe("not_sent: a proxy that", () => {
     ["has no known name", at("http://a.invalid:3128"), eitherWay, /^PROXY_(ENOTFOUND|EAI_AGAIN|TIMEOUT)$/],
     ["has another's certificate", impostor, "failed", /^PROXY_UNABLE_TO_VERIFY_LEAF_SIGNATURE$/, ofTls],
   ])("%s", async (_, options, result, cause, detail) => {
-    const stage = await stageEgress(options);
-    await expectNoTunnel(stage, result, cause, detail);
+    const staged = await stage("egress", options);
+    await expectNoTunnel(staged, result, cause, detail);
     // A proxy that is not the expected one gets no request.
-    if (options === impostor) expect(stage.forward.heads).toEqual([]);
+    if (options === impostor) expect(staged.forward.heads).toEqual([]);
   });
 
   it("speaks no TLS though its URL is https", async () => {
-    const { forward } = await stageEgress(accepts((socket) => void socket.end("HTTP/1.1 400 Bad\r\n\r\n")));
-    const stage = await stageEgress(at(forward.url.replace("http:", "https:")));
-    await expectNoTunnel(stage, "failed", /^PROXY_ERR_SSL_/);
+    const { forward } = await stage(
+      "egress",
+      accepts((socket) => void socket.end("HTTP/1.1 400 Bad\r\n\r\n")),
+    );
+    const staged = await stage("egress", at(forward.url.replace("http:", "https:")));
+    await expectNoTunnel(staged, "failed", /^PROXY_ERR_SSL_/);
   });
 });
 
 it("no token is requested without a tunnel, and the token's log line says why", async () => {
-  const { url, simulator, recorder } = await stageEgress({ proxy: { onConnect: status(407) } });
+  const { url, simulator, recorder } = await stage("egress", { proxy: { onConnect: status(407) } });
   const answer = await call(url);
   expectFailure(answer, { status: 503, code: "token_unavailable" });
   expect(await recorder.nth("token_requested", 1)).toMatchObject({ result: "failed", cause: "PROXY_STATUS_407" });
@@ -121,7 +122,7 @@ it("no token is requested without a tunnel, and the token's log line says why", 
 });
 
 it("the same failure is logged once a minute", async () => {
-  const { url, recorder } = await stageEgress({ proxy: { onConnect: status(403) } });
+  const { url, recorder } = await stage("egress", { proxy: { onConnect: status(403) } });
   for (let count = 0; count < 3; count += 1) expect((await call(url, order, signed)).status).toBe(502);
   expect(recorder.of("tunnel_requested").filter(({ isFirst }) => isFirst)).toHaveLength(1);
   expect(recorder.of("tunnel_requested").length).toBeGreaterThanOrEqual(6);
@@ -133,7 +134,7 @@ it("a deadline that comes first ends the wait for the tunnel, and nothing is sen
     open = () => void socket.write("HTTP/1.1 200 OK\r\n\r\n");
     return true;
   };
-  const { url, simulator, recorder } = await stageEgress({ proxy: { onConnect }, plain: true });
+  const { url, simulator, recorder } = await stage("egress", { proxy: { onConnect }, plain: true });
   const headers = { ...signed.headers, "Countersign-Timeout-Ms": "150" };
   const answer = await call(url, order, { headers });
   expectFailure(answer, { status: 504, code: "upstream_timeout", reference: "A-1042" });
@@ -149,7 +150,7 @@ async function expectUnreachable(url: string, detail: RegExp): Promise<void> {
 
 describe("not_sent: before the first byte of the request", () => {
   it("the proxy closes the tunnel that it has just opened", async () => {
-    const { url, simulator, forward } = await stageEgress({
+    const { url, simulator, forward } = await stage("egress", {
       proxy: { onTunnel: (client) => void client.end("HTTP/1.1 200 OK\r\n\r\n"), established: "" },
     });
     await expectUnreachable(url, /closed the connection while it was being set up \(ECONNRESET\)/);
@@ -158,7 +159,7 @@ describe("not_sent: before the first byte of the request", () => {
   });
 
   it("bytes that are no TLS come through the tunnel", async () => {
-    const { url, forward } = await stageEgress();
+    const { url, forward } = await stage("egress");
     const { port } = await startRawUpstream({ receive: (_, socket) => void socket.end("<html>blocked</html>") });
     forward.hosts = { ...forward.hosts, [places.api]: port };
     await expectUnreachable(url, /TLS certificate or protocol/);
@@ -166,7 +167,7 @@ describe("not_sent: before the first byte of the request", () => {
 
   it.each([true, false])("the proxy sends an answer of its own behind the tunnel's, http: %s", async (plain) => {
     const established = `HTTP/1.1 200 OK\r\n\r\n${rawAnswer(200, '{"forged":true}')}`;
-    const { url, simulator, forward } = await stageEgress({ plain, proxy: { established } });
+    const { url, simulator, forward } = await stage("egress", { plain, proxy: { established } });
     await expectUnreachable(url, /PROXY_BYTES_BEHIND_HEAD/);
     expect(forward.targets().filter((target) => target === places.api)).toHaveLength(2);
     expect(simulator.counts().apiRequests).toBe(0);
@@ -174,7 +175,7 @@ describe("not_sent: before the first byte of the request", () => {
 
   it("nothing answers the TLS handshake: the service is to blame, not the proxy", async () => {
     const { port } = await startRawUpstream();
-    const { url, forward, recorder } = await stageEgress({ timeouts: { requestMs: 15_000, connectMs: 300 } });
+    const { url, forward, recorder } = await stage("egress", { timeouts: { requestMs: 15_000, connectMs: 300 } });
     forward.hosts = { ...forward.hosts, [places.api]: port };
     await expectUnreachable(url, /service did not accept a connection in time \(CONNECT_TIMEOUT\)/);
     const tunnels = recorder.of("tunnel_requested").filter(({ destination }) => destination === places.api);
@@ -186,7 +187,7 @@ describe("not_sent: before the first byte of the request", () => {
     ["another name's certificate by our authority", serverTls, /ERR_TLS_CERT_ALTNAME_INVALID/],
   ])("the proxy intercepts, with %s", async (_, own, detail) => {
     const interceptor = await startRawUpstream({ tls: own, answer: rawAnswer(200, "{}") });
-    const { url, forward, simulator } = await stageEgress();
+    const { url, forward, simulator } = await stage("egress");
     forward.hosts = { [places.api]: interceptor.port, [places.login]: interceptor.port };
     await expectUnreachable(url, detail);
     expectFailure(await call(url), { status: 503, code: "token_unavailable" });
@@ -195,7 +196,7 @@ describe("not_sent: before the first byte of the request", () => {
   });
 
   it("an authority that is trusted for the proxy is not trusted for the service, nor the reverse", async () => {
-    const { url, forward } = await stageEgress({ proxy: { tls: serverTls }, environment: { tls: noTls } });
+    const { url, forward } = await stage("egress", { proxy: { tls: serverTls }, environment: { tls: noTls } });
     await expectUnreachable(url, /service's TLS certificate .* \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/);
     expect(forward.targets()).toContain(places.api);
   });
@@ -209,7 +210,7 @@ describe("unknown: once a byte of the request was written", () => {
   ])("the proxy %s both sides", async (_, kill) => {
     let tunnel: readonly Socket[] = [];
     const service = await startRawUpstream({ tls: serviceCertificate, answer: () => tunnel.forEach(kill) });
-    const { url, forward } = await stageEgress({
+    const { url, forward } = await stage("egress", {
       proxy: {
         onTunnel: (client, host) => {
           if (host.remotePort === service.port) tunnel = [client, host];
@@ -227,7 +228,7 @@ describe("unknown: once a byte of the request was written", () => {
     "the tunnel is reset within a long answer that only the close ends, http: %s",
     async (plain) => {
       let tunnel: Socket | undefined;
-      const { port, simulator } = await stageEgress({
+      const { port, simulator } = await stage("egress", {
         plain,
         proxy: {
           onTunnel: (client, host) => {
@@ -251,7 +252,9 @@ describe("unknown: once a byte of the request was written", () => {
 
 it("a tunnel that broke while it was idle fails no request", async () => {
   const clients: Socket[] = [];
-  const { url, simulator, forward } = await stageEgress({ proxy: { onTunnel: (client) => void clients.push(client) } });
+  const { url, simulator, forward } = await stage("egress", {
+    proxy: { onTunnel: (client) => void clients.push(client) },
+  });
   expect((await call(url)).status).toBe(200);
   for (const client of clients) client.resetAndDestroy();
   expect((await call(url)).status).toBe(200);

@@ -4,7 +4,7 @@ import { call, order } from "../../../testkit/call.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, oauthSite, type StageOptions, stage } from "../../../testkit/stage.ts";
 
 const environment = "sandbox";
 const operation = "create_order";
@@ -13,8 +13,8 @@ const blue = { environment, credential: `${oauthSite}/blue` };
 
 /** A proxy that has its token; `metricsAfter(n)` reads its metrics once n requests have ended. */
 async function stageWarm(options: StageOptions = {}) {
-  const stage = await stageProxy({ oneSet: true, ...options });
-  const { recorder, metrics } = stage;
+  const staged = await stage({ oneSet: true, ...options });
+  const { recorder, metrics } = staged;
   await recorder.nth("token_adopted", 1);
   const metricsAfter = async (requests: number) => {
     await recorder.nth("request_finished", requests);
@@ -23,7 +23,7 @@ async function stageWarm(options: StageOptions = {}) {
     expect(exposition.sum("countersign_requests_in_flight")).toBe(0);
     return exposition;
   };
-  return { ...stage, metricsAfter };
+  return { ...staged, metricsAfter };
 }
 
 it("counts an order with OAuth: one request, one token, three durations", async () => {
@@ -127,7 +127,7 @@ it("counts the requests in flight, and 0 when they have ended", async () => {
 });
 
 it("the service's time lasts until the last piece of its answer", async () => {
-  const { url, recorder, simulator } = await stageProxy();
+  const { url, recorder, simulator } = await stage();
   simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 10, intervalMs: 50 });
   const { text } = await call(url);
   const { upstreamMs, overheadMs, durationMs } = await recorder.nth("request_finished", 1);

@@ -4,13 +4,13 @@ import { call, get, order } from "../../../testkit/call.ts";
 import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { RawConnection, readAnswers } from "../../../testkit/raw-caller.ts";
 import { settlesSoon } from "../../../testkit/settles-soon.ts";
-import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, stage } from "../../../testkit/stage.ts";
 
 const signed = { "Countersign-Site": hmacSite };
 const head = "POST /create_order HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 
 it("lets an open request finish, with its connection, and accepts no new connections", async () => {
-  const { url, adminUrl, simulator, proxy, recorder } = await stageProxy();
+  const { url, adminUrl, simulator, proxy, recorder } = await stage();
   const hang = simulator.faults.add({ host: "api", kind: "hang" });
   const answer = call(url, order, { agent: keepAlive(1), headers: signed });
   await hang.whenPlayed(1);
@@ -29,7 +29,7 @@ it("lets an open request finish, with its connection, and accepts no new connect
 });
 
 it("closes kept-alive connections that are idle", async () => {
-  const { url, port, proxy } = await stageProxy();
+  const { url, port, proxy } = await stage();
   await call(url, order, { agent: keepAlive(1), headers: signed });
   const unused = await RawConnection.open(port);
   const startedMs = performance.now();
@@ -39,7 +39,7 @@ it("closes kept-alive connections that are idle", async () => {
 });
 
 it("refuses a request whose head is not complete when the time is up", async () => {
-  const { clock, port, proxy, adminUrl, simulator, config } = await stageProxy();
+  const { clock, port, proxy, adminUrl, simulator, config } = await stage();
   const stalled = (await RawConnection.open(port)).write(head);
   await get(adminUrl, "/livez");
   const stopped = proxy.stop("SIGTERM");
@@ -57,7 +57,7 @@ it("refuses a request whose head is not complete when the time is up", async () 
 });
 
 it("cuts a connection that outstays the deadline and two seconds, not before, and says so", async () => {
-  const { clock, port, proxy, adminUrl, recorder, config } = await stageProxy();
+  const { clock, port, proxy, adminUrl, recorder, config } = await stage();
   const refused = (await RawConnection.open(port)).write("POST /no_such_operation");
   await get(adminUrl, "/livez");
   const stopped = proxy.stop("SIGTERM");
@@ -80,7 +80,7 @@ it("cuts a connection that outstays the deadline and two seconds, not before, an
 });
 
 it("answers late requests 503 draining once the time for open requests is up", async () => {
-  const { clock, port, proxy, adminUrl, simulator, config } = await stageProxy();
+  const { clock, port, proxy, adminUrl, simulator, config } = await stage();
   const late = (await RawConnection.open(port)).write(head);
   await get(adminUrl, "/livez");
   const stopped = proxy.stop("SIGTERM");
@@ -95,7 +95,7 @@ it("answers late requests 503 draining once the time for open requests is up", a
 });
 
 it("with drain.min continues to serve for that long, though it is no longer ready", async () => {
-  const { clock, url, adminUrl, proxy } = await stageProxy({ config: { drain: { minMs: 60_000 } } });
+  const { clock, url, adminUrl, proxy } = await stage({ config: { drain: { minMs: 60_000 } } });
   const stopped = proxy.stop("SIGTERM");
   expect((await get(adminUrl, "/readyz")).status).toBe(503);
   expect((await call(url, order, { headers: signed })).status).toBe(200);

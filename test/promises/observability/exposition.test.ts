@@ -7,8 +7,7 @@ import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
 import { writeExposition } from "../../../src/adapters/stats/series.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { type Exposition, readExposition } from "../../../testkit/exposition.ts";
-import { type Stage, stageProxy } from "../../../testkit/stage.ts";
-import { stageTracing } from "../../../testkit/tracing-stage.ts";
+import { type Stage, stage } from "../../../testkit/stage.ts";
 import { withTools } from "../../platform/kubernetes/tools.ts";
 import { promtool } from "../../platform/prometheus/rules.ts";
 import { startPrometheus } from "../../platform/prometheus/running-prometheus.ts";
@@ -24,15 +23,15 @@ const prometheus3 =
   "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
 
 /** A stage that has served an order with these headers, and `/metrics` as it comes over the wire: `fetch` would decompress it. */
-async function stageServed<S extends Stage>(stage: S, headers: Record<string, string> = {}) {
-  expect((await call(stage.url, order, { headers })).status).toBe(200);
-  const { spanId, durationMs } = await stage.recorder.nth("request_finished", 1);
+async function stageServed<S extends Stage>(staged: S, headers: Record<string, string> = {}) {
+  expect((await call(staged.url, order, { headers })).status).toBe(200);
+  const { spanId, durationMs } = await staged.recorder.nth("request_finished", 1);
   const get = async (headers: Record<string, string> = {}) => {
-    const response = await request(`${stage.adminUrl}/metrics`, { headers });
+    const response = await request(`${staged.adminUrl}/metrics`, { headers });
     return { headers: response.headers, body: Buffer.from(await response.body.arrayBuffer()) };
   };
   const textOf = async (headers: Record<string, string> = {}) => (await get(headers)).body.toString();
-  return { ...stage, spanId, durationMs, get, textOf };
+  return { ...staged, spanId, durationMs, get, textOf };
 }
 
 /** Checks the rules of OpenMetrics 1.0.0 alone, and then those of the text format. */
@@ -50,7 +49,7 @@ function readOpenMetrics(text: string): Exposition {
 }
 
 it("answers in OpenMetrics if the scraper prefers it, and in the text format otherwise", async () => {
-  const { get } = await stageServed(await stageProxy());
+  const { get } = await stageServed(await stage());
   const plain = await get();
   expect(plain.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
   expect(plain.headers["content-length"]).toBe(String(plain.body.length));
@@ -69,7 +68,7 @@ it("answers in OpenMetrics if the scraper prefers it, and in the text format oth
 });
 
 it("compresses a long answer if the scraper accepts gzip, to the same text", async () => {
-  const { get } = await stageServed(await stageProxy());
+  const { get } = await stageServed(await stage());
   const plain = await get({ "accept-encoding": "identity" });
   const packed = await get({ "accept-encoding": "gzip" });
   expect(plain.headers["content-encoding"]).toBeUndefined();
@@ -92,7 +91,7 @@ it("writes what prom-client itself would write", async () => {
 });
 
 it("names the span and the value of a bucket's last recorded request, in OpenMetrics only", async () => {
-  const { spanId, durationMs, textOf } = await stageServed(await stageTracing(), { traceparent });
+  const { spanId, durationMs, textOf } = await stageServed(await stage("tracing"), { traceparent });
   const lines = (await textOf(openMetrics)).split("\n").filter((line) => line.includes(" # "));
   const names = lines.map((line) => /^\w+/.exec(line)?.[0]);
   expect([...new Set(names)].sort()).toEqual([
@@ -111,13 +110,13 @@ it("names the span and the value of a bucket's last recorded request, in OpenMet
 });
 
 it("names no request whose trace is not recorded, with tracing and without it", async () => {
-  const unsampled = await stageServed(await stageTracing({ sampleRatio: 0 }));
-  const untraced = await stageServed(await stageProxy(), { traceparent });
+  const unsampled = await stageServed(await stage("tracing", { sampleRatio: 0 }));
+  const untraced = await stageServed(await stage(), { traceparent });
   for (const { textOf } of [unsampled, untraced]) expect(await textOf(openMetrics)).not.toContain(" # ");
 });
 
 withTools("prometheus")("is read by a real Prometheus in both formats, exemplars too", async () => {
-  const { adminUrl, spanId, get, textOf } = await stageServed(await stageTracing(), { traceparent });
+  const { adminUrl, spanId, get, textOf } = await stageServed(await stage("tracing"), { traceparent });
   expect(promtool(["check", "metrics"], await textOf())).toEqual({ status: 0, said: "" });
   const asked = await get({ accept: prometheus2 });
   expect(asked.headers["content-type"]).toContain("openmetrics");

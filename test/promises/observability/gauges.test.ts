@@ -16,7 +16,7 @@ import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { RawConnection } from "../../../testkit/raw-caller.ts";
 import { granted, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { bothSite, oauthSite, type Stage, type StageOptions, stageBehind, stageProxy } from "../../../testkit/stage.ts";
+import { bothSite, oauthSite, type Stage, type StageOptions, stage } from "../../../testkit/stage.ts";
 
 const hourSeconds = 3_600;
 const environment = "sandbox";
@@ -30,10 +30,10 @@ const samplesOf = (families: Exposition["families"], name: string) => families.g
 const simulator = { tokenLifetimeSeconds: hourSeconds, timestampToleranceSeconds: 100 * hourSeconds };
 
 async function stageHour() {
-  const stage = await stageProxy({ simulator });
-  await stage.recorder.nth("token_adopted", 1);
+  const staged = await stage({ simulator });
+  await staged.recorder.nth("token_adopted", 1);
   const gauges = async (credential: Record<string, string>) => {
-    const { value } = await stage.metrics();
+    const { value } = await staged.metrics();
     return {
       expiry: value("countersign_token_expiry_timestamp_seconds", credential),
       issued: value("countersign_token_issued_timestamp_seconds", credential),
@@ -41,7 +41,7 @@ async function stageHour() {
       active: value("countersign_credential_active", credential),
     };
   };
-  return { ...stage, gauges, nowSeconds: () => stage.clock.wallMs() / 1_000 };
+  return { ...staged, gauges, nowSeconds: () => staged.clock.wallMs() / 1_000 };
 }
 
 /** Within a minute, as the machine may be busy. */
@@ -110,9 +110,9 @@ function renewSecret({ simulator, config, reload }: Stage): Promise<void> {
 
 /** A stage with one set, which has served an order. */
 async function stageServed(options: StageOptions = {}): Promise<Stage> {
-  const stage = await stageProxy({ oneSet: true, ...options });
-  expect((await call(stage.url)).status).toBe(200);
-  return stage;
+  const staged = await stage({ oneSet: true, ...options });
+  expect((await call(staged.url)).status).toBe(200);
+  return staged;
 }
 
 /** The sets that have each gauge on `/metrics`, or a token on `/status`. */
@@ -134,76 +134,76 @@ async function shown({ metrics, status }: Stage) {
 const live = { active: [blue], expiry: [blue], issued: [blue], lastUsed: [blue], status: [blue] };
 
 it("a token outlives its secret, while the authorization server refuses the new secret", async () => {
-  const stage = await stageServed();
-  expect(await shown(stage)).toEqual(live);
-  await stage.reload(withSet(stage.config, { clientSecret: new Secret("canary-wrong-secret") }));
-  expect(await shown(stage)).toEqual(live);
-  expect((await call(stage.url)).status).toBe(200);
+  const staged = await stageServed();
+  expect(await shown(staged)).toEqual(live);
+  await staged.reload(withSet(staged.config, { clientSecret: new Secret("canary-wrong-secret") }));
+  expect(await shown(staged)).toEqual(live);
+  expect((await call(staged.url)).status).toBe(200);
 });
 
 it("a token that came with its new secret is shown", async () => {
-  const stage = await stageServed();
-  await renewSecret(stage);
-  expect(await shown(stage)).toEqual(live);
-  expect(stage.recorder.of("token_lapsed")).toEqual([]);
+  const staged = await stageServed();
+  await renewSecret(staged);
+  expect(await shown(staged)).toEqual(live);
+  expect(staged.recorder.of("token_lapsed")).toEqual([]);
 });
 
 it("the time of a set's last use stays when its secret changes after its token has lapsed", async () => {
-  const stage = await stageServed({ simulator });
+  const staged = await stageServed({ simulator });
   const lastUsed = async () =>
-    (await stage.metrics()).value("countersign_credential_last_used_timestamp_seconds", ofBlue);
+    (await staged.metrics()).value("countersign_credential_last_used_timestamp_seconds", ofBlue);
   const before = await lastUsed();
   expect(before).toBeGreaterThan(0);
-  for (let n = 0; n < 3; n++) stage.clock.push(2 * hourSeconds * 1_000);
-  await stage.recorder.nth("token_lapsed", 1);
-  await renewSecret(stage);
+  for (let n = 0; n < 3; n++) staged.clock.push(2 * hourSeconds * 1_000);
+  await staged.recorder.nth("token_lapsed", 1);
+  await renewSecret(staged);
   expect(await lastUsed()).toBe(before);
 });
 
 it("nothing is shown of a set whose configuration was refused", async () => {
-  const stage = await stageServed();
+  const staged = await stageServed();
   const bind = { kind: "tcp", host: "127.0.0.1", port: await listen(createServer()) } as const;
   const listeners = [{ bind, environment: "sandbox", hosts: [] }];
-  const renamed = withSet(stage.config, { name: "next", label: `${oauthSite}/next` });
-  await expect(stage.reload({ ...renamed, listeners })).rejects.toMatchObject({ code: "EADDRINUSE" });
-  expect(await shown(stage)).toEqual(live);
+  const renamed = withSet(staged.config, { name: "next", label: `${oauthSite}/next` });
+  await expect(staged.reload({ ...renamed, listeners })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  expect(await shown(staged)).toEqual(live);
 });
 
 it("a token that arrives after its set was removed is not shown", async () => {
-  const stage = await stageServed();
-  stage.simulator.revokeAllTokens();
-  const hang = stage.simulator.faults.add({ host: "login", kind: "delay", delayMs: 200 });
-  const last = call(stage.url);
+  const staged = await stageServed();
+  staged.simulator.revokeAllTokens();
+  const hang = staged.simulator.faults.add({ host: "login", kind: "delay", delayMs: 200 });
+  const last = call(staged.url);
   await hang.whenPlayed(1);
   const clientSecret = new Secret("canary-client-secret-green");
   const next = { name: "next", label: `${oauthSite}/next`, clientId: "green-id", clientSecret };
-  await stage.reload(withSet(stage.config, next));
+  await staged.reload(withSet(staged.config, next));
   expect((await last).status).toBe(200);
-  const { active, expiry, issued, lastUsed } = await shown(stage);
+  const { active, expiry, issued, lastUsed } = await shown(staged);
   expect([...active, ...expiry, ...issued, ...lastUsed].filter((credential) => credential === blue)).toEqual([]);
 });
 
 it("the set in use stays in use while it is configured; when it is removed, the first set is used", async () => {
-  const stage = await stageProxy();
-  await stage.recorder.nth("token_adopted", 1);
-  stage.simulator.deleteCredentials("blue-id");
-  stage.simulator.revokeAllTokens();
-  expect((await call(stage.url)).status).toBe(200);
+  const staged = await stage();
+  await staged.recorder.nth("token_adopted", 1);
+  staged.simulator.deleteCredentials("blue-id");
+  staged.simulator.revokeAllTokens();
+  expect((await call(staged.url)).status).toBe(200);
   const inUse = async () => {
-    const { families } = await stage.metrics();
+    const { families } = await staged.metrics();
     const samples = samplesOf(families, "countersign_credential_active");
-    const { credentials } = await stage.status();
+    const { credentials } = await staged.status();
     const onStatus = credentials.map(({ isActive }: { isActive: boolean }) => (isActive ? 1 : 0));
     expect(samples.map(({ value }) => value)).toEqual(onStatus);
     return Object.fromEntries(samples.map(({ labels, value }) => [labels["credential"], value]));
   };
   expect(await inUse()).toEqual({ [blue]: 0, [green]: 1 });
-  const { expiry, lastUsed } = await shown(stage);
+  const { expiry, lastUsed } = await shown(staged);
   for (const sets of [expiry, lastUsed]) expect(sets).toContain(green);
   const red = { name: "red", label: `${oauthSite}/red` };
-  await stage.reload(withSet(stage.config, red, true));
+  await staged.reload(withSet(staged.config, red, true));
   expect(await inUse()).toEqual({ [red.label]: 0, [green]: 1 });
-  await stage.reload(withSet(stage.config, red));
+  await staged.reload(withSet(staged.config, red));
   expect(await inUse()).toEqual({ [red.label]: 1 });
 });
 
@@ -220,16 +220,16 @@ const set = (credential: string, position: "first" | "second") => ({
 const limit = (value: number) => ({ labels: { environment }, value });
 
 it("shows the limit of requests in flight, and each set once, as first or second, and follows a reload; a child site adds none", async () => {
-  const stage = await stageProxy({ withBoth: true });
-  expect(await configured(stage)).toEqual({
+  const staged = await stage({ withBoth: true });
+  expect(await configured(staged)).toEqual({
     limits: [limit(256)],
     sets: [set(blue, "first"), set(green, "second"), set(`${bothSite}/both`, "first")],
   });
-  const { environments } = sitesChanged(stage.config, (site) =>
+  const { environments } = sitesChanged(staged.config, (site) =>
     site.identifier === bothSite ? undefined : { ...site, credentials: site.credentials && swapped(site.credentials) },
   );
-  await stage.reload({ environments, limits: { ...stage.config.limits, inFlightPerEnvironment: 7 } });
-  expect(await configured(stage)).toEqual({
+  await staged.reload({ environments, limits: { ...staged.config.limits, inFlightPerEnvironment: 7 } });
+  expect(await configured(staged)).toEqual({
     limits: [limit(7)],
     sets: [set(green, "first"), set(blue, "second")],
   });
@@ -243,7 +243,7 @@ const listener = "127.0.0.1:0";
 const at = (text: string) => Date.parse(text) / 1_000;
 
 it("shows the open connections of a listener beside their limit", async () => {
-  const { port, metrics } = await stageProxy();
+  const { port, metrics } = await stage();
   const shown = async () => {
     const { value } = await metrics();
     return [value("countersign_connections", { listener }), value("countersign_connections_limit", { listener })];
@@ -258,11 +258,11 @@ it("shows the open connections of a listener beside their limit", async () => {
 it("measures how long each request waited for a token, but no request that needs no token", async () => {
   const pending: (() => void)[] = [];
   const login = await startRawUpstream({ answer: (_, socket) => pending.push(() => socket.write(granted)) });
-  const stage = await stageProxy({ authUrl: login.url, oneSet: true });
-  const { url, clock, recorder, metrics } = stage;
+  const staged = await stage({ authUrl: login.url, oneSet: true });
+  const { url, clock, recorder, metrics } = staged;
   await login.whenRequests(1);
   const waiting = call(url, order);
-  await whenInFlight(stage, 1);
+  await whenInFlight(staged, 1);
   clock.push(700);
   pending.shift()?.();
   await waiting;
@@ -278,7 +278,7 @@ it("measures how long each request waited for a token, but no request that needs
 it("shows when the first certificate of each file expires, in both directions, and follows a reload", async () => {
   const tls = { ca: authority, cert: serverCertificate, key: new Secret(serverKey) };
   const bind = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
-  const { config, metrics, reload } = await stageProxy({
+  const { config, metrics, reload } = await stage({
     environment: { tls: { ...tls, ca: `${authority}\n${expiredCertificate}` } },
     config: { listeners: [{ bind, environment, hosts: [], callers: { kind: "named", callers: [], tls } }] },
   });
@@ -302,13 +302,13 @@ it("shows when the first certificate of each file expires, in both directions, a
 it("the age of an answer that comes from a cache is no clock skew", async () => {
   const made = new Date(Date.now() - hourSeconds * 1_000).toUTCString();
   const kept = `HTTP/1.1 200 OK\r\nDate: ${made}\r\nAge: ${hourSeconds}\r\nContent-Length: 0\r\n\r\n`;
-  const { url, metrics } = await stageBehind({ answer: (_, socket) => socket.write(kept) });
+  const { url, metrics } = await stage("service", { answer: (_, socket) => socket.write(kept) });
   expect((await call(url)).status).toBe(200);
   expectNear((await metrics()).value("countersign_clock_skew_seconds", { environment }), 0);
 });
 
 it("shows no clock skew of an environment that was removed", async () => {
-  const { url, config, metrics, reload } = await stageProxy();
+  const { url, config, metrics, reload } = await stage();
   expect((await call(url)).status).toBe(200);
   const shown = async () => {
     const { families } = await metrics();

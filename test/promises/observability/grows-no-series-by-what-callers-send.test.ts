@@ -9,7 +9,7 @@ import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { sendRaw } from "../../../testkit/raw-caller.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
-import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { bothSite, childSite, hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
 const requests = 10_000;
 const heads = 320;
@@ -100,8 +100,8 @@ it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" 
   { timeout: 120_000 },
   async (_, operations) => {
     const random = seededRandom(drawSeed("series"));
-    const stage = await stageProxy({ withBoth: true, environment: { operations } });
-    const { url, port, adminUrl, statusUrl, metrics, recorder } = stage;
+    const staged = await stage({ withBoth: true, environment: { operations } });
+    const { url, port, adminUrl, statusUrl, metrics, recorder } = staged;
     await recorder.nth("token_adopted", 2);
     // The gauges of tokens in use, and of the clock, appear with the first orders.
     for (const site of [oauthSite, bothSite]) await call(url, order, { headers: { "Countersign-Site": site } });

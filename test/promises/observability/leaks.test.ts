@@ -17,7 +17,7 @@ import {
   oauthSite,
   type Stage,
   type StageOptions,
-  stageProxy,
+  stage,
 } from "../../../testkit/stage.ts";
 
 const amount = "73514273514";
@@ -28,9 +28,9 @@ const json = "Content-Type: application/json\r\nContent-Length: 2\r\n";
 const stages: Stage[] = [];
 let answers: string[] = [];
 
-async function stage(options: StageOptions = {}): Promise<Stage> {
+async function stageCanaries(options: StageOptions = {}): Promise<Stage> {
   const { simulator, ...others } = options;
-  const made = await stageProxy({ withBoth: true, simulator: { tokenPrefix: "canary-", ...simulator }, ...others });
+  const made = await stage({ withBoth: true, simulator: { tokenPrefix: "canary-", ...simulator }, ...others });
   stages.push(made);
   return made;
 }
@@ -67,7 +67,7 @@ afterEach(async () => {
 });
 
 it("no secret is shown when all goes well, nor when a 401 is cured or stays", async () => {
-  const { url, simulator, recorder } = await stage();
+  const { url, simulator, recorder } = await stageCanaries();
   expect((await call(url, values)).status).toBe(200);
   expect((await call(url, values, { headers: signed })).status).toBe(200);
   simulator.revokeAllTokens();
@@ -121,7 +121,7 @@ const refusals: [
 ];
 
 it("no secret or value is shown when a request is refused; but the log names what is wrong with the request", async () => {
-  const { url, port, recorder, simulator } = await stage();
+  const { url, port, recorder, simulator } = await stageCanaries();
   const own = {
     Authorization: "Bearer canary_header",
     Cookie: "a=canary_header",
@@ -157,7 +157,7 @@ it("no secret or value is shown when a request is refused; but the log names wha
 });
 
 it("no secret is shown when the service breaks off, answers junk or is late", async () => {
-  const { url, simulator, recorder } = await stage();
+  const { url, simulator, recorder } = await stageCanaries();
   const echo = `canary_header ${person} ${amount}`;
   for (const auth of [{}, signed]) {
     simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
@@ -204,7 +204,7 @@ it.each([
         socket.write(rawAnswer(status, status === 200 ? body : request.body + body, headers));
       },
     });
-    const { url, recorder, simulator } = await stage({ authUrl: login.url });
+    const { url, recorder, simulator } = await stageCanaries({ authUrl: login.url });
     expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toMatchObject({ code });
     await recorder.nth("request_finished", 1);
     expect(await recorder.nth("token_requested", 1)).toMatchObject({ result, status });
@@ -285,7 +285,7 @@ it("nothing of a defect's message is shown, even if the message looks like a sta
 });
 
 it("a site's secrets are printed as [secret] in every way", async () => {
-  const { config } = await stage();
+  const { config } = await stageCanaries();
   const site = config.environments.get("sandbox")?.sites.get(bothSite);
   const printed = [`${site?.keys[0]?.secret}`, JSON.stringify(site?.credentials), inspect(site, { depth: 9 })];
   for (const text of printed) expect(text).toContain("[secret]");

@@ -21,7 +21,7 @@ import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { accessLines, logOf } from "../../../testkit/log-lines.ts";
 import { rawPost, sendRaw } from "../../../testkit/raw-caller.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { bothSite, hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { bothSite, hmacSite, oauthSite, type Stage, type StageOptions, stage } from "../../../testkit/stage.ts";
 import {
   callSecurely,
   known,
@@ -35,10 +35,10 @@ import {
 } from "../proxy/callers.ts";
 
 /** The access line of the only request of a stage. */
-async function lineAfter(send: (stage: Stage) => Promise<unknown>, options: StageOptions = {}) {
-  const stage = await stageProxy(options);
-  await send(stage);
-  return (await accessLines(stage, 1))[0];
+async function lineAfter(send: (staged: Stage) => Promise<unknown>, options: StageOptions = {}) {
+  const staged = await stage(options);
+  await send(staged);
+  return (await accessLines(staged, 1))[0];
 }
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -46,7 +46,7 @@ const blue = `${oauthSite}/blue`;
 const signed = { "Countersign-Site": hmacSite };
 
 it("writes an access line that says who asked for what, the result, and where the time went", async () => {
-  const { url, recorder, simulator } = await stageProxy();
+  const { url, recorder, simulator } = await stage();
   const theirs = { headers: { "x-request-id": "theirs-7" }, body: '{"id":7}' };
   simulator.faults.add({ host: "api", kind: "answer", status: 200, ...theirs });
   const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
@@ -92,7 +92,7 @@ it("writes an access line that says who asked for what, the result, and where th
 });
 
 it("names the operation as it was called, even if metrics say other", async () => {
-  const { url, recorder } = await stageProxy();
+  const { url, recorder } = await stage();
   await call(url, order, { path: "/refund_order" });
   const [line] = await accessLines({ recorder }, 1);
   expect(recorder.of("request_finished")[0]?.operationLabel).toBe("other");
@@ -108,7 +108,7 @@ const grades = [
 ];
 
 it.each(grades)("logs the service's %i at level %s: an order that failed is seen", async (status, level) => {
-  const { url, recorder, simulator } = await stageProxy();
+  const { url, recorder, simulator } = await stage();
   simulator.faults.add({ host: "api", kind: "answer", status });
   expect((await call(url)).status).toBe(status);
   const [line] = await accessLines({ recorder }, 1);
@@ -116,7 +116,7 @@ it.each(grades)("logs the service's %i at level %s: an order that failed is seen
 });
 
 it("warns of a 401 that the caller gets in one line, with both methods, which says how the retry ended", async () => {
-  const { url, recorder, simulator } = await stageProxy({ oneSet: true });
+  const { url, recorder, simulator } = await stage({ oneSet: true });
   const callerRequestId = "shop-4711";
   const answer401 = (times: number, more = {}) => {
     simulator.faults.add({ host: "api", kind: "answer", status: 401, times });
@@ -145,7 +145,7 @@ it("warns of a 401 that the caller gets in one line, with both methods, which sa
 
 it("logs both 401s with everything that the service's support needs", async () => {
   const config = { log: { level: "info", upstreamHeaders: ["x-request-id", "x-trace"] } } as const;
-  const { url, recorder, simulator } = await stageProxy({ config });
+  const { url, recorder, simulator } = await stage({ config });
   for (const n of [1, 2]) {
     const headers = { "X-Request-Id": `theirs-${n}`, "X-Other": "no" };
     simulator.faults.add({ host: "api", kind: "answer", status: 401, headers });
@@ -187,7 +187,7 @@ it.each(levels)(
 );
 
 it("writes one line whatever headers say, and repeats no header except those that it must log", async () => {
-  const { url, recorder, simulator } = await stageProxy();
+  const { url, recorder, simulator } = await stage();
   const nasty = `nasty"\\},{"level":"fatal\u00e9\t${"x".repeat(4_000)}`;
   const theirs = `theirs"\\},{\u00ff${"y".repeat(4_000)}`;
   for (const headers of [
@@ -223,12 +223,12 @@ it("writes one line even for text that no header can carry", () => {
 
 describe("who called", () => {
   it("is the name of its token, never the token", async () => {
-    const stage = await stageWithTokens();
+    const staged = await stageWithTokens();
     for (const given of [token, older, "canary-unknown"]) {
-      await call(stage.url, order, { headers: { "Proxy-Authorization": `Bearer ${given}` } });
+      await call(staged.url, order, { headers: { "Proxy-Authorization": `Bearer ${given}` } });
     }
-    await call(stage.url);
-    const lines = await accessLines(stage, 4);
+    await call(staged.url);
+    const lines = await accessLines(staged, 4);
     expect(lines.map(({ status, caller, cause }) => [status, caller, cause])).toEqual([
       [200, "orders", undefined],
       [200, "orders-before", undefined],
@@ -239,10 +239,10 @@ describe("who called", () => {
   });
 
   it("is one bounded, printable text, whatever an unknown certificate contains", async () => {
-    const stage = await stageWithCallers({ ...payments, tls: { ...listenerTls, ca: hostileCertificate } });
+    const staged = await stageWithCallers({ ...payments, tls: { ...listenerTls, ca: hostileCertificate } });
     const given = { ...known, ca: authority, cert: hostileCertificate, key: hostileKey };
-    expect((await callSecurely(stage.port, given)).status).toBe(403);
-    const [{ caller, ...line }] = await accessLines(stage, 1);
+    expect((await callSecurely(staged.port, given)).status).toBe(403);
+    const [{ caller, ...line }] = await accessLines(staged, 1);
     expect(line).toMatchObject({ level: "warn", callerAddress: "127.0.0.1", listener: "127.0.0.1:0" });
     expect(caller).toMatch(/^CN=or\\0Aders\?\\1B\[31m, O=a.*fatal.*, OU=x+/);
     expect(caller).toMatch(/^[\x20-\x7e]{256}…$/);
@@ -251,9 +251,9 @@ describe("who called", () => {
   it("has its address in the line: IPv4 as such, even if the listener accepts IPv6 too", async () => {
     const bind = { kind: "tcp", host: "", port: 0 } as const;
     const listeners = [{ bind, environment: "sandbox", hosts: [], callers: { kind: "anyone" } as const }];
-    const stage = await stageProxy({ config: { listeners } });
-    expect((await call(stage.url)).status).toBe(200);
-    const [line] = await accessLines(stage, 1);
+    const staged = await stage({ config: { listeners } });
+    expect((await call(staged.url)).status).toBe(200);
+    const [line] = await accessLines(staged, 1);
     expect(line).toMatchObject({ callerAddress: "127.0.0.1", listener: ":0" });
     expect(line).not.toHaveProperty("caller");
   });
@@ -261,9 +261,9 @@ describe("who called", () => {
   it("has no address on a Unix socket", async () => {
     const socketPath = join(emptyFolder(), "app.sock");
     const bind = { kind: "unix", path: socketPath } as const;
-    const stage = await stageProxy({ config: { listeners: [{ bind, environment: "sandbox", hosts: [] }] } });
+    const staged = await stage({ config: { listeners: [{ bind, environment: "sandbox", hosts: [] }] } });
     expect((await call("http://localhost", order, { socketPath })).status).toBe(200);
-    const [line] = await accessLines(stage, 1);
+    const [line] = await accessLines(staged, 1);
     expect(line).toMatchObject({ listener: `unix:${socketPath}`, status: 200 });
     expect(line).not.toHaveProperty("callerAddress");
   });
@@ -279,11 +279,11 @@ describe("who called", () => {
 });
 
 it("names the set or the key, and the bytes of both bodies", async () => {
-  const stage = await stageProxy({ withBoth: true });
+  const staged = await stage({ withBoth: true });
   const calls = [{}, signed, { "Countersign-Site": "K2000000002" }];
   const toBoth = { "Countersign-Site": bothSite, "Countersign-Auth": "hmac" };
-  for (const headers of [...calls, toBoth]) expect((await call(stage.url, order, { headers })).status).toBe(200);
-  const lines = await accessLines(stage, 4);
+  for (const headers of [...calls, toBoth]) expect((await call(staged.url, order, { headers })).status).toBe(200);
+  const lines = await accessLines(staged, 4);
   expect(lines.map(({ credential, key }) => [credential, key])).toEqual([
     ["S1000000001/blue", undefined],
     [undefined, "K2000000001"],
@@ -320,10 +320,10 @@ describe("the target", () => {
     ["create_order", "…"],
     ["*", "…"],
   ])("is shown without query, user information or a foreign path: %#", async (target, shown) => {
-    const stage = await stageProxy();
-    const text = await sendRaw(stage.port, rawPost({ target, host: ["Host: localhost"] }));
+    const staged = await stage();
+    const text = await sendRaw(staged.port, rawPost({ target, host: ["Host: localhost"] }));
     expect(text).toMatch(/^HTTP\/1\.1 4\d\d /);
-    const [line] = await accessLines(stage, 1);
+    const [line] = await accessLines(staged, 1);
     // A head that the parser itself refuses has no target.
     if (line.target === undefined) expect(line.cause).toMatch(/^HPE_/);
     else expect(line.target).toBe(shown);
@@ -388,11 +388,11 @@ it.each([
 });
 
 it("shows neither a caller's token in Basic credentials nor their user name", async () => {
-  const stage = await stageWithCaller({ name: "billing", tokens: [new Secret("canary-billing-token")] });
+  const staged = await stageWithCaller({ name: "billing", tokens: [new Secret("canary-billing-token")] });
   const basic = Buffer.from('canary-user"}:canary-billing-token').toString("base64");
-  const answer = await call(stage.url, order, { headers: { "Proxy-Authorization": `Basic ${basic}` } });
+  const answer = await call(staged.url, order, { headers: { "Proxy-Authorization": `Basic ${basic}` } });
   expect(answer.status).toBe(200);
-  const [line] = await accessLines(stage, 1);
+  const [line] = await accessLines(staged, 1);
   expect(line.caller).toBe("billing");
   expect(JSON.stringify(line)).not.toMatch(/canary/);
 });
@@ -415,11 +415,11 @@ const hosts: readonly (readonly [string, () => Promise<RawUpstream>, RegExp])[] 
 it.each(hosts)(
   "if the authorization server %s, the token request's line says so, and the access lines too",
   async (_, start, cause) => {
-    const stage = await stageProxy({ authUrl: (await start()).url, environment: { tls: trusting }, oneSet: true });
-    const answer = await call(stage.url, order, { headers: { "Countersign-Timeout-Ms": "3000" } });
+    const staged = await stage({ authUrl: (await start()).url, environment: { tls: trusting }, oneSet: true });
+    const answer = await call(staged.url, order, { headers: { "Countersign-Timeout-Ms": "3000" } });
     expect(answer.json).toMatchObject({ code: "token_unavailable", outcome: "not_sent" });
-    const [access] = await accessLines(stage, 1);
-    const [request] = logOf(stage.recorder.events, "info").of("token_requested");
+    const [access] = await accessLines(staged, 1);
+    const [request] = logOf(staged.recorder.events, "info").of("token_requested");
     expect(request).toMatchObject({ level: "warn", result: "failed", credential: blue });
     expect(request).not.toHaveProperty("status");
     expect(request.cause).toMatch(cause);
@@ -437,7 +437,7 @@ it.each(hosts)(
 async function tokenLine(status: number, body: unknown) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const login = await startRawUpstream({ answer: rawAnswer(status, Buffer.from(text).toString("latin1")) });
-  const { url, recorder } = await stageProxy({ authUrl: login.url, oneSet: true });
+  const { url, recorder } = await stage({ authUrl: login.url, oneSet: true });
   await call(url, order, { headers: { "Countersign-Timeout-Ms": "1000" } });
   await recorder.nth("request_finished", 1);
   const log = logOf(recorder.events, "trace");
@@ -500,11 +500,11 @@ describe("after a timeout the access line says what had not come", () => {
     ["incomplete answer", "http:", { answer: (_: unknown, socket: Socket) => void socket.write(partial) }, "unknown"],
   ])("%s", async (cause, scheme, behaviour, outcome) => {
     const upstream = await startRawUpstream(behaviour);
-    const stage = await stageProxy({ baseUrl: upstream.url.replace("http:", scheme) });
+    const staged = await stage({ baseUrl: upstream.url.replace("http:", scheme) });
     // In the middle of the second try to connect: each may take a second.
     const headers = { ...signed, "Countersign-Timeout-Ms": "1500" };
-    await call(stage.url, order, { headers }).catch(() => undefined);
-    const [line] = await accessLines(stage, 1);
+    await call(staged.url, order, { headers }).catch(() => undefined);
+    const [line] = await accessLines(staged, 1);
     expect(line).toMatchObject({ code: "upstream_timeout", outcome, cause });
     expect(line.message).toContain(`upstream_timeout (${cause}), ${outcome}`);
   });

@@ -11,7 +11,7 @@ import { call } from "../../../testkit/call.ts";
 import { readExposition } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
-import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { bothSite, childSite, hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
 const environment = "sandbox";
 
@@ -26,9 +26,9 @@ const wanted = Object.fromEntries(
 
 /** A quiet proxy: its warm-up is over, and no request has come. */
 async function stageQuiet(config: Partial<Config> = {}) {
-  const stage = await stageProxy({ withBoth: true, config });
-  await stage.recorder.nth("token_adopted", 2);
-  return stage;
+  const staged = await stage({ withBoth: true, config });
+  await staged.recorder.nth("token_adopted", 2);
+  return staged;
 }
 
 it("has every metric of the list, with exactly its labels, and no other of ours", async () => {

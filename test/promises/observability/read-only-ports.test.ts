@@ -17,19 +17,19 @@ import { call, get, order } from "../../../testkit/call.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { RawConnection, readAnswer, sendRaw } from "../../../testkit/raw-caller.ts";
 import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { bothSite, childSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { bothSite, childSite, oauthSite, type StageOptions, stage } from "../../../testkit/stage.ts";
 
 /** An authorization server that answers when the test says so, and a proxy that is ready once it has a token. */
 async function stageAwaiting(options: StageOptions = {}) {
   const pending: (() => void)[] = [];
   const login = await startRawUpstream({ answer: (_, socket) => pending.push(() => socket.write(granted)) });
-  const stage = await stageProxy({ authUrl: login.url, ...options, config: { readiness: "token", ...options.config } });
+  const staged = await stage({ authUrl: login.url, ...options, config: { readiness: "token", ...options.config } });
   await login.whenRequests(1);
-  return { ...stage, issue: () => pending.shift()?.() };
+  return { ...staged, issue: () => pending.shift()?.() };
 }
 
 it("answers 200 at /livez, whatever else is down", async () => {
-  const { adminUrl, simulator } = await stageProxy();
+  const { adminUrl, simulator } = await stage();
   await Promise.all([simulator.stopApi(), simulator.stopLogin()]);
   expect(await get(adminUrl, "/livez")).toMatchObject({ status: 200, text: "ok\n" });
 });
@@ -43,12 +43,12 @@ it.each([
   ["the default site", oauthSite],
   ["a default site that uses its parent's set", childSite],
 ])("with readiness: token is ready from the first token of %s on, even when it lapses", async (_, site) => {
-  const stage = await stageAwaiting({ environment: { defaultSite: site } });
-  const { adminUrl, clock, recorder } = stage;
+  const staged = await stageAwaiting({ environment: { defaultSite: site } });
+  const { adminUrl, clock, recorder } = staged;
   const text = `no token yet for sandbox: ${oauthSite}\n`;
   expect(await get(adminUrl, "/readyz")).toMatchObject({ status: 503, text });
   expect((await get(adminUrl, "/livez")).status).toBe(200);
-  stage.issue();
+  staged.issue();
   await recorder.nth("token_adopted", 1);
   expect((await get(adminUrl, "/readyz")).status).toBe(200);
   clock.push(2 * 3_600_000);
@@ -60,7 +60,7 @@ it("becomes ready with the second set when the first is refused", async () => {
   const login = await startRawUpstream({
     answer: ({ body }, socket) => socket.write(body.includes("green-id") ? granted : rawAnswer(401)),
   });
-  const { adminUrl, recorder } = await stageProxy({ authUrl: login.url, config: { readiness: "token" } });
+  const { adminUrl, recorder } = await stage({ authUrl: login.url, config: { readiness: "token" } });
   await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
   expect((await get(adminUrl, "/readyz")).status).toBe(503);
   expect(await recorder.nth("token_adopted", 1)).toMatchObject({ credential: `${oauthSite}/green` });
@@ -70,7 +70,7 @@ it("becomes ready with the second set when the first is refused", async () => {
 
 it("with readiness: token is ready once a token request has failed, if the default site's orders are signed then", async () => {
   const login = await startRawUpstream({ answer: (_, socket) => socket.end(rawAnswer(503)) });
-  const { adminUrl, recorder } = await stageProxy({
+  const { adminUrl, recorder } = await stage({
     authUrl: login.url,
     withBoth: true,
     site: { bridge: "hmac" },
@@ -82,7 +82,7 @@ it("with readiness: token is ready once a token request has failed, if the defau
 });
 
 it("has no other pages on either port", async () => {
-  const { adminUrl, statusUrl } = await stageProxy();
+  const { adminUrl, statusUrl } = await stage();
   const paths = ["/", "/status", "/create_order", "/metrics/", "/nothing?/livez", "/__proto__", "//livez", "/LIVEZ"];
   for (const path of paths) {
     expect((await get(adminUrl, path)).status, path).toBe(404);
@@ -94,7 +94,7 @@ it("has no other pages on either port", async () => {
 });
 
 it("finds a page by its path alone, since Prometheus may add a query", async () => {
-  const { adminUrl, statusUrl } = await stageProxy();
+  const { adminUrl, statusUrl } = await stage();
   const answers = await Promise.all([
     get(adminUrl, "/metrics?x=1"),
     get(adminUrl, "/livez?"),
@@ -106,7 +106,7 @@ it("finds a page by its path alone, since Prometheus may add a query", async () 
 });
 
 it("serves 64 connections and no more, and drops the longest idle one for a new one", async () => {
-  const { adminUrl } = await stageProxy();
+  const { adminUrl } = await stage();
   const port = Number(new URL(adminUrl).port);
   const open = async () => {
     const socket = connect(port, "127.0.0.1").resume();
@@ -135,7 +135,7 @@ it("serves 64 connections and no more, and drops the longest idle one for a new 
 });
 
 it("shows /metrics under its own names and those of admin.hosts, and answers probes under any name", async () => {
-  const { adminUrl } = await stageProxy({ config: { adminHosts: ["proxy-1"] } });
+  const { adminUrl } = await stage({ config: { adminHosts: ["proxy-1"] } });
   const statusOf = async (path: string, host: string) => {
     const { status } = await get(adminUrl, path, { headers: { host } });
     return status;
@@ -149,7 +149,7 @@ it("shows /metrics under its own names and those of admin.hosts, and answers pro
 });
 
 it("waits for a head no longer than 10 s", async () => {
-  const { adminUrl, clock } = await stageProxy();
+  const { adminUrl, clock } = await stage();
   const connection = await RawConnection.open(Number(new URL(adminUrl).port));
   connection.write("GET /livez HTTP/1.1\r\n");
   expect((await get(adminUrl, "/livez")).status).toBe(200);
@@ -191,7 +191,7 @@ it("accepts HTTP/1.0 on a Unix socket, since the image's health check speaks it"
 });
 
 it("has no method that changes anything", async () => {
-  const { adminUrl, statusUrl, simulator } = await stageProxy();
+  const { adminUrl, statusUrl, simulator } = await stage();
   for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]) {
     for (const [url, path] of [
       [adminUrl, "/livez"],
@@ -209,7 +209,7 @@ it("has no method that changes anything", async () => {
 });
 
 it("answers HEAD as GET, without the body", async () => {
-  const { adminUrl, statusUrl } = await stageProxy();
+  const { adminUrl, statusUrl } = await stage();
   for (const [url, path] of [
     [adminUrl, "/livez"],
     [adminUrl, "/readyz"],
@@ -238,7 +238,7 @@ describe("the status port", () => {
   ])("does not know %j as its own", (host) => expect(isOwnHost(host)).toBe(false));
 
   it("shows its pages under its own names, and nothing under other names", async () => {
-    const { statusUrl } = await stageProxy();
+    const { statusUrl } = await stage();
     expect((await get(statusUrl, "/", from("localhost:9000"))).status).toBe(200);
     expect((await get(statusUrl, "/status", from("10.0.0.5:7413"))).status).toBe(200);
     for (const path of ["/", "/live", "/status", "/nothing"]) {
@@ -250,13 +250,13 @@ describe("the status port", () => {
   });
 
   it("shows nothing for a request without a Host", async () => {
-    const { statusUrl } = await stageProxy();
+    const { statusUrl } = await stage();
     const answer = await sendRaw(Number(new URL(statusUrl).port), "GET /status HTTP/1.0\r\n\r\n");
     expect(readAnswer(answer)).toMatchObject({ status: 403, body: expect.stringContaining(advice) });
   });
 
   it("forbids browsers to run scripts, frame or store the page, and send its address on", async () => {
-    const { statusUrl } = await stageProxy();
+    const { statusUrl } = await stage();
     for (const path of ["/", "/live", "/status", "/nothing"]) {
       const { headers } = await get(statusUrl, path);
       expect(headers).toMatchObject({
@@ -275,7 +275,7 @@ describe("the status port", () => {
   });
 
   it("does not reload itself at /, and does at /live", async () => {
-    const { statusUrl } = await stageProxy();
+    const { statusUrl } = await stage();
     const refresh = '<meta http-equiv="refresh" content="5">';
     const [still, live] = await Promise.all([get(statusUrl, "/?refresh=5"), get(statusUrl, "/live")]);
     expect(still.headers["content-type"]).toBe("text/html; charset=utf-8");

@@ -13,7 +13,7 @@ import { call, order } from "../../../testkit/call.ts";
 import { hasChromium, launchChromium, type Visit, visit } from "../../../testkit/chromium.ts";
 import { nameFor } from "../../../testkit/run-program.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { canaries, hmacSite, stageProxy } from "../../../testkit/stage.ts";
+import { canaries, hmacSite, stage } from "../../../testkit/stage.ts";
 import { badNight, darkNight, quietNight } from "../../unit/status-snapshot.ts";
 import { contrasts } from "./contrast.ts";
 
@@ -60,8 +60,8 @@ async function expectPeace({ page, otherRequests, complaints }: Visit): Promise<
 async function stageNight() {
   const clock = new ShiftedClock();
   const simulator = { tokenLifetimeSeconds: 3_600, nowMs: () => clock.wallMs() };
-  const stage = await stageProxy({ surroundings: { clock }, simulator });
-  const { url, simulator: service, recorder } = stage;
+  const staged = await stage({ surroundings: { clock }, simulator });
+  const { url, simulator: service, recorder } = staged;
   await call(url);
   await call(url);
   service.faults.add({ host: "api", kind: "reset", when: "after_reading" });
@@ -74,7 +74,7 @@ async function stageNight() {
   await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
   await recorder.nth("request_finished", 4);
   clock.push(9 * minuteMs);
-  return stage;
+  return staged;
 }
 
 describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in Chromium"), () => {
@@ -100,7 +100,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
   it.each(["upstream_unreachable", "401", "403", "404", "422", "429", "500"] as const)(
     "says at a glance that every order fails: %s",
     async (what) => {
-      const { statusUrl, url, simulator, recorder } = await stageProxy({
+      const { statusUrl, url, simulator, recorder } = await stage({
         site: { auth: ["hmac"] },
         // The simulator has another secret than the proxy.
         ...(what === "422" ? { simulator: { sites: foreignKeys } } : {}),

@@ -4,13 +4,13 @@ import { version } from "../../../src/version.ts";
 import { call, get, order } from "../../../testkit/call.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { canaries, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { canaries, childSite, hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
 const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 it("shows the version and the configuration, secrets masked", async () => {
   const { written } = (await new ConfigFolder().loadSound(sound)).config;
-  const { config, recorder, statusUrl } = await stageProxy({ withBoth: true, config: { written } });
+  const { config, recorder, statusUrl } = await stage({ withBoth: true, config: { written } });
   await recorder.nth("token_adopted", 1);
   const { status, headers, json: shown, text } = await get(statusUrl, "/status");
   expect({ status, type: headers["content-type"] }).toEqual({ status: 200, type: "application/json" });
@@ -32,17 +32,17 @@ it("shows the version and the configuration, secrets masked", async () => {
 });
 
 it("says where it listens, with the real port instead of port 0", async () => {
-  const stage = await stageProxy();
-  const route = expect.stringMatching(new RegExp(`^${new URL(stage.url).host} leads to sandbox: `));
-  expect(stage.recorder.of("started")[0]?.routes).toContainEqual(route);
-  expect((await stage.status()).reload.routes).toContainEqual(route);
+  const staged = await stage();
+  const route = expect.stringMatching(new RegExp(`^${new URL(staged.url).host} leads to sandbox: `));
+  expect(staged.recorder.of("started")[0]?.routes).toContainEqual(route);
+  expect((await staged.status()).reload.routes).toContainEqual(route);
 });
 
 it("shows the state of each token: none, in use, lapsed", async () => {
-  const stage = await stageProxy({ simulator: { tokenLifetimeSeconds: 3_600 } });
-  await stage.recorder.nth("token_adopted", 1);
-  await call(stage.url);
-  const { credentials } = await stage.status();
+  const staged = await stage({ simulator: { tokenLifetimeSeconds: 3_600 } });
+  await staged.recorder.nth("token_adopted", 1);
+  await call(staged.url);
+  const { credentials } = await staged.status();
   expect(credentials).toEqual([
     {
       environment: "sandbox",
@@ -64,14 +64,14 @@ it("shows the state of each token: none, in use, lapsed", async () => {
   ]);
   const { issuedAt, expiresAt } = credentials[0].token;
   expect(Date.parse(expiresAt) - Date.parse(issuedAt)).toBe(3_600_000);
-  stage.clock.push(2 * 3_600_000);
-  await stage.recorder.nth("token_lapsed", 1);
-  expect((await stage.status()).credentials[0]).toMatchObject({ token: "none", lastUsedAt: isoTime });
+  staged.clock.push(2 * 3_600_000);
+  await staged.recorder.nth("token_lapsed", 1);
+  expect((await staged.status()).credentials[0]).toMatchObject({ token: "none", lastUsedAt: isoTime });
 });
 
 it("lists only requests whose outcome is unknown, newest first, with everything needed to look them up", async () => {
-  const stage = await stageProxy();
-  const { url, simulator, recorder } = stage;
+  const staged = await stage();
+  const { url, simulator, recorder } = staged;
   const reset = { host: "api", kind: "reset", when: "after_reading" } as const;
   simulator.faults.add(reset);
   const first = await call(url, order, { headers: { "Countersign-Reference": "A-1" } });
@@ -81,7 +81,7 @@ it("lists only requests whose outcome is unknown, newest first, with everything 
   const cut = await call(url, order, { path: "/get_order", headers: { "Countersign-Site": hmacSite } });
   expect(cut.status).toBe(502);
   const { requestId } = await recorder.nth("request_finished", 4);
-  const { unknownOutcomes, requests } = await stage.status();
+  const { unknownOutcomes, requests } = await staged.status();
   expect(unknownOutcomes).toEqual([
     {
       at: isoTime,
@@ -112,14 +112,14 @@ it("lists only requests whose outcome is unknown, newest first, with everything 
 });
 
 it("lists the last 100 unknown outcomes", async () => {
-  const stage = await stageProxy();
-  const { url, simulator, recorder } = stage;
+  const staged = await stage();
+  const { url, simulator, recorder } = staged;
   simulator.faults.add({ host: "api", kind: "reset", when: "after_reading", times: "until_cleared" });
   for (let n = 1; n <= 103; n++) {
     await call(url, order, { headers: { "Countersign-Reference": `A-${n}` } });
     await recorder.nth("request_finished", n);
   }
-  const { unknownOutcomes, requests } = await stage.status();
+  const { unknownOutcomes, requests } = await staged.status();
   expect(requests.unknownOutcomes).toBe(103);
   expect(unknownOutcomes.map(({ reference }: { reference: string }) => reference)).toEqual(
     Array.from({ length: 100 }, (_, index) => `A-${103 - index}`),
@@ -127,8 +127,8 @@ it("lists the last 100 unknown outcomes", async () => {
 });
 
 it("counts requests by environment and site: who answered, what failed, what the service refused", async () => {
-  const stage = await stageProxy();
-  const { url, simulator, recorder } = stage;
+  const staged = await stage();
+  const { url, simulator, recorder } = staged;
   const at = (site: string) => ({ headers: { "Countersign-Site": site } });
   await call(url);
   simulator.faults.add({ host: "api", kind: "answer", status: 403 });
@@ -140,7 +140,7 @@ it("counts requests by environment and site: who answered, what failed, what the
   const open = call(url);
   await hang.whenPlayed(1);
   await recorder.nth("request_finished", 5);
-  const { environments, requests } = await stage.status();
+  const { environments, requests } = await staged.status();
   const [{ sites, withoutSite, ...sandbox }] = environments;
   const none = { answeredBy: { service: 0, countersign: 0 }, lastAt: isoTime, failures: {}, refusals: {} };
   const once = { count: 1, lastAt: isoTime };
@@ -164,7 +164,7 @@ it("counts requests by environment and site: who answered, what failed, what the
   hang.release();
   await open;
   await recorder.nth("request_finished", 6);
-  expect((await stage.status()).requests.inFlight).toBe(0);
+  expect((await staged.status()).requests.inFlight).toBe(0);
 });
 
 it("shows since when no token is available, and why, until there is one; and how requests are answered", async () => {
@@ -173,13 +173,13 @@ it("shows since when no token is available, and why, until there is one; and how
     answer: (_, socket) => socket.write(isDown ? rawAnswer(503, "{}") : granted),
   });
   const timeouts = { requestMs: 5_000, connectMs: 1_000, tokenMs: 300 };
-  const stage = await stageProxy({ authUrl: login.url, config: { timeouts } });
-  await stage.recorder.nth("token_requested", 1);
-  expect((await call(stage.url)).status).toBe(503);
-  await stage.recorder.nth("request_finished", 1);
+  const staged = await stage({ authUrl: login.url, config: { timeouts } });
+  await staged.recorder.nth("token_requested", 1);
+  expect((await call(staged.url)).status).toBe(503);
+  await staged.recorder.nth("request_finished", 1);
   // While a request is under way, there is no next try.
-  let down = await stage.status();
-  while (down.environments[0].tokenOutage?.nextTryAt === undefined) down = await stage.status();
+  let down = await staged.status();
+  while (down.environments[0].tokenOutage?.nextTryAt === undefined) down = await staged.status();
   const [outage] = down.environments;
   expect(outage.tokenOutage).toMatchObject({
     sites: [oauthSite, childSite],
@@ -189,13 +189,13 @@ it("shows since when no token is available, and why, until there is one; and how
   });
   expect(down.credentials[0].failingSince).toBe(outage.tokenOutage.since);
   expect(down.readiness.isReady).toBe(true);
-  expect(await stage.page()).toContain("No token");
+  expect(await staged.page()).toContain("No token");
   isDown = false;
-  const served = async () => (await call(stage.url)).status;
+  const served = async () => (await call(staged.url)).status;
   await expect.poll(served, { timeout: 50_000 }).toBe(401);
-  const [healed] = (await stage.status()).environments;
+  const [healed] = (await staged.status()).environments;
   expect(healed.tokenOutage).toBeUndefined();
   expect(healed.answers.service["4xx"]).toBe(1);
   expect(healed.recent.failures[0]).toMatchObject({ by: "countersign", what: "token_unavailable" });
-  expect(await stage.page()).not.toContain("Orders fail");
+  expect(await staged.page()).not.toContain("Orders fail");
 });

@@ -7,12 +7,12 @@ import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { rawPost, sendRaw } from "../../../testkit/raw-caller.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 const socketPath = () => join(emptyFolder(), "app.sock");
 
 function stageAt(path: string) {
-  return stageProxy({ config: { listeners: [{ bind: { kind: "unix", path }, environment: "sandbox", hosts: [] }] } });
+  return stage({ config: { listeners: [{ bind: { kind: "unix", path }, environment: "sandbox", hosts: [] }] } });
 }
 
 it("removes a socket file on which nothing listens any more, and its own when it stops", async () => {

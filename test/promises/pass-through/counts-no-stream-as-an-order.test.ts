@@ -4,8 +4,8 @@ import { expect, it } from "vitest";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
-import type { Stage } from "../../../testkit/stage.ts";
-import { rawRequest, stageService, stageSwitch, stageUpstream } from "./stage.ts";
+import { rawRequest } from "../../../testkit/stage/pass-through.ts";
+import { type Stage, stage } from "../../../testkit/stage.ts";
 
 const soon = { timeouts: { requestMs: 300, connectMs: 300, tokenMs: 300 }, route: { idleMs: 300 } };
 const eventStream =
@@ -25,8 +25,8 @@ async function countsOf({ recorder, metrics, status, finished: ended }: Stage) {
   return { finished, level: line?.level, counted: sum("countersign_unknown_outcomes_total"), listed };
 }
 
-async function expectUncounted(stage: Stage, expected: object): Promise<void> {
-  const { finished, level, counted, listed } = await countsOf(stage);
+async function expectUncounted(staged: Stage, expected: object): Promise<void> {
+  const { finished, level, counted, listed } = await countsOf(staged);
   expect(finished).toMatchObject(expected);
   expect({ counted, listed }).toEqual({ counted: 0, listed: [] });
   expect(level).not.toBe("error");
@@ -34,76 +34,77 @@ async function expectUncounted(stage: Stage, expected: object): Promise<void> {
 
 /** A caller, and a service that answers every request with these bytes. */
 async function stageBytes(bytes: string, after: (socket: Socket) => void = () => {}) {
-  return stageUpstream({ answer: (_, socket) => void socket.write(bytes, () => after(socket)) });
+  return stage("route", { answer: (_, socket) => void socket.write(bytes, () => after(socket)) });
 }
 
 it("an event stream that is reset", async () => {
-  const { caller, ...stage } = await stageBytes(eventStream, (socket) =>
+  const { caller, ...staged } = await stageBytes(eventStream, (socket) =>
     setTimeout(() => socket.resetAndDestroy(), 50),
   );
   await caller.write(rawRequest("GET /files/events")).closed;
-  await expectUncounted(stage, { status: 200, by: "service", code: "upstream_reset", outcome: "unknown" });
+  await expectUncounted(staged, { status: 200, by: "service", code: "upstream_reset", outcome: "unknown" });
 });
 
 it("a download whose reader is too slow", async () => {
-  const { caller, ...stage } = await stageService(
+  const { caller, ...staged } = await stage(
+    "routeToServer",
     (_, response) => void response.end(Buffer.alloc(64 * 1_048_576)),
     // Short for the stream only: the head of the answer may take longer.
     { route: { idleMs: 300 } },
   );
   caller.socket.pause();
   caller.write(rawRequest("GET /files/large"));
-  await expectUncounted(stage, { status: 200, by: "service", code: "upstream_timeout", outcome: "unknown" });
+  await expectUncounted(staged, { status: 200, by: "service", code: "upstream_timeout", outcome: "unknown" });
 });
 
 it.each(["GET", "HEAD", "OPTIONS"])(
   "a %s without an answer, whose caller is told that it may send the request again",
   async (method) => {
-    const { caller, ...stage } = await stageService(() => {}, soon);
+    const { caller, ...staged } = await stage("routeToServer", () => {}, soon);
     const answer = await caller.write(rawRequest(`${method} /files/a`)).ended();
     expect(answer).toMatch(/^HTTP\/1\.1 504 [\s\S]*countersign-outcome: unknown/i);
     if (method !== "HEAD")
       expect(answer).toContain(`It is a ${method} and changes nothing: send it again as you like.`);
-    await expectUncounted(stage, { status: 504, code: "upstream_timeout", outcome: "unknown" });
+    await expectUncounted(staged, { status: 504, code: "upstream_timeout", outcome: "unknown" });
   },
 );
 
 it("a GET that is answered 503: the answer is whole", async () => {
-  const stage = await stageBytes(rawAnswer(503, "busy", "Retry-After: 7\r\n"));
-  const answer = await stage.send("GET /files/a");
+  const staged = await stageBytes(rawAnswer(503, "busy", "Retry-After: 7\r\n"));
+  const answer = await staged.send("GET /files/a");
   expect(answer).toMatchObject({
     status: 503,
     text: "busy",
     headers: { "countersign-outcome": "answered", "retry-after": "7" },
   });
-  await expectUncounted(stage, { status: 503, by: "service", outcome: "answered" });
+  await expectUncounted(staged, { status: 503, by: "service", outcome: "answered" });
 });
 
 it("a WebSocket that is reset by the service", async () => {
-  const { caller, ...stage } = await stageSwitch((socket) => {
+  const { caller, ...staged } = await stage("webSocket", (socket) => {
     socket.on("data", () => (socket as Socket).resetAndDestroy());
     socket.write("hello");
   });
   await caller.until(/hello$/);
   caller.write("and now");
-  await expectUncounted(stage, { status: 101, by: "service", code: "upstream_reset", outcome: "unknown" });
+  await expectUncounted(staged, { status: 101, by: "service", code: "upstream_reset", outcome: "unknown" });
 });
 
 it.each(["POST", "PUT", "PATCH", "DELETE"])("but a %s without an answer is counted and listed", async (method) => {
-  const stage = await stageService((incoming) => void incoming.resume(), soon);
-  const answer = await ask(stage.port, rawRequest(`${method} /files/a`));
+  const staged = await stage("routeToServer", (incoming) => void incoming.resume(), soon);
+  const answer = await ask(staged.port, rawRequest(`${method} /files/a`));
   expect(answer).toMatchObject({ status: 504, headers: { "countersign-outcome": "unknown" } });
   expect(answer.text).toContain("The call may have taken effect");
-  const { counted, listed, level } = await countsOf(stage);
+  const { counted, listed, level } = await countsOf(staged);
   expect({ counted, level }).toEqual({ counted: 1, level: "error" });
   expect(listed).toMatchObject([{ operation: "/files/", code: "upstream_timeout" }]);
 });
 
 it("and so is a POST that is answered 503", async () => {
-  const stage = await stageBytes(rawAnswer(503, "busy", "Retry-After: 7\r\n"));
-  const answer = await stage.send("POST /files/a");
+  const staged = await stageBytes(rawAnswer(503, "busy", "Retry-After: 7\r\n"));
+  const answer = await staged.send("POST /files/a");
   expect(answer).toMatchObject({ status: 503, text: "busy", headers: { "countersign-outcome": "unknown" } });
   expect(answer.headers).toMatchObject({ "countersign-retry-after": "7" });
   expect(answer.headers).not.toHaveProperty("retry-after");
-  expect(await countsOf(stage)).toMatchObject({ counted: 1, level: "error", listed: [{ status: 503 }] });
+  expect(await countsOf(staged)).toMatchObject({ counted: 1, level: "error", listed: [{ status: 503 }] });
 });

@@ -8,7 +8,8 @@ import { listen } from "../../../testkit/listen.ts";
 import { chunked, RawConnection, sendRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
-import { connectRoute, rawRequest, stageRoute, startService } from "./stage.ts";
+import { rawRequest, startService } from "../../../testkit/stage/pass-through.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 interface Proxy {
   readonly port: number;
@@ -25,7 +26,7 @@ async function startAlone(url: string): Promise<Proxy> {
 }
 
 const startRoute = async (url: string): Promise<Proxy> => ({
-  port: (await stageRoute(url)).port,
+  port: (await stage("routeTo", url)).port,
   base: "/json-api/files",
 });
 
@@ -148,7 +149,7 @@ it("http-proxy alone ends its process at an error behind the head of an answer, 
 
 it("a pass-through route survives an error behind the head of an answer, and tells its caller", async () => {
   const upstream = await breaksLate();
-  const { caller, recorder, finished } = await connectRoute(upstream.url);
+  const { caller, recorder, finished } = await stage("routeTo", upstream.url);
   await caller.write(upload).until(/some$/);
   upstream.reset();
   await caller.closed;

@@ -3,19 +3,18 @@ import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, oauthSite } from "../../../testkit/stage.ts";
-import { stageTracing } from "../../../testkit/tracing-stage.ts";
-import { places, stageEgress } from "../egress/stage.ts";
+import { places } from "../../../testkit/stage/egress.ts";
+import { files, rawRequest } from "../../../testkit/stage/pass-through.ts";
+import { hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 import { stageWithCaller, token } from "../proxy/callers.ts";
-import { files, rawRequest, stageUpstream } from "./stage.ts";
 
 const right = `Proxy-Authorization: Bearer ${token}`;
 
 async function stageFor(rights: Parameters<typeof stageWithCaller>[0], passThrough = [files]) {
   const upstream = await startRawUpstream({ answer: rawAnswer(200) });
   const environment = { passThrough };
-  const stage = await stageWithCaller(rights, { environment, baseUrl: `${upstream.url}/json-api` });
-  return { ...stage, upstream, ask: (target = "/files/a") => ask(stage.port, rawRequest(`GET ${target}`, [right])) };
+  const staged = await stageWithCaller(rights, { environment, baseUrl: `${upstream.url}/json-api` });
+  return { ...staged, upstream, ask: (target = "/files/a") => ask(staged.port, rawRequest(`GET ${target}`, [right])) };
 }
 
 describe("a caller with a name", () => {
@@ -71,7 +70,7 @@ describe("a caller that may use a route, but not a longer route below it", () =>
 });
 
 it("a key of Countersign-Once is refused, since a route does not remember keys", async () => {
-  const { upstream, send } = await stageUpstream(rawAnswer(200));
+  const { upstream, send } = await stage("route", rawAnswer(200));
   const answer = await send("GET /files/a", ["Countersign-Once: order-1"]);
   expect(answer).toMatchObject({ status: 400, headers: { "countersign-outcome": "not_sent" } });
   expect(upstream.spoken).toBe(0);
@@ -81,8 +80,8 @@ it.each([
   ["http", true],
   ["https", false],
 ])("a service by %s is reached through the forward proxy, on one connection", async (_, plain) => {
-  const stage = await stageEgress({ plain, oneSet: true, environment: { passThrough: [files] } });
-  const { url, forward, simulator } = stage;
+  const staged = await stage("egress", { plain, oneSet: true, environment: { passThrough: [files] } });
+  const { url, forward, simulator } = staged;
   for (let count = 0; count < 2; count += 1) {
     const answer = await call(url, undefined, { path: "/files/a", method: "GET" });
     expect(answer.headers["countersign-outcome"]).toBe("answered");
@@ -92,10 +91,10 @@ it.each([
 });
 
 it("a request is not_sent if the forward proxy opens no tunnel", async () => {
-  const stage = await stageEgress({ oneSet: true, environment: { passThrough: [files] } });
-  expect((await call(stage.url)).status).toBe(200);
-  stage.forward.hosts = {};
-  const answer = await call(stage.url, undefined, { path: "/files/a", method: "GET" });
+  const staged = await stage("egress", { oneSet: true, environment: { passThrough: [files] } });
+  expect((await call(staged.url)).status).toBe(200);
+  staged.forward.hosts = {};
+  const answer = await call(staged.url, undefined, { path: "/files/a", method: "GET" });
   expect(answer.headers).toMatchObject({
     "countersign-error": "upstream_unreachable",
     "countersign-outcome": "not_sent",
@@ -103,7 +102,7 @@ it("a request is not_sent if the forward proxy opens no tunnel", async () => {
 });
 
 it("a request has a span, by the route's path, and its caller's traceparent passes as it is", async () => {
-  const { url, collector, simulator, proxy } = await stageTracing({}, { environment: { passThrough: [files] } });
+  const { url, collector, simulator, proxy } = await stage("tracing", {}, { environment: { passThrough: [files] } });
   const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   await call(url, undefined, { path: "/files/a?b", method: "GET", headers: { traceparent } });
   await proxy.stop("test");

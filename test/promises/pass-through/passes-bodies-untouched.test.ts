@@ -5,10 +5,11 @@ import { request } from "node:http";
 import { expect, it } from "vitest";
 import { chunked } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
-import { rawRequest, stageService, stageUpstream } from "./stage.ts";
+import { rawRequest } from "../../../testkit/stage/pass-through.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 it("sends method, path, query, headers and body as they came, with the token in place of the caller's", async () => {
-  const { recorder, upstream, send, finished } = await stageUpstream(rawAnswer(201, "made"));
+  const { recorder, upstream, send, finished } = await stage("route", rawAnswer(201, "made"));
   const headers = [
     "Content-Type: application/pdf",
     "X-Two: a",
@@ -56,7 +57,7 @@ it("sends method, path, query, headers and body as they came, with the token in 
 it("streams an upload and a download of 30 MB without keeping them", async () => {
   const bytes = randomBytes(30_000_000);
   const digest = createHash("sha256").update(bytes).digest("hex");
-  const { url, finished } = await stageService((incoming, response) => {
+  const { url, finished } = await stage("routeToServer", (incoming, response) => {
     response.writeHead(200);
     incoming.pipe(response);
   });
@@ -72,7 +73,7 @@ it("streams an upload and a download of 30 MB without keeping them", async () =>
 });
 
 it("reads no more of an upload than the service accepts, and gives up when the service accepts nothing for too long", async () => {
-  const { caller, finished } = await stageService(() => {}, { route: { idleMs: 500 } });
+  const { caller, finished } = await stage("routeToServer", () => {}, { route: { idleMs: 500 } });
   caller.write(rawRequest("PUT /files/big", ["Content-Length: 100000000"]));
   caller.socket.write(Buffer.alloc(100_000_000));
   expect(await finished()).toMatchObject({
@@ -85,7 +86,7 @@ it("reads no more of an upload than the service accepts, and gives up when the s
 });
 
 it("passes on each event of a stream as it comes, and ends the stream at the service when the caller leaves", async () => {
-  const { caller, service, finished } = await stageService((_, response) => {
+  const { caller, service, finished } = await stage("routeToServer", (_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
   });
   caller.write(rawRequest("GET /files/events"));
@@ -96,7 +97,7 @@ it("passes on each event of a stream as it comes, and ends the stream at the ser
 });
 
 it.each(["DELETE", "OPTIONS", "GET"])("frames a chunked body of %s anew", async (method) => {
-  const { upstream, send } = await stageUpstream({ receive: (_, socket) => void socket.write(rawAnswer(200)) });
+  const { upstream, send } = await stage("route", { receive: (_, socket) => void socket.write(rawAnswer(200)) });
   const smuggled = "GET /admin HTTP/1.1\r\nHost: x\r\n\r\n";
   const answer = await send(`${method} /files/x`, ["Transfer-Encoding: chunked"], chunked(smuggled));
   expect(answer.status).toBe(200);
@@ -104,7 +105,8 @@ it.each(["DELETE", "OPTIONS", "GET"])("frames a chunked body of %s anew", async 
 });
 
 it("sends no more requests over one connection than keepAlive.requests", async () => {
-  const { upstream, send } = await stageUpstream(
+  const { upstream, send } = await stage(
+    "route",
     { answer: rawAnswer(200, "{}") },
     { environment: { requestsPerConnection: 2 } },
   );

@@ -2,10 +2,10 @@
 import { expect, it } from "vitest";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
-import { childSite, hmacSite, oauthSite } from "../../../testkit/stage.ts";
-import { files, type RouteOptions, stageUpstream } from "./stage.ts";
+import { files, type RouteOptions } from "../../../testkit/stage/pass-through.ts";
+import { childSite, hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
-const stageEcho = (options: RouteOptions = {}) => stageUpstream(rawAnswer(200), options);
+const stageEcho = (options: RouteOptions = {}) => stage("route", rawAnswer(200), options);
 
 it.each([
   ...[

@@ -2,12 +2,13 @@
 import { expect, it } from "vitest";
 import { ask, readAnswers } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
-import { rawRequest, stageUpstream } from "./stage.ts";
+import { rawRequest } from "../../../testkit/stage/pass-through.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 const bearer = (head: string) => /^authorization: (.*)$/im.exec(head)?.[1];
 
 it("retries a request without a body, once", async () => {
-  const { upstream, send, finished } = await stageUpstream({ answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
+  const { upstream, send, finished } = await stage("route", { answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
   const answer = await send("GET /files/a");
   expect(answer).toMatchObject({ status: 200, text: "yes" });
   expect(answer.headers["countersign-attempts"]).toBe("2");
@@ -16,13 +17,13 @@ it("retries a request without a body, once", async () => {
 });
 
 it("passes on the second 401", async () => {
-  const { upstream, send } = await stageUpstream(rawAnswer(401, "no"));
+  const { upstream, send } = await stage("route", rawAnswer(401, "no"));
   expect(await send("GET /files/a")).toMatchObject({ status: 401, text: "no" });
   expect(upstream.requests).toHaveLength(2);
 });
 
 it("passes on the 401 to a request whose body has begun, and has a new token for the next request", async () => {
-  const { port, upstream, finished } = await stageUpstream({ answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
+  const { port, upstream, finished } = await stage("route", { answer: [rawAnswer(401, "no"), rawAnswer(200, "yes")] });
   const put = rawRequest("PUT /files/a", ["Content-Length: 4"], "body");
   expect(await ask(port, put)).toMatchObject({ status: 401, text: "no" });
   expect(upstream.requests).toHaveLength(1);
@@ -33,7 +34,7 @@ it("passes on the 401 to a request whose body has begun, and has a new token for
 });
 
 it("asks for a body only when the service does, so that a 401 before it can be retried", async () => {
-  const { caller, upstream } = await stageUpstream({
+  const { caller, upstream } = await stage("route", {
     receive: (_, socket) => {
       if (upstream.connections === 1) socket.end(rawAnswer(401, "no"));
       else if (upstream.requests.length === 0) socket.write("HTTP/1.1 100 Continue\r\n\r\n");
@@ -50,7 +51,7 @@ it("asks for a body only when the service does, so that a 401 before it can be r
 });
 
 it("sends a body that has not begun with the retry, even if its sender sent no Expect", async () => {
-  const { caller, upstream, finished } = await stageUpstream({
+  const { caller, upstream, finished } = await stage("route", {
     receive: (_, socket) => {
       if (upstream.connections === 1) socket.end(rawAnswer(401, "no"));
     },
@@ -65,7 +66,7 @@ it("sends a body that has not begun with the retry, even if its sender sent no E
 });
 
 it("sends a body that begins after a 401 with the retry, whole", async () => {
-  const { caller, recorder, upstream } = await stageUpstream({
+  const { caller, recorder, upstream } = await stage("route", {
     receive: (_, socket) => {
       // The rest of the 401 never comes.
       if (upstream.connections === 1) socket.write("HTTP/1.1 401 No\r\nContent-Length: 9\r\n\r\n");
@@ -81,7 +82,7 @@ it("sends a body that begins after a 401 with the retry, whole", async () => {
 });
 
 it("sends 100 to a sender that waits if the service ignores Expect", async () => {
-  const { caller, upstream } = await stageUpstream(rawAnswer(201));
+  const { caller, upstream } = await stage("route", rawAnswer(201));
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4", "Expect: 100-continue"]));
   await caller.until(/100 Continue/);
   expect(readAnswers(await caller.write("body").ended()).map(({ status }) => status)).toEqual([100, 201]);
@@ -91,7 +92,7 @@ it("sends 100 to a sender that waits if the service ignores Expect", async () =>
 });
 
 it("reconnects once if nothing could be written, and says not_sent", async () => {
-  const { recorder, upstream, send } = await stageUpstream({});
+  const { recorder, upstream, send } = await stage("route", {});
   upstream.refuse();
   const answer = await send("PUT /files/a", ["Content-Length: 4"], "body");
   expect(answer).toMatchObject({ status: 502, headers: { "countersign-outcome": "not_sent" } });

@@ -9,7 +9,8 @@ import { authority, clientCertificate, clientKey, serverTls, trusting } from "..
 import { listen } from "../../../testkit/listen.ts";
 import { RawConnection } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { rawRequest, stageRoute } from "./stage.ts";
+import { rawRequest } from "../../../testkit/stage/pass-through.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 const proved: Tls = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };
 
@@ -26,7 +27,7 @@ async function startTlsService() {
 
 it("a route uses the environment's authority and client certificate", async () => {
   const service = await startTlsService();
-  const { send } = await stageRoute(service.url, { environment: { tls: proved } });
+  const { send } = await stage("routeTo", service.url, { environment: { tls: proved } });
   for (let time = 0; time < 2; time += 1) {
     expect(await send("GET /files/a")).toMatchObject({ status: 200, text: "true" });
   }
@@ -34,7 +35,7 @@ it("a route uses the environment's authority and client certificate", async () =
 
 it("a service whose certificate the authorities did not sign gets nothing: not_sent", async () => {
   const service = await startTlsService();
-  const { send } = await stageRoute(service.url);
+  const { send } = await stage("routeTo", service.url);
   const answer = await send("PUT /files/a", ["Content-Length: 1"], "x");
   expect(answer.headers).toMatchObject({
     "countersign-error": "upstream_unreachable",
@@ -46,7 +47,7 @@ it("a service whose certificate the authorities did not sign gets nothing: not_s
 /** The proxy before a service over TLS that answers with these bytes and closes. */
 async function stageAnswer(bytes: string) {
   const { url } = await startRawUpstream({ tls: serverTls, answer: (_, socket) => void socket.end(bytes) });
-  return stageRoute(url, { environment: { tls: trusting } });
+  return stage("routeTo", url, { environment: { tls: trusting } });
 }
 
 it("an answer that only the close ends is unknown, and the caller's connection is reset", async () => {

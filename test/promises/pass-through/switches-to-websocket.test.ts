@@ -5,10 +5,11 @@ import type { Duplex } from "node:stream";
 import { expect, it } from "vitest";
 import { RawConnection } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
-import { asking, handshake, rawRequest, stageSwitch, stageUpstream } from "./stage.ts";
+import { asking, handshake, rawRequest } from "../../../testkit/stage/pass-through.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 it("switches, and passes bytes both ways", async () => {
-  const { caller, finished } = await stageSwitch((socket) => socket.write("hello") && socket.pipe(socket));
+  const { caller, finished } = await stage("webSocket", (socket) => socket.write("hello") && socket.pipe(socket));
   const head = await caller.until(/hello$/);
   expect(head).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
   expect(head).toMatch(/\r\nupgrade: websocket\r\n/i);
@@ -26,7 +27,7 @@ it("switches, and passes bytes both ways", async () => {
 });
 
 it("ends the caller's side when the service ends its own", async () => {
-  const { caller, finished } = await stageSwitch((socket) => socket.end("bye"));
+  const { caller, finished } = await stage("webSocket", (socket) => socket.end("bye"));
   expect(await caller.ended()).toMatch(/bye$/);
   caller.socket.end();
   expect(await finished()).toMatchObject({ status: 101, outcome: "answered" });
@@ -34,7 +35,7 @@ it("ends the caller's side when the service ends its own", async () => {
 
 it("ends the service's side when the caller is gone", async () => {
   const gone = new EventEmitter();
-  const { caller, finished } = await stageSwitch((socket) => {
+  const { caller, finished } = await stage("webSocket", (socket) => {
     socket.resume().on("end", () => gone.emit("gone"));
     socket.write("hello");
   });
@@ -47,7 +48,7 @@ it("ends the service's side when the caller is gone", async () => {
 
 it("cuts a WebSocket when the time of open requests has run out, and logs why, as for any stream", async () => {
   const timeouts = { requestMs: 2_000, tokenMs: 2_000 };
-  const { caller, proxy, recorder } = await stageSwitch((socket) => socket.write("hello"), { timeouts });
+  const { caller, proxy, recorder } = await stage("webSocket", (socket) => socket.write("hello"), { timeouts });
   await caller.until(/hello$/);
   const failed = once(caller.socket, "error");
   await proxy.stop("SIGTERM");
@@ -58,7 +59,7 @@ it("cuts a WebSocket when the time of open requests has run out, and logs why, a
 });
 
 it("resets the caller when the service resets, and says so", async () => {
-  const { caller, sockets, finished } = await stageSwitch((socket) => socket.write("hello"));
+  const { caller, sockets, finished } = await stage("webSocket", (socket) => socket.write("hello"));
   await caller.until(/hello$/);
   const failed = once(caller.socket, "error");
   (sockets[0] as Socket).resetAndDestroy();
@@ -73,7 +74,7 @@ it("closes a WebSocket on which nothing passes for idleTimeout orderly, on both 
     socket.resume().on("end", () => ends.emit("service", "end"));
     socket.write("hello");
   };
-  const { caller, finished } = await stageSwitch(talk, { route: { idleMs: 300 } });
+  const { caller, finished } = await stage("webSocket", talk, { route: { idleMs: 300 } });
   const atService = once(ends, "service");
   await caller.until(/hello$/);
   // After a reset this would reject.
@@ -84,13 +85,13 @@ it("closes a WebSocket on which nothing passes for idleTimeout orderly, on both 
 });
 
 it("ends a WebSocket on which nothing has passed, though neither side closes its own half", async () => {
-  const { caller, finished } = await stageSwitch(() => {}, { route: { idleMs: 300 } });
+  const { caller, finished } = await stage("webSocket", () => {}, { route: { idleMs: 300 } });
   await caller.until(/^HTTP\/1\.1 101 .*\r\n\r\n$/s);
   expect(await finished()).toMatchObject({ outcome: "answered", cause: "idle" });
 });
 
 it("answers 502 when the service resets before it has switched, and continues to serve", async () => {
-  const { port } = await stageUpstream({ receive: (_, socket) => void socket.resetAndDestroy() });
+  const { port } = await stage("route", { receive: (_, socket) => void socket.resetAndDestroy() });
   for (let time = 0; time < 2; time += 1) {
     const caller = await RawConnection.open(port);
     expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 502 [\s\S]*outcome: unknown/i);
@@ -99,19 +100,19 @@ it("answers 502 when the service resets before it has switched, and continues to
 
 it("an answer that does not switch is passed on like any other, with its framing", async () => {
   const chunks = "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n";
-  const { caller } = await stageUpstream({ answer: chunks });
+  const { caller } = await stage("route", { answer: chunks });
   expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 403 [\s\S]*\r\n\r\n2\r\nno\r\n0\r\n\r\n$/);
 });
 
 it("retries a handshake that is answered 401 with a new token", async () => {
-  const { caller } = await stageUpstream({
+  const { caller } = await stage("route", {
     answer: [rawAnswer(401), "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello"],
   });
   await caller.write(handshake).until(/^HTTP\/1.1 101 [\s\S]*hello$/);
 });
 
 it("refuses to switch if the caller sends bytes before the switch", async () => {
-  const { caller, finished } = await stageSwitch((socket) => socket.write("hello"));
+  const { caller, finished } = await stage("webSocket", (socket) => socket.write("hello"));
   caller.write("too soon");
   expect(await caller.ended()).toMatch(/^HTTP\/1.1 400 [\s\S]*body_incomplete/);
   expect(await finished()).toMatchObject({ code: "body_incomplete", outcome: "unknown" });
@@ -121,7 +122,7 @@ it.each([
   ["another protocol", "Upgrade: h2c\r\nConnection: Upgrade\r\n"],
   ["none", ""],
 ])("treats a switch to %s as a bad answer, and does not use its connection again", async (_, lines) => {
-  const { caller, port, upstream, finished } = await stageUpstream({
+  const { caller, port, upstream, finished } = await stage("route", {
     answer: [`HTTP/1.1 101 Switching Protocols\r\n${lines}\r\n`, rawAnswer(200)],
   });
   expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 502 [\s\S]*upstream_bad_response/);
@@ -132,7 +133,7 @@ it.each([
 });
 
 it("does not ask the service to switch if the route has no upgrade", async () => {
-  const { caller, upstream } = await stageUpstream(rawAnswer(426), { route: { upgrade: undefined } });
+  const { caller, upstream } = await stage("route", rawAnswer(426), { route: { upgrade: undefined } });
   expect(await caller.write(rawRequest("GET /files/live", asking)).ended()).toMatch(/^HTTP\/1.1 426 /);
   expect(upstream.requests[0]?.head).not.toMatch(/^upgrade:/im);
 });

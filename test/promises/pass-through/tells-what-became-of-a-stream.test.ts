@@ -5,12 +5,13 @@ import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { connectRoute, rawRequest, stageService, stageUpstream } from "./stage.ts";
+import { rawRequest } from "../../../testkit/stage/pass-through.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 const put = (bytes: number) => rawRequest("PUT /files/a", [`Content-Length: ${bytes}`]);
 
 it("ends the upload at the service when its caller leaves", async () => {
-  const { caller, service, finished } = await stageService((incoming) => void incoming.resume());
+  const { caller, service, finished } = await stage("routeToServer", (incoming) => void incoming.resume());
   caller.write(`${put(1_000)}some`);
   await service.whenAsked();
   caller.socket.resetAndDestroy();
@@ -23,7 +24,7 @@ it("ends a connection that is being made for a caller who leaves", async () => {
   // A service that never answers the handshake.
   const upstream = await startRawUpstream({ accept: (socket) => void sockets.push(socket) });
   const baseUrl = upstream.url.replace("http:", "https:");
-  const { caller, finished } = await connectRoute(baseUrl, { timeouts: { connectMs: 4_000 } });
+  const { caller, finished } = await stage("routeTo", baseUrl, { timeouts: { connectMs: 4_000 } });
   caller.write(rawRequest("GET /files/a"));
   await upstream.whenConnections(1);
   const leftAtMs = performance.now();
@@ -34,7 +35,7 @@ it("ends a connection that is being made for a caller who leaves", async () => {
 });
 
 it("says unknown if the caller leaves before the answer begins", async () => {
-  const { caller, service, finished } = await stageService((_, response) =>
+  const { caller, service, finished } = await stage("routeToServer", (_, response) =>
     response.writeHead(503, { "content-length": "5" }).flushHeaders(),
   );
   caller.write(rawRequest("GET /files/a"));
@@ -44,7 +45,7 @@ it("says unknown if the caller leaves before the answer begins", async () => {
 });
 
 it("says unknown if an upload breaks off in the middle", async () => {
-  const { caller, service, finished } = await stageService((incoming) => void incoming.resume());
+  const { caller, service, finished } = await stage("routeToServer", (incoming) => void incoming.resume());
   caller.write(`${put(1_000)}some`);
   caller.socket.end();
   expect(await caller.ended()).toMatch(/^HTTP\/1.1 400 [\s\S]*countersign-error: body_incomplete/i);
@@ -53,7 +54,7 @@ it("says unknown if an upload breaks off in the middle", async () => {
 });
 
 it("says unknown if an upload becomes malformed", async () => {
-  const { port, service } = await stageService((incoming) => void incoming.resume());
+  const { port, service } = await stage("routeToServer", (incoming) => void incoming.resume());
   const head = rawRequest("PUT /files/a", ["Transfer-Encoding: chunked"]);
   const answer = await ask(port, `${head}4\r\nsome\r\nzz\r\n`);
   expect(answer.headers).toMatchObject({ "countersign-error": "body_incomplete", "countersign-outcome": "unknown" });
@@ -61,7 +62,9 @@ it("says unknown if an upload becomes malformed", async () => {
 });
 
 it("gives up an upload that stops", async () => {
-  const { port, service } = await stageService((incoming) => void incoming.resume(), { route: { idleMs: 300 } });
+  const { port, service } = await stage("routeToServer", (incoming) => void incoming.resume(), {
+    route: { idleMs: 300 },
+  });
   const answer = await ask(port, `${put(1_000)}some`);
   expect(answer).toMatchObject({ status: 408, headers: { "countersign-error": "body_incomplete" } });
   await service.allClosed();
@@ -69,7 +72,7 @@ it("gives up an upload that stops", async () => {
 
 it("gives an upload all the time that it needs, as long as it makes progress", async () => {
   const timeouts = { requestMs: 300, connectMs: 300, tokenMs: 300 };
-  const { caller } = await stageUpstream(rawAnswer(201), { timeouts });
+  const { caller } = await stage("route", rawAnswer(201), { timeouts });
   caller.write(put(8));
   for (let byte = 0; byte < 8; byte += 1) {
     await new Promise((resolve) => setTimeout(resolve, 80));
@@ -80,7 +83,7 @@ it("gives an upload all the time that it needs, as long as it makes progress", a
 
 it("waits for the answer's head no longer than timeouts.request after the end of the body", async () => {
   const timeouts = { requestMs: 1_000, connectMs: 1_000, tokenMs: 1_000 };
-  const { port, service } = await stageService((incoming) => void incoming.resume(), { timeouts });
+  const { port, service } = await stage("routeToServer", (incoming) => void incoming.resume(), { timeouts });
   for (const request of [
     `${put(4)}some`,
     rawRequest("GET /files/a"),
@@ -100,7 +103,7 @@ it.each([
   ["is reset, without a length or chunks,", untilClose, "resetAndDestroy"],
 ] as const)("resets the caller if the answer's connection %s in the middle", async (_, framing, end) => {
   const sockets: Socket[] = [];
-  const { caller, finished } = await stageUpstream({
+  const { caller, finished } = await stage("route", {
     accept: (socket) => void sockets.push(socket),
     answer: `HTTP/1.1 200 OK\r\n${framing}\r\n\r\nsome`,
   });
@@ -113,7 +116,7 @@ it.each([
 });
 
 it("resets a caller that closes its half in the middle of an answer without a length", async () => {
-  const { caller } = await stageUpstream("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsome");
+  const { caller } = await stage("route", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsome");
   const failed = once(caller.socket, "error");
   await caller.write(rawRequest("GET /files/a")).until(/some$/);
   caller.socket.end();
@@ -122,7 +125,7 @@ it("resets a caller that closes its half in the middle of an answer without a le
 
 it("ends an answer that stops", async () => {
   const serve: RequestListener = (_, response) => void response.writeHead(200).write("some");
-  const { caller, service, finished } = await stageService(serve, { route: { idleMs: 300 } });
+  const { caller, service, finished } = await stage("routeToServer", serve, { route: { idleMs: 300 } });
   await caller.write(rawRequest("GET /files/a")).closed;
   expect(await finished()).toMatchObject({ code: "upstream_timeout", cause: "incomplete answer" });
   await service.allClosed();
@@ -144,7 +147,7 @@ it.each<[string, bytes: string, code?: string]>([
   ["a switch without a request for it", unaskedSwitch, "upstream_reset"],
 ])("answers 502 unknown to %s", async (_, bytes, code = "upstream_bad_response") => {
   // No answer waits for the rest of such a body.
-  const { send } = await stageUpstream({ answer: bytes }, { route: { idleMs: 3_600_000 } });
+  const { send } = await stage("route", { answer: bytes }, { route: { idleMs: 3_600_000 } });
   const answer = await send("GET /files/a");
   const headers = { "countersign-error": code, "countersign-outcome": "unknown" };
   expect(answer).toMatchObject({ status: 502, headers });
@@ -153,7 +156,7 @@ it.each<[string, bytes: string, code?: string]>([
 it("passes on neither side's headers of the connection, nor headers in Countersign's name", async () => {
   const headers =
     "Keep-Alive: timeout=9\r\nConnection: x-private\r\nX-Private: 1\r\nCountersign-Outcome: not_sent\r\nTrailer: x\r\n";
-  const { send } = await stageUpstream(rawAnswer(503, "", headers));
+  const { send } = await stage("route", rawAnswer(503, "", headers));
   const answer = await send("GET /files/a");
   expect(answer).toMatchObject({ status: 503, headers: { "countersign-outcome": "answered", connection: "close" } });
   expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining(["x-private"]));
@@ -162,13 +165,13 @@ it("passes on neither side's headers of the connection, nor headers in Countersi
 
 it("passes on all of an answer's header lines, as many as fit into a head", async () => {
   const lines = Array.from({ length: 1_100 }, (_, n) => `x-${n}: 1\r\n`).join("");
-  const { send } = await stageUpstream(rawAnswer(200, "", lines));
+  const { send } = await stage("route", rawAnswer(200, "", lines));
   const { headers } = await send("GET /files/a");
   expect(Object.keys(headers).filter((name) => name.startsWith("x-"))).toHaveLength(1_100);
 });
 
 it("never reads unexpected bytes as the next answer", async () => {
-  const { upstream, send } = await stageUpstream({
+  const { upstream, send } = await stage("route", {
     answer: ({ number }, socket) => {
       socket.write(rawAnswer(200, `${number}`));
       if (number === 1) setTimeout(() => socket.write(rawAnswer(200, "poison")), 50);
@@ -181,7 +184,7 @@ it("never reads unexpected bytes as the next answer", async () => {
 });
 
 it("uses a connection again, and says unknown if it breaks before an answer", async () => {
-  const { upstream, send } = await stageUpstream({
+  const { upstream, send } = await stage("route", {
     answer: ({ number }, socket) => void (number < 3 ? socket.write(rawAnswer(200)) : socket.destroy()),
   });
   for (let time = 0; time < 2; time += 1) await send("GET /files/a");

@@ -10,7 +10,7 @@ import { watchScripts } from "../../../testkit/loaded-scripts.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { plainEnvironment, runToEnd, startServe } from "../../../testkit/run-program.ts";
-import { rawRequest } from "../pass-through/stage.ts";
+import { rawRequest } from "../../../testkit/stage/pass-through.ts";
 
 /** A site with OAuth, an authorization server and a service; the listener's port, and what the process loads. */
 async function stage(set: object, environment: object, more: object = {}) {

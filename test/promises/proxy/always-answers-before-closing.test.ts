@@ -10,7 +10,7 @@ import { scrape } from "../../../testkit/exposition.ts";
 import { orderText, RawConnection, type RawPost, rawPost, readAnswers, sendRaw } from "../../../testkit/raw-caller.ts";
 import { openBehindHeld, serverSideOf } from "../../../testkit/server-side.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 import { openListener, settings } from "./listener-alone.ts";
 
 type Alone = Awaited<ReturnType<typeof openListener>>;
@@ -38,7 +38,7 @@ const refused: readonly (readonly [number, string, RawPost | string])[] = [
 ];
 
 it.each(refused)("a whole answer comes, with 200 KiB still being sent %i %s for %j", async (status, code, given) => {
-  const { connection, clock, url, simulator } = await stageConnected();
+  const { connection, clock, url, simulator } = await stage("connection");
   const framing = [`Content-Length: ${coming}`];
   connection.write(typeof given === "string" ? given : rawPost({ framing, body: "", ...given }));
   // As many libraries do: first everything is written, and only then is anything read.
@@ -65,7 +65,7 @@ const refusedByTheHead = refused.flatMap(([status, code, given]) =>
 it.each([...refusedByTheHead, [400, { more: ["Countersign-Timeout-Ms: soon"] }] as const])(
   "a caller that is refused by its head gets no 100 Continue: %i for %j",
   async (status, given) => {
-    const { connection, clock, simulator } = await stageConnected();
+    const { connection, clock, simulator } = await stage("connection");
     const framing = ["Content-Length: 10"];
     connection.write(rawPost({ framing, ...given, more: [...(given.more ?? []), "Expect: 100-continue"], body: "" }));
     await connection.until(wholeFailure);
@@ -81,7 +81,7 @@ it.each([
   ["too many requests", { inFlightPerEnvironment: 0 }],
   ["too many connections", { connections: 2 }],
 ])("a whole 503 comes with %s", async (_, limits) => {
-  const { port } = await stageProxy({ limits });
+  const { port } = await stage({ limits });
   await RawConnection.open(port);
   await RawConnection.open(port);
   const connection = await RawConnection.open(port);
@@ -97,7 +97,7 @@ it.each([
   ["a body that does not come", rawPost({ target: "//evil", framing: ["Content-Length: 9"], body: "" })],
   ["a body that is broken", rawPost({ framing: ["Transfer-Encoding: chunked"], body: "zz\r\n" })],
 ])("a connection whose request was refused does not stay open, even if its caller keeps it: %s", async (_, bytes) => {
-  const { clock, port, url } = await stageProxy({ limits: { connections: 1 } });
+  const { clock, port, url } = await stage({ limits: { connections: 1 } });
   const connection = await RawConnection.open(port);
   await connection.write(bytes).until(wholeFailure);
   clock.push(1_000);
@@ -108,7 +108,7 @@ it.each([
 });
 
 it("a 100 Continue waits for the answer before it", async () => {
-  const { connection, release } = await openBehindHeld(await stageProxy(), rawPost({ connection: [] }));
+  const { connection, release } = await openBehindHeld(await stage(), rawPost({ connection: [] }));
   const framing = [`Content-Length: ${orderText.length}`];
   connection.write(rawPost({ more: ["Expect: 100-continue"], framing, body: "" }));
   release();
@@ -125,7 +125,7 @@ it.each([
 ])(
   "a HEAD is refused without a body, as HEAD demands, for %s; another method's refusal has one",
   async (_, status, bytes) => {
-    const { port } = await stageProxy();
+    const { port } = await stage();
     expect(await sendRaw(port, bytes)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*\\r\\n\\r\\n$`));
     const other = await sendRaw(port, bytes.replace("HEAD", "PUT"));
     expect(other).toMatch(/\r\n\r\n\{.*"not_sent".*\}\n$/s);
@@ -143,7 +143,7 @@ const tooSlowMs = 5_000;
 /** A proxy that allows no request in flight, so that each is refused by its head; and a large request that begins. */
 async function stageRefused() {
   const limits = { inFlightPerEnvironment: 0, bodyBytes: largeBytes };
-  const { clock, connection } = await stageConnected({ limits });
+  const { clock, connection } = await stage("connection", { limits });
   const errors: unknown[] = [];
   connection.socket.on("error", (error) => errors.push(error));
   connection.write(rawPost({ framing: [`Content-Length: ${largeBytes}`], body: "{" }));
@@ -200,7 +200,7 @@ it.each([
 });
 
 it("nothing of a refused body is kept while its rest still comes", async () => {
-  const { connection, adminUrl } = await stageConnected();
+  const { connection, adminUrl } = await stage("connection");
   connection.write(rawPost({ framing: ["Transfer-Encoding: chunked"], body: chunk + chunk }));
   const [refused] = readAnswers(await connection.until(wholeFailure));
   expectFailure(refused ?? expect.unreachable(), { status: 413, code: "body_too_large" });
@@ -217,7 +217,7 @@ it.each([
     [`${orders.length.toString(16)}\r\n`, orders.slice(0, -1), `${orders.slice(-1)}\r\n0\r\n\r\n`],
   ],
 ])("no part of a refused body of %s is read as a request, nor the bytes after it", async (_, framing, pieces) => {
-  const { connection, simulator, recorder } = await stageConnected();
+  const { connection, simulator, recorder } = await stage("connection");
   connection.write(rawPost({ target: "/no_such_operation", connection: [], framing, body: "" }));
   await connection.until(wholeFailure);
   for (const piece of pieces) connection.write(piece);

@@ -9,7 +9,7 @@ import { chunked, nextAnswer, type RawPost, rawPost } from "../../../testkit/raw
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed } from "../../../testkit/seeded-random.ts";
 import { letItRead } from "../../../testkit/server-side.ts";
-import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, stage } from "../../../testkit/stage.ts";
 
 const runs = 100;
 const requestMs = 250;
@@ -95,7 +95,7 @@ it("gives nobody another's answer, says not_sent of no order that was sent, and 
     },
   });
   const timeouts = { requestMs, connectMs: requestMs, tokenMs: requestMs };
-  const { port, url, adminUrl, recorder } = await stageProxy({
+  const { port, url, adminUrl, recorder } = await stage({
     baseUrl: upstream.url,
     limits: { bodyBytes },
     timeouts,

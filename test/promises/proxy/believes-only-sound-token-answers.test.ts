@@ -4,9 +4,8 @@
  */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
-import { stageLiving } from "../../../testkit/living-stage.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { canaries, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { canaries, oauthSite, stage } from "../../../testkit/stage.ts";
 
 /** The authorization server's answer, with some fields changed; `undefined` leaves a field out, `{{token}}` becomes the token. */
 function grant(changes: Record<string, unknown> = {}): string {
@@ -23,13 +22,13 @@ const timeouts = { requestMs: 30_000, connectMs: 10_000, tokenMs: 20_000 };
 async function stageAnswer(body: string, status = 200, headers: Record<string, string> = {}) {
   let asked = () => 0;
   const random = () => (asked() > 5 ? 0.999 : 0);
-  const stage = await stageLiving({ timeouts, surroundings: { random } });
-  const { simulator } = stage;
+  const staged = await stage("living", { timeouts, surroundings: { random } });
+  const { simulator } = staged;
   asked = () => simulator.counts().tokenRequests;
   const answer = { kind: "answer", status, headers, body, executes: true } as const;
   simulator.faults.add({ host: "login", times: "until_cleared", ...answer });
-  stage.expire();
-  return stage;
+  staged.expire();
+  return staged;
 }
 
 it.each([
@@ -95,7 +94,7 @@ describe("a token answer is used", () => {
     const startMs = Date.now();
     // On a busy machine an order may take long: at the service a token is valid ten times as long.
     const nowMs = () => startMs + (Date.now() - startMs) / 10;
-    const { url, simulator } = await stageProxy({ simulator: { tokenLifetimeSeconds: 1, nowMs }, oneSet: true });
+    const { url, simulator } = await stage({ simulator: { tokenLifetimeSeconds: 1, nowMs }, oneSet: true });
     while (simulator.counts().tokenRequests < 4) expect((await call(url)).status).toBe(200);
     expect(Date.now() - startMs).toBeGreaterThanOrEqual(3_000);
     expect(simulator.counts().unauthorized).toBe(0);
@@ -138,7 +137,7 @@ it.each([
   ["empty", () => "", backoffMs, backoffMs],
   ["absent", () => undefined, backoffMs, backoffMs],
 ])("429 with Retry-After: %s", async (_name, retryAfter, leastMs, mostMs) => {
-  const { url, simulator, recorder, clock, expire } = await stageLiving();
+  const { url, simulator, recorder, clock, expire } = await stage("living");
   const value = retryAfter();
   const headers: Record<string, string> = value === undefined ? {} : { "Retry-After": value };
   simulator.faults.add({ host: "login", kind: "answer", status: 429, headers, times: "until_cleared" });
@@ -171,7 +170,7 @@ it.each([
   const login = await startRawUpstream({
     answer: (_, socket) => void socket.end(`HTTP/1.1 ${status} No\r\nRetry-After: 60\r\nContent-Length: 9\r\n\r\nhalf`),
   });
-  const { recorder } = await stageProxy({ authUrl: login.url, oneSet: true });
+  const { recorder } = await stage({ authUrl: login.url, oneSet: true });
   expect(await recorder.nth("token_requested", 1)).toMatchObject({
     result,
     pauseMs: expect.closeTo(pauseMs, -3),
@@ -180,7 +179,7 @@ it.each([
 
 describe("credentials that every set has refused:", () => {
   it.each([400, 401, 403])("502 credentials_refused, not_sent, after a %i", async (status) => {
-    const { url, simulator, expire } = await stageLiving();
+    const { url, simulator, expire } = await stage("living");
     simulator.faults.add({ host: "login", kind: "answer", status, times: "until_cleared" });
     expire();
     const answer = await call(url);
@@ -194,7 +193,7 @@ describe("credentials that every set has refused:", () => {
   });
 
   it("one token request in 10 s, however many orders come", async () => {
-    const { url, simulator, clock, expire } = await stageLiving();
+    const { url, simulator, clock, expire } = await stage("living");
     simulator.changeClientSecret("blue-id", "another");
     expire();
     const requests: number[] = [];
@@ -211,7 +210,7 @@ describe("credentials that every set has refused:", () => {
 
 describe("the second set", () => {
   it("takes over at once, with no failed call, while the first is tried once in 10 s", async () => {
-    const { url, simulator, clock, expire, recorder } = await stageLiving({ oneSet: false });
+    const { url, simulator, clock, expire, recorder } = await stage("living", { oneSet: false });
     simulator.deleteCredentials("blue-id");
     expire();
     for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);
@@ -227,7 +226,7 @@ describe("the second set", () => {
   });
 
   it("is used no longer when the first is accepted again", async () => {
-    const { url, simulator, clock, expire, recorder } = await stageLiving({ oneSet: false });
+    const { url, simulator, clock, expire, recorder } = await stage("living", { oneSet: false });
     simulator.deleteCredentials("blue-id");
     expire();
     expect((await call(url)).status).toBe(200);
@@ -241,7 +240,7 @@ describe("the second set", () => {
   });
 
   it("gets no token request while the first one's token is valid", async () => {
-    const { url, simulator } = await stageLiving({ oneSet: false });
+    const { url, simulator } = await stage("living", { oneSet: false });
     simulator.deleteCredentials("blue-id");
     for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);
     expect(simulator.seen.tokenRequests.map(({ clientId }) => clientId)).toEqual(["blue-id"]);

@@ -5,7 +5,7 @@ import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { serverSideOf } from "../../../testkit/server-side.ts";
-import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 const bodyBytes = 262_144;
 const tooLarge = { status: 413, code: "body_too_large", detail: /262144 bytes \(limits\.bodyBytes\)/ } as const;
@@ -15,7 +15,7 @@ const oneReadBytes = 65_536;
 const padded = (length: number) => orderText + " ".repeat(length - orderText.length);
 
 it("serves a chunked body of exactly the limit, and refuses one byte more", async () => {
-  const { url, simulator } = await stageProxy();
+  const { url, simulator } = await stage();
   const headers = { "transfer-encoding": "chunked", "content-length": [] };
   expect((await call(url, padded(bodyBytes), { headers })).status).toBe(200);
   expectFailure(await call(url, padded(bodyBytes + 1), { headers }), tooLarge);
@@ -23,7 +23,7 @@ it("serves a chunked body of exactly the limit, and refuses one byte more", asyn
 });
 
 it("refuses an announced length over the limit without reading a byte of the body", async () => {
-  const { port, simulator } = await stageProxy();
+  const { port, simulator } = await stage();
   const server = serverSideOf(port);
   const connection = await RawConnection.open(port);
   const head = rawPost({ framing: [`Content-Length: ${bodyBytes + 1}`], body: "" });
@@ -34,7 +34,7 @@ it("refuses an announced length over the limit without reading a byte of the bod
 });
 
 it("stops reading chunks that never end", async () => {
-  const { port, url, simulator } = await stageProxy();
+  const { port, url, simulator } = await stage();
   const server = serverSideOf(port);
   const connection = await RawConnection.open(port);
   connection.write(rawPost({ framing: ["Transfer-Encoding: chunked"], body: "" }));
@@ -61,7 +61,7 @@ it.each([
   ["a megabyte", 1_048_576],
   ["more than memory holds", Number.MAX_SAFE_INTEGER],
 ])("refuses one chunk that announces %s", async (_, size) => {
-  const { connection, simulator } = await stageConnected();
+  const { connection, simulator } = await stage("connection");
   connection.write(rawPost({ framing: ["Transfer-Encoding: chunked"], body: `${size.toString(16)}\r\n` }));
   const text = await connection.write(" ".repeat(bodyBytes + 1)).until(/\r\n\r\n\{.*\}\n$/s);
   expectFailure(readAnswers(text)[0] ?? expect.unreachable(), tooLarge);
@@ -73,7 +73,7 @@ it.each([
   ["as timeouts.request", 5_000, [], 5_000, "5"],
   ["as 15 s, however much time the request has", 60_000, [], 15_000, "15"],
 ])("gives a slow body as much time %s", async (_, requestMs, more, timeoutMs, said) => {
-  const { connection, clock, adminUrl, simulator, recorder } = await stageConnected({ timeouts: { requestMs } });
+  const { connection, clock, adminUrl, simulator, recorder } = await stage("connection", { timeouts: { requestMs } });
   connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], more, body: "{" }));
   await whenInFlight({ adminUrl }, 1);
   clock.push(timeoutMs);

@@ -8,7 +8,7 @@ import { Secret } from "../../../src/model/secret.ts";
 import { order } from "../../../testkit/call.ts";
 import { callersAuthority, paymentsCertificate } from "../../../testkit/caller-certificates.ts";
 import { authority, clientKey, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
-import { type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { type StageOptions, stage } from "../../../testkit/stage.ts";
 
 export const token = "canary-caller-token-new";
 /** The former token, which `token` replaces. */
@@ -29,7 +29,7 @@ export const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
 /** The whole proxy, whose listener identifies its callers, also on loopback. */
 export function stageWithCallers(callers: Callers, { config, ...options }: StageOptions = {}) {
   const listeners = [{ bind: anyPort, environment: "sandbox", hosts: [], callers }];
-  return stageProxy({ ...options, config: { listeners, ...config } });
+  return stage({ ...options, config: { listeners, ...config } });
 }
 
 /** The rights of these tests' callers, unless a test gives fewer. */

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
-import { bothSite, canaries, childSite, hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { bothSite, canaries, childSite, hmacSite, type Stage, stage } from "../../../testkit/stage.ts";
 import { signatureOf } from "../callbacks/sender.ts";
 
 /** Parameters with the signature of a client, made by code of the tests. */
@@ -19,11 +19,11 @@ const order = {
   format: "json",
 };
 
-async function resultOf(stage: Stage, body: object, headers = {}): Promise<string | undefined> {
-  const { status, headers: answered } = await call(stage.url, body, { headers });
+async function resultOf(staged: Stage, body: object, headers = {}): Promise<string | undefined> {
+  const { status, headers: answered } = await call(staged.url, body, { headers });
   expect(status).toBe(200);
   const id = answered["countersign-request-id"];
-  const finished = await stage.recorder.nth("request_finished", 1, ({ requestId }) => requestId === id);
+  const finished = await staged.recorder.nth("request_finished", 1, ({ requestId }) => requestId === id);
   return finished.callerSignature;
 }
 
@@ -32,7 +32,7 @@ function sentBy({ simulator }: Stage): Record<string, string> {
   return JSON.parse(simulator.seen.apiRequests[0]?.body.toString() ?? "");
 }
 
-const stageChecking = () => stageProxy({ withBoth: true, site: { checksCallerSignature: true } });
+const stageChecking = () => stage({ withBoth: true, site: { checksCallerSignature: true } });
 
 it.each<[string, object, string]>([
   ["with the site's default key", signed(order, canaries.keyOne), "valid"],
@@ -53,11 +53,11 @@ it.each<[string, object, string]>([
   ["that is empty", { ...order, signature: "" }, "missing"],
   ["that is absent", order, "missing"],
 ])("a signature %s", async (_, body, expected) => {
-  const stage = await stageChecking();
-  expect(await resultOf(stage, body)).toBe(expected);
+  const staged = await stageChecking();
+  expect(await resultOf(staged, body)).toBe(expected);
   // The order was signed anew as it was sent: the simulator verifies this signature.
-  expect(sentBy(stage)["timestamp"]).not.toBe(order.timestamp);
-  const { value } = await scrape(stage.adminUrl);
+  expect(sentBy(staged)["timestamp"]).not.toBe(order.timestamp);
+  const { value } = await scrape(staged.adminUrl);
   const labels = { environment: "sandbox", site: hmacSite };
   for (const result of ["valid", "invalid", "unknown_key", "incomplete", "missing"]) {
     const count = value("countersign_caller_signature_total", { ...labels, result });
@@ -66,22 +66,22 @@ it.each<[string, object, string]>([
 });
 
 it("at a site with OAuth, a signature is checked by the site's keys, and no signature is sent", async () => {
-  const stage = await stageChecking();
+  const staged = await stageChecking();
   const body = signed({ ...order, site_identifier: bothSite }, canaries.keyOne);
-  expect(await resultOf(stage, body)).toBe("valid");
-  expect(sentBy(stage)).not.toHaveProperty("signature");
-  expect(await resultOf(stage, signed({ ...order, site_identifier: childSite }, "any"))).toBe("unknown_key");
+  expect(await resultOf(staged, body)).toBe("valid");
+  expect(sentBy(staged)).not.toHaveProperty("signature");
+  expect(await resultOf(staged, signed({ ...order, site_identifier: childSite }, "any"))).toBe("unknown_key");
 });
 
 it("the parameters that a site exempts are not part of the signature", async () => {
   const exempt = new Set(["format", "signature", "call", "note"]);
-  const stage = await stageProxy({ withBoth: true, site: { checksCallerSignature: true, exempt } });
+  const staged = await stage({ withBoth: true, site: { checksCallerSignature: true, exempt } });
   const body = signed({ ...order, site_identifier: bothSite, note: "a" }, canaries.keyOne, [...exempt]);
-  expect(await resultOf(stage, { ...body, note: "b" })).toBe("valid");
+  expect(await resultOf(staged, { ...body, note: "b" })).toBe("valid");
 });
 
 it("without the setting nothing is checked and there is no series", async () => {
-  const stage = await stageProxy();
-  expect(await resultOf(stage, signed(order, canaries.keyOne))).toBeUndefined();
-  expect((await scrape(stage.adminUrl)).families.get("countersign_caller_signature_total")?.samples).toEqual([]);
+  const staged = await stage();
+  expect(await resultOf(staged, signed(order, canaries.keyOne))).toBeUndefined();
+  expect((await scrape(staged.adminUrl)).families.get("countersign_caller_signature_total")?.samples).toEqual([]);
 });

@@ -2,14 +2,14 @@
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { childSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { childSite, oauthSite, type Stage, type StageOptions, stage } from "../../../testkit/stage.ts";
 
 /** A stage whose proxy holds a token that the service has just revoked. */
-async function stageRevoked(options: Parameters<typeof stageProxy>[0] = {}): Promise<Stage> {
-  const stage = await stageProxy(options);
-  expect((await call(stage.url)).status).toBe(200);
-  stage.simulator.revokeAllTokens();
-  return stage;
+async function stageRevoked(options: StageOptions = {}): Promise<Stage> {
+  const staged = await stage(options);
+  expect((await call(staged.url)).status).toBe(200);
+  staged.simulator.revokeAllTokens();
+  return staged;
 }
 
 const body = {
@@ -74,8 +74,8 @@ const asChild = { headers: { "Countersign-Site": childSite } };
 /** A site whose every order gets 401, until the fault is removed. */
 async function stageForever() {
   const clock = new ShiftedClock();
-  const stage = await stageProxy({ surroundings: { clock }, simulator: { nowMs: () => clock.wallMs() } });
-  const { simulator, url } = stage;
+  const staged = await stage({ surroundings: { clock }, simulator: { nowMs: () => clock.wallMs() } });
+  const { simulator, url } = staged;
   const refusal = { kind: "answer", status: 401, body: "no" } as const;
   simulator.faults.add({ host: "api", site: childSite, times: "until_cleared", ...refusal });
   const askAsChild = async () => {
@@ -83,7 +83,7 @@ async function stageForever() {
     expect(answer).toMatchObject({ status: 401, text: "no" });
     expect(answer.headers["countersign-outcome"]).toBe("answered");
   };
-  return { ...stage, clock, askAsChild };
+  return { ...staged, clock, askAsChild };
 }
 
 it("endless 401s are passed on, and use one token, then one more after pauses of 10 s and of 20 s", async () => {

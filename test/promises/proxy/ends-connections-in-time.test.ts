@@ -14,7 +14,7 @@ import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 import { openListener, settings } from "./listener-alone.ts";
 
 const tooSlow = {
@@ -33,7 +33,7 @@ it.each([
   ["half a method", "PO"],
   ["a head without its end", rawPost({ body: "" }).slice(0, -2)],
 ])("answers 408 if only %s has come after 10 s", async (_, bytes) => {
-  const { clock, connection, simulator } = await stageConnected();
+  const { clock, connection, simulator } = await stage("connection");
   // Before the first byte the connection only waits.
   clock.push(60_000);
   connection.write(bytes);
@@ -49,7 +49,7 @@ it.each([
 });
 
 it("gives the head of a later request 10 s from its first byte", async () => {
-  const { clock, connection } = await stageConnected();
+  const { clock, connection } = await stage("connection");
   await connection.write(rawPost(kept)).until(/"order_1"/);
   clock.push(60_000);
   connection.write("POST /create");
@@ -124,7 +124,7 @@ describe.each([
 });
 
 it("a connection without a byte is no request: nothing is counted or logged", async () => {
-  const { clock, connection, recorder, metrics } = await stageConnected();
+  const { clock, connection, recorder, metrics } = await stage("connection");
   await metrics();
   clock.push(24 * hourMs);
   expect(await connection.ended()).toBe("");
@@ -134,7 +134,7 @@ it("a connection without a byte is no request: nothing is counted or logged", as
 it("an idle connection on a Unix socket is kept for a day", async () => {
   const path = join(emptyFolder(), "orders.sock");
   const listeners = [{ bind: { kind: "unix", path } as const, environment: "sandbox", hosts: [] }];
-  const { clock } = await stageProxy({ config: { listeners } });
+  const { clock } = await stage({ config: { listeners } });
   const connection = await RawConnection.open({ path });
   await connection.write(rawPost(kept)).until(/Keep-Alive: timeout=86400\r\n.*"order_1"/s);
   clock.push(23 * hourMs);
@@ -143,7 +143,7 @@ it("an idle connection on a Unix socket is kept for a day", async () => {
 });
 
 it("the admin port answers nothing on a connection without a byte either", async () => {
-  const { clock, adminUrl } = await stageProxy();
+  const { clock, adminUrl } = await stage();
   const connection = await RawConnection.open(Number(new URL(adminUrl).port));
   await get(adminUrl, "/livez");
   clock.push(60_000);

@@ -12,15 +12,8 @@ import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { letItRead } from "../../../testkit/server-side.ts";
 import { settlesSoon } from "../../../testkit/settles-soon.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import {
-  bothSite,
-  hmacSite,
-  type Stage,
-  type StageOptions,
-  stageConnected,
-  stageProxy,
-} from "../../../testkit/stage.ts";
-import { files } from "../pass-through/stage.ts";
+import { files } from "../../../testkit/stage/pass-through.ts";
+import { bothSite, hmacSite, type Stage, type StageOptions, stage } from "../../../testkit/stage.ts";
 import {
   byCertificate,
   callSecurely,
@@ -35,7 +28,7 @@ import {
 const reference = "A-1042";
 
 interface Provoked {
-  readonly stage: Stage;
+  readonly staged: Stage;
   readonly answer: Answered;
 }
 
@@ -44,8 +37,8 @@ interface Wrong extends CallOptions {
 }
 
 /** A call with the reference, and with `Wrong` in it. */
-function callBadly(stage: Stage, { headers = {}, body = order, ...wrong }: Wrong = {}): Promise<Called> {
-  return call(stage.url, body, { ...wrong, headers: { "Countersign-Reference": reference, ...headers } });
+function callBadly(staged: Stage, { headers = {}, body = order, ...wrong }: Wrong = {}): Promise<Called> {
+  return call(staged.url, body, { ...wrong, headers: { "Countersign-Reference": reference, ...headers } });
 }
 
 /** The fault: in the call or its bytes, in the stage, or in the service. */
@@ -71,21 +64,11 @@ interface Cause extends Wrong {
  * @param detail the part of the detail that is special to this way
  */
 function failing(code: FailureCode, status: number, way: string, detail: RegExp, cause: Cause) {
-  const {
-    outcome,
-    sent,
-    isReferenced,
-    raw,
-    options,
-    open = () => stageProxy(options),
-    fault,
-    provoke,
-    ...wrong
-  } = cause;
+  const { outcome, sent, isReferenced, raw, options, open = () => stage(options), fault, provoke, ...wrong } = cause;
   const callOnce = async (): Promise<Provoked> => {
-    const stage = await open();
-    if (fault !== undefined) stage.simulator.faults.add({ host: "api", ...fault });
-    return { stage, answer: await (raw === undefined ? callBadly(stage, wrong) : ask(stage.port, raw)) };
+    const staged = await open();
+    if (fault !== undefined) staged.simulator.faults.add({ host: "api", ...fault });
+    return { staged, answer: await (raw === undefined ? callBadly(staged, wrong) : ask(staged.port, raw)) };
   };
   return { code, status, way, detail, outcome, sent, isReferenced, provoke: provoke ?? callOnce };
 }
@@ -336,96 +319,96 @@ const failuresAfterAdmission = [
 ];
 
 async function callAsStranger(): Promise<Provoked> {
-  const stage = await stageWithCallers(byCertificate({ name: "a", certificates: ["DNS:a.example"] }));
+  const staged = await stageWithCallers(byCertificate({ name: "a", certificates: ["DNS:a.example"] }));
   const more = { "Countersign-Reference": reference };
-  return { stage, answer: await callSecurely(stage.port, clientWith(strangerCertificate), more) };
+  return { staged, answer: await callSecurely(staged.port, clientWith(strangerCertificate), more) };
 }
 
 async function openWithCallerAtItsRate(): Promise<Stage> {
-  const stage = await stageWithCaller({ requestsPerSecond: 0.01 });
-  expect((await callBadly(stage, { headers: withToken })).status).toBe(200);
-  return stage;
+  const staged = await stageWithCaller({ requestsPerSecond: 0.01 });
+  expect((await callBadly(staged, { headers: withToken })).status).toBe(200);
+  return staged;
 }
 
 async function openWithTwoConnections(): Promise<Stage> {
-  const stage = await stageProxy({ limits: { connections: 2 } });
-  await RawConnection.open(stage.port);
-  await RawConnection.open(stage.port);
-  return stage;
+  const staged = await stage({ limits: { connections: 2 } });
+  await RawConnection.open(staged.port);
+  await RawConnection.open(staged.port);
+  return staged;
 }
 
 /** The service accepts connections, but never speaks TLS. */
 async function openBeforeSilence(): Promise<Stage> {
   const { port } = await startRawUpstream();
-  return stageProxy({ baseUrl: `https://127.0.0.1:${port}/json-api` });
+  return stage({ baseUrl: `https://127.0.0.1:${port}/json-api` });
 }
 
 async function breakTheClock(): Promise<Provoked> {
   const clock = new BreakableClock();
-  const stage = await stageProxy({ surroundings: { clock } });
-  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
-  const calling = callBadly(stage);
+  const staged = await stage({ surroundings: { clock } });
+  const hanging = staged.simulator.faults.add({ host: "api", kind: "hang" });
+  const calling = callBadly(staged);
   await hanging.whenPlayed(1);
   clock.isBroken = true;
   hanging.release();
-  return { stage, answer: await calling };
+  return { staged, answer: await calling };
 }
 
 /** The body of a pass-through request breaks off after its head was sent to the service. */
 async function breakOff(): Promise<Provoked> {
-  const { connection: caller, ...stage } = await stageConnected({ environment: { passThrough: [files] } });
+  const { connection: caller, ...staged } = await stage("connection", { environment: { passThrough: [files] } });
   const framing = ["Content-Length: 100"];
   caller.write(rawPost({ method: "PUT", target: "/files/a", framing, more: withReference, body: "some" }));
-  await whenInFlight(stage, 1);
+  await whenInFlight(staged, 1);
   await delay(100);
   caller.socket.end();
   const [answer = expect.unreachable()] = readAnswers(await caller.ended());
-  return { stage, answer };
+  return { staged, answer };
 }
 
 /** The only place is taken by a request that hangs. */
 async function crowd(): Promise<Provoked> {
-  const stage = await stageProxy({ limits: { inFlightPerEnvironment: 1 } });
-  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
-  const first = call(stage.url);
+  const staged = await stage({ limits: { inFlightPerEnvironment: 1 } });
+  const hanging = staged.simulator.faults.add({ host: "api", kind: "hang" });
+  const first = call(staged.url);
   await hanging.whenPlayed(1);
-  const answer = await callBadly(stage);
+  const answer = await callBadly(staged);
   hanging.release();
   await first;
-  return { stage, answer };
+  return { staged, answer };
 }
 
 /** A request that began before SIGTERM is complete only when the time for open requests has run out. */
 async function drainAway(): Promise<Provoked> {
-  const { connection: late, ...stage } = await stageConnected();
+  const { connection: late, ...staged } = await stage("connection");
   const bytes = rawPost({ connection: [], more: withReference });
   late.write(bytes.slice(0, 20));
   // Connections are accepted in their order, so the late one has been read when this one is answered.
-  await letItRead(stage);
-  const stopping = stage.proxy.stop("SIGTERM");
-  stage.clock.push(stage.config.timeouts.requestMs + 500);
-  expect(await settlesSoon(stopping, stage.adminUrl)).toBe(false);
+  await letItRead(staged);
+  const stopping = staged.proxy.stop("SIGTERM");
+  staged.clock.push(staged.config.timeouts.requestMs + 500);
+  expect(await settlesSoon(stopping, staged.adminUrl)).toBe(false);
   const [answer = expect.unreachable()] = readAnswers(await late.write(bytes.slice(20)).ended());
   late.socket.end();
   await stopping;
-  return { stage, answer };
+  return { staged, answer };
 }
 
 const cases = [...failuresOfTheRequest, ...failuresOfTheParameters, ...failuresAfterAdmission];
 
 it.each(cases)("$status $code: $way", async ({ code, status, outcome = "not_sent", detail, sent = 0, ...failure }) => {
-  const { stage, answer } = await failure.provoke();
+  const { staged, answer } = await failure.provoke();
   const given = failure.isReferenced === false ? undefined : reference;
   const requestId = expectFailure(answer, { code, status, outcome, detail, reference: given });
-  expect(stage.simulator.counts().apiRequests).toBe(sent);
-  const finished = await stage.recorder.nth("request_finished", 1, (event) => event.requestId === requestId);
+  expect(staged.simulator.counts().apiRequests).toBe(sent);
+  const finished = await staged.recorder.nth("request_finished", 1, (event) => event.requestId === requestId);
   expect(finished).toMatchObject({ code, status, outcome, by: "countersign", reference: given, callerLeft: false });
-  expect(stage.recorder.count("defect")).toBe(code === "internal" ? 1 : 0);
+  expect(staged.recorder.count("defect")).toBe(code === "internal" ? 1 : 0);
 });
 
 it("a failure's type is a URL of the documentation if docsUrl is set", async () => {
-  const stage = await stageProxy({ config: { docsUrl: "https://docs.example/pay" } });
-  const { json } = await callBadly(stage, { path: "/delete_all" });
+  const staged = await stage({ config: { docsUrl: "https://docs.example/pay" } });
+  const { json } = await callBadly(staged, { path: "/delete_all" });
   expect(json.type).toBe("https://docs.example/pay/docs/reference/errors.html#operation_not_allowed");
 });
 

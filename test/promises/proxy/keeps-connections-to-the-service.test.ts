@@ -19,7 +19,7 @@ import { serverTls, trusting as tls, trusting } from "../../../testkit/certifica
 import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { openServicePool } from "../../../testkit/service-pool.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 const connectTimeoutMs = 60_000;
 const keptOpen = rawAnswer(200, "{}");
@@ -389,7 +389,7 @@ it("no more requests than keepAlive.requests are sent over one connection, to th
     answer: rawAnswer(200, '{"access_token":"a","token_type":"Bearer","expires_in":90}'),
   });
   const environment = { requestsPerConnection: 1 };
-  const { url } = await stageProxy({ baseUrl: upstream.url, authUrl: upstream.url, environment });
+  const { url } = await stage({ baseUrl: upstream.url, authUrl: upstream.url, environment });
   for (let n = 1; n <= 5; n++) expect((await call(url)).status).toBe(200);
   expect(upstream.requests.length).toBeGreaterThan(5);
   expect(upstream.spoken).toBe(upstream.requests.length);

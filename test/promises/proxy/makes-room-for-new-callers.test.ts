@@ -5,15 +5,15 @@ import { call } from "../../../testkit/call.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 import { callSecurely, known, openSecurely, payments, stageWithCallers } from "./callers.ts";
 
 const connections = 8;
 /** Longer than a busy caller takes to send its next request. */
 const quietMs = 1_100;
 
-async function stage() {
-  const proxy = await stageProxy({ limits: { connections } });
+async function stageCrowded() {
+  const proxy = await stage({ limits: { connections } });
   const open = async (bytes: string, count: number) => {
     const opened = await Promise.all(Array.from({ length: count }, () => RawConnection.open(proxy.port)));
     for (const connection of opened) connection.write(bytes);
@@ -35,7 +35,7 @@ async function expectServed(url: string, others: number): Promise<void> {
 }
 
 it("serves 5 of 5 others while one caller has as many idle connections as are served", async () => {
-  const { url, clock, open } = await stage();
+  const { url, clock, open } = await stageCrowded();
   const [first, ...later] = await open("", connections);
   clock.push(quietMs);
   await expectServed(url, 5);
@@ -44,7 +44,7 @@ it("serves 5 of 5 others while one caller has as many idle connections as are se
 });
 
 it("answers the others while one caller has opened more connections than are accepted", async () => {
-  const { url, clock, open } = await stage();
+  const { url, clock, open } = await stageCrowded();
   await open("", 5 * connections);
   expectFailure(await call(url), { status: 503, code: "overloaded" });
   clock.push(quietMs);
@@ -68,7 +68,7 @@ it("answers several others at once over TLS while one caller has as many idle co
 it("ends no connection whose handshake is done, over TLS on a Unix socket", async () => {
   const path = join(emptyFolder(), "orders.sock");
   const listeners = [{ bind: { kind: "unix", path } as const, environment: "sandbox", hosts: [], callers: payments }];
-  const { simulator, adminUrl } = await stageProxy({ limits: { connections }, config: { listeners } });
+  const { simulator, adminUrl } = await stage({ limits: { connections }, config: { listeners } });
   const open = () => RawConnection.open({ path });
   await open();
   const hanging = simulator.faults.add({ host: "api", kind: "hang" });
@@ -85,7 +85,7 @@ it.each([
   ["the head", rawPost().slice(0, 60)],
   ["the body", rawPost().slice(0, -1)],
 ])("refuses requests whose callers do not send the rest of %s, to make room for others", async (_, bytes) => {
-  const { url, clock, open, simulator } = await stage();
+  const { url, clock, open, simulator } = await stageCrowded();
   const slow = await open(bytes, connections);
   clock.push(quietMs);
   await expectServed(url, 3);
@@ -99,7 +99,7 @@ it.each([
 });
 
 it("closes no connection whose request is being served, and none whose caller is active", async () => {
-  const { url, clock, open, simulator } = await stage();
+  const { url, clock, open, simulator } = await stageCrowded();
   const hanging = simulator.faults.add({ host: "api", kind: "hang", times: connections - 1 });
   const served = await open(rawPost(), connections - 1);
   await hanging.whenPlayed(connections - 1);
@@ -112,7 +112,7 @@ it("closes no connection whose request is being served, and none whose caller is
 });
 
 it("fills all places from a crowd that first opens all its connections and then sends its requests", async () => {
-  const { open, simulator } = await stage();
+  const { open, simulator } = await stageCrowded();
   const crowd = await open("", 5 * connections);
   const left = crowd.filter(({ socket }) => !socket.readableEnded);
   const texts = await Promise.all(left.map((connection) => connection.write(rawPost()).ended()));

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { order } from "../../../testkit/call.ts";
 import { orderRaw, orderToTheEnd } from "../../../testkit/raw-caller.ts";
 import { type RawBehaviour, rawAnswer } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, stageBehind } from "../../../testkit/stage.ts";
+import { hmacSite, stage } from "../../../testkit/stage.ts";
 import { cut, refused } from "../../unit/broken-responses.ts";
 import { early } from "../../unit/whole-responses.ts";
 
@@ -17,7 +17,7 @@ const large = { ...order, padding: "x".repeat(200_000) };
 
 /** One order to a service that behaves so; expects that the order is sent once. */
 async function orderOnce(service: RawBehaviour) {
-  const { port, upstream, finished } = await stageBehind(service);
+  const { port, upstream, finished } = await stage("service", service);
   const answer = await orderRaw(port, signed, large);
   expect(upstream).toMatchObject({ connections: 1, spoken: 1 });
   return { answer, upstream, end: await finished() };
@@ -46,7 +46,7 @@ const codings = [
 it("a head that the reader refuses is 502 upstream_bad_response, unknown", async () => {
   const rows = [...refused.filter(([code]) => !/^(CHUNK|TRAILER)/.test(code)), ...codings];
   const limits = { responseHeaderBytes: 16_384 };
-  const { port, recorder, upstream } = await stageBehind({ answer: rows.map(([, , bytes]) => bytes) }, { limits });
+  const { port, recorder, upstream } = await stage("service", { answer: rows.map(([, , bytes]) => bytes) }, { limits });
   for (const [at, [, title]] of rows.entries()) {
     const answer = await orderRaw(port, signed);
     const told = { status: answer.status, isComplete: answer.isComplete, ...JSON.parse(answer.body) };
@@ -60,7 +60,7 @@ it("a head that the reader refuses is 502 upstream_bad_response, unknown", async
 
 it("an answer that ends before a byte of its body is 502 upstream_reset, unknown", async () => {
   const rows = cut.filter(([, bytes]) => !/\r\n\r\n./s.test(bytes.replace(early, "")));
-  const { port, recorder, upstream } = await stageBehind({
+  const { port, recorder, upstream } = await stage("service", {
     answer: ({ number }, socket) => void socket.end(rows[number - 1]?.[1] ?? "", "latin1"),
   });
   for (const [at, [title]] of rows.entries()) {
@@ -90,7 +90,7 @@ it("an answer whose body becomes malformed is 502 upstream_bad_response", async 
 
 it("a long answer whose body becomes malformed is a cut connection", async () => {
   let spoil = () => {};
-  const { port, finished } = await stageBehind({
+  const { port, finished } = await stage("service", {
     answer(_request, socket) {
       spoil = () => void socket.write("zz\r\n");
       socket.write(inPieces + chunk(longText));

@@ -7,12 +7,12 @@ import { call } from "../../../testkit/call.ts";
 import { accessLines } from "../../../testkit/log-lines.ts";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, oauthSite, stageBehind, stageProxy, stageWithToken } from "../../../testkit/stage.ts";
+import { hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
 const signed = { "Countersign-Site": hmacSite };
 
 async function answerWith(bytes: string) {
-  const { port, upstream, finished } = await stageBehind({ answer: bytes });
+  const { port, upstream, finished } = await stage("service", { answer: bytes });
   const answer = await orderRaw(port, signed);
   expect(upstream.requests).toHaveLength(1);
   const { status } = answer;
@@ -116,7 +116,7 @@ describe("headers", () => {
 
 it.each([301, 302, 303, 307, 308])("a redirect %i is passed on with its Location, never followed", async (status) => {
   const elsewhere = await startRawUpstream({ answer: rawAnswer(200, "{}") });
-  const { url, simulator } = await stageProxy();
+  const { url, simulator } = await stage();
   const location = `${elsewhere.url}/json-api/create_order`;
   simulator.faults.add({ host: "api", kind: "answer", status, headers: { Location: location }, body: "moved" });
   const answer = await call(url);
@@ -142,7 +142,7 @@ const interim = {
 /** RFC 9110 section 15.2: interim responses may come unrequested, in any number and in any pieces. */
 describe.each(Object.entries(interim))("the interim response %s", (_name, bytes) => {
   it("of the service is ignored, and its connection serves further requests", async () => {
-    const { upstream, port } = await stageBehind({
+    const { upstream, port } = await stage("service", {
       answer: ({ number }, socket) => void socket.write(bytes + rawAnswer(201, `{"n":${number}}`)),
     });
     for (const n of [1, 2, 3]) {
@@ -158,7 +158,7 @@ describe.each(Object.entries(interim))("the interim response %s", (_name, bytes)
   it("of the authorization server is ignored", async () => {
     const login = await startRawUpstream({ answer: `${bytes}${granted}` });
     const options = { authUrl: login.url, oneSet: true };
-    const { port, upstream } = await stageBehind({ answer: rawAnswer(200, "{}") }, options);
+    const { port, upstream } = await stage("service", { answer: rawAnswer(200, "{}") }, options);
     expect(await orderRaw(port)).toMatchObject({ status: 200, body: "{}" });
     expect(upstream.requests[0]?.head).toContain("canary-token");
     expect(login.requests).toHaveLength(1);
@@ -166,7 +166,7 @@ describe.each(Object.entries(interim))("the interim response %s", (_name, bytes)
 });
 
 it("interim responses are ignored while the answer is slow", async () => {
-  const { port } = await stageBehind({
+  const { port } = await stage("service", {
     answer: (_request, socket) => {
       socket.write(plain);
       setTimeout(() => socket.write(rawAnswer(200, "{}")), 100);
@@ -184,7 +184,7 @@ const answersOf = (statuses: readonly number[]) => ({
 
 /** A service behind something that answers with these statuses in turn. */
 const stageUndecided = (statuses: readonly number[], undecided: "5xx" | readonly number[]) =>
-  stageBehind(answersOf(statuses), {
+  stage("service", answersOf(statuses), {
     environment: { undecided: undecided === "5xx" ? undecided : new Set(undecided) },
     oneSet: true,
   });
@@ -196,51 +196,53 @@ it.each([
 ] as const)(
   "an undecided answer at %s, if the list is %o, passes unchanged, and is counted as unknown everywhere",
   async (site, undecided) => {
-    const stage = await stageUndecided([502, 504], undecided);
+    const staged = await stageUndecided([502, 504], undecided);
     for (const status of [502, 504]) {
-      const answer = await orderRaw(stage.port, { "Countersign-Site": site, "Countersign-Reference": `A-${status}` });
+      const answer = await orderRaw(staged.port, { "Countersign-Site": site, "Countersign-Reference": `A-${status}` });
       expect(answer).toMatchObject({ status, body: gateway, isComplete: true });
       expect(answer.lines).toEqual(expect.arrayContaining(["Server: balancer", "Countersign-Retry-After: 7"]));
       expect(answer.value("retry-after")).toBeUndefined();
       expect(answer.values("countersign-outcome")).toEqual(["unknown"]);
       expect(answer.value("countersign-error")).toBeUndefined();
     }
-    expect(await accessLines(stage, 2)).toMatchObject([
+    expect(await accessLines(staged, 2)).toMatchObject([
       { level: "error", status: 502, by: "service", outcome: "unknown", reference: "A-502" },
       { level: "error", status: 504, by: "service", outcome: "unknown", reference: "A-504" },
     ]);
-    const { sum } = await stage.metrics();
+    const { sum } = await staged.metrics();
     expect(sum("countersign_unknown_outcomes_total", { site })).toBe(2);
     expect(sum("countersign_requests_total", { site, by: "service", outcome: "unknown" })).toBe(2);
     expect(sum("countersign_requests_total", { status: "502", by: "service", outcome: "unknown" })).toBe(1);
     expect(sum("countersign_failures_total")).toBe(0);
-    const { requests, unknownOutcomes } = await stage.status();
+    const { requests, unknownOutcomes } = await staged.status();
     expect(requests.unknownOutcomes).toBe(2);
     expect(unknownOutcomes).toMatchObject([
       { reference: "A-504", status: 504, operation: "create_order", site },
       { reference: "A-502", status: 502, operation: "create_order", site },
     ]);
-    expect(await stage.page()).toContain("answered 504");
+    expect(await staged.page()).toContain("answered 504");
   },
 );
 
 it("a 5xx that is not in the list, or any 5xx if the list is empty, is the service's answer", async () => {
   const some = await stageUndecided([500, 503, 400], [502, 504]);
   const none = await stageUndecided([502, 503, 504], []);
-  for (const stage of [some, none]) {
+  for (const staged of [some, none]) {
     for (let n = 1; n <= 3; n++) {
-      const answer = await orderRaw(stage.port, signed);
+      const answer = await orderRaw(staged.port, signed);
       expect(answer.values("countersign-outcome")).toEqual(["answered"]);
       expect(answer.values("retry-after")).toEqual(["7"]);
       expect(answer.value("countersign-retry-after")).toBeUndefined();
     }
-    expect(stage.recorder.of("request_finished").map(({ outcome }) => outcome)).toEqual(Array(3).fill("answered"));
+    expect(staged.recorder.of("request_finished").map(({ outcome }) => outcome)).toEqual(Array(3).fill("answered"));
   }
 });
 
 it("each Retry-After of an unknown answer is renamed, in any casing; that of a 429 or a redirect stays", async () => {
   const twice = "retry-AFTER: 1\r\nX-Retry-After: 2\r\nRetry-After: Tue, 02 Jan 2024 03:04:05 GMT\r\n";
-  const { port } = await stageBehind({ answer: [503, 500, 429, 301].map((status) => rawAnswer(status, "{}", twice)) });
+  const { port } = await stage("service", {
+    answer: [503, 500, 429, 301].map((status) => rawAnswer(status, "{}", twice)),
+  });
   const told = [];
   for (let n = 1; n <= 4; n++) {
     const answer = await orderRaw(port, signed);
@@ -252,8 +254,8 @@ it("each Retry-After of an unknown answer is renamed, in any casing; that of a 4
 });
 
 it("a retry that gets a 5xx from something in front of the service is unknown, too", async () => {
-  const stage = await stageWithToken(answersOf([401, 502]), { environment: { undecided: new Set([502]) } });
-  const answer = await orderRaw(stage.port);
+  const staged = await stage("token", answersOf([401, 502]), { environment: { undecided: new Set([502]) } });
+  const answer = await orderRaw(staged.port);
   expect(answer).toMatchObject({ status: 502, body: gateway, isComplete: true });
   expect(answer.value("countersign-attempts")).toBe("2");
   expect(answer.value("countersign-outcome")).toBe("unknown");

@@ -9,14 +9,7 @@ import { inParallel } from "../../../testkit/in-parallel.ts";
 import { orderRaw, type RawAnswer } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, pickBy, seededRandom } from "../../../testkit/seeded-random.ts";
-import {
-  hmacSite,
-  oauthSite,
-  type StageOptions,
-  stageBehind,
-  stageProxy,
-  stageWithToken,
-} from "../../../testkit/stage.ts";
+import { hmacSite, oauthSite, type StageOptions, stage } from "../../../testkit/stage.ts";
 
 const firstBody = '{"error": "first",\n  "odd":1.0}';
 const firstHeaders = "X-Request-Id: api-1\r\nWWW-Authenticate: Bearer error=one\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n";
@@ -26,7 +19,8 @@ const second401 = rawAnswer(401, secondBody, "X-Request-Id: api-2\r\nWWW-Authent
 
 /** A service that gives these answers in turn and then resets; the proxy has had its token for a while. */
 const stageAnswers = (answers: readonly string[], options: StageOptions = {}) =>
-  stageWithToken(
+  stage(
+    "token",
     {
       answer: ({ number }, socket) => {
         const bytes = answers[number - 1];
@@ -118,7 +112,7 @@ describe("the first 401 is passed on", () => {
   });
 
   it("when the second connection is refused before a byte", async () => {
-    const { port, upstream, finished } = await stageBehind({
+    const { port, upstream, finished } = await stage("service", {
       answer: (_request, socket) => {
         upstream.refuse();
         socket.end(first401);
@@ -160,7 +154,7 @@ describe("no retry, no token", () => {
   });
 
   it.each([oauthSite, hmacSite])("after a 403 of %s", async (site) => {
-    const { url, simulator, recorder } = await stageProxy();
+    const { url, simulator, recorder } = await stage();
     await recorder.nth("token_adopted", 1);
     simulator.faults.add({ host: "api", kind: "answer", status: 403, body: "no" });
     const answer = await call(url, order, { headers: { "Countersign-Site": site } });
@@ -197,7 +191,7 @@ const broken: readonly (readonly [string, string, (socket: Socket) => void])[] =
 
 /** A service whose first answer breaks; the next order is served. */
 const stageBroken = (bytes: string, breakOff: (socket: Socket) => void) =>
-  stageWithToken({
+  stage("token", {
     answer: ({ number }, socket) => {
       if (number === 1) socket.setNoDelay(true).write(bytes, "latin1", () => breakOff(socket));
       else socket.write(rawAnswer(200, "{}"));
@@ -237,7 +231,7 @@ it.each([
 ] as const)(
   "a 401 that %s becomes %i %s if the retry finds no connection",
   async (_name, status, code, breakOff, why) => {
-    const { port, upstream, finished } = await stageBehind({
+    const { port, upstream, finished } = await stage("service", {
       answer: (_request, socket) => {
         upstream.refuse();
         socket.write(framings.length.slice(0, -5), () => breakOff(socket));
@@ -259,14 +253,14 @@ it("the caller gets a whole answer at each of 100 random points where a 401 may 
     const bytes = pick(Object.values(framings));
     return { bytes: bytes.slice(0, Math.floor(random() * (bytes.length - 1))), breakOff: resets };
   });
-  const stage = await stageWithToken({
+  const staged = await stage("token", {
     answer: ({ number }, socket) => {
       const { bytes, breakOff } = plans[number - 1] ?? { bytes: "", breakOff: ends };
       socket.setNoDelay(true).write(bytes, "latin1", () => breakOff(socket));
     },
   });
-  await stage.simulator.stopLogin();
-  const answers = await inParallel(5, plans, () => orderRaw(stage.port));
+  await staged.simulator.stopLogin();
+  const answers = await inParallel(5, plans, () => orderRaw(staged.port));
   expect(answers.filter(({ status, isComplete }) => status === 502 && isComplete)).toHaveLength(100);
-  expect(stage.recorder.of("request_finished").filter(({ outcome }) => outcome === "unknown")).toHaveLength(100);
+  expect(staged.recorder.of("request_finished").filter(({ outcome }) => outcome === "unknown")).toHaveLength(100);
 });

@@ -4,9 +4,9 @@ import { ResponseReader } from "../../../src/adapters/http-client/response-reade
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, stageBehind, stageProxy } from "../../../testkit/stage.ts";
-import { expectProblem, freshCallback, sendJson, stageAnswering } from "../callbacks/stage.ts";
-import { stageUpstream } from "../pass-through/stage.ts";
+import { answering } from "../../../testkit/stage/callbacks.ts";
+import { hmacSite, stage } from "../../../testkit/stage.ts";
+import { expectProblem, freshCallback, sendJson } from "../callbacks/sender.ts";
 
 const signed = { more: [`Countersign-Site: ${hmacSite}`] };
 const usualBytes = 65_536;
@@ -24,7 +24,7 @@ it.each([
   [16_384, { responseHeaderBytes: 16_384 }],
 ])("an answer with a head of %i bytes passes, and one byte more is refused (%j)", async (bytes, limits) => {
   const answers = [answerOf(bytes), answerOf(bytes + 1)];
-  const { port, recorder, upstream } = await stageBehind({ answer: answers }, { limits });
+  const { port, recorder, upstream } = await stage("service", { answer: answers }, { limits });
   const passed = await ask(port, signed);
   expect(passed).toMatchObject({ status: 200, headers: { "countersign-outcome": "answered" } });
   expect(String(passed.headers["x-long"]).length).toBeGreaterThan(bytes - 100);
@@ -36,13 +36,13 @@ it.each([
 
 it("the shortest lines do not make a head of any size: more than 4,096 are refused", async () => {
   const lines = "a:\r\n".repeat(4_097);
-  const { port } = await stageBehind({ answer: `HTTP/1.1 200 OK\r\n${lines}Content-Length: 0\r\n\r\n` });
+  const { port } = await stage("service", { answer: `HTTP/1.1 200 OK\r\n${lines}Content-Length: 0\r\n\r\n` });
   const refused = await ask(port, signed);
   expectFailure(refused, { status: 502, code: "upstream_bad_response", outcome: "unknown", detail: named });
 });
 
 it("a reload changes the limit", async () => {
-  const { port, reload, config } = await stageBehind({ answer: answerOf(100_000) });
+  const { port, reload, config } = await stage("service", { answer: answerOf(100_000) });
   expect((await ask(port, signed)).status).toBe(502);
   await reload({ limits: { ...config.limits, responseHeaderBytes: 100_000 } });
   expect((await ask(port, signed)).status).toBe(200);
@@ -51,7 +51,7 @@ it("a reload changes the limit", async () => {
 it("a head that arrives is charged to the budget, and freed at the end", async () => {
   const bytes = answerOf(60_000);
   let finish = () => {};
-  const { port, metrics, upstream } = await stageBehind({
+  const { port, metrics, upstream } = await stage("service", {
     answer: (_, socket) => {
       socket.write(bytes.slice(0, 50_000));
       finish = () => socket.write(bytes.slice(50_000));
@@ -82,10 +82,10 @@ it("of an answer only the head is charged as one, with what its lines take", () 
 it("a token's answer with a long head is used; one that is too long names the setting", async () => {
   const grant = JSON.stringify({ access_token: "canary-token", token_type: "Bearer", expires_in: 3_600 });
   const login = await startRawUpstream({ answer: answerOf(60_000, grant) });
-  const good = await stageProxy({ authUrl: login.url, oneSet: true });
+  const good = await stage({ authUrl: login.url, oneSet: true });
   await good.recorder.nth("token_adopted", 1);
   const tooLong = await startRawUpstream({ answer: answerOf(70_000, grant) });
-  const bad = await stageProxy({ authUrl: tooLong.url, oneSet: true });
+  const bad = await stage({ authUrl: tooLong.url, oneSet: true });
   expect(await bad.recorder.nth("token_requested", 1)).toMatchObject({ cause: "limits.responseHeaderBytes" });
 });
 
@@ -94,16 +94,16 @@ it.each([
   [usualBytes - 100, 200],
   [usualBytes + 100, 502],
 ])("pass-through: a head of %i bytes is answered %i", async (bytes, status) => {
-  const { send: sendRoute } = await stageUpstream({ answer: answerOf(bytes) }, { oneSet: true });
+  const { send: sendRoute } = await stage("route", { answer: answerOf(bytes) }, { oneSet: true });
   const answer = await sendRoute("GET /files/a");
   expect(answer.status).toBe(status);
   if (status === 502) expect(answer.text).toMatch(named);
 });
 
 it("callbacks: an application's answer with a long head is taken, and a failure by a longer one names the setting", async () => {
-  const good = await stageAnswering(answerOf(60_000));
+  const good = await stage("application", answering(answerOf(60_000)));
   expect((await sendJson(good.callbackPort, freshCallback())).status).toBe(200);
-  const bad = await stageAnswering(answerOf(usualBytes + 1));
+  const bad = await stage("application", answering(answerOf(usualBytes + 1)));
   const { detail } = expectProblem(await sendJson(bad.callbackPort, freshCallback()), "application_failed", "unknown");
   expect(detail).toMatch(named);
 });

@@ -6,27 +6,27 @@ import { noTls as tls } from "../../../testkit/certificates.ts";
 import { canaries as fileCanaries } from "../../../testkit/config-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
-import { canaries, childSite, hmacSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { canaries, childSite, hmacSite, oauthSite, type Stage, stage } from "../../../testkit/stage.ts";
 import { hmacSite as podsHmacSite, startPod } from "../reload/pod.ts";
 
 const sites = [oauthSite, childSite, hmacSite];
 
-async function expectRefusal(stage: Stage, body: unknown, parameter: string, site: string): Promise<void> {
-  const answer = await call(stage.url, body, { headers: { "Countersign-Site": site } });
+async function expectRefusal(staged: Stage, body: unknown, parameter: string, site: string): Promise<void> {
+  const answer = await call(staged.url, body, { headers: { "Countersign-Site": site } });
   expectFailure(answer, {
     status: 400,
     code: "secret_in_body",
     detail: new RegExp(`parameter ${parameter} is .* out\\.`),
   });
-  const finished = stage.recorder.of("request_finished").at(-1);
+  const finished = staged.recorder.of("request_finished").at(-1);
   expect(finished).toMatchObject({ code: "secret_in_body", cause: parameter, attempts: 0 });
-  const logged = JSON.stringify(logOf(stage.recorder.events, "trace"));
-  expect(stage.simulator.counts().apiRequests).toBe(0);
+  const logged = JSON.stringify(logOf(staged.recorder.events, "trace"));
+  expect(staged.simulator.counts().apiRequests).toBe(0);
   for (const secret of Object.values(canaries)) expect(`${answer.text} ${logged}`).not.toContain(secret);
 }
 
 it.each(sites)("refuses the parameter secret_key at %s, in any spelling and with any value", async (site) => {
-  const stage = await stageProxy();
+  const staged = await stage();
   for (const body of [
     { ...order, secret_key: "x" },
     { secret_key: "", ...order },
@@ -34,17 +34,17 @@ it.each(sites)("refuses the parameter secret_key at %s, in any spelling and with
     '{"\\u0073ecret_key":"x"}',
     '{"order_amount":"1.00","secret\\u005f\\u006bey":true}',
   ]) {
-    await expectRefusal(stage, body, "secret_key", site);
+    await expectRefusal(staged, body, "secret_key", site);
   }
 });
 
 it.each(sites)("refuses a secret of the environment's sites as the value of any parameter at %s", async (site) => {
-  const stage = await stageProxy();
+  const staged = await stage();
   for (const secret of [canaries.blue, canaries.green, canaries.keyOne, canaries.keyTwo]) {
-    await expectRefusal(stage, { ...order, note: secret }, "note", site);
-    await expectRefusal(stage, { ...order, site_identifier: secret }, "site_identifier", site);
+    await expectRefusal(staged, { ...order, note: secret }, "note", site);
+    await expectRefusal(staged, { ...order, site_identifier: secret }, "site_identifier", site);
     const escaped = [...secret].map((c) => `\\u00${c.charCodeAt(0).toString(16)}`).join("");
-    await expectRefusal(stage, `{"signature":"${escaped}"}`, "signature", site);
+    await expectRefusal(staged, `{"signature":"${escaped}"}`, "signature", site);
   }
 });
 
@@ -52,17 +52,17 @@ it("refuses a secret that is written as a number, and the forward proxy's creden
   const key = { identifier: "K2000000001", version: "3.0", secret: new Secret("90210902109021090210") };
   const credentials = new Secret("user:€€€€");
   const proxy = { origin: "http://proxy.example:1", scheme: "http", host: "proxy.example", port: 1, path: "" } as const;
-  const stage = await stageProxy({ site: { keys: [key], defaultKey: key } });
-  const { url } = await stageProxy({
+  const staged = await stage({ site: { keys: [key], defaultKey: key } });
+  const { url } = await stage({
     environment: { egress: { proxy, tls, credentials, noProxy: [], direct: new Set() } },
   });
-  await expectRefusal(stage, '{"note":90210902109021090210}', "note", hmacSite);
+  await expectRefusal(staged, '{"note":90210902109021090210}', "note", hmacSite);
   const answer = await call(url, { note: "user:€€€€" });
   expect(answer.headers["countersign-error"]).toBe("secret_in_body");
 });
 
 it("serves an order with a value that only looks like a secret", async () => {
-  const { url, simulator } = await stageProxy();
+  const { url, simulator } = await stage();
   const alike = canaries.blue.replace("blue", "bluf");
   const values = { note: alike, secret_keys: "a", Secret_Key: "b", secretkey: "c", longer: `${canaries.blue}x` };
   expect((await call(url, { ...order, ...values })).status).toBe(200);

@@ -22,7 +22,7 @@ import {
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { accessLines } from "../../../testkit/log-lines.ts";
 import { type RawBehaviour, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, type Stage, stage } from "../../../testkit/stage.ts";
 import { certificate } from "../../simulator/certificate.ts";
 
 const signed: CallOptions = { headers: { "Countersign-Site": hmacSite, "Countersign-Reference": "A-1042" } };
@@ -43,11 +43,11 @@ it.each<[string, RawBehaviour, RegExp, connectMs: number]>([
   ["never answers the TLS handshake within timeouts.connect", {}, /did not accept a connection in time/, 200],
 ])("a host that %s: not_sent, after one reconnect", async (_, service, because, connectMs) => {
   const upstream = await startRawUpstream(service);
-  const stage = await stageProxy({
+  const staged = await stage({
     baseUrl: upstream.url.replace("http:", "https:"),
     timeouts: { requestMs: 60_000, connectMs },
   });
-  await expectUnreachable(stage, because);
+  await expectUnreachable(staged, because);
   expect(upstream).toMatchObject({ connections: 2, requests: [] });
 });
 
@@ -59,17 +59,17 @@ it.each([
     /could not be resolved \((ENOTFOUND|EAI_AGAIN)\)|in time \(CONNECT_TIMEOUT\)/,
   ],
 ])("%s", async (_, baseUrl, because) => {
-  const stage = await stageProxy({ baseUrl });
-  await expectUnreachable(stage, because);
-  expect(stage.simulator.counts()).toMatchObject({ apiRequests: 0, apiConnections: 0 });
+  const staged = await stage({ baseUrl });
+  await expectUnreachable(staged, because);
+  expect(staged.simulator.counts()).toMatchObject({ apiRequests: 0, apiConnections: 0 });
 });
 
 /** The answer and the access line name the same cause. */
-async function expectUnreachable(stage: Stage, because: RegExp) {
+async function expectUnreachable(staged: Stage, because: RegExp) {
   const failure = { status: 502, code: "upstream_unreachable", detail: because, reference: "A-1042" } as const;
-  const answer = await call(stage.url, order, signed);
+  const answer = await call(staged.url, order, signed);
   expectFailure(answer, failure);
-  const [line] = await accessLines(stage, 1);
+  const [line] = await accessLines(staged, 1);
   const { code } = failure;
   expect(line).toMatchObject({ level: "warn", code, outcome: "not_sent", stage: "send", attempts: 1 });
   expect(answer.json.detail).toContain(`(${line.cause})`);
@@ -95,8 +95,8 @@ describe("a service is refused", () => {
     ["that speaks TLS 1.1 at most", { ...serverTls, ...old }, trusting, "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"],
   ])("%s", async (_name, options, tls, code) => {
     const upstream = await startTlsUpstream(options);
-    const stage = await stageProxy({ baseUrl: upstream.url, environment: { tls } });
-    await expectUnreachable(stage, new RegExp(`not acceptable \\(${code}\\); see tls\\.caFile`));
+    const staged = await stage({ baseUrl: upstream.url, environment: { tls } });
+    await expectUnreachable(staged, new RegExp(`not acceptable \\(${code}\\); see tls\\.caFile`));
     expect(upstream).toMatchObject({ connections: 2, spoken: 0 });
   });
 
@@ -104,7 +104,7 @@ describe("a service is refused", () => {
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     onTestFinished(() => void vi.unstubAllEnvs());
     const upstream = await startTlsUpstream(certificate);
-    await expectUnreachable(await stageProxy({ baseUrl: upstream.url }), /DEPTH_ZERO_SELF_SIGNED_CERT/);
+    await expectUnreachable(await stage({ baseUrl: upstream.url }), /DEPTH_ZERO_SELF_SIGNED_CERT/);
     expect(upstream.spoken).toBe(0);
   });
 });
@@ -120,7 +120,7 @@ it("the TLS 1.1 server of these tests works", async () => {
 
 describe("a service behind a private CA", () => {
   it("is reached, and so is its authorization server", async () => {
-    const { url, simulator } = await stageProxy({ simulator: { tls: serverTls }, environment: { tls: trusting } });
+    const { url, simulator } = await stage({ simulator: { tls: serverTls }, environment: { tls: trusting } });
     expect((await call(url)).status).toBe(200);
     expect(simulator.counts()).toMatchObject({ accepted: 1, tokensIssued: 1 });
   });
@@ -128,14 +128,14 @@ describe("a service behind a private CA", () => {
   it("that demands client certificates is shown the configured one", async () => {
     const tls: Tls = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };
     const asking = { ...serverTls, ca: authority, requestCert: true };
-    const { url, simulator } = await stageProxy({ simulator: { tls: asking }, environment: { tls } });
+    const { url, simulator } = await stage({ simulator: { tls: asking }, environment: { tls } });
     expect((await call(url)).status).toBe(200);
     expect(simulator.counts()).toMatchObject({ accepted: 1, tokensIssued: 1 });
   });
 
   it("that demands client certificates is not reached without one", async () => {
     const asking = { ...serverTls, ca: authority, requestCert: true };
-    const { url, simulator } = await stageProxy({ simulator: { tls: asking }, environment: { tls: trusting } });
+    const { url, simulator } = await stage({ simulator: { tls: asking }, environment: { tls: trusting } });
     expect((await call(url, order, signed)).status).toBe(502);
     expect((await call(url)).json).toMatchObject({ code: "token_unavailable", outcome: "not_sent" });
     expect(simulator.counts()).toMatchObject({ apiRequests: 0, tokenRequests: 0 });
@@ -144,7 +144,7 @@ describe("a service behind a private CA", () => {
 
 it("an authorization server with a bad certificate never gets the credentials", async () => {
   const login = await startTlsUpstream(certificate);
-  const { url, simulator } = await stageProxy({ authUrl: login.url });
+  const { url, simulator } = await stage({ authUrl: login.url });
   const answer = await call(url);
   expect(answer.status).toBe(503);
   expect(answer.json).toMatchObject({ code: "token_unavailable", outcome: "not_sent" });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 /** Times of the proxy's clock, which the test moves on; real time comes on top. */
 interface Times {
@@ -38,7 +38,7 @@ async function orderRevoked({ deadlineMs, tokenMs, orderMs = 0, refusalMs = 0 }:
   });
   const timeouts = { requestMs: 10_000, tokenMs: 10_000 };
   const more = { surroundings: { clock }, timeouts, oneSet: true };
-  const { port, recorder } = await stageProxy({ baseUrl: service.url, authUrl: login.url, ...more });
+  const { port, recorder } = await stage({ baseUrl: service.url, authUrl: login.url, ...more });
   await recorder.nth("token_adopted", 1);
   expect((await orderRaw(port)).status).toBe(200);
   isRevoked = true;

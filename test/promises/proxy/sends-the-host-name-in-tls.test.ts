@@ -8,12 +8,13 @@ import { call, get } from "../../../testkit/call.ts";
 import { clientCertificate, clientKey, trusting } from "../../../testkit/certificates.ts";
 import { startCollector } from "../../../testkit/collector.ts";
 import { startForwardProxy } from "../../../testkit/forward-proxy.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { startApplication } from "../../../testkit/stage/callbacks.ts";
+import { egressThrough } from "../../../testkit/stage/egress.ts";
+import { files } from "../../../testkit/stage/pass-through.ts";
+import { tracingTo } from "../../../testkit/stage/tracing.ts";
+import { stage } from "../../../testkit/stage.ts";
 import { startTlsFront } from "../../../testkit/tls-front.ts";
-import { tracingTo } from "../../../testkit/tracing-stage.ts";
-import { freshCallback, sendJson, stageCallbacks, startApplication } from "../callbacks/stage.ts";
-import { egressThrough } from "../egress/stage.ts";
-import { files } from "../pass-through/stage.ts";
+import { freshCallback, sendJson } from "../callbacks/sender.ts";
 
 const mutual = { ...trusting, cert: clientCertificate, key: new Secret(clientKey) };
 const portOf = (url: string) => Number(new URL(url).port);
@@ -32,51 +33,51 @@ describe.each([
   };
 
   it("service, authorization server, pass-through route and collector, with mTLS too", async () => {
-    const { simulator } = await stageProxy();
+    const { simulator } = await stage();
     const collector = await startCollector();
     const [api, login, spans] = [
       await frontOf(simulator.apiUrl),
       await frontOf(simulator.loginUrl),
       await frontOf(collector.url),
     ];
-    const stage = await stageProxy({
+    const staged = await stage({
       baseUrl: api.url,
       authUrl: login.url,
       oneSet: true,
       environment: { tls: mutual, passThrough: [files] },
       config: { tracing: tracingTo(spans.url, { tls: trusting }) },
     });
-    expect((await call(stage.url)).status).toBe(200);
-    await get(stage.url, "/files/a");
+    expect((await call(staged.url)).status).toBe(200);
+    await get(staged.url, "/files/a");
     await collector.atLeast(1);
     for (const { names } of [api, login, spans]) expectNames(names);
     expect(api.names.length).toBeGreaterThan(1);
   });
 
   it("forward proxy, and the service behind it", async () => {
-    const { simulator } = await stageProxy();
+    const { simulator } = await stage();
     const [api, login] = [await frontOf(simulator.apiUrl), await frontOf(simulator.loginUrl)];
     const hosts = Object.fromEntries([api, login].map(({ port }) => [`${host}:${port}`, port]));
     const proxy = await frontOf((await startForwardProxy({ hosts })).url);
-    const stage = await stageProxy({
+    const staged = await stage({
       baseUrl: api.url,
       authUrl: login.url,
       environment: { tls: trusting, egress: egressThrough(proxy) },
     });
-    expect((await call(stage.url)).status).toBe(200);
+    expect((await call(staged.url)).status).toBe(200);
     for (const { names } of [proxy, api, login]) expectNames(names);
   });
 
   it("application of callbacks", async () => {
     const application = await frontOf((await startApplication()).url);
     const url = addressOf(application.url);
-    const stage = await stageCallbacks({ listener: { application: { url, timeoutMs: 5_000, tls: trusting } } });
-    expect((await sendJson(stage.callbackPort, freshCallback())).status).toBe(200);
+    const staged = await stage("callbacks", { listener: { application: { url, timeoutMs: 5_000, tls: trusting } } });
+    expect((await sendJson(staged.callbackPort, freshCallback())).status).toBe(200);
     expectNames(application.names);
   });
 
   it("the doctor", async () => {
-    const { simulator } = await stageProxy();
+    const { simulator } = await stage();
     const api = await frontOf(simulator.apiUrl);
     const run = { clock: systemClock, config: { timeouts: { connectMs: 1_000 } } } as never;
     const to = targetAt(["environments.sandbox", "baseUrl"], { address: addressOf(api.url), tls: trusting }, run);

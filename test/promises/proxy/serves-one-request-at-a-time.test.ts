@@ -5,7 +5,7 @@ import { call } from "../../../testkit/call.ts";
 import { type RawAnswer, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { letItRead, openBehindHeld, serverSideOf } from "../../../testkit/server-side.ts";
-import { hmacSite, stageConnected, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, stage } from "../../../testkit/stage.ts";
 
 const kept = { connection: [] };
 const connectRequest = "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n";
@@ -19,17 +19,17 @@ it("forwards twelve orders of one connection one by one, in their order, and wri
   const warn = (warning: Error) => void warnings.push(warning);
   process.on("warning", warn);
   onTestFinished(() => void process.off("warning", warn));
-  const stage = await stageProxy();
-  const { connection, release } = await openBehindHeld(stage, numbered(0));
+  const staged = await stage();
+  const { connection, release } = await openBehindHeld(staged, numbered(0));
   for (let n = 1; n < 12; n++) connection.write(numbered(n));
   // Enough time to forward all orders at once, which must not happen.
-  for (let n = 0; n < 20; n++) await letItRead(stage);
-  expect(stage.simulator.counts().apiRequests).toBe(1);
+  for (let n = 0; n < 20; n++) await letItRead(staged);
+  expect(staged.simulator.counts().apiRequests).toBe(1);
   release();
   await connection.write(rawPost({ target: "//evil" })).ended();
   const answers = readAnswers(await connection.ended());
   expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 12 }, () => 200), 400]);
-  const { apiRequests } = stage.simulator.seen;
+  const { apiRequests } = staged.simulator.seen;
   expect(apiRequests.map(customerOf)).toEqual(Array.from({ length: 12 }, (_, n) => `c${n}`));
   expect(warnings).toEqual([]);
 });
@@ -41,12 +41,12 @@ it("does not forward an order that waits behind an answer that only the close en
       respond = () => socket.end("HTTP/1.1 200 OK\r\n\r\n{}");
     },
   });
-  const { connection, ...stage } = await stageConnected({ baseUrl: upstream.url });
+  const { connection, ...staged } = await stage("connection", { baseUrl: upstream.url });
   const signed = { ...kept, more: [`Countersign-Site: ${hmacSite}`] };
   connection.write(rawPost(signed));
   await upstream.whenRequests(1);
   connection.write(rawPost(signed));
-  await letItRead(stage);
+  await letItRead(staged);
   respond();
   const text = await connection.ended();
   expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*\{\}$/);
@@ -57,10 +57,10 @@ it("forwards one of two HTTP/1.0 orders in one packet, though the answer to it c
   const upstream = await startRawUpstream({
     answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
   });
-  const stage = await stageProxy({ baseUrl: upstream.url });
+  const staged = await stage({ baseUrl: upstream.url });
   const more = [`Countersign-Site: ${hmacSite}`];
   const old = rawPost({ version: "HTTP/1.0", connection: ["Connection: keep-alive"], more });
-  const connection = await RawConnection.open(stage.port);
+  const connection = await RawConnection.open(staged.port);
   const text = await connection.write(`${old}${old}`).ended();
   expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*\{\}$/);
   expect(upstream.requests).toHaveLength(1);
@@ -75,11 +75,11 @@ it("refuses nonsense that came during an answer, once that answer is whole", asy
       respond = () => socket.write(" }");
     },
   });
-  const { connection, ...stage } = await stageConnected({ baseUrl: upstream.url });
+  const { connection, ...staged } = await stage("connection", { baseUrl: upstream.url });
   connection.write(rawPost({ ...kept, more: [`Countersign-Site: ${hmacSite}`] }));
   await connection.until(/\{ $/);
   connection.write(`nonsense\r\n\r\n${numbered(1)}`);
-  await letItRead(stage);
+  await letItRead(staged);
   respond();
   expect(await connection.ended()).toMatch(/x\{ {2}\}HTTP\/1\.1 400 [\s\S]*"malformed_request".*\}\n$/);
   expect(upstream.requests).toHaveLength(1);
@@ -115,18 +115,18 @@ describe("behind an order that is not answered yet", () => {
     ],
     ["an empty line and an order", `\r\n${rawPost()}`, "200 close"],
   ])("%s waits for its turn", async (_, tail, expected) => {
-    const stage = await stageProxy();
-    const { connection, release } = await openBehindHeld(stage, numbered(0));
+    const staged = await stage();
+    const { connection, release } = await openBehindHeld(staged, numbered(0));
     connection.write(tail);
-    await letItRead(stage);
+    await letItRead(staged);
     expect(await connection.until(/^/)).toBe("");
     release();
     const answers = readAnswers(await connection.ended());
     expect(ends(answers)).toBe(`200 keep-alive, ${expected}`);
     const served = answers.filter(({ status }) => status === 200);
-    expect(stage.simulator.counts().apiRequests).toBe(served.length);
-    await letItRead(stage);
-    const ours = stage.recorder.of("request_finished").slice(1, -1);
+    expect(staged.simulator.counts().apiRequests).toBe(served.length);
+    await letItRead(staged);
+    const ours = staged.recorder.of("request_finished").slice(1, -1);
     expect(ours.map(({ status }) => status)).toEqual(answers.map(({ status }) => status));
     expect(new Set(ours.map(({ requestId }) => requestId)).size).toBe(answers.length);
   });
@@ -137,25 +137,25 @@ describe("behind an order that is not answered yet", () => {
     ["the h2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
     ["two lengths", rawPost({ framing: ["Content-Length: 1", "Content-Length: 2"] })],
   ])("%s ends the connection after that order's answer", async (_, tail) => {
-    const stage = await stageProxy();
-    const { connection, release } = await openBehindHeld(stage, numbered(0));
+    const staged = await stage();
+    const { connection, release } = await openBehindHeld(staged, numbered(0));
     connection.write(`${tail}${numbered(1)}`);
-    await letItRead(stage);
+    await letItRead(staged);
     release();
     expect(ends(readAnswers(await connection.ended()))).toBe("200 close");
-    expect(stage.simulator.counts().apiRequests).toBe(1);
+    expect(staged.simulator.counts().apiRequests).toBe(1);
   });
 
   it("a CONNECT does not cut an answer that the caller reads slowly", async () => {
-    const stage = await stageProxy();
+    const staged = await stage();
     const body = "x".repeat(8_000_000);
-    const long = stage.simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, body });
-    const connection = await RawConnection.open(stage.port);
+    const long = staged.simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, body });
+    const connection = await RawConnection.open(staged.port);
     connection.socket.pause();
     connection.write(numbered(0));
     await long.whenPlayed(1);
     connection.write(connectRequest);
-    await letItRead(stage);
+    await letItRead(staged);
     connection.socket.resume();
     const text = await connection.ended();
     expect(text.match(/^HTTP\/1\.1 \d+|(?<=\}|x)HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 405"]);
@@ -165,12 +165,12 @@ describe("behind an order that is not answered yet", () => {
 
 it("reads a bounded part of a caller's pipeline ahead, and serves all of it", async () => {
   const many = 3_000;
-  const stage = await stageProxy();
-  const server = serverSideOf(stage.port);
-  const { connection, release } = await openBehindHeld(stage, numbered(0));
+  const staged = await stage();
+  const server = serverSideOf(staged.port);
+  const { connection, release } = await openBehindHeld(staged, numbered(0));
   const refused = "GET /create_order HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Filler: fills-some-of-the-packet\r\n\r\n";
   connection.write(refused.repeat(many));
-  for (let n = 0; n < 5; n++) await letItRead(stage);
+  for (let n = 0; n < 5; n++) await letItRead(staged);
   // The request that is served, those that may wait behind it, one more read, and what stays in the socket.
   const { bytesRead } = await server;
   expect(bytesRead).toBeGreaterThan(numbered(0).length);
@@ -184,11 +184,11 @@ it("reads a bounded part of a caller's pipeline ahead, and serves all of it", as
 });
 
 it("answers every request that waits when the process is stopped, and closes with the last", async () => {
-  const stage = await stageProxy();
-  const { connection, release } = await openBehindHeld(stage, numbered(0));
+  const staged = await stage();
+  const { connection, release } = await openBehindHeld(staged, numbered(0));
   connection.write(`${numbered(1)}${numbered(2)}`);
-  await letItRead(stage);
-  const stopped = stage.proxy.stop("SIGTERM");
+  await letItRead(staged);
+  const stopped = staged.proxy.stop("SIGTERM");
   release();
   const answers = readAnswers(await connection.ended());
   expect(ends(answers)).toBe("200 keep-alive, 200 keep-alive, 200 close");
@@ -196,19 +196,19 @@ it("answers every request that waits when the process is stopped, and closes wit
 });
 
 it("serves no waiting request of a caller that has left, and frees its places", async () => {
-  const stage = await stageProxy({ limits: { inFlightPerEnvironment: 2 } });
-  const { connection, release } = await openBehindHeld(stage, numbered(0));
+  const staged = await stage({ limits: { inFlightPerEnvironment: 2 } });
+  const { connection, release } = await openBehindHeld(staged, numbered(0));
   connection.write(`${numbered(1)}${numbered(2)}`);
-  await letItRead(stage);
+  await letItRead(staged);
   await connection.leave();
-  await letItRead(stage);
+  await letItRead(staged);
   release();
   const left = ({ callerLeft }: { callerLeft: boolean }) => callerLeft;
-  await stage.recorder.nth("request_finished", 1, left);
-  await letItRead(stage);
-  const outcomes = stage.recorder.of("request_finished").filter(left);
+  await staged.recorder.nth("request_finished", 1, left);
+  await letItRead(staged);
+  const outcomes = staged.recorder.of("request_finished").filter(left);
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(["answered"]);
-  expect(stage.simulator.counts().apiRequests).toBe(1);
-  const answers = await Promise.all([call(stage.url), call(stage.url)]);
+  expect(staged.simulator.counts().apiRequests).toBe(1);
+  const answers = await Promise.all([call(staged.url), call(staged.url)]);
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
 });

@@ -4,17 +4,17 @@ import { call, order } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { headerPairs } from "../../../testkit/header-pairs.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
-import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { bothSite, childSite, hmacSite, oauthSite, type Stage, stage } from "../../../testkit/stage.ts";
 
 /** The n-th request that the service got. */
-async function received(simulator: Awaited<ReturnType<typeof stageProxy>>["simulator"], n = 1) {
+async function received(simulator: Stage["simulator"], n = 1) {
   const requests = await simulator.seen.whenApiRequests(n);
   const request = requests[n - 1] ?? expect.unreachable();
   return { ...request, parameters: JSON.parse(request.body.toString("utf8")) as Record<string, string> };
 }
 
 it("authorises an order with a token and sends every value as a string", async () => {
-  const { url, simulator } = await stageProxy();
+  const { url, simulator } = await stage();
   const answer = await call(url, { order_amount: 10, order_is_standing: true, order_currency: "EUR" });
   expect(answer.status).toBe(200);
   expect(answer.headers["countersign-outcome"]).toBe("answered");
@@ -34,14 +34,14 @@ it("authorises an order with a token and sends every value as a string", async (
 });
 
 it("reuses the token: a hundred orders need one token request", async () => {
-  const { url, simulator } = await stageProxy();
+  const { url, simulator } = await stage();
   const answers = await Promise.all(Array.from({ length: 100 }, () => call(url)));
   expect(answers.every(({ status }) => status === 200)).toBe(true);
   expect(simulator.counts()).toMatchObject({ accepted: 100, tokensIssued: 1 });
 });
 
 it("sends a child site as itself, with its parent's token", async () => {
-  const { url, simulator } = await stageProxy();
+  const { url, simulator } = await stage();
   const answer = await call(url, order, { headers: { "Countersign-Site": childSite } });
   expect(answer.status).toBe(200);
   const { parameters, token } = await received(simulator);
@@ -50,7 +50,7 @@ it("sends a child site as itself, with its parent's token", async () => {
 });
 
 it("signs with the site's default key, and the service's own verifier agrees", async () => {
-  const { url, simulator } = await stageProxy();
+  const { url, simulator } = await stage();
   const answer = await call(url, { ...order, site_identifier: hmacSite, signature: "mine", timestamp: "1" });
   expect(answer.status).toBe(200);
   const { parameters, auth, refusal } = await received(simulator);
@@ -60,19 +60,19 @@ it("signs with the site's default key, and the service's own verifier agrees", a
 });
 
 it.each(["K2000000001", "K2000000002"])("signs with the key that the caller names: %s", async (key) => {
-  const { url, simulator } = await stageProxy();
+  const { url, simulator } = await stage();
   expect((await call(url, { ...order, site_identifier: key })).status).toBe(200);
   expect((await received(simulator)).parameters["site_identifier"]).toBe(key);
 });
 
 it("names the default key instead of the site if the site is configured so", async () => {
-  const { url, simulator } = await stageProxy({ site: { identifyBy: "key" } });
+  const { url, simulator } = await stage({ site: { identifyBy: "key" } });
   expect((await call(url, order, { headers: { "Countersign-Site": hmacSite } })).status).toBe(200);
   expect((await received(simulator)).parameters["site_identifier"]).toBe("K2000000001");
 });
 
 it("authenticates as the caller asks if the site has both methods", async () => {
-  const { url, simulator } = await stageProxy({ withBoth: true });
+  const { url, simulator } = await stage({ withBoth: true });
   const site = { "Countersign-Site": bothSite };
   expect((await call(url, order, { headers: site })).status).toBe(200);
   expect((await call(url, order, { headers: { ...site, "Countersign-Auth": "hmac" } })).status).toBe(200);
@@ -81,7 +81,7 @@ it("authenticates as the caller asks if the site has both methods", async () => 
 });
 
 it("passes on the caller's identification, languages, trace and request id", async () => {
-  const { port, simulator } = await stageProxy();
+  const { port, simulator } = await stage();
   const sent = {
     "user-agent": "shop/1.0",
     "accept-language": "de",
@@ -95,7 +95,7 @@ it("passes on the caller's identification, languages, trace and request id", asy
 });
 
 it("passes on the headers in forwardHeaders, in any casing, and no Via if Via is off", async () => {
-  const { port, simulator } = await stageProxy({ environment: { forwardHeaders: ["x-tenant"], via: false } });
+  const { port, simulator } = await stage({ environment: { forwardHeaders: ["x-tenant"], via: false } });
   await ask(port, { more: ["X-TENANT: a", "x-tenant: b", "X-Other: c"] });
   const names = headerPairs((await received(simulator)).rawHeaders).map(([name]) => name);
   const always = "accept authorization connection content-length content-type host";
@@ -104,7 +104,7 @@ it("passes on the headers in forwardHeaders, in any casing, and no Via if Via is
 
 describe("an absolute-form target", () => {
   it("of another environment is refused, and nothing is sent to that environment", async () => {
-    const [own, other] = [await stageProxy(), await stageProxy()];
+    const [own, other] = [await stage(), await stage()];
     expectFailure(await ask(own.port, { target: `${other.simulator.apiUrl}/create_order` }), {
       code: "target_not_allowed",
       status: 403,
@@ -114,7 +114,7 @@ describe("an absolute-form target", () => {
   });
 
   it("overrides the Host header, which must still be exactly one", async () => {
-    const { port, simulator } = await stageProxy();
+    const { port, simulator } = await stage();
     const target = `${simulator.apiUrl}/create_order`;
     expect((await ask(port, { target, host: ["Host: evil.example"] })).status).toBe(200);
     expectFailure(await ask(port, { target, host: [] }), { status: 400, code: "malformed_request" });
@@ -125,7 +125,7 @@ describe("an absolute-form target", () => {
 it("the names in the configuration and the service's own are accepted as Host, and the service gets its own name", async () => {
   const bind = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
   const listeners = [{ bind, environment: "sandbox", hosts: ["countersign.internal"] }];
-  const { port, simulator } = await stageProxy({ config: { listeners } });
+  const { port, simulator } = await stage({ config: { listeners } });
   const upstream = new URL(simulator.apiUrl).host;
   for (const host of ["countersign.internal", "COUNTERSIGN.internal:7411", upstream]) {
     expect((await ask(port, { host: [`Host: ${host}`] })).status).toBe(200);

@@ -10,7 +10,7 @@ import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { orderToTheEnd, RawConnection, rawPost, readAnswer } from "../../../testkit/raw-caller.ts";
 import { type RawBehaviour, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, type Stage, stageBehind, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, type Stage, stage } from "../../../testkit/stage.ts";
 import { known, payments, stageWithCallers } from "./callers.ts";
 
 const body = '{"order_id":"order_1","status":"created"}';
@@ -60,7 +60,7 @@ type Staged = Pick<Stage, "recorder"> & { readonly to: Target };
 
 const listeners: Readonly<Record<string, (baseUrl: string) => Promise<Staged>>> = {
   async TCP(baseUrl) {
-    const { recorder, port } = await stageProxy({ baseUrl });
+    const { recorder, port } = await stage({ baseUrl });
     return { recorder, to: { port, host: "127.0.0.1" } };
   },
   async TLS(baseUrl) {
@@ -71,7 +71,7 @@ const listeners: Readonly<Record<string, (baseUrl: string) => Promise<Staged>>> 
     const folder = emptyFolder();
     const path = join(folder, "app.sock");
     const listeners = [{ bind: { kind: "unix", path } as const, environment: "sandbox", hosts: [] }];
-    const { recorder } = await stageProxy({ baseUrl, config: { listeners } });
+    const { recorder } = await stage({ baseUrl, config: { listeners } });
     return { recorder, to: { path } };
   },
 };
@@ -148,7 +148,7 @@ describe("without memory to read it ahead, an answer is passed on as it comes", 
       },
     };
     // A request takes 32 KiB besides its bodies.
-    const { port, recorder } = await stageBehind(service, { limits: { bufferedBytes: 50_000 } });
+    const { port, recorder } = await stage("service", service, { limits: { bufferedBytes: 50_000 } });
     const connection = await RawConnection.open(port);
     connection.write(rawPost({ more: signed }));
     await connection.until(/x{1000}$/);
@@ -173,7 +173,7 @@ async function stageTls(
     accept: (socket) => void sockets.set(socket.remotePort, socket),
     answer: (_request, socket) => void socket.write(bytes, () => end(socket, sockets.get(socket.remotePort))),
   });
-  return stageProxy({ baseUrl: url, environment: { tls: trusting } });
+  return stage({ baseUrl: url, environment: { tls: trusting } });
 }
 
 it.each(versions)("shows where a service over %s was reset", async (version) => {

@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { scrape } from "../../../testkit/exposition.ts";
-import { dueMs, expiredMs, stageLiving } from "../../../testkit/living-stage.ts";
-import { bothSite, type StageOptions } from "../../../testkit/stage.ts";
+import { dueMs, expiredMs } from "../../../testkit/stage/service.ts";
+import { bothSite, type StageOptions, stage } from "../../../testkit/stage.ts";
 
 const minuteMs = 60_000;
 const marginMs = 10_000;
@@ -15,24 +15,24 @@ const ofSite = { environment: "sandbox", site: bothSite };
 
 /** A stage whose site has both methods and `bridge`; its first token has been used once. */
 async function stageBridge({ site, environment, ...options }: StageOptions = {}) {
-  const stage = await stageLiving({
+  const staged = await stage("living", {
     withBoth: true,
     site: { bridge: "hmac", ...site },
     environment: { defaultSite: bothSite, ...environment },
     ...options,
   });
-  const { recorder, simulator } = stage;
+  const { recorder, simulator } = staged;
   const bridged = () => recorder.of("request_finished").map(({ bridged }) => bridged);
   const lastSent = () => simulator.seen.apiRequests.at(-1);
-  return { ...stage, bridged, lastSent };
+  return { ...staged, bridged, lastSent };
 }
 
 /** The same, with an expired token and a stopped authorization server. */
 async function stageOutage(options: StageOptions = {}) {
-  const stage = await stageBridge(options);
-  await stage.simulator.stopLogin();
-  stage.expire();
-  return stage;
+  const staged = await stageBridge(options);
+  await staged.simulator.stopLogin();
+  staged.expire();
+  return staged;
 }
 
 /** Orders one after another until one carries a token; each is accepted. */
@@ -45,8 +45,8 @@ async function orderUntilToken({ url, clock, lastSent }: Awaited<ReturnType<type
 
 describe("while the authorization server is away", () => {
   it("for an hour after expiry, each order is signed and accepted, and then one token ends the bridge", async () => {
-    const stage = await stageOutage();
-    const { url, simulator, clock, bridged, lastSent, recorder } = stage;
+    const staged = await stageOutage();
+    const { url, simulator, clock, bridged, lastSent, recorder } = staged;
     const { tokensIssued } = simulator.counts();
     for (let minute = 0; minute < 60; minute++) {
       clock.push(minuteMs);
@@ -58,15 +58,15 @@ describe("while the authorization server is away", () => {
       Array(60).fill(expect.objectContaining({ auth: "hmac", key: "K2000000005", outcome: "answered", attempts: 1 })),
     );
     await simulator.startLogin();
-    await orderUntilToken(stage);
+    await orderUntilToken(staged);
     const { apiRequests, accepted, tokensIssued: issued } = simulator.counts();
     expect(accepted).toBe(apiRequests);
     expect(issued).toBe(tokensIssued + 1);
   });
 
   it("metrics and the page say since when, and that no order is refused", async () => {
-    const stage = await stageOutage();
-    const { url, adminUrl, statusUrl, simulator } = stage;
+    const staged = await stageOutage();
+    const { url, adminUrl, statusUrl, simulator } = staged;
     const active = async () => (await scrape(adminUrl)).value("countersign_bridge_active", ofSite);
     const page = async () => (await call(statusUrl, "", { method: "GET", path: "/" })).text;
     await call(url);
@@ -77,14 +77,14 @@ describe("while the authorization server is away", () => {
     expect(metrics.sum("countersign_failures_total")).toBe(0);
     expect(await page()).toMatch(/No token<\/strong><\/a> for S1000000005 of.*\n.*Their orders are signed\./);
     await simulator.startLogin();
-    await orderUntilToken(stage);
+    await orderUntilToken(staged);
     expect(await active()).toBe(0);
     expect(await page()).not.toContain("Their orders are signed");
   });
 
   it("the first order after an unused token has lapsed requests a token again", async () => {
-    const stage = await stageBridge();
-    const { url, adminUrl, simulator, clock, recorder } = stage;
+    const staged = await stageBridge();
+    const { url, adminUrl, simulator, clock, recorder } = staged;
     clock.push(720_000);
     await call(url);
     clock.push(dueMs - 720_000 + marginMs);
@@ -100,12 +100,12 @@ describe("while the authorization server is away", () => {
     clock.push(3 * marginMs);
     expect((await call(url)).status).toBe(200);
     await simulator.startLogin();
-    await orderUntilToken(stage);
+    await orderUntilToken(staged);
   });
 
   it("one order waits for a hanging token request, up to half of its time; later orders do not wait", async () => {
-    const stage = await stageBridge();
-    const { url, simulator, expire, recorder } = stage;
+    const staged = await stageBridge();
+    const { url, simulator, expire, recorder } = staged;
     simulator.faults.add({ host: "login", kind: "hang", times: "until_cleared" });
     expire();
     const short = { headers: { "Countersign-Timeout-Ms": "600" } };
@@ -153,8 +153,8 @@ describe("refuses as without a bridge", () => {
   });
 
   it("an order with a value that must not be signed (spec 5.2 rule 3): it can be sent later with a token", async () => {
-    const stage = await stageOutage();
-    const { url, simulator } = stage;
+    const staged = await stageOutage();
+    const { url, simulator } = staged;
     for (let n = 0; n < 2; n++) {
       const refused = await call(url, { ...order, city: "New York" });
       expectFailure(refused, unavailable);
@@ -163,7 +163,7 @@ describe("refuses as without a bridge", () => {
     }
     expect(simulator.counts().apiRequests).toBe(1);
     await simulator.startLogin();
-    await orderUntilToken(stage);
+    await orderUntilToken(staged);
     expect((await call(url, { ...order, city: "New York" })).status).toBe(200);
   });
 });

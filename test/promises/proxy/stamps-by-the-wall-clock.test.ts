@@ -5,7 +5,7 @@ import { call, order } from "../../../testkit/call.ts";
 import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -17,7 +17,7 @@ function stampOf(request: ApiRequest | undefined): number {
 it.each([10 * minuteMs, -10 * minuteMs])(
   "timestamps follow a clock that is wrong by %i ms, and the skew is measured",
   async (offsetMs) => {
-    const { clock, url, adminUrl, simulator, recorder } = await stageProxy({
+    const { clock, url, adminUrl, simulator, recorder } = await stage({
       simulator: { timestampToleranceSeconds: 3_600 },
     });
     clock.jumpWall(offsetMs);
@@ -39,7 +39,7 @@ it.each([10 * minuteMs, -10 * minuteMs])(
 );
 
 it("a clock that jumps an hour forward and back changes the timestamps and causes no token request", async () => {
-  const { clock, url, simulator, recorder } = await stageProxy({
+  const { clock, url, simulator, recorder } = await stage({
     simulator: { timestampToleranceSeconds: 7_200, tokenLifetimeSeconds: 600 },
   });
   let offsetMs = 0;
@@ -62,13 +62,13 @@ it.each([oauthSite, hmacSite])(
   "an order whose connection takes two minutes to open gets the timestamp of the moment when it is ready, signed anew: %s",
   async (site) => {
     const clock = new ShiftedClock();
-    const front = await stageProxy({
+    const front = await stage({
       simulator: { tls: serverTls, nowMs: () => clock.wallMs() },
     });
     const { simulator } = front;
     const gate = await startFaultProxy(simulator.apiUrl);
     gate.toTarget.become({ blackHole: true });
-    const { url, recorder } = await stageProxy({
+    const { url, recorder } = await stage({
       surroundings: { clock },
       baseUrl: `https://localhost:${gate.port}/json-api`,
       authUrl: simulator.loginUrl,

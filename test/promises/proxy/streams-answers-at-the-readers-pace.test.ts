@@ -7,7 +7,7 @@ import { call, order } from "../../../testkit/call.ts";
 import { serverTls, trusting } from "../../../testkit/certificates.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import type { RawBehaviour } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, stageBehind, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, stage } from "../../../testkit/stage.ts";
 
 const mebibyte = 1_048_576;
 
@@ -38,7 +38,7 @@ async function stageByHand(over: Pick<RawBehaviour, "tls"> = {}) {
     answering = resolve;
   });
   const service: RawBehaviour = { ...over, answer: (_request, socket) => answering(socket) };
-  return { ...(await stageBehind(service, { timeouts, environment: { tls: trusting } })), socket };
+  return { ...(await stage("service", service, { timeouts, environment: { tls: trusting } })), socket };
 }
 
 it("passes on each piece of a long answer before the next is written", async () => {
@@ -121,7 +121,7 @@ it("ends the service's answer too when its caller leaves in the middle, and rese
 
 it("cuts off a caller that does not read its answer, at the deadline, says so, and frees its place", async () => {
   const timeouts = { requestMs: 1_000, tokenMs: 1_000 };
-  const { port, url, recorder, simulator } = await stageProxy({ timeouts, limits: { inFlightPerEnvironment: 2 } });
+  const { port, url, recorder, simulator } = await stage({ timeouts, limits: { inFlightPerEnvironment: 2 } });
   const body = "x".repeat(30_000_000);
   simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, times: 2, body });
   const callers = [1, 2].map(() => {

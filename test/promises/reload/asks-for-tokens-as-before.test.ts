@@ -11,7 +11,7 @@ import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
 import { changed } from "../../../testkit/environment.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 import { openTokensOf } from "../../../testkit/token-stage.ts";
 
 const changes: readonly (readonly [what: string, change: (config: Config) => Partial<Config>])[] = [
@@ -29,7 +29,7 @@ const changes: readonly (readonly [what: string, change: (config: Config) => Par
 ];
 
 it.each(changes)("a new token can be had long after a change of %s", async (_, change) => {
-  const { clock, config, reload, simulator, url } = await stageProxy({ oneSet: true });
+  const { clock, config, reload, simulator, url } = await stage({ oneSet: true });
   expect((await call(url)).status).toBe(200);
   await reload(change(config));
   clock.push(60_000);
@@ -39,7 +39,7 @@ it.each(changes)("a new token can be had long after a change of %s", async (_, c
 });
 
 it("after a refusal, reloads cause no earlier token request", async () => {
-  const { config, recorder, reload, simulator, url } = await stageProxy({ oneSet: true });
+  const { config, recorder, reload, simulator, url } = await stage({ oneSet: true });
   await recorder.nth("token_adopted", 1);
   simulator.deleteCredentials("blue-id");
   simulator.revokeAllTokens();

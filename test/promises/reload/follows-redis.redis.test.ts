@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { aclRules, aclUser } from "../../../testkit/acl.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 import { oauthSite, type Pod, sharingAt, startPod } from "./pod.ts";
 
 type User = Readonly<Record<"username" | "password", string>>;
@@ -86,7 +86,7 @@ it("the end of a Redis that is not used any more is not reported as that of the 
 
 it("connections that a reload has prepared are closed if the process is told to end meanwhile", async () => {
   const redis = await startRedis();
-  const { proxy, config, reload } = await stageProxy();
+  const { proxy, config, reload } = await stage();
   const timeouts = { ...config.timeouts, requestMs: 4_000 };
   const tokens = { cache: "redis", redis: accessTo(nodeAt(redis.port)) } as const;
   const clients = async () => String(await redis.command("CLIENT", "LIST")).match(/user=countersign/g)?.length ?? 0;

@@ -9,14 +9,14 @@ import { authority, foreignCertificate, noTls, serverCertificate, serverKey } fr
 import { changed } from "../../../testkit/environment.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 /** Longer than a test or a caller waits. */
 const longMs = 6_000;
 
 /** A proxy that trusts the wrong authority, and has failed so often that its next pause is long. */
-async function stage(tokens: Config["tokens"]) {
-  const staged = await stageProxy({
+async function stageAt(tokens: Config["tokens"]) {
+  const staged = await stage({
     oneSet: true,
     simulator: { tls: { cert: serverCertificate, key: serverKey } },
     environment: { tls: { ...noTls, ca: foreignCertificate } },
@@ -39,14 +39,14 @@ async function stage(tokens: Config["tokens"]) {
 
 it.each(["memory", "redis"] as const)("with the right authority orders are served, tokens in %s", async (cache) => {
   const tokens = cache === "memory" ? { cache } : { cache, redis: accessTo(nodeAt((await startRedis()).port)) };
-  const { trust, url, simulator } = await stage(tokens);
+  const { trust, url, simulator } = await stageAt(tokens);
   await trust(authority);
   expect((await call(url)).status).toBe(200);
   expect(simulator.counts().tokenRequests).toBe(1);
 });
 
 it("a 429 with Retry-After is obeyed, whatever changes", async () => {
-  const { trust, url, simulator } = await stage({ cache: "memory" });
+  const { trust, url, simulator } = await stageAt({ cache: "memory" });
   simulator.faults.add({ host: "login", kind: "answer", status: 429, headers: { "retry-after": "600" } });
   await trust(authority);
   expect((await call(url)).status).toBe(503);

@@ -15,7 +15,7 @@ import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { changed } from "../../../testkit/environment.ts";
 import { EventRecorder } from "../../../testkit/event-recorder.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stage } from "../../../testkit/stage.ts";
 import { type Pod, startPod } from "./pod.ts";
 
 const ready = async ({ adminUrl }: Pod) => {
@@ -88,7 +88,7 @@ it("/readyz stays ready if unreadyAfterRefusal is not set", async () => {
 });
 
 /** A reloader whose proxy applies every configuration, and whose reading fails on demand. */
-async function stage() {
+async function openReloader() {
   const folder = new ConfigFolder();
   const recorder = new EventRecorder();
   const first = await folder.loadSound(sound);
@@ -118,7 +118,7 @@ async function stage() {
 }
 
 it("a defect while reading is reported and refused, and the files are read again on demand", async () => {
-  const { recorder, reloader, failures, applied, write } = await stage();
+  const { recorder, reloader, failures, applied, write } = await openReloader();
   write("timeouts: { request: 19s }");
   failures.push(new TypeError("canary"));
   await reloader.reload("sighup");
@@ -134,7 +134,7 @@ it("a defect while reading is reported and refused, and the files are read again
 });
 
 it("the next change of a file is noticed also after a change that could not be read", async () => {
-  const { recorder, failures, applied, write } = await stage();
+  const { recorder, failures, applied, write } = await openReloader();
   failures.push(new TypeError("canary"));
   write("timeouts: { request: 19s }");
   await recorder.nth("config_refused", 1);
@@ -144,7 +144,7 @@ it("the next change of a file is noticed also after a change that could not be r
 });
 
 it("of many problems 50 are logged, and their number", async () => {
-  const { recorder, reloader, write } = await stage();
+  const { recorder, reloader, write } = await openReloader();
   write(Array.from({ length: 1_000 }, (_, n) => `unknown${n}: 1`).join("\n"));
   await reloader.reload("sighup");
   const [refused] = recorder.of("config_refused");
@@ -153,7 +153,7 @@ it("of many problems 50 are logged, and their number", async () => {
 });
 
 it("of many refused site files twenty are logged, and the number of the others", async () => {
-  const { config, recorder, reload } = await stageProxy();
+  const { config, recorder, reload } = await stage();
   const refused = Array.from({ length: 10_000 }, (_, n) => ({ file: `S${n}.yaml`, problems: ["p"], isServed: true }));
   await reload(changed(config, () => ({ siteFolder: { path: "sites.d", refused } })));
   const events = recorder.of("site_file_refused");

@@ -14,16 +14,16 @@ import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { keepAlive } from "../../../testkit/keep-alive.ts";
 import { orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { settlesSoon } from "../../../testkit/settles-soon.ts";
-import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
 const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
 const listener = { bind: anyPort, environment: "sandbox", hosts: [] };
 const signed = { "Countersign-Site": hmacSite };
 
 /** A proxy with two listeners. */
-async function stage(requestMs: number) {
+async function stageLimited(requestMs: number) {
   const config = { listeners: [listener, listener] };
-  const staged = await stageProxy({ config, timeouts: { requestMs }, oneSet: true });
+  const staged = await stage({ config, timeouts: { requestMs }, oneSet: true });
   const second = staged.proxy.binds.listeners[1];
   if (second?.kind !== "tcp") throw new Error("the stage listens on TCP");
   return {
@@ -42,7 +42,7 @@ async function stage(requestMs: number) {
 }
 
 it("a request keeps its deadline when its listener is removed, which was opened with a shorter one", async () => {
-  const { clock, secondUrl, adminUrl, hold, withRequestMs, removeSecond } = await stage(5_000);
+  const { clock, secondUrl, adminUrl, hold, withRequestMs, removeSecond } = await stageLimited(5_000);
   await withRequestMs(60_000);
   const { answer, release } = await hold(secondUrl);
   await removeSecond();
@@ -53,7 +53,7 @@ it("a request keeps its deadline when its listener is removed, which was opened 
 });
 
 it("a request on a kept connection just after its listener was removed gets an answer at its deadline", async () => {
-  const { clock, secondUrl, adminUrl, hold, removeSecond } = await stage(5_000);
+  const { clock, secondUrl, adminUrl, hold, removeSecond } = await stageLimited(5_000);
   const agent = keepAlive(1);
   const refused = await call(secondUrl, "{", { headers: signed, agent });
   expect(refused.status).toBe(400);
@@ -68,7 +68,7 @@ it("a request on a kept connection just after its listener was removed gets an a
 });
 
 it("a drain waits for a request whose listener was removed before", async () => {
-  const { proxy, secondUrl, adminUrl, hold, removeSecond } = await stage(5_000);
+  const { proxy, secondUrl, adminUrl, hold, removeSecond } = await stageLimited(5_000);
   const { answer, release } = await hold(secondUrl);
   await removeSecond();
   const stopped = proxy.stop("SIGTERM");
@@ -79,7 +79,7 @@ it("a drain waits for a request whose listener was removed before", async () => 
 });
 
 it("a request keeps its deadline when a shorter one becomes active and then a drain begins", async () => {
-  const { proxy, clock, url, adminUrl, hold, withRequestMs } = await stage(60_000);
+  const { proxy, clock, url, adminUrl, hold, withRequestMs } = await stageLimited(60_000);
   const { answer, release } = await hold(url);
   await withRequestMs(1_000);
   const stopped = proxy.stop("SIGTERM");
@@ -91,7 +91,7 @@ it("a request keeps its deadline when a shorter one becomes active and then a dr
 });
 
 it("a request gets its site's token when the site is removed while the request still comes", async () => {
-  const { clock, port, adminUrl, config, recorder, reload, withRequestMs } = await stage(60_000);
+  const { clock, port, adminUrl, config, recorder, reload, withRequestMs } = await stageLimited(60_000);
   const caller = await RawConnection.open(port);
   const [head = ""] = rawPost().split(orderText);
   caller.write(`${head}${orderText.slice(0, 5)}`);

@@ -5,7 +5,8 @@ import { call, order } from "../../../testkit/call.ts";
 import { startCollector } from "../../../testkit/collector.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { listen } from "../../../testkit/listen.ts";
-import { stageTracing, tracingTo } from "../../../testkit/tracing-stage.ts";
+import { tracingTo } from "../../../testkit/stage/tracing.ts";
+import { stage } from "../../../testkit/stage.ts";
 import { hmacSite, startPod } from "../reload/pod.ts";
 
 const signed = { "Countersign-Site": hmacSite };
@@ -54,7 +55,7 @@ it("serves while there is no collector, and sends the spans once there is one", 
 });
 
 it("changes to another collector with a reload, and sends the first one the spans from before", async () => {
-  const { url, proxy, reload, collector, recorder } = await stageTracing();
+  const { url, proxy, reload, collector, recorder } = await stage("tracing");
   await call(url, order, { headers: signed });
   const second = await startCollector();
   await reload({ tracing: tracingTo(second.url) });
@@ -68,7 +69,7 @@ it("changes to another collector with a reload, and sends the first one the span
 });
 
 it("stops with a reload, and requests have no spans any more", async () => {
-  const { url, reload, recorder } = await stageTracing();
+  const { url, reload, recorder } = await stage("tracing");
   await reload({ tracing: undefined });
   await call(url, order, { headers: signed });
   expect(await recorder.nth("request_finished", 1)).not.toHaveProperty("spanId");

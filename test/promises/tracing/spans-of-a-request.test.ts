@@ -8,8 +8,7 @@ import { call, order } from "../../../testkit/call.ts";
 import type { CollectedSpan } from "../../../testkit/collector.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { headerPairs } from "../../../testkit/header-pairs.ts";
-import { hmacSite, oauthSite } from "../../../testkit/stage.ts";
-import { stageTracing, type TracingStage } from "../../../testkit/tracing-stage.ts";
+import { hmacSite, oauthSite, type StageOf, stage } from "../../../testkit/stage.ts";
 
 const callersTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
 const callersSpan = "00f067aa0ba902b7";
@@ -18,7 +17,7 @@ const patient = { config: { timeouts: { requestMs: 60_000, connectMs: 30_000, to
 const signed = { headers: { "Countersign-Site": hmacSite } };
 
 /** The events of so many requests, and all spans once they have ended. */
-async function ended({ recorder, proxy, collector }: TracingStage, count: number) {
+async function ended({ recorder, proxy, collector }: StageOf<"tracing">, count: number) {
   await recorder.nth("request_finished", count);
   await proxy.stop("test");
   return { events: recorder.of("request_finished"), spans: collector.spans() };
@@ -43,13 +42,13 @@ function expectInside(inner: CollectedSpan | undefined, outer: CollectedSpan | u
 }
 
 it("the request's span is below its caller's, and above each attempt, the wait for a token and the token request", async () => {
-  const stage = await stageTracing({ resource: { "cloud.region": "x" } }, patient);
-  const { url, simulator, collector } = stage;
+  const staged = await stage("tracing", { resource: { "cloud.region": "x" } }, patient);
+  const { url, simulator, collector } = staged;
   expect((await call(url, order)).status).toBe(200);
   simulator.revokeAllTokens();
   const answer = await call(url, order, { headers: { traceparent, tracestate: "a=1,b=2" } });
   expect(answer.headers["countersign-attempts"]).toBe("2");
-  const { events, spans: all } = await ended(stage, 2);
+  const { events, spans: all } = await ended(staged, 2);
   const [, event] = events;
   expect(event).toMatchObject({ traceId: callersTrace, spanId: expect.stringMatching(/^[0-9a-f]{16}$/) });
   const spans = inTrace(all, callersTrace);
@@ -125,13 +124,13 @@ it("the request's span is below its caller's, and above each attempt, the wait f
 });
 
 it("one of the requests that wait for a token request has its span, and the others a link to it", async () => {
-  const stage = await stageTracing({}, patient);
-  const { url, simulator } = stage;
+  const staged = await stage("tracing", {}, patient);
+  const { url, simulator } = staged;
   expect((await call(url)).status).toBe(200);
   simulator.revokeAllTokens();
   const answers = await Promise.all([1, 2, 3].map(() => call(url)));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-  const { events, spans } = await ended(stage, 4);
+  const { events, spans } = await ended(staged, 4);
   const traces = events.slice(1).map(({ traceId }) => traceId);
   const waits = spans.filter(({ name, traceId }) => name === "await token" && traces.includes(traceId));
   const tokens = spans.filter(({ attributes }) => attributes["countersign.token_reason"] === "unauthorized");
@@ -144,10 +143,10 @@ it("one of the requests that wait for a token request has its span, and the othe
 });
 
 it("has the path of a URL that came through HTTP_PROXY, but none of a foreign URL", async () => {
-  const stage = await stageTracing();
-  await call(stage.url, order, { path: `${stage.simulator.apiUrl}/create_order` });
-  await call(stage.url, order, { path: "http://evil.example/hidden" });
-  const { spans } = await ended(stage, 2);
+  const staged = await stage("tracing");
+  await call(staged.url, order, { path: `${staged.simulator.apiUrl}/create_order` });
+  await call(staged.url, order, { path: "http://evil.example/hidden" });
+  const { spans } = await ended(staged, 2);
   const paths = spans.flatMap(({ kind, attributes }) => (kind === "server" ? [attributes["url.path"]] : []));
   expect(paths).toEqual(["/json-api/create_order", "/…"]);
 });
@@ -163,11 +162,11 @@ it.each([
 });
 
 it("begins a trace if the caller has none or sends a malformed one", async () => {
-  const stage = await stageTracing();
+  const staged = await stage("tracing");
   const malformed = ["00-a-b-01", `00-${"0".repeat(32)}-${callersSpan}-01`, `ff-${callersTrace}-${callersSpan}-01`];
-  await call(stage.url);
-  for (const bad of malformed) await call(stage.url, order, { headers: { traceparent: bad, tracestate: "a=1" } });
-  const { spans } = await ended(stage, 4);
+  await call(staged.url);
+  for (const bad of malformed) await call(staged.url, order, { headers: { traceparent: bad, tracestate: "a=1" } });
+  const { spans } = await ended(staged, 4);
   const own = spans.filter(({ kind }) => kind === "server");
   expect(new Set(own.map(({ traceId }) => traceId)).size).toBe(4);
   for (const span of own) {
@@ -175,7 +174,7 @@ it("begins a trace if the caller has none or sends a malformed one", async () =>
     expect(span).toMatchObject({ parentSpanId: undefined, traceState: undefined });
   }
   // A request without `traceparent` is sent without it, as without tracing.
-  const [none, ...replaced] = headersOf(stage.simulator);
+  const [none, ...replaced] = headersOf(staged.simulator);
   expect(none).not.toHaveProperty("traceparent");
   for (const headers of replaced) {
     expect(own.some(({ traceId }) => String(headers["traceparent"]).startsWith(`00-${traceId}-`))).toBe(true);
@@ -184,32 +183,32 @@ it("begins a trace if the caller has none or sends a malformed one", async () =>
 });
 
 it("exports nothing of a trace that its caller does not record, but passes the trace on", async () => {
-  const stage = await stageTracing();
+  const staged = await stage("tracing");
   const given = { traceparent: `00-${callersTrace}-${callersSpan}-00`, tracestate: "a=1" };
-  await call(stage.url, order, { headers: given });
-  const { events, spans } = await ended(stage, 1);
+  await call(staged.url, order, { headers: given });
+  const { events, spans } = await ended(staged, 1);
   expect(events).toMatchObject([{ traceId: callersTrace }]);
   expect(events[0]).not.toHaveProperty("spanId");
-  const [headers] = headersOf(stage.simulator);
+  const [headers] = headersOf(staged.simulator);
   expect(headers?.["traceparent"]).toMatch(new RegExp(`^00-${callersTrace}-(?!${callersSpan})[0-9a-f]{16}-00$`));
   expect(headers?.["tracestate"]).toBe("a=1");
   expect(inTrace(spans, callersTrace)).toEqual([]);
 });
 
 it("records the share sampleRatio of the traces that begin here", async () => {
-  const stage = await stageTracing({ sampleRatio: 0 });
-  await call(stage.url);
-  await call(stage.url, order, { headers: { traceparent } });
-  const { spans } = await ended(stage, 2);
+  const staged = await stage("tracing", { sampleRatio: 0 });
+  await call(staged.url);
+  await call(staged.url, order, { headers: { traceparent } });
+  const { spans } = await ended(staged, 2);
   expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([callersTrace]));
 });
 
 it("has no attempt for a request that was not sent, and an error with its code for a request that failed", async () => {
   const port = await freePort();
-  const stage = await stageTracing({}, { baseUrl: `http://127.0.0.1:${port}` });
-  expect((await call(stage.url, order, signed)).json).toMatchObject({ code: "upstream_unreachable" });
-  expect((await call(stage.url, "{", signed)).status).toBe(400);
-  const { spans } = await ended(stage, 2);
+  const staged = await stage("tracing", {}, { baseUrl: `http://127.0.0.1:${port}` });
+  expect((await call(staged.url, order, signed)).json).toMatchObject({ code: "upstream_unreachable" });
+  expect((await call(staged.url, "{", signed)).status).toBe(400);
+  const { spans } = await ended(staged, 2);
   const ofRequests = spans.filter(({ attributes }) => !("countersign.token_result" in attributes));
   expect(ofRequests.map(({ kind }) => kind)).toEqual(["server", "server"]);
   expect(ofRequests[0]).toMatchObject({
@@ -226,10 +225,10 @@ it("has no attempt for a request that was not sent, and an error with its code f
 });
 
 it("ends an attempt with the last byte of its answer", async () => {
-  const stage = await stageTracing();
-  stage.simulator.faults.add({ host: "api", kind: "answer", status: 200, body: "x".repeat(3_000_000) });
-  expect((await call(stage.url, order, signed)).text).toHaveLength(3_000_000);
-  const { events, spans } = await ended(stage, 1);
+  const staged = await stage("tracing");
+  staged.simulator.faults.add({ host: "api", kind: "answer", status: 200, body: "x".repeat(3_000_000) });
+  expect((await call(staged.url, order, signed)).text).toHaveLength(3_000_000);
+  const { events, spans } = await ended(staged, 1);
   const own = spans.find(({ spanId }) => spanId === events[0]?.spanId);
   const attempt = spans.find(({ parentSpanId }) => parentSpanId === own?.spanId);
   expectInside(attempt, own);
@@ -242,7 +241,7 @@ it.each([
 ] as const)(
   "with propagate: $propagate the service gets traceparent: $hasParent",
   async ({ propagate, given, hasParent }) => {
-    const { url, simulator } = await stageTracing({ propagate });
+    const { url, simulator } = await stage("tracing", { propagate });
     expect((await call(url, order, { headers: given })).status).toBe(200);
     const [headers = {}] = headersOf(simulator);
     expect("traceparent" in headers).toBe(hasParent);

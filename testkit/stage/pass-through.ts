@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { PassThroughRoute } from "../../../src/model/environment.ts";
-import { listen } from "../../../testkit/listen.ts";
-import { ask, RawConnection } from "../../../testkit/raw-caller.ts";
-import { type RawBehaviour, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import type { PassThroughRoute } from "../../src/model/environment.ts";
+import { listen } from "../listen.ts";
+import { ask, RawConnection } from "../raw-caller.ts";
+import { type RawBehaviour, startRawUpstream } from "../raw-upstream.ts";
+import { type StageOptions, startStage } from "./start.ts";
 
 /** A route below which everything may be read and written, over WebSocket as well. */
 export const files: PassThroughRoute = {
@@ -21,29 +21,27 @@ export const files: PassThroughRoute = {
 
 export type RouteOptions = StageOptions & { readonly route?: Partial<PassThroughRoute> };
 
-/** The whole proxy in this process with one route to the service at this address. `send` uses a new connection for each request. */
-export async function stageRoute(baseUrl: string, { route = {}, ...options }: RouteOptions = {}) {
+/** One route to the service at this address, and a caller's connection whose bytes the test writes. `send` uses a new connection for each request. */
+export async function routeTo(baseUrl: string, { route = {}, ...options }: RouteOptions = {}) {
   const environment = { passThrough: [{ ...files, ...route }], ...options.environment };
-  const stage = await stageProxy({ ...options, environment, baseUrl: `${baseUrl}/json-api` });
-  return { ...stage, send: (...request: Parameters<typeof rawRequest>) => ask(stage.port, rawRequest(...request)) };
-}
-
-/** The same, with a caller's connection to the proxy whose bytes the test writes. */
-export async function connectRoute(baseUrl: string, options: RouteOptions = {}) {
-  const stage = await stageRoute(baseUrl, options);
-  return { ...stage, caller: await RawConnection.open(stage.port) };
+  const staged = await startStage({ ...options, environment, baseUrl: `${baseUrl}/json-api` });
+  return {
+    ...staged,
+    send: (...request: Parameters<typeof rawRequest>) => ask(staged.port, rawRequest(...request)),
+    caller: await RawConnection.open(staged.port),
+  };
 }
 
 /** The same before a service whose bytes the test writes. */
-export async function stageUpstream(service: RawBehaviour | string, options: RouteOptions = {}) {
-  const upstream = await startRawUpstream(typeof service === "string" ? { answer: service } : service);
-  return { ...(await connectRoute(upstream.url, options)), upstream };
+export async function route(behaviour: RawBehaviour | string, options: RouteOptions = {}) {
+  const upstream = await startRawUpstream(typeof behaviour === "string" ? { answer: behaviour } : behaviour);
+  return { ...(await routeTo(upstream.url, options)), upstream };
 }
 
 /** The same before a service by Node's own server. */
-export async function stageService(serve: RequestListener, options: RouteOptions = {}) {
+export async function routeToServer(serve: RequestListener, options: RouteOptions = {}) {
   const service = await startService(serve);
-  return { ...(await connectRoute(service.url, options)), service };
+  return { ...(await routeTo(service.url, options)), service };
 }
 
 /** A service by Node's own server. Ends with the test. */
@@ -87,7 +85,7 @@ export const asking = [
 export const handshake = `GET /files/live HTTP/1.1\r\nHost: 127.0.0.1\r\n${asking.join("\r\n")}\r\n\r\n`;
 
 /** A caller that has asked to switch to WebSocket, and a service that switches and then does what `talk` says. */
-export async function stageSwitch(talk: (socket: Duplex) => void, options: RouteOptions = {}) {
+export async function webSocket(talk: (socket: Duplex) => void, options: RouteOptions = {}) {
   const server = createServer();
   const sockets: Duplex[] = [];
   server.on("upgrade", (request, socket) => {
@@ -100,9 +98,9 @@ export async function stageSwitch(talk: (socket: Duplex) => void, options: Route
     talk(socket);
   });
   const port = await listen(server);
-  const stage = await connectRoute(`http://127.0.0.1:${port}`, options);
-  stage.caller.write(handshake);
-  return { ...stage, sockets };
+  const staged = await routeTo(`http://127.0.0.1:${port}`, options);
+  staged.caller.write(handshake);
+  return { ...staged, sockets };
 }
 
 /** The bytes of a request on a connection that ends with its answer. */

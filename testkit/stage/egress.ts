@@ -1,9 +1,9 @@
-import type { Egress, Environment } from "../../../src/model/environment.ts";
-import { Secret } from "../../../src/model/secret.ts";
-import { addressOf } from "../../../testkit/address.ts";
-import { foreignCertificate, serverKey, trusting } from "../../../testkit/certificates.ts";
-import { type ForwardProxy, type ForwardProxyOptions, startForwardProxy } from "../../../testkit/forward-proxy.ts";
-import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import type { Egress, Environment } from "../../src/model/environment.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { addressOf } from "../address.ts";
+import { foreignCertificate, serverKey, trusting } from "../certificates.ts";
+import { type ForwardProxyOptions, startForwardProxy } from "../forward-proxy.ts";
+import { type StageOptions, startStage } from "./start.ts";
 
 /** The only name in the tests' certificates, beside those of loopback. Only the proxy can resolve it. */
 export const serviceName = "elsewhere.example";
@@ -13,16 +13,12 @@ export const password = "canary-proxy:pass:word";
 /** The service's API and its authorization server, by the name and the ports that only the proxy knows. */
 export const places = { api: `${serviceName}:443`, login: `${serviceName}:8443` } as const;
 
-export interface EgressStageOptions extends Omit<StageOptions, "environment"> {
+export interface EgressOptions extends Omit<StageOptions, "environment"> {
   readonly proxy?: ForwardProxyOptions;
   readonly egress?: Partial<Egress>;
   readonly environment?: Partial<Environment>;
   /** http:// in place of https:// */
   readonly plain?: boolean;
-}
-
-export interface EgressStage extends Stage {
-  readonly forward: ForwardProxy;
 }
 
 export function egressThrough({ url }: { readonly url: string }, more: Partial<Egress> = {}): Egress {
@@ -37,8 +33,8 @@ export function egressThrough({ url }: { readonly url: string }, more: Partial<E
 }
 
 /** The service over TLS, which can only be reached through a forward proxy: no name server knows its name. */
-export async function stageEgress(options: EgressStageOptions = {}): Promise<EgressStage> {
-  const { plain = false, proxy = {}, egress, ...rest } = options;
+export async function egress(options: EgressOptions = {}) {
+  const { plain = false, proxy = {}, egress: change, ...rest } = options;
   // Tokens are requested while the service's ports are not known yet.
   let learn = () => {};
   const isLearnt = new Promise<void>((resolve) => {
@@ -46,18 +42,18 @@ export async function stageEgress(options: EgressStageOptions = {}): Promise<Egr
   });
   const forward = await startForwardProxy({ ...proxy, isReady: isLearnt });
   const scheme = plain ? "http" : "https";
-  const stage = await stageProxy({
+  const staged = await startStage({
     baseUrl: `${scheme}://${places.api}/json-api`,
     authUrl: `${scheme}://${places.login}`,
     ...rest,
     simulator: { ...(plain ? {} : { tls: serviceCertificate }), ...rest.simulator },
-    environment: { tls: trusting, egress: egressThrough(forward, egress), ...rest.environment },
+    environment: { tls: trusting, egress: egressThrough(forward, change), ...rest.environment },
   });
   const portOf = (url: string) => new URL(url).port;
-  const { apiUrl, loginUrl } = stage.simulator;
+  const { apiUrl, loginUrl } = staged.simulator;
   forward.hosts = { [places.api]: portOf(apiUrl), [places.login]: portOf(loginUrl), ...proxy.hosts };
   learn();
-  return { ...stage, forward };
+  return { ...staged, forward };
 }
 
 export const credentials = new Secret(password);
