@@ -31,6 +31,27 @@ const logger = pino(
   },
 );
 
+const random = seededRandom(drawSeed("access lines"));
+const below = (bound: number) => Math.floor(random() * bound);
+const pick = <Value>(...values: readonly [Value, ...Value[]]): Value => values[below(values.length)] ?? values[0];
+
+const units = ["a", "Z", "7", "/", " ", "é", "ÿ", "😀", "\u007f", "\u0085", "\u2028"] as const;
+const escaped = ['"', "\\", "\n", "\r", "\t", "\b", "\f", "\0", "\u001b", "\u001f"] as const;
+
+it("the access line is byte for byte what pino writes, for 10,000 random requests", () => {
+  for (let n = 0; n < 10_000; n++) {
+    const event = drawRequest();
+    const line = writeAccessLine(event, levelOf(event), time);
+    if (line !== writeByPino(event)) expect(line).toBe(writeByPino(event));
+  }
+});
+
+it("the access line keeps half of a surrogate pair, which UTF-8 cannot encode, as a JSON escape", () => {
+  const line = writeAccessLine({ ...drawRequest(), reference: "a\ud800b" }, "info", time);
+  expect(Buffer.from(line).toString()).toBe(line);
+  expect(JSON.parse(line)).toMatchObject({ reference: "a\ud800b", time, event: "request_finished" });
+});
+
 /** Writes the line by pino, as every other line of the log. */
 function writeByPino(event: RequestFinished): string {
   const { kind, ...own } = event;
@@ -41,13 +62,6 @@ function writeByPino(event: RequestFinished): string {
   logger[level](Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, round(value)])), message);
   return written;
 }
-
-const random = seededRandom(drawSeed("access lines"));
-const below = (bound: number) => Math.floor(random() * bound);
-const pick = <Value>(...values: readonly [Value, ...Value[]]): Value => values[below(values.length)] ?? values[0];
-
-const units = ["a", "Z", "7", "/", " ", "é", "ÿ", "😀", "\u007f", "\u0085", "\u2028"] as const;
-const escaped = ['"', "\\", "\n", "\r", "\t", "\b", "\f", "\0", "\u001b", "\u001f"] as const;
 
 /** A random text: mostly short, sometimes hostile. */
 function drawText(): string {
@@ -109,17 +123,3 @@ function drawRequest(): RequestFinished {
   };
   return drawn;
 }
-
-it("the access line is byte for byte what pino writes, for 10,000 random requests", () => {
-  for (let n = 0; n < 10_000; n++) {
-    const event = drawRequest();
-    const line = writeAccessLine(event, levelOf(event), time);
-    if (line !== writeByPino(event)) expect(line).toBe(writeByPino(event));
-  }
-});
-
-it("the access line keeps half of a surrogate pair, which UTF-8 cannot encode, as a JSON escape", () => {
-  const line = writeAccessLine({ ...drawRequest(), reference: "a\ud800b" }, "info", time);
-  expect(Buffer.from(line).toString()).toBe(line);
-  expect(JSON.parse(line)).toMatchObject({ reference: "a\ud800b", time, event: "request_finished" });
-});

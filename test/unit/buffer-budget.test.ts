@@ -8,13 +8,6 @@ import { FakeClock } from "../../testkit/fake-clock.ts";
 const mebibyte = 1_048_576;
 const large = 250_000;
 
-function open(limitBytes: number) {
-  const clock = new FakeClock();
-  const budget = new BufferBudget(limitBytes, clock);
-  const from = (address: string | undefined) => budget.open({ subject: undefined, address });
-  return { budget, clock, from };
-}
-
 describe("the buffer budget", () => {
   it("charges a head by its bytes, a body by its bytes and parameters, and releases the whole charge", () => {
     const { budget, from } = open(64 * mebibyte);
@@ -142,3 +135,10 @@ describe("the default", () => {
     expect(containerMemory(constrained, 100 * mebibyte)).toBe(limit),
   );
 });
+
+function open(limitBytes: number) {
+  const clock = new FakeClock();
+  const budget = new BufferBudget(limitBytes, clock);
+  const from = (address: string | undefined) => budget.open({ subject: undefined, address });
+  return { budget, clock, from };
+}

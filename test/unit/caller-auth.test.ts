@@ -26,17 +26,6 @@ const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 const authenticate = (lines: readonly HeaderLine[], callers = known) =>
   authenticateCaller({ headers: lines.flat() }, { callers: new CallerRegistry(callers) });
 
-/** The reason why these header lines are refused. */
-function saidAgainst(lines: readonly HeaderLine[], callers = known): string {
-  const refusal = refusalOf(() => authenticate(lines, callers));
-  expect(refusal).toMatchObject({
-    ...{ code: "caller_not_authenticated", status: 407, outcome: "not_sent" },
-    challenges: ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'],
-  });
-  expect(refusal.message).not.toContain("canary");
-  return refusal.message;
-}
-
 describe("a caller is admitted", () => {
   it.each([
     ["with the token", `Bearer ${token}`],
@@ -111,3 +100,14 @@ describe("a caller is refused", () => {
     expect(saidAgainst([["Proxy-Authorization", `Bearer ${token}`]], [])).toMatch(/not one of/);
   });
 });
+
+/** The reason why these header lines are refused. */
+function saidAgainst(lines: readonly HeaderLine[], callers = known): string {
+  const refusal = refusalOf(() => authenticate(lines, callers));
+  expect(refusal).toMatchObject({
+    ...{ code: "caller_not_authenticated", status: 407, outcome: "not_sent" },
+    challenges: ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'],
+  });
+  expect(refusal.message).not.toContain("canary");
+  return refusal.message;
+}

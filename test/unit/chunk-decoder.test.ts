@@ -3,37 +3,6 @@ import { expect, it } from "vitest";
 import { ChunkDecoder } from "../../src/http/chunk-decoder.ts";
 import { faultyChunks, soundChunks } from "./corpus/chunked-bodies.ts";
 
-/** The data of the body, `incomplete`, or its fault; and the number of bytes passed in until then. */
-function decode(text: string, ends: readonly number[] = []) {
-  const decoder = new ChunkDecoder((fault) => new SyntaxError(fault));
-  let data = "";
-  let start = 0;
-  for (const end of [...ends, text.length]) {
-    const length = end - start;
-    // The bytes behind each piece are left from an earlier read.
-    const bytes = Buffer.from(`${text.slice(start, end)}\r\n0\r\n\r\n`, "latin1");
-    try {
-      const stop = decoder.read(bytes, 0, length, (from, to) => {
-        data += bytes.toString("latin1", from, to);
-      });
-      if (decoder.isComplete) return { data, end: start + stop };
-      expect(stop).toBe(length);
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      return { fault: error.message, end };
-    }
-    start = end;
-  }
-  return { incomplete: data, end: start };
-}
-
-function byteByByte(text: string) {
-  return decode(
-    text,
-    Array.from({ length: text.length }, (_, index) => index + 1),
-  );
-}
-
 it.each(soundChunks)("reads a body, in any pieces, that has %s", (_, body, data) => {
   const text = `${body}next`;
   const result = { data, end: body.length };
@@ -79,3 +48,34 @@ it("any other byte in place of a punctuation byte is refused at once, or read wi
 it("the largest size is the largest safe integer", () => {
   expect(decode("1fffffffffffff\r\nab")).toEqual({ incomplete: "ab", end: 18 });
 });
+
+/** The data of the body, `incomplete`, or its fault; and the number of bytes passed in until then. */
+function decode(text: string, ends: readonly number[] = []) {
+  const decoder = new ChunkDecoder((fault) => new SyntaxError(fault));
+  let data = "";
+  let start = 0;
+  for (const end of [...ends, text.length]) {
+    const length = end - start;
+    // The bytes behind each piece are left from an earlier read.
+    const bytes = Buffer.from(`${text.slice(start, end)}\r\n0\r\n\r\n`, "latin1");
+    try {
+      const stop = decoder.read(bytes, 0, length, (from, to) => {
+        data += bytes.toString("latin1", from, to);
+      });
+      if (decoder.isComplete) return { data, end: start + stop };
+      expect(stop).toBe(length);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      return { fault: error.message, end };
+    }
+    start = end;
+  }
+  return { incomplete: data, end: start };
+}
+
+function byteByByte(text: string) {
+  return decode(
+    text,
+    Array.from({ length: text.length }, (_, index) => index + 1),
+  );
+}

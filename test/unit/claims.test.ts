@@ -6,32 +6,6 @@ import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const hourMs = 3_600_000;
 
-/** A store in memory; the test makes it refuse writes, damages it, and sets its clock. */
-function stage() {
-  const clock = new FakeClock();
-  const memory = createMemoryClaimRecords(clock);
-  const state = { isRefusing: false, isAnswerLost: false, line: undefined as string | undefined, aheadMs: 0 };
-  const records: ClaimRecords = {
-    ...memory,
-    async swap(terms, expected, next) {
-      const swapped = { isMade: false, line: state.line ?? "", nowMs: clock.nowMs() };
-      if (state.line !== undefined) return swapped;
-      const { line } = state.isRefusing ? await memory.swap(terms, "?", undefined) : { line: expected };
-      if (line !== expected) return { ...swapped, line, nowMs: swapped.nowMs + state.aheadMs };
-      if (state.isRefusing) throw new NotWritten();
-      const result = await memory.swap(terms, expected, next);
-      if (state.isAnswerLost) throw new Error("timeout");
-      return { ...result, nowMs: result.nowMs + state.aheadMs };
-    },
-  };
-  const processes = [new Claims(records, clock), new Claims(records, clock)] as const;
-  const open = (holder: string, isTakenOver = true, process: 0 | 1 = 0) => {
-    const terms = { kind: "callback", key: "k", holder, note: "n", leaseMs: 1_000, lifetimeMs: hourMs } as const;
-    return processes[process].open({ ...terms, isTakenOver });
-  };
-  return { clock, state, open };
-}
-
 it("a claim is free at once for the next holder in the same process, once the store accepts its release", async () => {
   const { state, open } = stage();
   const claim = open("a");
@@ -97,3 +71,29 @@ it("a late write of the shorter value does not replace the whole value, if that 
   await late.clock.advance(1_000);
   expect(await late.open("b").make()).toMatchObject({ kind: "settled", holder: "a", value: "200 whole" });
 });
+
+/** A store in memory; the test makes it refuse writes, damages it, and sets its clock. */
+function stage() {
+  const clock = new FakeClock();
+  const memory = createMemoryClaimRecords(clock);
+  const state = { isRefusing: false, isAnswerLost: false, line: undefined as string | undefined, aheadMs: 0 };
+  const records: ClaimRecords = {
+    ...memory,
+    async swap(terms, expected, next) {
+      const swapped = { isMade: false, line: state.line ?? "", nowMs: clock.nowMs() };
+      if (state.line !== undefined) return swapped;
+      const { line } = state.isRefusing ? await memory.swap(terms, "?", undefined) : { line: expected };
+      if (line !== expected) return { ...swapped, line, nowMs: swapped.nowMs + state.aheadMs };
+      if (state.isRefusing) throw new NotWritten();
+      const result = await memory.swap(terms, expected, next);
+      if (state.isAnswerLost) throw new Error("timeout");
+      return { ...result, nowMs: result.nowMs + state.aheadMs };
+    },
+  };
+  const processes = [new Claims(records, clock), new Claims(records, clock)] as const;
+  const open = (holder: string, isTakenOver = true, process: 0 | 1 = 0) => {
+    const terms = { kind: "callback", key: "k", holder, note: "n", leaseMs: 1_000, lifetimeMs: hourMs } as const;
+    return processes[process].open({ ...terms, isTakenOver });
+  };
+  return { clock, state, open };
+}

@@ -2,17 +2,6 @@
 import { expect, it } from "vitest";
 import { formatFieldLines, readFieldLine } from "../../src/http/field-line.ts";
 
-/** The lines of a header section, up to the first text that is not a header line. */
-function read(text: string): string[] | undefined {
-  const lines: string[] = [];
-  for (let start = 0; start < text.length; ) {
-    const end = text.indexOf("\r\n", start);
-    if (end === -1 || !readFieldLine(text, start, end, lines)) return undefined;
-    start = end + 2;
-  }
-  return lines;
-}
-
 it("reads a name, and a value without the blanks around it, within its bounds", () => {
   const lines: string[] = [];
   expect(readFieldLine("x-A:\t b c \t\r\nY:\r\n", 0, 10, lines)).toBe(true);
@@ -55,3 +44,14 @@ it.each([
 ])("does not write %s", (_, headers) => {
   expect(formatFieldLines(headers)).toBeUndefined();
 });
+
+/** The lines of a header section, up to the first text that is not a header line. */
+function read(text: string): string[] | undefined {
+  const lines: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const end = text.indexOf("\r\n", start);
+    if (end === -1 || !readFieldLine(text, start, end, lines)) return undefined;
+    start = end + 2;
+  }
+  return lines;
+}

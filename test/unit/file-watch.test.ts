@@ -50,33 +50,6 @@ class FakeFiles implements WatchableFiles {
   }
 }
 
-/** Lets looks wait until the returned function is called. */
-function hold(looks: { untilLooked: Promise<void> }): () => void {
-  let release = () => {};
-  looks.untilLooked = new Promise((resolve) => {
-    release = resolve;
-  });
-  return () => release();
-}
-
-/** A watch that has already compared the content once. */
-async function startWatch({ files = new FakeFiles(), count = 1, readAs = "first" }) {
-  const clock = new FakeClock();
-  let changes = 0;
-  const watch = new FileWatch(clock, () => (changes += 1), files);
-  const digest = digestOf(Buffer.from(readAs));
-  watch.follow({ files: new Map(Array.from({ length: count }, (_, n) => [`/${n}`, digest])), folders: [] });
-  await clock.advance(400);
-  const counts = { looks: files.looks, reads: files.reads };
-  return {
-    clock,
-    watch,
-    files,
-    changes: () => changes,
-    since: () => [files.looks - counts.looks, files.reads - counts.reads],
-  };
-}
-
 it.each([
   [1, 30],
   [2_000, 30_000],
@@ -309,3 +282,30 @@ it("reports a file that is written, renamed or removed in a real folder, also in
   follow();
   expect(await next(() => writeFileSync(one, "keys"))).toEqual([one]);
 });
+
+/** Lets looks wait until the returned function is called. */
+function hold(looks: { untilLooked: Promise<void> }): () => void {
+  let release = () => {};
+  looks.untilLooked = new Promise((resolve) => {
+    release = resolve;
+  });
+  return () => release();
+}
+
+/** A watch that has already compared the content once. */
+async function startWatch({ files = new FakeFiles(), count = 1, readAs = "first" }) {
+  const clock = new FakeClock();
+  let changes = 0;
+  const watch = new FileWatch(clock, () => (changes += 1), files);
+  const digest = digestOf(Buffer.from(readAs));
+  watch.follow({ files: new Map(Array.from({ length: count }, (_, n) => [`/${n}`, digest])), folders: [] });
+  await clock.advance(400);
+  const counts = { looks: files.looks, reads: files.reads };
+  return {
+    clock,
+    watch,
+    files,
+    changes: () => changes,
+    since: () => [files.looks - counts.looks, files.reads - counts.reads],
+  };
+}

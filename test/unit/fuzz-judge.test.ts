@@ -11,22 +11,6 @@ const body = `{"a":"${tag}"}`;
 const request = `POST /create_order HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 const chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
 
-function served(number = 1, text = body, status = 200): string {
-  const own = `x-request-id: api_${number}\r\nCountersign-Outcome: answered`;
-  return `HTTP/1.1 ${status} OK\r\nContent-Length: ${text.length}\r\n${own}\r\n\r\n${text}`;
-}
-
-function refused(status: number, code: string, text = JSON.stringify({ status, code, outcome: "not_sent" })): string {
-  const own = `Countersign-Request-Id: 1\r\nCountersign-Error: ${code}\r\nCountersign-Outcome: not_sent`;
-  const length = `Content-Type: application/problem+json\r\nContent-Length: ${text.length}\r\nConnection: close`;
-  return `HTTP/1.1 ${status} Bad\r\n${length}\r\n${own}\r\n\r\n${text}`;
-}
-
-function played(received: string, end: Transcript["end"] = "closed", text = request, mine = tag): Played {
-  const input: Input = { door: "tcp", bytes: Buffer.from(text, "latin1"), slices: [], ending: "stay", tag: mine };
-  return { input, transcript: { received, end } };
-}
-
 const oraclesOf = (broken: readonly { oracle: Oracle }[]) => broken.map(({ oracle }) => oracle);
 
 it.each<readonly [string, Played, Oracle[]]>([
@@ -97,3 +81,19 @@ it.each<readonly [string, Oracle[]]>([
 ])("about the log line %s the watch says %j", (line, oracles) => {
   expect(oraclesOf(judgeLine(line))).toEqual(oracles);
 });
+
+function served(number = 1, text = body, status = 200): string {
+  const own = `x-request-id: api_${number}\r\nCountersign-Outcome: answered`;
+  return `HTTP/1.1 ${status} OK\r\nContent-Length: ${text.length}\r\n${own}\r\n\r\n${text}`;
+}
+
+function refused(status: number, code: string, text = JSON.stringify({ status, code, outcome: "not_sent" })): string {
+  const own = `Countersign-Request-Id: 1\r\nCountersign-Error: ${code}\r\nCountersign-Outcome: not_sent`;
+  const length = `Content-Type: application/problem+json\r\nContent-Length: ${text.length}\r\nConnection: close`;
+  return `HTTP/1.1 ${status} Bad\r\n${length}\r\n${own}\r\n\r\n${text}`;
+}
+
+function played(received: string, end: Transcript["end"] = "closed", text = request, mine = tag): Played {
+  const input: Input = { door: "tcp", bytes: Buffer.from(text, "latin1"), slices: [], ending: "stay", tag: mine };
+  return { input, transcript: { received, end } };
+}

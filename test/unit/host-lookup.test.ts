@@ -7,35 +7,6 @@ const old = [{ address: "192.0.2.1", family: 4 }];
 const moved = [{ address: "192.0.2.2", family: 4 }];
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
-/** Look-ups whose queries the test answers. */
-function stage() {
-  const clock = new FakeClock();
-  const questions: OnAnswer[] = [];
-  const uses: unknown[] = [];
-  const ask: AskSystem = (_, __, onAnswer) => void questions.push(onAnswer);
-  const lookups = new HostLookup(ask, clock, ({ cause, ageMs, isFirst }) => uses.push({ cause, ageMs, isFirst }));
-  const found: unknown[] = [];
-  const find = (host = "api.example", options = {}) =>
-    lookups.find(host, { ...options, all: true }, (error, addresses) =>
-      found.push(error === null ? addresses?.[0]?.address : (error as NodeJS.ErrnoException).code),
-    );
-  return {
-    clock,
-    uses,
-    find,
-    /** The results since the last call of this function. */
-    found: () => found.splice(0),
-    asked: () => questions.length,
-    answer: (addresses = old) => questions.shift()?.(null, addresses),
-    fail: (code: string) => questions.shift()?.(failure(code)),
-    async findOld() {
-      find();
-      questions.shift()?.(null, old);
-      found.length = 0;
-    },
-  };
-}
-
 it("asks once for all connections that wait for a name at one time, and again for the next connection", () => {
   const { find, found, asked, answer } = stage();
   find();
@@ -113,3 +84,32 @@ it("believes an answer that there is no such name, and forgets the name's addres
   fail("EAI_AGAIN");
   expect(found()).toEqual(["ENOTFOUND", "EAI_AGAIN"]);
 });
+
+/** Look-ups whose queries the test answers. */
+function stage() {
+  const clock = new FakeClock();
+  const questions: OnAnswer[] = [];
+  const uses: unknown[] = [];
+  const ask: AskSystem = (_, __, onAnswer) => void questions.push(onAnswer);
+  const lookups = new HostLookup(ask, clock, ({ cause, ageMs, isFirst }) => uses.push({ cause, ageMs, isFirst }));
+  const found: unknown[] = [];
+  const find = (host = "api.example", options = {}) =>
+    lookups.find(host, { ...options, all: true }, (error, addresses) =>
+      found.push(error === null ? addresses?.[0]?.address : (error as NodeJS.ErrnoException).code),
+    );
+  return {
+    clock,
+    uses,
+    find,
+    /** The results since the last call of this function. */
+    found: () => found.splice(0),
+    asked: () => questions.length,
+    answer: (addresses = old) => questions.shift()?.(null, addresses),
+    fail: (code: string) => questions.shift()?.(failure(code)),
+    async findOld() {
+      find();
+      questions.shift()?.(null, old);
+      found.length = 0;
+    },
+  };
+}

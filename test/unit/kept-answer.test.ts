@@ -3,18 +3,6 @@ import { expect, it } from "vitest";
 import { formatAnswer, parseAnswer } from "../../src/orders/once.ts";
 import { longestReadAheadBytes, readAhead } from "../../src/serving/read-ahead.ts";
 
-function pieces(...lengths: number[]) {
-  const state = { isClosed: false };
-  async function* body() {
-    try {
-      for (const length of lengths) yield new Uint8Array(length).fill(0x78);
-    } finally {
-      state.isClosed = true;
-    }
-  }
-  return { state, body: body() };
-}
-
 it("reads an answer whole up to the limit, and passes a longer one on as it comes", async () => {
   expect(await readAhead(pieces(longestReadAheadBytes - 1, 1).body)).toHaveLength(longestReadAheadBytes);
   const { body, state } = pieces(longestReadAheadBytes, 1, 10);
@@ -82,3 +70,15 @@ it.each([
   const body = Buffer.from([0x0a, 0x00, 0xff]);
   expect(parseAnswer(formatAnswer({ status, headers }, body))).toMatchObject({ status, headers: kept, body });
 });
+
+function pieces(...lengths: number[]) {
+  const state = { isClosed: false };
+  async function* body() {
+    try {
+      for (const length of lengths) yield new Uint8Array(length).fill(0x78);
+    } finally {
+      state.isClosed = true;
+    }
+  }
+  return { state, body: body() };
+}

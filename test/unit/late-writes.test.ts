@@ -5,26 +5,6 @@ import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const hourMs = 3_600_000;
 
-/** The values written, in order; `failing` has the names that cannot be written, `*` means all. */
-function open() {
-  const clock = new FakeClock();
-  const written: string[] = [];
-  const tried: string[] = [];
-  const failing = new Set<string>();
-  const writes = new LateWrites(clock);
-  const make = (name: string, value: string, id = value, lifetimeMs = hourMs) => ({
-    name,
-    id,
-    untilMs: clock.nowMs() + lifetimeMs,
-    async send() {
-      tried.push(value);
-      if (failing.has(name) || failing.has("*")) throw new Error(`no ${name}`);
-      written.push(value);
-    },
-  });
-  return { clock, writes, written, tried, failing, make };
-}
-
 it("tries failed writes again each second, and makes each of them once", async () => {
   const { clock, written, failing, make, writes, tried } = open();
   failing.add("*");
@@ -98,3 +78,23 @@ it("tries no write once it is closed", async () => {
   await clock.advance(5_000);
   expect(tried).toEqual(["1"]);
 });
+
+/** The values written, in order; `failing` has the names that cannot be written, `*` means all. */
+function open() {
+  const clock = new FakeClock();
+  const written: string[] = [];
+  const tried: string[] = [];
+  const failing = new Set<string>();
+  const writes = new LateWrites(clock);
+  const make = (name: string, value: string, id = value, lifetimeMs = hourMs) => ({
+    name,
+    id,
+    untilMs: clock.nowMs() + lifetimeMs,
+    async send() {
+      tried.push(value);
+      if (failing.has(name) || failing.has("*")) throw new Error(`no ${name}`);
+      written.push(value);
+    },
+  });
+  return { clock, writes, written, tried, failing, make };
+}

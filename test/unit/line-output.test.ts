@@ -5,27 +5,6 @@ import { createLineOutput, type LineOutput } from "../../src/adapters/log/standa
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { finishedRequest } from "../../testkit/finished-request.ts";
 
-/** An output into a text; `room` is the number of bytes that the reader accepts. */
-function openOutput() {
-  const clock = new FakeClock();
-  const reader = { text: "", writes: 0, room: Number.POSITIVE_INFINITY, error: "" };
-  const resumed: number[] = [];
-  const writeNow = (bytes: Uint8Array) => {
-    reader.writes += 1;
-    const taken = bytes.subarray(0, reader.room);
-    if (reader.error !== "" || taken.length === 0) throw Object.assign(new Error(), { code: reader.error || "EAGAIN" });
-    reader.room -= taken.length;
-    reader.text += Buffer.from(taken).toString();
-    return taken.length;
-  };
-  const output: LineOutput = createLineOutput(writeNow, clock, (dropped) => {
-    resumed.push(dropped);
-    output.write(`dropped ${dropped}\n`);
-    output.writePending();
-  });
-  return { clock, reader, output, resumed };
-}
-
 const line = (length: number) => `${"x".repeat(length - 1)}\n`;
 
 it("writes lines together, 50 ms after the first at the latest", async () => {
@@ -159,3 +138,24 @@ it("lets access lines wait, except warnings, and no other lines", async () => {
   report({ kind: "stopped", drained: true });
   expect(await eventsNow()).toEqual([...before, "request_finished", "stopped"]);
 });
+
+/** An output into a text; `room` is the number of bytes that the reader accepts. */
+function openOutput() {
+  const clock = new FakeClock();
+  const reader = { text: "", writes: 0, room: Number.POSITIVE_INFINITY, error: "" };
+  const resumed: number[] = [];
+  const writeNow = (bytes: Uint8Array) => {
+    reader.writes += 1;
+    const taken = bytes.subarray(0, reader.room);
+    if (reader.error !== "" || taken.length === 0) throw Object.assign(new Error(), { code: reader.error || "EAGAIN" });
+    reader.room -= taken.length;
+    reader.text += Buffer.from(taken).toString();
+    return taken.length;
+  };
+  const output: LineOutput = createLineOutput(writeNow, clock, (dropped) => {
+    resumed.push(dropped);
+    output.write(`dropped ${dropped}\n`);
+    output.writePending();
+  });
+  return { clock, reader, output, resumed };
+}

@@ -7,14 +7,6 @@ import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 const buckets = [0.005, 0.1, 1, 30];
 const of = { name: "countersign_test_seconds", help: "Of a test.", labelNames: ["environment", "operation"] as const };
 
-async function written(registry: Registry): Promise<readonly string[]> {
-  return [
-    await registry.metrics(),
-    await writeExposition(registry, "text"),
-    await writeExposition(registry, "openmetrics"),
-  ];
-}
-
 it("a histogram has the buckets, the sum and the count of prom-client's own, bounds included", async () => {
   const [ours, theirs] = [new Registry(), new Registry()];
   const held = createHistogram({ ...of, registry: ours }, buckets);
@@ -82,3 +74,11 @@ it("creates a value once for each combination of labels", () => {
   expect(find("a", 1)).toBe(first);
   expect([find("a", 2), find("b", 1), find("a", 1)].map((found) => found.made)).toEqual([2, 3, 1]);
 });
+
+async function written(registry: Registry): Promise<readonly string[]> {
+  return [
+    await registry.metrics(),
+    await writeExposition(registry, "text"),
+    await writeExposition(registry, "openmetrics"),
+  ];
+}

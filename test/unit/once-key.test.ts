@@ -9,6 +9,26 @@ import type { PreparedRequest } from "../../src/serving/messages.ts";
 import { sealKey } from "../../testkit/redis-replica.ts";
 import { openContext } from "./open-context.ts";
 
+it("the claim has a digest of the request, not the request", async () => {
+  const { claim, opened } = stage();
+  for (const length of [1_000_000, 1_000_000, 1_000_001]) await claim("x".repeat(length));
+  const [one, same, other] = opened.map(({ note }) => note);
+  expect(one?.length).toBeLessThan(100);
+  expect(same).toBe(one);
+  expect(other).not.toBe(one);
+});
+
+it("compares digests made with an older key, and treats requests that it cannot compare as the same", async () => {
+  const { claim } = stage();
+  expect(await claim("a")).toBe("claimed");
+  expect(await claim("a")).toBe("once_in_progress");
+  expect(await claim("b")).toBe("once_key_reused");
+  const rolled = [sealKey(8), sealKey()] as const;
+  expect(await claim("a", rolled)).toBe("once_in_progress");
+  expect(await claim("b", rolled)).toBe("once_key_reused");
+  expect(await claim("b", [sealKey(8)])).toBe("once_in_progress");
+});
+
 function stage() {
   const claims = new Claims(createMemoryClaimRecords(systemClock), systemClock);
   const opened: ClaimTerms[] = [];
@@ -35,23 +55,3 @@ function stage() {
   };
   return { claim, opened };
 }
-
-it("the claim has a digest of the request, not the request", async () => {
-  const { claim, opened } = stage();
-  for (const length of [1_000_000, 1_000_000, 1_000_001]) await claim("x".repeat(length));
-  const [one, same, other] = opened.map(({ note }) => note);
-  expect(one?.length).toBeLessThan(100);
-  expect(same).toBe(one);
-  expect(other).not.toBe(one);
-});
-
-it("compares digests made with an older key, and treats requests that it cannot compare as the same", async () => {
-  const { claim } = stage();
-  expect(await claim("a")).toBe("claimed");
-  expect(await claim("a")).toBe("once_in_progress");
-  expect(await claim("b")).toBe("once_key_reused");
-  const rolled = [sealKey(8), sealKey()] as const;
-  expect(await claim("a", rolled)).toBe("once_in_progress");
-  expect(await claim("b", rolled)).toBe("once_key_reused");
-  expect(await claim("b", [sealKey(8)])).toBe("once_in_progress");
-});

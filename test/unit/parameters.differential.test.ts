@@ -11,15 +11,6 @@ const runs = { numRuns: 5_000 };
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
-function readingOf(body: Uint8Array): Expected {
-  try {
-    return Array.from(readParameters(body), ([name, { kind, value }]) => [name, kind, value] as const);
-  } catch (error) {
-    if (error instanceof ProxyError) return error.code;
-    throw error;
-  }
-}
-
 const space = fc.string({ unit: fc.constantFrom(" ", "\t", "\n", "\r"), maxLength: 2 });
 const digits = fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: 1, maxLength: 25 });
 const number = fc
@@ -34,20 +25,6 @@ const number = fc
       `${minus}${whole}${fraction === undefined ? "" : `.${fraction}`}${exponent}`,
   );
 
-/** A string literal in which any character may be an escape. */
-const literal = (characters: fc.Arbitrary<string>) =>
-  fc
-    .array(fc.tuple(characters, fc.boolean()), { maxLength: 8 })
-    .map(
-      (parts) =>
-        `"${parts.map(([c, isEscaped]) => (isEscaped ? escapeAll(c) : JSON.stringify(c).slice(1, -1))).join("")}"`,
-    );
-const escapeAll = (text: string) =>
-  text
-    .split("")
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-    .join("");
-
 const anyString = literal(fc.string({ unit: "binary", minLength: 1, maxLength: 1 }));
 const name = fc.oneof(
   { weight: 8, arbitrary: literal(fc.constantFrom(..."abcXYZ019_.-")) },
@@ -60,25 +37,7 @@ const value = fc.oneof(
   { weight: 1, arbitrary: fc.constant("null") },
   { weight: 1, arbitrary: fc.json({ depthSize: "medium", stringUnit: "binary" }) },
 );
-const documentOf = (values: fc.Arbitrary<string>) =>
-  fc
-    .array(fc.tuple(space, name, space, space, values, space), { maxLength: 6 })
-    .chain((members) => fc.tuple(space, fc.constant(members), space))
-    .map(([before, members, after]) => {
-      const written = members.map(([a, key, b, c, given, d]) => `${a}${key}${b}:${c}${given}${d}`);
-      return `${before}{${written.join(",")}}${after}`;
-    });
 
-/** A text, changed in one to three places. */
-const mutated = (texts: fc.Arbitrary<string>) =>
-  fc
-    .tuple(texts, fc.array(fc.tuple(fc.nat(), fc.nat({ max: 2 }), scrap), { minLength: 1, maxLength: 3 }))
-    .map(([text, cuts]) =>
-      cuts.reduce((damaged, [at, dropped, inserted]) => {
-        const start = at % (damaged.length + 1);
-        return damaged.slice(0, start) + inserted + damaged.slice(start + dropped);
-      }, text),
-    );
 const scrap = fc.constantFrom(
   ...["", "", '"', "\\", "{", "}", "[", "]", ",", ":", " ", "0", "1", "-", "+", ".", "e", "E", "t", "null", "true"],
   ...["\\u", "\\ud83d", "\\n", "\n", "\t", "\u0000", "\uFEFF", "\u00a0", "é", "//", "'", "NaN", '"a":1,', ',"a":1'],
@@ -193,3 +152,51 @@ function judge(members: readonly [name: string, first: string][]): Expected {
 }
 
 const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+
+function readingOf(body: Uint8Array): Expected {
+  try {
+    return Array.from(readParameters(body), ([name, { kind, value }]) => [name, kind, value] as const);
+  } catch (error) {
+    if (error instanceof ProxyError) return error.code;
+    throw error;
+  }
+}
+
+/** A string literal in which any character may be an escape. */
+function literal(characters: fc.Arbitrary<string>) {
+  return fc
+    .array(fc.tuple(characters, fc.boolean()), { maxLength: 8 })
+    .map(
+      (parts) =>
+        `"${parts.map(([c, isEscaped]) => (isEscaped ? escapeAll(c) : JSON.stringify(c).slice(1, -1))).join("")}"`,
+    );
+}
+
+function escapeAll(text: string) {
+  return text
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+}
+
+function documentOf(values: fc.Arbitrary<string>) {
+  return fc
+    .array(fc.tuple(space, name, space, space, values, space), { maxLength: 6 })
+    .chain((members) => fc.tuple(space, fc.constant(members), space))
+    .map(([before, members, after]) => {
+      const written = members.map(([a, key, b, c, given, d]) => `${a}${key}${b}:${c}${given}${d}`);
+      return `${before}{${written.join(",")}}${after}`;
+    });
+}
+
+/** A text, changed in one to three places. */
+function mutated(texts: fc.Arbitrary<string>) {
+  return fc
+    .tuple(texts, fc.array(fc.tuple(fc.nat(), fc.nat({ max: 2 }), scrap), { minLength: 1, maxLength: 3 }))
+    .map(([text, cuts]) =>
+      cuts.reduce((damaged, [at, dropped, inserted]) => {
+        const start = at % (damaged.length + 1);
+        return damaged.slice(0, start) + inserted + damaged.slice(start + dropped);
+      }, text),
+    );
+}

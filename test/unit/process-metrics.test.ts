@@ -4,11 +4,6 @@ import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { registerProcessMetrics } from "../../src/adapters/stats/gauges.ts";
 
-async function read(registry: Registry, name: string): Promise<number> {
-  const text = await registry.metrics();
-  return Number(new RegExp(`^nodejs_eventloop_lag_${name}_seconds (.*)$`, "m").exec(text)?.[1]);
-}
-
 it("the event loop's lag is small in an idle loop, and the length of a stall", async () => {
   const registry = new Registry();
   registerProcessMetrics(registry);
@@ -38,3 +33,8 @@ it("scrapes without a new sample keep the former values", async () => {
     }
   }
 });
+
+async function read(registry: Registry, name: string): Promise<number> {
+  const text = await registry.metrics();
+  return Number(new RegExp(`^nodejs_eventloop_lag_${name}_seconds (.*)$`, "m").exec(text)?.[1]);
+}

@@ -3,11 +3,6 @@ import { expect, it } from "vitest";
 import { RateLimit } from "../../src/serving/caller-registry.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
-/** How many of these requests pass at the present moment. */
-function passing(limit: RateLimit, requests: number): number {
-  return Array.from({ length: requests }, () => limit.take()).filter((waitMs) => waitMs === undefined).length;
-}
-
 it.each([
   [0.01, 1],
   [0.5, 1],
@@ -69,3 +64,8 @@ it("keeps its count when the rate changes", async () => {
   limit.resize(1);
   expect(limit.take()).toBe(1_000);
 });
+
+/** How many of these requests pass at the present moment. */
+function passing(limit: RateLimit, requests: number): number {
+  return Array.from({ length: requests }, () => limit.take()).filter((waitMs) => waitMs === undefined).length;
+}

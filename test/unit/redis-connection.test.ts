@@ -7,12 +7,6 @@ import type { RedisFailureKind } from "../../src/model/redis-access.ts";
 import { EventRecorder } from "../../testkit/event-recorder.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
-/** How a server treats new connections, and commands. */
-interface Server {
-  connecting: "takes" | "refuses" | "hangs";
-  reply: string | undefined;
-}
-
 class Client extends EventEmitter {
   readonly server: Server;
   isOpen = false;
@@ -46,36 +40,6 @@ class Client extends EventEmitter {
   disconnect() {
     if (this.isOpen) this.closeIt();
   }
-}
-
-/** A connection whose clients reach the server that `place.server` is when they are made. */
-async function stage() {
-  const clock = new FakeClock();
-  const recorder = new EventRecorder();
-  const place: { server: Server } = { server: { connecting: "takes", reply: undefined } };
-  const clients: Client[] = [];
-  const open = () => {
-    const client = new Client(place.server);
-    clients.push(client);
-    return client as unknown as RedisClient;
-  };
-  const { report } = recorder;
-  const connection = new RedisConnection({ open, trial: "", node: "cache", clock, random: () => 1, report });
-  await clock.advance(2_000);
-  const order = () => connection.run("countersign:1:{a}:token", (client) => client.eval("", 0));
-  return {
-    clock,
-    place,
-    clients,
-    connection,
-    order,
-    close: () => clients.at(-1)?.closeIt(),
-    /** `redis_up` or the failure of `redis_down`, in order. */
-    told: () =>
-      recorder.events.flatMap((event) =>
-        event.kind === "redis_down" ? [event.failure] : event.kind === "redis_up" ? ["up"] : [],
-      ),
-  };
 }
 
 const takes: Server = { connecting: "takes", reply: undefined };
@@ -240,3 +204,39 @@ it("nothing is connected or told after the end", async () => {
   expect(told()).toEqual(["up"]);
   expect(clock.pending).toBe(0);
 });
+
+/** How a server treats new connections, and commands. */
+interface Server {
+  connecting: "takes" | "refuses" | "hangs";
+  reply: string | undefined;
+}
+
+/** A connection whose clients reach the server that `place.server` is when they are made. */
+async function stage() {
+  const clock = new FakeClock();
+  const recorder = new EventRecorder();
+  const place: { server: Server } = { server: { connecting: "takes", reply: undefined } };
+  const clients: Client[] = [];
+  const open = () => {
+    const client = new Client(place.server);
+    clients.push(client);
+    return client as unknown as RedisClient;
+  };
+  const { report } = recorder;
+  const connection = new RedisConnection({ open, trial: "", node: "cache", clock, random: () => 1, report });
+  await clock.advance(2_000);
+  const order = () => connection.run("countersign:1:{a}:token", (client) => client.eval("", 0));
+  return {
+    clock,
+    place,
+    clients,
+    connection,
+    order,
+    close: () => clients.at(-1)?.closeIt(),
+    /** `redis_up` or the failure of `redis_down`, in order. */
+    told: () =>
+      recorder.events.flatMap((event) =>
+        event.kind === "redis_down" ? [event.failure] : event.kind === "redis_up" ? ["up"] : [],
+      ),
+  };
+}

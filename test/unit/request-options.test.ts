@@ -6,11 +6,6 @@ import { refusalOf } from "./refusal-of.ts";
 
 const longestMs = 20_000;
 const read = (...headers: HeaderLine[]) => readRequestOptions(headers.flat(), longestMs);
-const malformed = (message: string | RegExp) => ({
-  code: "malformed_request",
-  status: 400,
-  message: typeof message === "string" ? message : expect.stringMatching(message),
-});
 
 it("a request without such headers has no options", () => {
   const none = { site: undefined, auth: undefined, timeoutMs: undefined, reference: undefined };
@@ -144,3 +139,11 @@ describe("Idempotency-Key", () => {
     expect(readRequestOptions(["Idempotency-Key", "anything"], 20_000).once).toBeUndefined();
   });
 });
+
+function malformed(message: string | RegExp) {
+  return {
+    code: "malformed_request",
+    status: 400,
+    message: typeof message === "string" ? message : expect.stringMatching(message),
+  };
+}

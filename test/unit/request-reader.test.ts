@@ -10,6 +10,36 @@ import { header } from "./corpus/request-texts.ts";
 const buffer = { reserve: () => {}, onEvicted: () => {} };
 const bodyBytes = 262_144;
 
+it("the corpus has enough rows", () => {
+  const rows = [...requestLines, ...headerLines, ...framings, ...chunks];
+  expect(rows.length).toBeGreaterThanOrEqual(200);
+  expect(new Set(rows.map(([, text]) => text)).size).toBe(rows.length);
+});
+
+it.each(requestLines)("the request line %s", (_, text, expected) => expectSeen(text, expected));
+it.each(headerLines)("header lines %s", (_, text, expected) => expectSeen(text, expected));
+it.each(framings)("how the body is framed %s", (_, text, expected) => expectSeen(text, expected));
+it.each(chunks)("chunks %s", (_, text, expected) => expectSeen(text, expected));
+
+it("returns names and values as received, in one flat list", () => {
+  const head = new HeadReader().read(Buffer.from(header("x-A:  b \t\r\nC:\r\nx-a: \xe9\r\n"), "latin1"), 0);
+  expect(head?.headers).toEqual(["Host", "a", "x-A", "b", "C", "", "x-a", "\xe9"]);
+});
+
+it.each([
+  ["1.1", "", false],
+  ["1.1", "Connection: close\r\n", true],
+  ["1.1", "Connection: x, Close\r\n", true],
+  ["1.1", "Connection: x\r\nConnection: close\r\n", true],
+  ["1.1", "Connection: closed\r\n", false],
+  ["1.0", "", true],
+  ["1.0", "Connection: keep-alive\r\n", false],
+  ["1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", true],
+])("recognises whether HTTP/%s with %j closes the connection", (version, lines, closes) => {
+  const head = new HeadReader().read(Buffer.from(`POST / HTTP/${version}\r\n${lines}\r\n`), 0);
+  expect(head?.closes).toBe(closes);
+});
+
 /** Every request in the bytes, as `method target version: body`; then the fault, or the begun request. */
 function read(pieces: readonly Buffer[]): string[] {
   const seen: string[] = [];
@@ -53,33 +83,3 @@ function expectSeen(text: string, expected: readonly string[]): void {
   if (bytes.length > 2_000) return;
   expect(read([...bytes].map((byte) => Buffer.of(byte))), `byte by byte: ${JSON.stringify(text)}`).toEqual(expected);
 }
-
-it("the corpus has enough rows", () => {
-  const rows = [...requestLines, ...headerLines, ...framings, ...chunks];
-  expect(rows.length).toBeGreaterThanOrEqual(200);
-  expect(new Set(rows.map(([, text]) => text)).size).toBe(rows.length);
-});
-
-it.each(requestLines)("the request line %s", (_, text, expected) => expectSeen(text, expected));
-it.each(headerLines)("header lines %s", (_, text, expected) => expectSeen(text, expected));
-it.each(framings)("how the body is framed %s", (_, text, expected) => expectSeen(text, expected));
-it.each(chunks)("chunks %s", (_, text, expected) => expectSeen(text, expected));
-
-it("returns names and values as received, in one flat list", () => {
-  const head = new HeadReader().read(Buffer.from(header("x-A:  b \t\r\nC:\r\nx-a: \xe9\r\n"), "latin1"), 0);
-  expect(head?.headers).toEqual(["Host", "a", "x-A", "b", "C", "", "x-a", "\xe9"]);
-});
-
-it.each([
-  ["1.1", "", false],
-  ["1.1", "Connection: close\r\n", true],
-  ["1.1", "Connection: x, Close\r\n", true],
-  ["1.1", "Connection: x\r\nConnection: close\r\n", true],
-  ["1.1", "Connection: closed\r\n", false],
-  ["1.0", "", true],
-  ["1.0", "Connection: keep-alive\r\n", false],
-  ["1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", true],
-])("recognises whether HTTP/%s with %j closes the connection", (version, lines, closes) => {
-  const head = new HeadReader().read(Buffer.from(`POST / HTTP/${version}\r\n${lines}\r\n`), 0);
-  expect(head?.closes).toBe(closes);
-});

@@ -7,49 +7,9 @@ import { MalformedResponse } from "../../src/adapters/http-client/transport-erro
 import { drawSeed, pickBy, seededRandom } from "../../testkit/seeded-random.ts";
 import { mutate } from "./corpus/mutations.ts";
 
-/** One answer, if complete, as one text; otherwise `refused` or `cut`. */
-type Reading = string;
 const isTaken = (reading: Reading | undefined) => reading !== "refused" && reading !== "cut";
 
 const describeAnswer = (...parts: unknown[]): Reading => JSON.stringify(parts);
-
-/** The bytes of one answer, as far as this reader counts them to it. */
-interface Read {
-  readonly bytes: Buffer;
-  readonly reading: Reading;
-}
-
-/** Reads byte by byte, which shows the end of each answer. The next bytes are the next answer, if the connection is kept. */
-function readHere(all: Buffer): Read[] {
-  const reader = new ResponseReader();
-  const answers: Read[] = [];
-  for (let start = 0; start < all.length; ) {
-    reader.begin();
-    let end = start;
-    let body = "";
-    const read = (reading: Reading) => answers.push({ bytes: all.subarray(start, end), reading });
-    const whole = () => describeAnswer(reader.status, reader.headers, body);
-    try {
-      while (reader.phase !== "complete" && end < all.length) {
-        end += 1;
-        body += reader.read(Buffer.from(all.subarray(end - 1, end)), 1)?.toString("latin1") ?? "";
-      }
-    } catch (error) {
-      if (!(error instanceof MalformedResponse)) throw error;
-      end = all.length;
-      read("refused");
-      return answers;
-    }
-    if (reader.phase !== "complete") {
-      read(reader.finish() ? whole() : "cut");
-      return answers;
-    }
-    read(whole());
-    if (reader.idleMs === 0) return answers;
-    start = end;
-  }
-  return answers;
-}
 
 /** A connection whose bytes the test pushes. */
 class PushedSocket extends Duplex {
@@ -74,57 +34,6 @@ class OneConnection extends Agent {
   override reuseSocket(): void {}
 }
 
-const turns = async (count: number) => {
-  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
-};
-
-/** The same bytes: each answer's after its own request, and the end of the connection after the last answer. */
-async function readByNode(answers: readonly Read[]): Promise<Reading[]> {
-  const agent = new OneConnection();
-  const { socket } = agent;
-  socket.on("error", () => {});
-  const readings: Reading[] = [];
-  for (const [index, { bytes }] of answers.entries()) {
-    const sent = request({ agent, method: "POST", path: "/", host: "a" });
-    sent.maxHeadersCount = 0;
-    const reading = readingOf(sent);
-    sent.end();
-    await turns(2);
-    // A connection that Node has closed is not used again.
-    if ((sent.socket as Duplex | null) !== socket) reading.settle("another connection");
-    socket.push(bytes);
-    await turns(2);
-    if (index === answers.length - 1) {
-      socket.push(null);
-      await turns(3);
-    }
-    readings.push(reading.settle("cut"));
-  }
-  socket.destroy();
-  return readings;
-}
-
-function readingOf(sent: ClientRequest): { settle(reading: Reading): Reading } {
-  let first: Reading | undefined;
-  const settle = (reading: Reading) => {
-    first ??= reading;
-    return first;
-  };
-  const fail = ({ code = "" }: NodeJS.ErrnoException) => settle(code.startsWith("HPE_") ? "refused" : "cut");
-  sent.on("error", fail).on("upgrade", (_response, socket) => {
-    settle("refused");
-    socket.destroy();
-  });
-  sent.on("response", (response) => {
-    const pieces: Buffer[] = [];
-    response.on("data", (piece) => pieces.push(piece)).on("error", fail);
-    response.on("end", () => {
-      settle(describeAnswer(response.statusCode, response.rawHeaders, Buffer.concat(pieces).toString("latin1")));
-    });
-  });
-  return { settle };
-}
-
 const sound = [
   "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
@@ -146,14 +55,6 @@ const pieces = [
   ...["HTTP/1.1 200 OK\r\n", "HTTP/1.1 204 No\r\n\r\n", "101", "204", "304", "199"],
   ...["Connection: close\r\n", "Upgrade: h2c\r\n"],
 ];
-
-/** Two to four answers of one connection; about half of them are changed somewhere. */
-function connectionOf(random: () => number): string {
-  const pick = pickBy(random);
-  const answers = Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(sound));
-  answers.push(pick(random() < 0.5 ? sound : last));
-  return answers.map((answer) => (random() < 0.4 ? mutate(answer, pieces, random) : answer)).join("");
-}
 
 /** Answers that Node accepts, or waits for more of, and that this reader refuses on purpose. */
 const stricter: readonly (readonly [why: string, pattern: RegExp])[] = [
@@ -207,3 +108,103 @@ it("accepts no answer that Node's parser refuses without a known reason, and rea
   expect(count.taken).toBeGreaterThan(2_000);
   expect(count.behindTheFirst).toBeGreaterThan(2_000);
 }, 60_000);
+
+/** One answer, if complete, as one text; otherwise `refused` or `cut`. */
+type Reading = string;
+
+/** The bytes of one answer, as far as this reader counts them to it. */
+interface Read {
+  readonly bytes: Buffer;
+  readonly reading: Reading;
+}
+
+/** Reads byte by byte, which shows the end of each answer. The next bytes are the next answer, if the connection is kept. */
+function readHere(all: Buffer): Read[] {
+  const reader = new ResponseReader();
+  const answers: Read[] = [];
+  for (let start = 0; start < all.length; ) {
+    reader.begin();
+    let end = start;
+    let body = "";
+    const read = (reading: Reading) => answers.push({ bytes: all.subarray(start, end), reading });
+    const whole = () => describeAnswer(reader.status, reader.headers, body);
+    try {
+      while (reader.phase !== "complete" && end < all.length) {
+        end += 1;
+        body += reader.read(Buffer.from(all.subarray(end - 1, end)), 1)?.toString("latin1") ?? "";
+      }
+    } catch (error) {
+      if (!(error instanceof MalformedResponse)) throw error;
+      end = all.length;
+      read("refused");
+      return answers;
+    }
+    if (reader.phase !== "complete") {
+      read(reader.finish() ? whole() : "cut");
+      return answers;
+    }
+    read(whole());
+    if (reader.idleMs === 0) return answers;
+    start = end;
+  }
+  return answers;
+}
+
+async function turns(count: number) {
+  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
+}
+
+/** The same bytes: each answer's after its own request, and the end of the connection after the last answer. */
+async function readByNode(answers: readonly Read[]): Promise<Reading[]> {
+  const agent = new OneConnection();
+  const { socket } = agent;
+  socket.on("error", () => {});
+  const readings: Reading[] = [];
+  for (const [index, { bytes }] of answers.entries()) {
+    const sent = request({ agent, method: "POST", path: "/", host: "a" });
+    sent.maxHeadersCount = 0;
+    const reading = readingOf(sent);
+    sent.end();
+    await turns(2);
+    // A connection that Node has closed is not used again.
+    if ((sent.socket as Duplex | null) !== socket) reading.settle("another connection");
+    socket.push(bytes);
+    await turns(2);
+    if (index === answers.length - 1) {
+      socket.push(null);
+      await turns(3);
+    }
+    readings.push(reading.settle("cut"));
+  }
+  socket.destroy();
+  return readings;
+}
+
+function readingOf(sent: ClientRequest): { settle(reading: Reading): Reading } {
+  let first: Reading | undefined;
+  const settle = (reading: Reading) => {
+    first ??= reading;
+    return first;
+  };
+  const fail = ({ code = "" }: NodeJS.ErrnoException) => settle(code.startsWith("HPE_") ? "refused" : "cut");
+  sent.on("error", fail).on("upgrade", (_response, socket) => {
+    settle("refused");
+    socket.destroy();
+  });
+  sent.on("response", (response) => {
+    const pieces: Buffer[] = [];
+    response.on("data", (piece) => pieces.push(piece)).on("error", fail);
+    response.on("end", () => {
+      settle(describeAnswer(response.statusCode, response.rawHeaders, Buffer.concat(pieces).toString("latin1")));
+    });
+  });
+  return { settle };
+}
+
+/** Two to four answers of one connection; about half of them are changed somewhere. */
+function connectionOf(random: () => number): string {
+  const pick = pickBy(random);
+  const answers = Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(sound));
+  answers.push(pick(random() < 0.5 ? sound : last));
+  return answers.map((answer) => (random() < 0.4 ? mutate(answer, pieces, random) : answer)).join("");
+}

@@ -5,54 +5,6 @@ import { MalformedResponse } from "../../src/adapters/http-client/transport-erro
 import { cut, refused } from "./broken-responses.ts";
 import { accepted, endedByTheClose, ok, type Whole } from "./whole-responses.ts";
 
-type Result = { readonly whole: Whole; readonly isEndedByTheClose: boolean } | { readonly refused: string } | "cut";
-
-/** The bytes come in pieces that end at these places, then an orderly end of the connection. */
-function readIn(bytes: string, ends: readonly number[], reader = new ResponseReader()): Result {
-  reader.begin();
-  let body = "";
-  let start = 0;
-  let hasMore = false;
-  try {
-    for (const end of [...ends, bytes.length]) {
-      if (end === start) continue;
-      // The connection reads into the same buffer again and again.
-      const buffer = Buffer.concat([Buffer.from(bytes.slice(start, end), "latin1"), Buffer.from("\r\nold bytes")]);
-      start = end;
-      if (reader.phase === "complete") hasMore = true;
-      else {
-        body += reader.read(buffer, buffer.length - 11)?.toString("latin1") ?? "";
-        buffer.fill(0);
-      }
-    }
-  } catch (error) {
-    if (error instanceof MalformedResponse) return { refused: error.code };
-    throw error;
-  }
-  const wasComplete = reader.phase === "complete";
-  if (!wasComplete && !reader.finish()) return "cut";
-  const { status, headers, idleMs } = reader;
-  const whole = { status, headers, body, idleMs: hasMore ? 0 : idleMs };
-  return { whole, isEndedByTheClose: !wasComplete };
-}
-
-/** The cuts behind "in any pieces": in two at every place (for long bytes at some), and byte by byte. */
-function cutsOf(bytes: string): (readonly number[])[] {
-  const places = Array.from({ length: bytes.length }, (_, place) => place);
-  const some = bytes.length <= 1_500 ? places : places.filter((place) => place % 977 === 1 || place < 40);
-  const step = bytes.length <= 1_500 ? 1 : 61;
-  return [[], ...some.map((place) => [place]), places.filter((place) => place % step === 0)];
-}
-
-function expectInAnyPieces(bytes: string, result: Result): void {
-  const reader = new ResponseReader();
-  for (const ends of cutsOf(bytes)) {
-    const found = readIn(bytes, ends, reader);
-    // A comparison by expect is slow, and there are tens of thousands of cuts.
-    if (JSON.stringify(found) !== JSON.stringify(result)) expect({ ends, found }).toEqual({ ends, found: result });
-  }
-}
-
 it.each(accepted)("reads a response, in any pieces, that has %s", (_title, bytes, whole) => {
   expectInAnyPieces(bytes, { whole, isEndedByTheClose: false });
 });
@@ -109,3 +61,51 @@ it("any other byte in place of one of a status line or a length is refused, or r
     }
   }
 });
+
+type Result = { readonly whole: Whole; readonly isEndedByTheClose: boolean } | { readonly refused: string } | "cut";
+
+/** The bytes come in pieces that end at these places, then an orderly end of the connection. */
+function readIn(bytes: string, ends: readonly number[], reader = new ResponseReader()): Result {
+  reader.begin();
+  let body = "";
+  let start = 0;
+  let hasMore = false;
+  try {
+    for (const end of [...ends, bytes.length]) {
+      if (end === start) continue;
+      // The connection reads into the same buffer again and again.
+      const buffer = Buffer.concat([Buffer.from(bytes.slice(start, end), "latin1"), Buffer.from("\r\nold bytes")]);
+      start = end;
+      if (reader.phase === "complete") hasMore = true;
+      else {
+        body += reader.read(buffer, buffer.length - 11)?.toString("latin1") ?? "";
+        buffer.fill(0);
+      }
+    }
+  } catch (error) {
+    if (error instanceof MalformedResponse) return { refused: error.code };
+    throw error;
+  }
+  const wasComplete = reader.phase === "complete";
+  if (!wasComplete && !reader.finish()) return "cut";
+  const { status, headers, idleMs } = reader;
+  const whole = { status, headers, body, idleMs: hasMore ? 0 : idleMs };
+  return { whole, isEndedByTheClose: !wasComplete };
+}
+
+/** The cuts behind "in any pieces": in two at every place (for long bytes at some), and byte by byte. */
+function cutsOf(bytes: string): (readonly number[])[] {
+  const places = Array.from({ length: bytes.length }, (_, place) => place);
+  const some = bytes.length <= 1_500 ? places : places.filter((place) => place % 977 === 1 || place < 40);
+  const step = bytes.length <= 1_500 ? 1 : 61;
+  return [[], ...some.map((place) => [place]), places.filter((place) => place % step === 0)];
+}
+
+function expectInAnyPieces(bytes: string, result: Result): void {
+  const reader = new ResponseReader();
+  for (const ends of cutsOf(bytes)) {
+    const found = readIn(bytes, ends, reader);
+    // A comparison by expect is slow, and there are tens of thousands of cuts.
+    if (JSON.stringify(found) !== JSON.stringify(result)) expect({ ends, found }).toEqual({ ends, found: result });
+  }
+}

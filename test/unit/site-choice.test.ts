@@ -6,10 +6,6 @@ import { chooseSite, keyOf } from "../../src/serving/site.ts";
 import { environmentOf, siteOf } from "../../testkit/environment.ts";
 import { refusalOf } from "./refusal-of.ts";
 
-const key = (identifier: string): SigningKey => {
-  return { identifier, version: "3.0", secret: new Secret("0123456789abcdef") };
-};
-
 const oauth = siteOf("S1");
 const child = siteOf("S2", { parent: "S1" });
 const hmac = siteOf("S3", { auth: ["hmac"], keys: [key("K31"), key("K32")] });
@@ -20,11 +16,6 @@ const callbacks = siteOf("S6", { keys: [key("K61")] });
 const all = [oauth, child, hmac, both, byKey, callbacks];
 
 const environment = (sites: readonly Site[], defaultSite?: string) => environmentOf(sites, { defaultSite });
-
-const choose = (header?: string, inBody?: string, auth?: AuthMethod, at = environment(all, "S1")) => {
-  const choice = chooseSite(at, { site: header, auth }, inBody);
-  return { site: choice.site.identifier, auth: choice.auth, key: choice.key, sent: choice.identifier };
-};
 
 describe("the site that is named", () => {
   it.each([
@@ -165,3 +156,12 @@ describe("the key that signs (spec 5.3)", () => {
     expect(() => keyOf({ site: at, key: named })).toThrow("has a key");
   });
 });
+
+function key(identifier: string): SigningKey {
+  return { identifier, version: "3.0", secret: new Secret("0123456789abcdef") };
+}
+
+function choose(header?: string, inBody?: string, auth?: AuthMethod, at = environment(all, "S1")) {
+  const choice = chooseSite(at, { site: header, auth }, inBody);
+  return { site: choice.site.identifier, auth: choice.auth, key: choice.key, sent: choice.identifier };
+}

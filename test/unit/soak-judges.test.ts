@@ -18,8 +18,6 @@ const unanswered: Told = { kind: "broken", why: "ECONNRESET" };
 const ok: Logged = { status: 200, outcome: "answered" };
 const unsent: Logged = { status: 502, outcome: "not_sent" };
 
-type Row = [what: string, told: Told, seen: Sighting[], logged: Logged[], fault: string | undefined];
-
 const sentAfterAll = "it was not_sent, but the service has accepted it";
 const logged401 = [{ ...ok, status: 401 }];
 const logged503 = { ...ok, status: 503 };
@@ -190,3 +188,5 @@ it.each<[what: string, more: Partial<Findings>, promise: string]>([
 ])("finds %s", (_, more, promise) => {
   expect(broken({ ...sound, ...more })).toEqual([promise]);
 });
+
+type Row = [what: string, told: Told, seen: Sighting[], logged: Logged[], fault: string | undefined];

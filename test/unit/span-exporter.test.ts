@@ -18,31 +18,6 @@ const span: Span = {
 const taken: PostResult = { kind: "answered", status: 200, retryAfter: undefined, date: undefined, body: "{}" };
 const away: PostResult = { kind: "failed", cause: "ECONNREFUSED" };
 
-function open(answer: () => PostResult | Promise<PostResult>) {
-  const clock = new FakeClock();
-  const posted: number[] = [];
-  const events: TraceEvent[] = [];
-  const exporter = new SpanExporter({
-    post: async (body) => {
-      posted.push(body.split('"traceId"').length - 1);
-      return answer();
-    },
-    origin: { resource: {}, version: "0" },
-    clock,
-    random: () => 1,
-    report: (event) => void events.push(event as TraceEvent),
-  });
-  const add = (count: number) => {
-    for (let n = 0; n < count; n++) exporter.add(span);
-  };
-  const sum = (result: string) =>
-    events.reduce((all, event) => {
-      if (event.kind === "spans_exported") return result === "exported" ? all + event.count : all;
-      return event.kind === "spans_lost" && event.result === result ? all + event.count : all;
-    }, 0);
-  return { clock, posted, events, exporter, add, sum };
-}
-
 it("sends the spans of a second together, and a full batch sooner", async () => {
   const { clock, posted, add, sum } = open(() => taken);
   add(3);
@@ -141,3 +116,28 @@ it("counts spans that come after it was closed, such as that of a stream that ou
   add(3);
   expect(sum("dropped")).toBe(3);
 });
+
+function open(answer: () => PostResult | Promise<PostResult>) {
+  const clock = new FakeClock();
+  const posted: number[] = [];
+  const events: TraceEvent[] = [];
+  const exporter = new SpanExporter({
+    post: async (body) => {
+      posted.push(body.split('"traceId"').length - 1);
+      return answer();
+    },
+    origin: { resource: {}, version: "0" },
+    clock,
+    random: () => 1,
+    report: (event) => void events.push(event as TraceEvent),
+  });
+  const add = (count: number) => {
+    for (let n = 0; n < count; n++) exporter.add(span);
+  };
+  const sum = (result: string) =>
+    events.reduce((all, event) => {
+      if (event.kind === "spans_exported") return result === "exported" ? all + event.count : all;
+      return event.kind === "spans_lost" && event.result === result ? all + event.count : all;
+    }, 0);
+  return { clock, posted, events, exporter, add, sum };
+}

@@ -12,20 +12,6 @@ const harmlessName = "harmless".padEnd(hostile.length, "_");
 /** Texts that the page compares or calculates with; types allow no others. */
 const fixed = /^(\d{4}-|start$|due$|missing$|file_change$|refused$|issued$|timeout$|upstream_|none$)/;
 
-/** Replaces every text in a snapshot, except those from a closed set. */
-function replaceTexts<Value>(value: Value, by: string): Value {
-  const text = JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === "string" && !fixed.test(inner) ? by : inner,
-  );
-  return JSON.parse(text);
-}
-
-/** The snapshot of a night with other recent requests. */
-function withRecent(night: StatusSnapshot, change: Partial<EnvironmentStatus["recent"]>): StatusSnapshot {
-  const environments = night.environments.map((each) => ({ ...each, recent: { ...each.recent, ...change } }));
-  return { ...night, environments };
-}
-
 const failuresOf = (what: string, count: number) => ({ failures: [{ by: "service", what, count } as const] });
 
 const toneShown = (snapshot: StatusSnapshot) => /class="verdict headline (\w+)"/.exec(renderPage(snapshot).html)?.[1];
@@ -295,3 +281,17 @@ it.each([
   [-10_000, "in 10 s"],
   [180_000, "3 min ago"],
 ])("a moment %i ms ago is %s", (ms, words) => expect(describeAge(ago(ms), ago(0))).toBe(words));
+
+/** Replaces every text in a snapshot, except those from a closed set. */
+function replaceTexts<Value>(value: Value, by: string): Value {
+  const text = JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === "string" && !fixed.test(inner) ? by : inner,
+  );
+  return JSON.parse(text);
+}
+
+/** The snapshot of a night with other recent requests. */
+function withRecent(night: StatusSnapshot, change: Partial<EnvironmentStatus["recent"]>): StatusSnapshot {
+  const environments = night.environments.map((each) => ({ ...each, recent: { ...each.recent, ...change } }));
+  return { ...night, environments };
+}

@@ -17,62 +17,9 @@ import { darkNight, quietNight } from "./status-snapshot.ts";
 
 const minuteMs = 60_000;
 
-/** A site with OAuth and sets of these names. */
-function site(identifier: string, ...names: readonly [string, ...string[]]): Site {
-  const make = (name: string): CredentialSet => {
-    return { label: `${identifier}/${name}`, name, clientId: name, clientSecret: new Secret(name), audience: "a" };
-  };
-  const [first, ...rest] = names;
-  return siteOf(identifier, { credentials: { owner: identifier, sets: [make(first), ...rest.map(make)] } });
-}
-
-/** An environment whose first site is the default one. */
-function environment(name: string, ...sites: readonly Site[]): Environment {
-  return environmentOf(sites, { name, defaultSite: sites[0]?.identifier });
-}
-
-/** A set as its owner reports it: with a token for an hour, requested when the fake clock starts. */
-function snapshotOf(environment: string, credential: string, change: Partial<CredentialSnapshot> = {}) {
-  const token = { lifetimeMs: 3_600_000, expiresAtMs: 3_601_000, issuedHere: true, reason: "start" } as const;
-  const rest = { isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined, isInOutage: false };
-  return { environment, credential, token, ...rest, ...change };
-}
-
-function requested(environment: string, credential: string, result: "issued" | "refused") {
-  const answer = { durationMs: 1, status: result === "issued" ? 200 : 401, pauseMs: undefined };
-  return { kind: "token_requested", environment, credential, result, reason: "start", ...answer } as const;
-}
-
 const finished = (change: Partial<RequestFinished>) => finishedRequest({ auth: "oauth", ...change });
 
 const started = { kind: "started", version: "", configHash: "", routes: ["a"], admin: "", status: "" } as const;
-
-/** A status model and its sources, which the test changes. */
-function openModel(...environments: readonly Environment[]) {
-  const clock = new FakeClock();
-  const state = {
-    environments,
-    credentials: [] as readonly CredentialSnapshot[],
-    redis: [] as readonly RedisSnapshot[],
-  };
-  const source = statsSource({
-    configured: () => configuredOf({ environments: state.environments }),
-    routes: () => ["a"],
-    credentials: () => state.credentials,
-    redis: () => state.redis,
-    wallTime: createWallTime(clock),
-  });
-  const stats = createStats(source, createMetrics(), clock);
-  const model = { ...stats, view: () => stats.view({ isReady: true, reason: "ok" }, {}) };
-  return { model, clock, state };
-}
-
-/** The traffic model of an environment. */
-function openTraffic() {
-  const { model, clock } = openModel(environmentOf());
-  const add = (change: Partial<RequestFinished>) => model.report(finishedRequest(change));
-  return { clock, add, shown: () => model.view().environments[0] ?? expect.unreachable() };
-}
 
 const ok = { by: "service", status: 200, outcome: "answered", code: undefined } as const;
 const left = { by: "countersign", status: 499, outcome: "not_sent", code: undefined } as const;
@@ -378,3 +325,56 @@ describe("readiness, with another configuration", () => {
     expect(readiness.view()).toMatchObject({ isReady: false, reason: "draining" });
   });
 });
+
+/** A site with OAuth and sets of these names. */
+function site(identifier: string, ...names: readonly [string, ...string[]]): Site {
+  const make = (name: string): CredentialSet => {
+    return { label: `${identifier}/${name}`, name, clientId: name, clientSecret: new Secret(name), audience: "a" };
+  };
+  const [first, ...rest] = names;
+  return siteOf(identifier, { credentials: { owner: identifier, sets: [make(first), ...rest.map(make)] } });
+}
+
+/** An environment whose first site is the default one. */
+function environment(name: string, ...sites: readonly Site[]): Environment {
+  return environmentOf(sites, { name, defaultSite: sites[0]?.identifier });
+}
+
+/** A set as its owner reports it: with a token for an hour, requested when the fake clock starts. */
+function snapshotOf(environment: string, credential: string, change: Partial<CredentialSnapshot> = {}) {
+  const token = { lifetimeMs: 3_600_000, expiresAtMs: 3_601_000, issuedHere: true, reason: "start" } as const;
+  const rest = { isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined, isInOutage: false };
+  return { environment, credential, token, ...rest, ...change };
+}
+
+function requested(environment: string, credential: string, result: "issued" | "refused") {
+  const answer = { durationMs: 1, status: result === "issued" ? 200 : 401, pauseMs: undefined };
+  return { kind: "token_requested", environment, credential, result, reason: "start", ...answer } as const;
+}
+
+/** A status model and its sources, which the test changes. */
+function openModel(...environments: readonly Environment[]) {
+  const clock = new FakeClock();
+  const state = {
+    environments,
+    credentials: [] as readonly CredentialSnapshot[],
+    redis: [] as readonly RedisSnapshot[],
+  };
+  const source = statsSource({
+    configured: () => configuredOf({ environments: state.environments }),
+    routes: () => ["a"],
+    credentials: () => state.credentials,
+    redis: () => state.redis,
+    wallTime: createWallTime(clock),
+  });
+  const stats = createStats(source, createMetrics(), clock);
+  const model = { ...stats, view: () => stats.view({ isReady: true, reason: "ok" }, {}) };
+  return { model, clock, state };
+}
+
+/** The traffic model of an environment. */
+function openTraffic() {
+  const { model, clock } = openModel(environmentOf());
+  const add = (change: Partial<RequestFinished>) => model.report(finishedRequest(change));
+  return { clock, add, shown: () => model.view().environments[0] ?? expect.unreachable() };
+}

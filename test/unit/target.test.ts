@@ -8,26 +8,9 @@ import { addressOf } from "../../testkit/address.ts";
 import { environmentOf } from "../../testkit/environment.ts";
 import { refusalOf } from "./refusal-of.ts";
 
-/** Operations that may be called at a service. */
-function allowing(operations: Environment["operations"], baseUrl = "https://api.example/json-api"): Environment {
-  return environmentOf([], { operations, baseUrl: addressOf(baseUrl) });
-}
-
 const usual = new Set(["create_order", "orders/list"]);
 
-function listener(baseUrl: string): ListenerContext {
-  const environment = allowing(usual, baseUrl);
-  return { environment, hosts: new Set(loopbackHosts), url: "http://127.0.0.1:7411" };
-}
-
 const sandbox = listener("https://api.sandbox.example/json-api");
-
-/** Both checks of a target, as on the main path. */
-function resolve(text: string, at = sandbox, host = "localhost"): string {
-  const target = parseTarget(text);
-  checkAuthority(target, at);
-  return resolveTarget(target, host, at);
-}
 
 describe("origin-form", () => {
   it.each([
@@ -211,3 +194,20 @@ it("the part of a target that a message shows is printable and short", () => {
   expect(message.length).toBeLessThan(250);
   expect(message).toContain("/?[31mxxx");
 });
+
+/** Operations that may be called at a service. */
+function allowing(operations: Environment["operations"], baseUrl = "https://api.example/json-api"): Environment {
+  return environmentOf([], { operations, baseUrl: addressOf(baseUrl) });
+}
+
+function listener(baseUrl: string): ListenerContext {
+  const environment = allowing(usual, baseUrl);
+  return { environment, hosts: new Set(loopbackHosts), url: "http://127.0.0.1:7411" };
+}
+
+/** Both checks of a target, as on the main path. */
+function resolve(text: string, at = sandbox, host = "localhost"): string {
+  const target = parseTarget(text);
+  checkAuthority(target, at);
+  return resolveTarget(target, host, at);
+}

@@ -6,24 +6,6 @@ import { openContext } from "./open-context.ts";
 
 const piece = new Uint8Array(1);
 
-function pieces(body: UpstreamResponse["body"]): AsyncIterable<Uint8Array> {
-  if (body instanceof Uint8Array) throw new Error("it is whole");
-  return body;
-}
-
-function stage() {
-  const clock = new FakeClock();
-  const context = openContext(clock, 60_000);
-  /** An answer of three pieces, each of which takes the service 100 ms. */
-  async function* response() {
-    for (let n = 0; n < 3; n++) {
-      await clock.advance(100);
-      yield piece;
-    }
-  }
-  return { clock, context, response };
-}
-
 it("the service's duration includes the wait for each piece, but not the caller's time to read it", async () => {
   const { clock, context, response } = stage();
   context.beginWait("send");
@@ -70,3 +52,21 @@ it("the bytes of a response that was read ahead are counted", () => {
   expect(context.received(body)).toBe(body);
   expect(context.event).toMatchObject({ responseBytes: 5, upstreamMs: undefined });
 });
+
+function pieces(body: UpstreamResponse["body"]): AsyncIterable<Uint8Array> {
+  if (body instanceof Uint8Array) throw new Error("it is whole");
+  return body;
+}
+
+function stage() {
+  const clock = new FakeClock();
+  const context = openContext(clock, 60_000);
+  /** An answer of three pieces, each of which takes the service 100 ms. */
+  async function* response() {
+    for (let n = 0; n < 3; n++) {
+      await clock.advance(100);
+      yield piece;
+    }
+  }
+  return { clock, context, response };
+}

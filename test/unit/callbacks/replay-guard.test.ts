@@ -13,54 +13,10 @@ const bestEffort: ReplayRules = { ...strict, mode: "best_effort" };
 const bytes: CallbackBytes = { method: "POST", query: undefined, body: Buffer.from("a=1") };
 const minuteMs = 60_000;
 
-function stage(most?: number) {
-  const clock = new FakeClock();
-  const records = createMemoryClaimRecords(clock, most);
-  const callback = (signature = "s", ageMs = 0): GenuineCallback => {
-    const key = { identifier: "K1" } as SigningKey;
-    return { key, signature, signedAtMs: clock.wallMs() - ageMs } as GenuineCallback;
-  };
-  let holders = 0;
-  const claim = (
-    given: GenuineCallback,
-    more: Partial<CallbackBytes> = {},
-    rules = strict,
-    from: ClaimRecords = records,
-  ) => {
-    holders += 1;
-    const claims = new Claims(from, clock);
-    return claimDelivery(given, { ...bytes, ...more }, `holder-${holders}`, clock.wallMs(), rules, claims);
-  };
-  const deliver = async (given: GenuineCallback, rules = strict, from = records): Promise<Delivery> => {
-    const claimed = await claim(given, {}, rules, from);
-    if (claimed instanceof Delivery) return claimed;
-    throw new Error("it was taken");
-  };
-  return { clock, records, callback, claim, deliver };
-}
-
-const codeOf = (attempt: Promise<unknown>) =>
-  attempt.then(
-    () => "none",
-    (error) => (error instanceof ProxyError ? error.code : String(error)),
-  );
-
 const broken: ClaimRecords = {
   swap: () => Promise.reject(new NotWritten()),
   rememberedSinceMs: () => Number.NEGATIVE_INFINITY,
 };
-
-/** The store's answer to a claim is lost, as when it comes too late; but the claim is stored. */
-function losesAnswers(records: ClaimRecords): ClaimRecords {
-  let swaps = 0;
-  const swap: ClaimRecords["swap"] = async (...given) => {
-    const swapped = await records.swap(...given);
-    swaps += 1;
-    if (swaps === 1) throw new Error("no answer in time");
-    return swapped;
-  };
-  return { ...records, swap };
-}
 
 describe("with best_effort, if the answer to the claim was lost", () => {
   it("a callback that the application took is not delivered again", async () => {
@@ -167,3 +123,48 @@ describe("one process that remembers callbacks in its own memory", () => {
     expect(await claim(young)).toBe(200);
   });
 });
+
+function stage(most?: number) {
+  const clock = new FakeClock();
+  const records = createMemoryClaimRecords(clock, most);
+  const callback = (signature = "s", ageMs = 0): GenuineCallback => {
+    const key = { identifier: "K1" } as SigningKey;
+    return { key, signature, signedAtMs: clock.wallMs() - ageMs } as GenuineCallback;
+  };
+  let holders = 0;
+  const claim = (
+    given: GenuineCallback,
+    more: Partial<CallbackBytes> = {},
+    rules = strict,
+    from: ClaimRecords = records,
+  ) => {
+    holders += 1;
+    const claims = new Claims(from, clock);
+    return claimDelivery(given, { ...bytes, ...more }, `holder-${holders}`, clock.wallMs(), rules, claims);
+  };
+  const deliver = async (given: GenuineCallback, rules = strict, from = records): Promise<Delivery> => {
+    const claimed = await claim(given, {}, rules, from);
+    if (claimed instanceof Delivery) return claimed;
+    throw new Error("it was taken");
+  };
+  return { clock, records, callback, claim, deliver };
+}
+
+function codeOf(attempt: Promise<unknown>) {
+  return attempt.then(
+    () => "none",
+    (error) => (error instanceof ProxyError ? error.code : String(error)),
+  );
+}
+
+/** The store's answer to a claim is lost, as when it comes too late; but the claim is stored. */
+function losesAnswers(records: ClaimRecords): ClaimRecords {
+  let swaps = 0;
+  const swap: ClaimRecords["swap"] = async (...given) => {
+    const swapped = await records.swap(...given);
+    swaps += 1;
+    if (swaps === 1) throw new Error("no answer in time");
+    return swapped;
+  };
+  return { ...records, swap };
+}

@@ -13,33 +13,11 @@ const dayMs = 86_400_000;
 const newSecret = "canary-api-secret-key-two";
 const newKey = "K2000000002";
 
-const keyOf = (identifier: string, text: string, version = "3.0"): SigningKey => {
-  return { identifier, version, secret: new Secret(text) };
-};
-
-/** An environment with one site, whose first key is the default. */
-function withKeys(keys: readonly SigningKey[], more: Partial<Site> = {}): Environment {
-  return environmentOf([siteOf(site, { keys, ...more }), siteOf("S1000000009")]);
-}
-
 const sole = withKeys([keyOf(key, secret)]);
 const pairs = [keyOf(newKey, newSecret), keyOf(key, secret)] as const;
 const rotatingUntil = (untilMs: number) => withKeys(pairs, { alsoVerifyWith: [{ key: pairs[1], untilMs }] });
 
 const exempt = new Set(["format", "signature", "call"]);
-
-function check(parameters: Given, environment = sole) {
-  return verifyCallback(new Map(Object.entries(parameters)), { environment, exempt }, nowMs);
-}
-
-function reasonOf(parameters: Given, environment = sole): ForgeryReason {
-  try {
-    check(parameters, environment);
-  } catch (error) {
-    if (error instanceof NotGenuine) return error.reason;
-  }
-  throw new Error("it is genuine");
-}
 
 const genuine = (given: Given = {}, by = secret) => callbackOf({ timestamp: now, ...given }, by);
 
@@ -99,4 +77,26 @@ describe("a callback is refused", () => {
 
 function upperCase(parameters: Given): Given {
   return { ...parameters, signature: String(parameters["signature"]).toUpperCase() };
+}
+
+function keyOf(identifier: string, text: string, version = "3.0"): SigningKey {
+  return { identifier, version, secret: new Secret(text) };
+}
+
+/** An environment with one site, whose first key is the default. */
+function withKeys(keys: readonly SigningKey[], more: Partial<Site> = {}): Environment {
+  return environmentOf([siteOf(site, { keys, ...more }), siteOf("S1000000009")]);
+}
+
+function check(parameters: Given, environment = sole) {
+  return verifyCallback(new Map(Object.entries(parameters)), { environment, exempt }, nowMs);
+}
+
+function reasonOf(parameters: Given, environment = sole): ForgeryReason {
+  try {
+    check(parameters, environment);
+  } catch (error) {
+    if (error instanceof NotGenuine) return error.reason;
+  }
+  throw new Error("it is genuine");
 }

@@ -5,10 +5,6 @@ import { authority, serverCertificate, serverKey } from "../../../testkit/certif
 import { ConfigFolder, edited, production } from "../../../testkit/config-folder.ts";
 import { inSite1, listener } from "./refusal.ts";
 
-async function load(folder: ConfigFolder, yaml: string, env = {}): Promise<Config> {
-  return (await folder.loadSound(yaml, { env })).config;
-}
-
 test("the configuration in effect has every default, and the content of folders, but no secret", async () => {
   const folder = new ConfigFolder();
   const yaml = edited(["{ file: DIR/k1 }", "{ env: API_KEY }"]);
@@ -86,3 +82,7 @@ test("routes say where each listener leads", async () => {
     "unix:/run/a.sock leads to production: https://api.example (*)",
   ]);
 });
+
+async function load(folder: ConfigFolder, yaml: string, env = {}): Promise<Config> {
+  return (await folder.loadSound(yaml, { env })).config;
+}

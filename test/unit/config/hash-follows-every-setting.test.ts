@@ -142,34 +142,8 @@ const variants: readonly string[] = [
   withRedis("url: redis://a", "other-key", "token-key"),
 ];
 
-/** @param settings in YAML, from the path of the application's URL on */
-function withCallbacks(bind: string, settings: string): string {
-  const application = `application: { url: http://127.0.0.1:8080/${settings}`;
-  return atTheEnd(`callbacks: [ { environment: sandbox, bind: "${bind}", ${application} } ]`);
-}
-
-function withRedis(settings: string, ...keys: readonly string[]): string {
-  const files = keys.map((key) => `{ file: ${key} }`).join(", ");
-  return `${sound}tokens: { cache: redis }\nredis: { ${settings}, encryptionKeys: [ ${files} ] }\n`;
-}
-
 const load = async (folder: ConfigFolder, yaml: string): Promise<Config> => (await folder.loadSound(yaml)).config;
 const hashOf = async (folder: ConfigFolder, yaml: string): Promise<string> => (await load(folder, yaml)).hash;
-
-function folderOfVariants(): ConfigFolder {
-  return new ConfigFolder({
-    "other-key": tokenKey.replace("0", "1"),
-    "proxy-auth": "user:canary-proxy-one",
-    "other-auth": "user:canary-proxy-two",
-    ca: authority,
-    "other-ca": serverCertificate,
-    cert: clientCertificate,
-    key: clientKey,
-    "server-cert": serverCertificate,
-    "reissued-cert": expiredCertificate,
-    "server-key": serverKey,
-  });
-}
 
 test("every variant has its own hash, and the same hash when it is loaded again", async () => {
   const folder = folderOfVariants();
@@ -210,3 +184,29 @@ test("the hash has 12 hex digits, and does not depend on the place of a secret",
   expect(hash).toMatch(/^[0-9a-f]{12}$/);
   expect(await hashOf(folder, edited(["DIR/k1", "DIR/elsewhere"]))).toBe(hash);
 });
+
+/** @param settings in YAML, from the path of the application's URL on */
+function withCallbacks(bind: string, settings: string): string {
+  const application = `application: { url: http://127.0.0.1:8080/${settings}`;
+  return atTheEnd(`callbacks: [ { environment: sandbox, bind: "${bind}", ${application} } ]`);
+}
+
+function withRedis(settings: string, ...keys: readonly string[]): string {
+  const files = keys.map((key) => `{ file: ${key} }`).join(", ");
+  return `${sound}tokens: { cache: redis }\nredis: { ${settings}, encryptionKeys: [ ${files} ] }\n`;
+}
+
+function folderOfVariants(): ConfigFolder {
+  return new ConfigFolder({
+    "other-key": tokenKey.replace("0", "1"),
+    "proxy-auth": "user:canary-proxy-one",
+    "other-auth": "user:canary-proxy-two",
+    ca: authority,
+    "other-ca": serverCertificate,
+    cert: clientCertificate,
+    key: clientKey,
+    "server-cert": serverCertificate,
+    "reissued-cert": expiredCertificate,
+    "server-key": serverKey,
+  });
+}

@@ -5,17 +5,6 @@ import { nearestName } from "../../../src/model/names.ts";
 const schema = jsonSchema();
 const sandbox = ["environments", "any"] as const;
 
-/** Every key with its node, however deep. */
-function keysOf(node: SchemaNode, at = ""): [path: string, node: SchemaNode][] {
-  const { properties = {}, additionalProperties, items, anyOf = [] } = node;
-  const own = Object.entries(properties).flatMap(([name, child]): [string, SchemaNode][] => {
-    const path = at === "" ? name : `${at}.${name}`;
-    return [[path, child], ...keysOf(child, path)];
-  });
-  const inner = typeof additionalProperties === "object" ? keysOf(additionalProperties, `${at}.*`) : [];
-  return [...own, ...inner, ...(items ? keysOf(items, `${at}[]`) : []), ...anyOf.flatMap((each) => keysOf(each, at))];
-}
-
 describe("the JSON Schema", () => {
   test("describes every key", () => {
     const keys = keysOf(schema);
@@ -62,3 +51,14 @@ test.each([
 ])("for %j the nearest name is %s", (given, nearest) => {
   expect(nearestName(given, ["environment", "hosts", "callers", "clientId"])).toBe(nearest);
 });
+
+/** Every key with its node, however deep. */
+function keysOf(node: SchemaNode, at = ""): [path: string, node: SchemaNode][] {
+  const { properties = {}, additionalProperties, items, anyOf = [] } = node;
+  const own = Object.entries(properties).flatMap(([name, child]): [string, SchemaNode][] => {
+    const path = at === "" ? name : `${at}.${name}`;
+    return [[path, child], ...keysOf(child, path)];
+  });
+  const inner = typeof additionalProperties === "object" ? keysOf(additionalProperties, `${at}.*`) : [];
+  return [...own, ...inner, ...(items ? keysOf(items, `${at}[]`) : []), ...anyOf.flatMap((each) => keysOf(each, at))];
+}

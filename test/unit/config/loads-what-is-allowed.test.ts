@@ -20,11 +20,6 @@ const defaults = {
   log: { level: "info", upstreamHeaders: ["x-request-id"] },
 };
 
-async function load(yaml: string): Promise<Config> {
-  const own = { "own/client-id": "own-id", "own/client-secret": "canary-client-secret-own", "own/audience": "own" };
-  return (await new ConfigFolder(own).loadSound(yaml)).config;
-}
-
 describe("the example", () => {
   test("gives the parts of each address, and an index of sites and keys", async () => {
     const sandbox = (await load(example)).environments.get("sandbox");
@@ -114,3 +109,8 @@ test.each([
   const found = problems.map(({ path, line }) => `${line} ${path.replace(/^.*sites\./, "")}`);
   expect(found.sort()).toEqual(places.toSorted());
 });
+
+async function load(yaml: string): Promise<Config> {
+  const own = { "own/client-id": "own-id", "own/client-secret": "canary-client-secret-own", "own/audience": "own" };
+  return (await new ConfigFolder(own).loadSound(yaml)).config;
+}

@@ -11,13 +11,6 @@ import { withRedis } from "./refusal.ts";
 const key = "secret: { file: DIR/k1 }";
 const set = "{ name: blue, dir: DIR/blue }";
 
-/** All printed forms of an active configuration. */
-function printed(loaded: Loaded): string {
-  const explained = loaded.kind === "loaded" ? explain(loaded.config) : expect.unreachable();
-  const inspected = inspect(loaded, { depth: null, showHidden: true });
-  return [inspected, JSON.stringify(loaded), JSON.stringify(explained), toYaml(explained)].join("\n");
-}
-
 const lineOfKey = clientKey.split("\n")[1];
 
 describe("printing an active configuration shows no secret", () => {
@@ -85,3 +78,10 @@ describe("a refusal shows no secret, wherever it was written by mistake", () => 
     expect(JSON.stringify(problems)).not.toContain("canary");
   });
 });
+
+/** All printed forms of an active configuration. */
+function printed(loaded: Loaded): string {
+  const explained = loaded.kind === "loaded" ? explain(loaded.config) : expect.unreachable();
+  const inspected = inspect(loaded, { depth: null, showHidden: true });
+  return [inspected, JSON.stringify(loaded), JSON.stringify(explained), toYaml(explained)].join("\n");
+}

@@ -12,16 +12,6 @@ const blueSet = { clientId: "blue-id", clientSecret: { file: "DIR/blue/client-se
 const azure = (change: object = {}) =>
   JSON.stringify({ name: "azure", ...blueSet, audience: "https://api.sandbox.example", ...change });
 
-/** The second site has these sets; it is the default site, so readiness waits for a label that another site gave. */
-async function load(...sets: readonly string[]) {
-  const site = `      ${second}: { credentials: [ ${sets.join(", ")} ], children: { ${child}: {} } }\n`;
-  const yaml = edited([`defaultSite: ${first}`, `defaultSite: ${second}`], [blue, `${blue}${site}`]);
-  const { config } = await new ConfigFolder().loadSound(yaml);
-  const environment = config.environments.get("sandbox") ?? expect.unreachable();
-  const labelsOf = (name: string) => environment.sites.get(name)?.credentials?.sets.map(({ label }) => label);
-  return { config, environment, labels: [first, second, child].map(labelsOf) };
-}
-
 describe("a client at two sites", () => {
   test("has the first site's label, also at a child site, whatever the second site calls the client", async () => {
     const green = azure({ name: "green", clientId: "green-id" });
@@ -60,3 +50,13 @@ describe("a client at two sites", () => {
     expect(login.requests).toBe(1);
   });
 });
+
+/** The second site has these sets; it is the default site, so readiness waits for a label that another site gave. */
+async function load(...sets: readonly string[]) {
+  const site = `      ${second}: { credentials: [ ${sets.join(", ")} ], children: { ${child}: {} } }\n`;
+  const yaml = edited([`defaultSite: ${first}`, `defaultSite: ${second}`], [blue, `${blue}${site}`]);
+  const { config } = await new ConfigFolder().loadSound(yaml);
+  const environment = config.environments.get("sandbox") ?? expect.unreachable();
+  const labelsOf = (name: string) => environment.sites.get(name)?.credentials?.sets.map(({ label }) => label);
+  return { config, environment, labels: [first, second, child].map(labelsOf) };
+}

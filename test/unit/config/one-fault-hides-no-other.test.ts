@@ -144,29 +144,7 @@ const conclusions: readonly (readonly [problem: string, ...from: string[]])[] = 
 
 const wholeFile: Path = [];
 
-function* placesIn(value: unknown, at: Path = wholeFile): Generator<Path> {
-  if (at.length > 0) yield at;
-  if (typeof value !== "object" || value === null) return;
-  const isList = Array.isArray(value);
-  for (const [key, inner] of Object.entries(value)) yield* placesIn(inner, [...at, isList ? Number(key) : key]);
-}
-
-/** A copy with the place changed; keys stay in their order. */
-function changed(value: unknown, [part, ...rest]: Path, change: (holder: Map<string, unknown>, key: string) => void) {
-  const entries = new Map(Object.entries(value as object));
-  const key = String(part);
-  if (rest.length > 0) entries.set(key, changed(entries.get(key), rest, change));
-  else change(entries, key);
-  return Array.isArray(value) ? [...entries.values()] : Object.fromEntries(entries);
-}
-
 const textOf = ({ path, message }: Problem) => `${path}: ${message}`;
-
-/** Whether a problem is at one of these places, or inside or around one. */
-function isAbout(problem: Problem, places: readonly string[]): boolean {
-  const isInside = (inner: string, outer: string) => inner === outer || /^[.[]/.test(inner.replace(outer, ""));
-  return places.some((place) => isInside(problem.path, place) || isInside(place, problem.path));
-}
 
 const problemsOf = (document: object) => new ConfigFolder().problemsOf(JSON.stringify(document));
 
@@ -323,3 +301,25 @@ test.each<[what: string, yaml: string, paths: string[]]>([
 ])("%s", async (_, yaml, paths) => {
   expect(placesOf(await new ConfigFolder().problemsOf(yaml))).toEqual(paths);
 });
+
+function* placesIn(value: unknown, at: Path = wholeFile): Generator<Path> {
+  if (at.length > 0) yield at;
+  if (typeof value !== "object" || value === null) return;
+  const isList = Array.isArray(value);
+  for (const [key, inner] of Object.entries(value)) yield* placesIn(inner, [...at, isList ? Number(key) : key]);
+}
+
+/** A copy with the place changed; keys stay in their order. */
+function changed(value: unknown, [part, ...rest]: Path, change: (holder: Map<string, unknown>, key: string) => void) {
+  const entries = new Map(Object.entries(value as object));
+  const key = String(part);
+  if (rest.length > 0) entries.set(key, changed(entries.get(key), rest, change));
+  else change(entries, key);
+  return Array.isArray(value) ? [...entries.values()] : Object.fromEntries(entries);
+}
+
+/** Whether a problem is at one of these places, or inside or around one. */
+function isAbout(problem: Problem, places: readonly string[]): boolean {
+  const isInside = (inner: string, outer: string) => inner === outer || /^[.[]/.test(inner.replace(outer, ""));
+  return places.some((place) => isInside(problem.path, place) || isInside(place, problem.path));
+}

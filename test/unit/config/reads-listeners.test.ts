@@ -20,15 +20,6 @@ const listening = (lines: string) => edited([listener, lines]);
 const byToken = "token: { file: DIR/main }";
 const byName = `certificate: "${spiffe}"`;
 
-async function load(yaml: string) {
-  const folder = new ConfigFolder(files);
-  const loaded = await folder.loadSound(yaml, { env: { OLD: "canary-old-token-of-good-length" } });
-  expect(JSON.stringify(loaded)).not.toContain("canary");
-  const callers = loaded.config.listeners.map((each) => (each.callers?.kind === "named" ? each.callers : undefined));
-  const ofListeners = loaded.warnings.filter(({ path }) => path.startsWith("listeners"));
-  return { first: callers[0], warnings: ofListeners.map(({ path, code }) => `${path}: ${code}`) };
-}
-
 describe("callers with names", () => {
   test("have one token or several, and by default all sites and all operations", async () => {
     const written = `{ payments: { ${byToken} }, reports: { token: [ { file: DIR/new }, { env: OLD } ] } }`;
@@ -192,3 +183,12 @@ itRefuses("unsafe places to listen", [
   fault(withListener('bind: ":7411", environment: sandbox'), "listeners[0].bind: not on loopback … anyone"),
   fault(at("listeners:\n", sound), ": NODE_TLS_REJECT_UNAUTHORIZED … unset", {}, { NODE_TLS_REJECT_UNAUTHORIZED: "0" }),
 ]);
+
+async function load(yaml: string) {
+  const folder = new ConfigFolder(files);
+  const loaded = await folder.loadSound(yaml, { env: { OLD: "canary-old-token-of-good-length" } });
+  expect(JSON.stringify(loaded)).not.toContain("canary");
+  const callers = loaded.config.listeners.map((each) => (each.callers?.kind === "named" ? each.callers : undefined));
+  const ofListeners = loaded.warnings.filter(({ path }) => path.startsWith("listeners"));
+  return { first: callers[0], warnings: ofListeners.map(({ path, code }) => `${path}: ${code}`) };
+}

@@ -8,16 +8,6 @@ import { atTheEnd, fault, itRefuses, redisWith, withRedis } from "./refusal.ts";
 
 const otherKey = tokenKey.replace("0", "F");
 
-async function accessOf(settings: string, keys = "{ file: token-key }"): Promise<RedisAccess> {
-  const keyFiles = { "token-key": `${tokenKey}\n`, "other-key": otherKey };
-  const login = "user-of-the-hour\r\na-token-of-the-platform\n";
-  const folder = new ConfigFolder({ ...keyFiles, login, ca: authority, cert: clientCertificate, key: clientKey });
-  const redis = `redis: { ${settings}, encryptionKeys: [ ${keys} ] }\n`;
-  const { tokens } = (await folder.loadSound(`${sound}tokens: { cache: redis }\n${redis}`)).config;
-  if (tokens.cache === "memory") throw new Error("tokens are kept in memory");
-  return tokens.redis;
-}
-
 const to = (host: string, port: number) => ({ host, port });
 
 test.each([
@@ -145,3 +135,13 @@ itRefuses("lock nodes that are not independent", [
   wrong('url: "unix:/run/redis.sock", lockNodes: ["unix:///run/redis.sock?db=2", "redis://c"]', second),
   wrong('url: "redis://b", lockNodes: ["redis://c:6380", "redis://c:6380"]', second.replace("0", "1")),
 ]);
+
+async function accessOf(settings: string, keys = "{ file: token-key }"): Promise<RedisAccess> {
+  const keyFiles = { "token-key": `${tokenKey}\n`, "other-key": otherKey };
+  const login = "user-of-the-hour\r\na-token-of-the-platform\n";
+  const folder = new ConfigFolder({ ...keyFiles, login, ca: authority, cert: clientCertificate, key: clientKey });
+  const redis = `redis: { ${settings}, encryptionKeys: [ ${keys} ] }\n`;
+  const { tokens } = (await folder.loadSound(`${sound}tokens: { cache: redis }\n${redis}`)).config;
+  if (tokens.cache === "memory") throw new Error("tokens are kept in memory");
+  return tokens.redis;
+}

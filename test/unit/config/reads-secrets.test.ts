@@ -7,11 +7,6 @@ import type { Secret } from "../../../src/model/secret.ts";
 import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 import { at, blue, fault, inSandbox, itRefuses, key, site1, site3, withSecret, withSet } from "./refusal.ts";
 
-async function keySecretOf(folder: ConfigFolder, yaml = sound, env = {}): Promise<Secret | undefined> {
-  const loaded = await folder.loadSound(yaml, { env });
-  return loaded.config.environments.get("sandbox")?.sites.get("S1000000003")?.defaultKey?.secret;
-}
-
 test.each([
   ["none", "a secret of sufficient length", "a secret of sufficient length"],
   ["LF", "a secret of sufficient length\n", "a secret of sufficient length"],
@@ -58,3 +53,8 @@ itRefuses("missing and misplaced secrets", [
     "blue/client-id": "one\ntwo\n",
   }),
 ]);
+
+async function keySecretOf(folder: ConfigFolder, yaml = sound, env = {}): Promise<Secret | undefined> {
+  const loaded = await folder.loadSound(yaml, { env });
+  return loaded.config.environments.get("sandbox")?.sites.get("S1000000003")?.defaultKey?.secret;
+}

@@ -18,11 +18,6 @@ import {
   withSite,
 } from "./refusal.ts";
 
-async function sitesOf(yaml: string): Promise<ReadonlyMap<string, Site>> {
-  const loaded = await new ConfigFolder().loadSound(yaml);
-  return loaded.config.environments.get("sandbox")?.sites ?? expect.unreachable();
-}
-
 const rules = "identifyBy: key, characters: warn, exempt: [call], decimals: [fee]";
 const ofRules = {
   ...{ identifyBy: "key", characters: "warn" },
@@ -137,3 +132,8 @@ itRefuses("sites that cannot authenticate", [
     ofSite3(`exempt: [format, ${name}]`, "exempt[1]: must be signed … 5.2"),
   ),
 ]);
+
+async function sitesOf(yaml: string): Promise<ReadonlyMap<string, Site>> {
+  const loaded = await new ConfigFolder().loadSound(yaml);
+  return loaded.config.environments.get("sandbox")?.sites ?? expect.unreachable();
+}

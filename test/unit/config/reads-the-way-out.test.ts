@@ -11,14 +11,6 @@ import { fault, inSandbox, itRefuses, operations } from "./refusal.ts";
 const withEgress = (egress: string) => inSandbox(`egress: ${egress}`);
 const userInfo = "canary-user:canary-proxy-password";
 const inVariable = `http://${userInfo}@proxy.example:3128`;
-type Sound = Extract<Loaded, { kind: "loaded" }>;
-
-async function load(yaml: string, env: Record<string, string> = {}): Promise<Sound> {
-  const folder = new ConfigFolder({ auth: `${userInfo}\n`, ca: authority });
-  const loaded = await folder.loadSound(yaml, { env });
-  expect(JSON.stringify([explain(loaded.config), loaded.warnings, routes(loaded.config)])).not.toContain("canary");
-  return loaded;
-}
 
 const egressOf = ({ config }: Sound) => config.environments.get("sandbox")?.egress;
 
@@ -204,3 +196,12 @@ describe("HTTPS_PROXY", () => {
     expect(readProxyVariable(text)).toBeUndefined();
   });
 });
+
+type Sound = Extract<Loaded, { kind: "loaded" }>;
+
+async function load(yaml: string, env: Record<string, string> = {}): Promise<Sound> {
+  const folder = new ConfigFolder({ auth: `${userInfo}\n`, ca: authority });
+  const loaded = await folder.loadSound(yaml, { env });
+  expect(JSON.stringify([explain(loaded.config), loaded.warnings, routes(loaded.config)])).not.toContain("canary");
+  return loaded;
+}

@@ -16,16 +16,6 @@ const files = {
 };
 const certificate = "    tls: { certFile: DIR/cert, keyFile: DIR/cert-key }\n";
 
-async function load(environment: string, ...sets: readonly string[]) {
-  const folder = new ConfigFolder(files);
-  const lines = sets.map((set) => `          - { ${set} }\n`).join("");
-  const loaded = await folder.loadSound(edited([authUrl, `    ${environment}\n`], [blue, lines]));
-  const sandbox = loaded.config.environments.get("sandbox") ?? expect.unreachable();
-  const urlOf = (set: CredentialSet) => `${tokenUrlOf(sandbox, set).origin}${tokenUrlOf(sandbox, set).path}`;
-  const loadedSets = credentialSetsOf(sandbox).map(({ set }) => ({ ...set, url: urlOf(set) }));
-  return { sets: loadedSets, files: loaded.files, folder };
-}
-
 const secret = "clientSecret: { file: DIR/green }";
 
 describe("token settings", () => {
@@ -252,3 +242,13 @@ describe("two environments", () => {
     expect(problems.map(({ message }) => message)).toEqual(["the client id is also environment sandbox's"]);
   });
 });
+
+async function load(environment: string, ...sets: readonly string[]) {
+  const folder = new ConfigFolder(files);
+  const lines = sets.map((set) => `          - { ${set} }\n`).join("");
+  const loaded = await folder.loadSound(edited([authUrl, `    ${environment}\n`], [blue, lines]));
+  const sandbox = loaded.config.environments.get("sandbox") ?? expect.unreachable();
+  const urlOf = (set: CredentialSet) => `${tokenUrlOf(sandbox, set).origin}${tokenUrlOf(sandbox, set).path}`;
+  const loadedSets = credentialSetsOf(sandbox).map(({ set }) => ({ ...set, url: urlOf(set) }));
+  return { sets: loadedSets, files: loaded.files, folder };
+}

@@ -14,12 +14,6 @@ const options: ParseOptions & { prettyErrors: false; logLevel: "error" } = {
   logLevel: "error",
 };
 
-/** The value by the slower package; undefined if it reports a problem. */
-function readSlowly(text: string): unknown {
-  const document = parseDocument(text, options);
-  return document.errors.length + document.warnings.length > 0 ? undefined : document.toJS();
-}
-
 /** Texts that YAML, or some version of it, reads as something else unless they are quoted. */
 const words = fc.constantFrom(
   ...["yes", "no", "on", "True", "~", "null", "", "3.0", "017", "0o17", "0x1F", "1_000", "1e3", "1e400"],
@@ -74,20 +68,6 @@ const changed = fc.tuple(fc.oneof(fc.constant(sound), file), edits).map(([text, 
     return before.slice(0, at) + added + before.slice(at + length);
   }, text),
 );
-
-/** Reads 500 files: the slower package reads each that the fast one accepts, with the same value. @returns how many were accepted */
-function countRead(files: fc.Arbitrary<string>): number {
-  let read = 0;
-  const property = fc.property(files, (text) => {
-    const value = readPlainYaml(text);
-    if (value === undefined) return;
-    read += 1;
-    expect(value).toEqual(readSlowly(text));
-    expect(readDocument(text).yamlProblems).toEqual([]);
-  });
-  fc.assert(property, { numRuns: 500, seed });
-  return read;
-}
 
 describe("plain YAML", () => {
   it("has the same value as from the reader with positions, in 500 generated files", () => {
@@ -186,3 +166,23 @@ describe("a configuration in JSON", () => {
     expect([locate(["a"]).found, locate(["a", "0"]).found]).toEqual(["a list", "a mapping"]);
   });
 });
+
+/** The value by the slower package; undefined if it reports a problem. */
+function readSlowly(text: string): unknown {
+  const document = parseDocument(text, options);
+  return document.errors.length + document.warnings.length > 0 ? undefined : document.toJS();
+}
+
+/** Reads 500 files: the slower package reads each that the fast one accepts, with the same value. @returns how many were accepted */
+function countRead(files: fc.Arbitrary<string>): number {
+  let read = 0;
+  const property = fc.property(files, (text) => {
+    const value = readPlainYaml(text);
+    if (value === undefined) return;
+    read += 1;
+    expect(value).toEqual(readSlowly(text));
+    expect(readDocument(text).yamlProblems).toEqual([]);
+  });
+  fc.assert(property, { numRuns: 500, seed });
+  return read;
+}

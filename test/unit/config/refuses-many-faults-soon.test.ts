@@ -13,19 +13,6 @@ const mostMsEach = 2;
 const sites = (count: number, site: string) =>
   Array.from({ length: count }, (_, index) => `      S${1_000_000_000 + index}: ${site}\n`).join("");
 
-/** The number of problems that are reported. */
-function refuse(text: string): number {
-  const { value, yamlProblems, locate } = readDocument(text);
-  const diagnostics = new Diagnostics(locate);
-  if (yamlProblems.length === 0) checkForm(value, configSchema, diagnostics);
-  return yamlProblems.length + diagnostics.problems.length;
-}
-
-/** The least of several times: other work on the machine only adds to a time. */
-function leastMs(task: () => void): number {
-  return Math.min(cpuMsOf(task), cpuMsOf(task), cpuMsOf(task));
-}
-
 /** Sixteen times as many faults take sixteen times as long; 256 times as long, if each were compared with all others. */
 describe.each([
   ["misspelt keys", "{ keyz: [] }"],
@@ -46,3 +33,16 @@ describe.each([
     expect(leastMs(() => refuse(long)) / shortMs).toBeLessThan(96);
   });
 });
+
+/** The number of problems that are reported. */
+function refuse(text: string): number {
+  const { value, yamlProblems, locate } = readDocument(text);
+  const diagnostics = new Diagnostics(locate);
+  if (yamlProblems.length === 0) checkForm(value, configSchema, diagnostics);
+  return yamlProblems.length + diagnostics.problems.length;
+}
+
+/** The least of several times: other work on the machine only adds to a time. */
+function leastMs(task: () => void): number {
+  return Math.min(cpuMsOf(task), cpuMsOf(task), cpuMsOf(task));
+}

@@ -37,11 +37,6 @@ itRefuses("unsafe callbacks", [
   { ...wrong(`mtls: ${noPem}`, "mtls.caFile: no certificate … PEM"), count: 3 },
 ]);
 
-async function load(yaml: string): Promise<{ config: Config; codes: unknown[] }> {
-  const loaded = await new ConfigFolder().loadSound(yaml);
-  return { config: loaded.config, codes: loaded.warnings.map(({ code }) => code) };
-}
-
 describe("sound settings of callbacks", () => {
   test("have safe defaults", async () => {
     const { config, codes } = await load(listener(`{ ${own}, ${here} }`));
@@ -79,3 +74,8 @@ describe("sound settings of callbacks", () => {
     expect(await isWarned("", shared)).toBe(false);
   });
 });
+
+async function load(yaml: string): Promise<{ config: Config; codes: unknown[] }> {
+  const loaded = await new ConfigFolder().loadSound(yaml);
+  return { config: loaded.config, codes: loaded.warnings.map(({ code }) => code) };
+}

@@ -8,10 +8,6 @@ import { ConfigFolder, edited, sound, tokenKey } from "../../../testkit/config-f
 import { withSet } from "./refusal.ts";
 
 const plain = "canary-secret-of-good-length";
-const utf16 = (text: string, end: "LE" | "BE", mark = "") => {
-  const bytes = Buffer.from(mark + text, "utf16le");
-  return end === "LE" ? bytes : bytes.swap16();
-};
 
 /** Every place of a text that is secret; `S` stands for its source. */
 const places: Readonly<Record<string, readonly [yaml: string, good?: string]>> = {
@@ -41,14 +37,6 @@ const places: Readonly<Record<string, readonly [yaml: string, good?: string]>> =
     `${sound}tracing: { otlp: { endpoint: "http://127.0.0.1:4318/v1/traces", headers: { x-key: S } } }\n`,
   ],
 };
-
-async function problemsWith(yaml: string, bytes: Buffer | string): Promise<string[]> {
-  const folder = new ConfigFolder();
-  folder.write("secret", bytes);
-  const problems = await folder.problemsOf(yaml.replace(/\bS(?= [,}\]]| \]|,)/, "{ file: DIR/secret }"));
-  expect(JSON.stringify(problems)).not.toMatch(/canary|c\\u0000a/);
-  return problems.map(({ message, found, fix }) => `${message}; ${found}; ${fix}`);
-}
 
 describe.each(Object.entries(places))("%s is refused", (_, [yaml, good = plain]) => {
   test.each([
@@ -167,3 +155,16 @@ test.each([
   const message = `the client id is not one line of printable text: ${reason}`;
   expect(await folder.problemsOf(sound)).toMatchObject([{ message, found: expect.stringMatching("/blue/client-id$") }]);
 });
+
+function utf16(text: string, end: "LE" | "BE", mark = "") {
+  const bytes = Buffer.from(mark + text, "utf16le");
+  return end === "LE" ? bytes : bytes.swap16();
+}
+
+async function problemsWith(yaml: string, bytes: Buffer | string): Promise<string[]> {
+  const folder = new ConfigFolder();
+  folder.write("secret", bytes);
+  const problems = await folder.problemsOf(yaml.replace(/\bS(?= [,}\]]| \]|,)/, "{ file: DIR/secret }"));
+  expect(JSON.stringify(problems)).not.toMatch(/canary|c\\u0000a/);
+  return problems.map(({ message, found, fix }) => `${message}; ${found}; ${fix}`);
+}

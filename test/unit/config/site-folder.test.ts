@@ -15,50 +15,6 @@ const adopting = `${keyOf(3)}children: { ${two}: { ${keyOf(1).trim()} } }\n`;
 const named = / {4}defaultSite: [\s\S]*$/;
 const inFolder = (keys = "") => edited().replace(named, `    sites: { folder: sites.d }\n    ${keys}\n`);
 
-/** A loader of a configuration with these sites, and the names of all files that it reads. */
-function stage(sites: Readonly<Record<string, string | Uint8Array>>, yaml = inFolder()) {
-  const folder = new ConfigFolder({ k3: "canary-api-secret-key-three" });
-  const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
-  const write = (name: string, content: string | Uint8Array) => folder.write(`sites.d/${name}`, content);
-  folder.write("sites.d/.hidden.yaml", "");
-  folder.write("sites.d/README", "");
-  for (const [name, content] of Object.entries(sites)) write(name, content);
-  const load = createLoader(file);
-  const read: string[] = [];
-  return {
-    folder,
-    read,
-    write,
-    remove: (name: string) => rmSync(join(folder.path, "sites.d", name)),
-    /** @param changed names in the folder of the configuration */
-    load: async (changed?: readonly string[]) => {
-      read.length = 0;
-      const loaded = await load({
-        changed: changed && new Set(changed.map((name) => join(folder.path, name))),
-        readFile: (path) => {
-          read.push(path.slice(folder.path.length + 1));
-          return readRegularFile(path);
-        },
-      });
-      return sound(loaded);
-    },
-  };
-}
-
-function sound(loaded: Loaded) {
-  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
-  const environment = loaded.config.environments.get("sandbox");
-  const refused = environment?.siteFolder?.refused ?? [];
-  return {
-    loaded,
-    hash: loaded.config.hash,
-    sites: environment?.sites ?? new Map(),
-    served: [...(environment?.sites.keys() ?? [])],
-    refused: refused.map(({ file, isServed }) => `${file} ${isServed ? "served as before" : "not served"}`),
-    why: refused.flatMap(({ problems }) => problems).join("\n"),
-  };
-}
-
 describe("sites in a folder", () => {
   it("have the meaning of the same text below `sites`, child sites included", async () => {
     const { load } = stage({
@@ -325,3 +281,47 @@ describe("sites in a folder", () => {
     await expect(load()).rejects.toThrow(/environments.sandbox.sites.folder.*the folder cannot be read \(ENOENT\)/);
   });
 });
+
+/** A loader of a configuration with these sites, and the names of all files that it reads. */
+function stage(sites: Readonly<Record<string, string | Uint8Array>>, yaml = inFolder()) {
+  const folder = new ConfigFolder({ k3: "canary-api-secret-key-three" });
+  const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
+  const write = (name: string, content: string | Uint8Array) => folder.write(`sites.d/${name}`, content);
+  folder.write("sites.d/.hidden.yaml", "");
+  folder.write("sites.d/README", "");
+  for (const [name, content] of Object.entries(sites)) write(name, content);
+  const load = createLoader(file);
+  const read: string[] = [];
+  return {
+    folder,
+    read,
+    write,
+    remove: (name: string) => rmSync(join(folder.path, "sites.d", name)),
+    /** @param changed names in the folder of the configuration */
+    load: async (changed?: readonly string[]) => {
+      read.length = 0;
+      const loaded = await load({
+        changed: changed && new Set(changed.map((name) => join(folder.path, name))),
+        readFile: (path) => {
+          read.push(path.slice(folder.path.length + 1));
+          return readRegularFile(path);
+        },
+      });
+      return sound(loaded);
+    },
+  };
+}
+
+function sound(loaded: Loaded) {
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const environment = loaded.config.environments.get("sandbox");
+  const refused = environment?.siteFolder?.refused ?? [];
+  return {
+    loaded,
+    hash: loaded.config.hash,
+    sites: environment?.sites ?? new Map(),
+    served: [...(environment?.sites.keys() ?? [])],
+    refused: refused.map(({ file, isServed }) => `${file} ${isServed ? "served as before" : "not served"}`),
+    why: refused.flatMap(({ problems }) => problems).join("\n"),
+  };
+}

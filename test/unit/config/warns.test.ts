@@ -10,23 +10,6 @@ const quiet = sound.replace(/ {6}S1000000003:[\s\S]*/, "");
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** The place, the code and the text of each warning. */
-async function warningsOf(folder: ConfigFolder, yaml: string, around = {}): Promise<string[]> {
-  const loaded = await folder.loadSound(yaml, around);
-  expect(JSON.stringify(loaded.warnings)).not.toContain("canary");
-  return located(loaded.warnings).map(
-    ({ path, line, code, message, fix }) => `${line} ${path} ${code}: ${message}; ${fix}`,
-  );
-}
-
-async function codesOf(folder: ConfigFolder, yaml: string, around = {}): Promise<string[]> {
-  return (await warningsOf(folder, yaml, around)).map((warning) => warning.replace(/:.*/s, ""));
-}
-
-const ofSecret = async (secret: string, mode?: number, folder = new ConfigFolder()) => {
-  folder.write("blue/client-secret", secret, mode);
-  return warningsOf(folder, quiet);
-};
 const dir = "14 environments.sandbox.sites.S1000000001.credentials[0].dir";
 
 describe("warned about, and loaded all the same", () => {
@@ -190,3 +173,21 @@ describe("a Redis password in plain text beyond this machine", () => {
     expect(codes).toEqual(expected.map((path) => `16 ${path} redis_password_in_plain_text`));
   });
 });
+
+/** The place, the code and the text of each warning. */
+async function warningsOf(folder: ConfigFolder, yaml: string, around = {}): Promise<string[]> {
+  const loaded = await folder.loadSound(yaml, around);
+  expect(JSON.stringify(loaded.warnings)).not.toContain("canary");
+  return located(loaded.warnings).map(
+    ({ path, line, code, message, fix }) => `${line} ${path} ${code}: ${message}; ${fix}`,
+  );
+}
+
+async function codesOf(folder: ConfigFolder, yaml: string, around = {}): Promise<string[]> {
+  return (await warningsOf(folder, yaml, around)).map((warning) => warning.replace(/:.*/s, ""));
+}
+
+async function ofSecret(secret: string, mode?: number, folder = new ConfigFolder()) {
+  folder.write("blue/client-secret", secret, mode);
+  return warningsOf(folder, quiet);
+}

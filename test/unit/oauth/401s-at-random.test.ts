@@ -5,32 +5,6 @@ import { stageTokens } from "../../../testkit/token-stage.ts";
 
 const minuteMs = 60_000;
 
-/** Replicas with a shared store, at a service that refuses a share of all attempts, whatever their token. */
-function stageService(replicas: number, sites: readonly string[], share: number, seed: number) {
-  const stage = stageTokens();
-  const { clock, login, openSource, order } = stage;
-  const sources = Array.from({ length: replicas }, openSource);
-  const random = seededRandom(seed);
-  let oldest = 1;
-  const takes = (token: string) => Number(token.split("_")[1]) >= oldest && random() >= share;
-  /** Plays orders at a steady pace; returns their statuses. */
-  const play = async (forMs: number, everyMs: number) => {
-    const answers: Promise<number>[] = [];
-    for (let n = 0; n * everyMs < forMs; n++) {
-      const site = sites[Math.floor(random() * sites.length)];
-      answers.push(order(takes, site, sources[n % sources.length]));
-      await clock.advance(everyMs);
-    }
-    // No order waits longer for its token.
-    await clock.advance(20_000);
-    return Promise.all(answers);
-  };
-  const revoke = () => {
-    oldest = login.requests + 1;
-  };
-  return { ...stage, play, revoke };
-}
-
 const manySites = Array.from({ length: 10 }, (_, n) => `S${n}`);
 
 describe("a service that answers 401 at random", () => {
@@ -137,3 +111,29 @@ it("a site without permission uses six tokens at most in its first hour, and a t
   expect(new Set(await Promise.all(good))).toEqual(new Set([200]));
   expect(login.requests).toBe(before + 1);
 }, 60_000);
+
+/** Replicas with a shared store, at a service that refuses a share of all attempts, whatever their token. */
+function stageService(replicas: number, sites: readonly string[], share: number, seed: number) {
+  const stage = stageTokens();
+  const { clock, login, openSource, order } = stage;
+  const sources = Array.from({ length: replicas }, openSource);
+  const random = seededRandom(seed);
+  let oldest = 1;
+  const takes = (token: string) => Number(token.split("_")[1]) >= oldest && random() >= share;
+  /** Plays orders at a steady pace; returns their statuses. */
+  const play = async (forMs: number, everyMs: number) => {
+    const answers: Promise<number>[] = [];
+    for (let n = 0; n * everyMs < forMs; n++) {
+      const site = sites[Math.floor(random() * sites.length)];
+      answers.push(order(takes, site, sources[n % sources.length]));
+      await clock.advance(everyMs);
+    }
+    // No order waits longer for its token.
+    await clock.advance(20_000);
+    return Promise.all(answers);
+  };
+  const revoke = () => {
+    oldest = login.requests + 1;
+  };
+  return { ...stage, play, revoke };
+}

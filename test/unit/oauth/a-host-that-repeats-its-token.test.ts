@@ -6,20 +6,6 @@ import { hourMs, stageTokens, thresholds } from "../../../testkit/token-stage.ts
 
 const mostRequests = 5_000;
 
-function stage() {
-  const tokens = stageTokens();
-  const { clock, login, source, deadline, replace } = tokens;
-  const endsMs = clock.nowMs() + hourMs;
-  const repeat = () => {
-    const expiresIn = Math.max(1, Math.floor((endsMs - clock.nowMs()) / 1_000));
-    return answered(200, JSON.stringify({ access_token: "same", token_type: "Bearer", expires_in: expiresIn }));
-  };
-  for (let n = 0; n < mostRequests; n++) login.next(repeat);
-  /** A call that gets 401, whatever token it has. */
-  const callInVain = async (site: string) => replace(await source.get(deadline()), site);
-  return { ...tokens, endsMs, callInVain };
-}
-
 describe("an authorization server that repeats its token", () => {
   it("gets requests with pauses while the token is due, not with every call", async () => {
     const { clock, login, get } = stage();
@@ -86,3 +72,17 @@ it("a token that has expired on arrival is not attached", async () => {
   await clock.advance(5_000);
   await refused;
 });
+
+function stage() {
+  const tokens = stageTokens();
+  const { clock, login, source, deadline, replace } = tokens;
+  const endsMs = clock.nowMs() + hourMs;
+  const repeat = () => {
+    const expiresIn = Math.max(1, Math.floor((endsMs - clock.nowMs()) / 1_000));
+    return answered(200, JSON.stringify({ access_token: "same", token_type: "Bearer", expires_in: expiresIn }));
+  };
+  for (let n = 0; n < mostRequests; n++) login.next(repeat);
+  /** A call that gets 401, whatever token it has. */
+  const callInVain = async (site: string) => replace(await source.get(deadline()), site);
+  return { ...tokens, endsMs, callInVain };
+}

@@ -8,16 +8,6 @@ import { issued } from "../../../testkit/issued-token.ts";
 import { answered, TokenEndpointScript } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, keyOfBlue, show, stageTokens } from "../../../testkit/token-stage.ts";
 
-/** A stage with this many processes; the first is the stage's own. */
-function stageReplicas(count: number, names?: readonly [string, ...string[]]) {
-  const stage = stageTokens(names);
-  const replicas = [stage.source, ...Array.from({ length: count - 1 }, () => stage.openSource())];
-  /** A request that the service answers with 401: returns the replacement of its token. */
-  const refuse = async (source: CredentialFailover, site: string) =>
-    stage.replace(await source.get(stage.deadline()), site, source);
-  return { ...stage, replicas, refuse, requests: () => stage.login.requests };
-}
-
 describe("eight replicas towards the authorization server", () => {
   it("make one request when the server answers 429, and one more after the pause", async () => {
     const { replicas, clock, login, get } = stageReplicas(8);
@@ -368,3 +358,13 @@ describe("replicas that each have their own assertion file", () => {
     expect(await get(source)).toBe("token_2");
   });
 });
+
+/** A stage with this many processes; the first is the stage's own. */
+function stageReplicas(count: number, names?: readonly [string, ...string[]]) {
+  const stage = stageTokens(names);
+  const replicas = [stage.source, ...Array.from({ length: count - 1 }, () => stage.openSource())];
+  /** A request that the service answers with 401: returns the replacement of its token. */
+  const refuse = async (source: CredentialFailover, site: string) =>
+    stage.replace(await source.get(stage.deadline()), site, source);
+  return { ...stage, replicas, refuse, requests: () => stage.login.requests };
+}

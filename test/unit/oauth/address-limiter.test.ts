@@ -11,25 +11,6 @@ const throttled = (retryAfterMs: number | undefined): TokenAnswer => ({ kind: "t
 const dayMs = 86_400_000;
 const noEnd = Number.POSITIVE_INFINITY;
 
-function stage() {
-  const clock = new FakeClock();
-  const limiter = new AddressLimiter("https://login", clock, () => 0.5);
-  const got: string[] = [];
-  const turns: Turn[] = [];
-  /** Asks for a turn; its name is noted once it gets the turn, or with the reason why it does not. */
-  const ask = (name: string, isAwaited: boolean, latestMs = noEnd): Priority => {
-    const priority = { isAwaited };
-    void limiter.turn(priority, latestMs).then((turn) => {
-      if (typeof turn === "function") turns.push(turn);
-      got.push(typeof turn === "function" ? name : `${name}: ${turn === undefined ? "abandoned" : "paused"}`);
-    });
-    return priority;
-  };
-  const answer = (key: string, given: TokenAnswer) => limiter.onAnswer(key, given, 2_000);
-  const pausedMs = () => Math.max(0, (limiter.pause()?.untilMs ?? 0) - clock.nowMs());
-  return { clock, limiter, got, turns, ask, answer, pausedMs };
-}
-
 describe("turns", () => {
   it("orders go first, eight at a time; in the background four, those nearest to their end first", async () => {
     const { clock, got, turns, ask } = stage();
@@ -210,3 +191,22 @@ describe("the caches of one process", () => {
     expect(login.asked.slice(8)).toEqual(["client-i"]);
   });
 });
+
+function stage() {
+  const clock = new FakeClock();
+  const limiter = new AddressLimiter("https://login", clock, () => 0.5);
+  const got: string[] = [];
+  const turns: Turn[] = [];
+  /** Asks for a turn; its name is noted once it gets the turn, or with the reason why it does not. */
+  const ask = (name: string, isAwaited: boolean, latestMs = noEnd): Priority => {
+    const priority = { isAwaited };
+    void limiter.turn(priority, latestMs).then((turn) => {
+      if (typeof turn === "function") turns.push(turn);
+      got.push(typeof turn === "function" ? name : `${name}: ${turn === undefined ? "abandoned" : "paused"}`);
+    });
+    return priority;
+  };
+  const answer = (key: string, given: TokenAnswer) => limiter.onAnswer(key, given, 2_000);
+  const pausedMs = () => Math.max(0, (limiter.pause()?.untilMs ?? 0) - clock.nowMs());
+  return { clock, limiter, got, turns, ask, answer, pausedMs };
+}

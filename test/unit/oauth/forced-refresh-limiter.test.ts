@@ -7,37 +7,9 @@ import { issued } from "../../../testkit/issued-token.ts";
 
 const minuteMs = 60_000;
 const tokens = new Map<number, ReturnType<typeof makeToken>>();
-const makeToken = (n: number) => ({
-  ...issued(`t${n}`, 3_600_000),
-  id: `t${n}`,
-  credential: "S1/blue",
-  issuedAtMs: n,
-});
+
 /** The same object for each number, as in a process. */
 const token = (n: number) => tokens.get(n) ?? tokens.set(n, makeToken(n)).get(n) ?? expect.unreachable();
-
-/** The known facts when a 401 for token 2 of site S1 comes. */
-interface Evidence {
-  /** The newest token that the site has accepted. */
-  readonly accepted?: number;
-  /** 401s in a row for that token since then, and how long ago the first one came. */
-  readonly run?: number;
-  readonly runMs?: number;
-  readonly site?: Partial<ForcedRefreshes>;
-  readonly anySite?: Partial<ForcedRefreshes>;
-}
-
-async function stage({ accepted, run = 0, runMs = 0, site, anySite }: Evidence = {}) {
-  const clock = new FakeClock();
-  const limiter = new ForcedRefreshLimiter(clock);
-  if (accepted !== undefined) limiter.accepted("S1", token(accepted), clock.nowMs());
-  for (let n = 0; n < run; n++) limiter.refused("S1", token(accepted ?? 2));
-  await clock.advance(runMs);
-  const nothing = { useless: 0, spentMs: 0, ageMs: 0 };
-  if (site !== undefined) limiter.counts.mergeShared(new Map([["S1", { ...nothing, ...site }]]));
-  if (anySite !== undefined) limiter.counts.mergeShared(new Map([[everySite, { ...nothing, ...anySite }]]));
-  return { clock, limiter };
-}
 
 /** The budget is spent, and the last refresh was a minute ago. */
 const spent = { spentMs: 42 * minuteMs, ageMs: minuteMs };
@@ -174,3 +146,35 @@ it("only a token that was issued after the refused one was accepted last may cur
   limiter.accepted("S1", token(2), 121);
   expect(limiter.answers.mayCure(newer, token(2))).toBe(false);
 });
+
+function makeToken(n: number) {
+  return {
+    ...issued(`t${n}`, 3_600_000),
+    id: `t${n}`,
+    credential: "S1/blue",
+    issuedAtMs: n,
+  };
+}
+
+/** The known facts when a 401 for token 2 of site S1 comes. */
+interface Evidence {
+  /** The newest token that the site has accepted. */
+  readonly accepted?: number;
+  /** 401s in a row for that token since then, and how long ago the first one came. */
+  readonly run?: number;
+  readonly runMs?: number;
+  readonly site?: Partial<ForcedRefreshes>;
+  readonly anySite?: Partial<ForcedRefreshes>;
+}
+
+async function stage({ accepted, run = 0, runMs = 0, site, anySite }: Evidence = {}) {
+  const clock = new FakeClock();
+  const limiter = new ForcedRefreshLimiter(clock);
+  if (accepted !== undefined) limiter.accepted("S1", token(accepted), clock.nowMs());
+  for (let n = 0; n < run; n++) limiter.refused("S1", token(accepted ?? 2));
+  await clock.advance(runMs);
+  const nothing = { useless: 0, spentMs: 0, ageMs: 0 };
+  if (site !== undefined) limiter.counts.mergeShared(new Map([["S1", { ...nothing, ...site }]]));
+  if (anySite !== undefined) limiter.counts.mergeShared(new Map([[everySite, { ...nothing, ...anySite }]]));
+  return { clock, limiter };
+}

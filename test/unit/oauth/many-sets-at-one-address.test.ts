@@ -75,63 +75,6 @@ class LimitedServer {
   }
 }
 
-/** A process with so many sites, each with a credential set of its own; the first is the default site. */
-async function stage(sites: number) {
-  const clock = new FakeClock();
-  const server = new LimitedServer(clock);
-  const random = seededRandom(1);
-  const tokens = openTokens(
-    () => server.endpoint,
-    () => {},
-    { clock, random, report: () => {} },
-  );
-  onTestFinished(() => tokens.close());
-  const apply = async (config: Config) => {
-    await tokens.prepare(config);
-    tokens.commit(config);
-    tokens.warm();
-  };
-  const folder = new ConfigFolder();
-  const load = async (count: number, secret = (site: number) => `secret-${site}`) => {
-    const set = (n: number) => {
-      const clientSecret = folder.secret(`secret-${n}`, `${secret(n)}-of-sixteen-characters`);
-      return { name: "one", clientId: `client-${n}`, clientSecret, audience: "https://api.example" };
-    };
-    const all = Array.from({ length: count }, (_, n) => [siteAt(n), { credentials: [set(n)] }] as const);
-    const sandbox = {
-      baseUrl: "https://api.example/json-api",
-      authUrl: "https://login.example",
-      operations: ["create_order"],
-      defaultSite: siteAt(0),
-      sites: Object.fromEntries(all),
-    };
-    return (await folder.loadSound(toYaml(sandboxConfig(["127.0.0.1:0"], sandbox)))).config;
-  };
-  await apply(await load(sites));
-  /** Resolves to the time that an order of this site has waited for its token, or to why it got none. */
-  const order = async (site: number): Promise<number | ProxyError> => {
-    const startedMs = clock.nowMs();
-    const source = tokens.tokensOf(environment, siteAt(site));
-    try {
-      const token = await source.get(startedMs + 20_000);
-      source.accepted(token, siteAt(site), clock.nowMs());
-      return clock.nowMs() - startedMs;
-    } catch (error) {
-      if (error instanceof ProxyError) return error;
-      throw error;
-    }
-  };
-  /** An order of each site in this range, all at once. */
-  const orders = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => order(from + n));
-  return { clock, server, tokens, apply, load, order, orders };
-}
-
-/** Each order got its token, after this time in ms at most. */
-function expectServed(waits: readonly (number | ProxyError)[], mostMs: number): void {
-  expect(waits.filter((waited) => typeof waited !== "number")).toEqual([]);
-  expect(Math.max(...waits.map(Number))).toBeLessThanOrEqual(mostMs);
-}
-
 describe("at the start", () => {
   it("few sets are fetched, four at a time", async () => {
     const { clock, server } = await stage(20);
@@ -287,3 +230,60 @@ describe("after a 429 that demands a long pause", () => {
     expectServed([await later], 300);
   });
 });
+
+/** A process with so many sites, each with a credential set of its own; the first is the default site. */
+async function stage(sites: number) {
+  const clock = new FakeClock();
+  const server = new LimitedServer(clock);
+  const random = seededRandom(1);
+  const tokens = openTokens(
+    () => server.endpoint,
+    () => {},
+    { clock, random, report: () => {} },
+  );
+  onTestFinished(() => tokens.close());
+  const apply = async (config: Config) => {
+    await tokens.prepare(config);
+    tokens.commit(config);
+    tokens.warm();
+  };
+  const folder = new ConfigFolder();
+  const load = async (count: number, secret = (site: number) => `secret-${site}`) => {
+    const set = (n: number) => {
+      const clientSecret = folder.secret(`secret-${n}`, `${secret(n)}-of-sixteen-characters`);
+      return { name: "one", clientId: `client-${n}`, clientSecret, audience: "https://api.example" };
+    };
+    const all = Array.from({ length: count }, (_, n) => [siteAt(n), { credentials: [set(n)] }] as const);
+    const sandbox = {
+      baseUrl: "https://api.example/json-api",
+      authUrl: "https://login.example",
+      operations: ["create_order"],
+      defaultSite: siteAt(0),
+      sites: Object.fromEntries(all),
+    };
+    return (await folder.loadSound(toYaml(sandboxConfig(["127.0.0.1:0"], sandbox)))).config;
+  };
+  await apply(await load(sites));
+  /** Resolves to the time that an order of this site has waited for its token, or to why it got none. */
+  const order = async (site: number): Promise<number | ProxyError> => {
+    const startedMs = clock.nowMs();
+    const source = tokens.tokensOf(environment, siteAt(site));
+    try {
+      const token = await source.get(startedMs + 20_000);
+      source.accepted(token, siteAt(site), clock.nowMs());
+      return clock.nowMs() - startedMs;
+    } catch (error) {
+      if (error instanceof ProxyError) return error;
+      throw error;
+    }
+  };
+  /** An order of each site in this range, all at once. */
+  const orders = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => order(from + n));
+  return { clock, server, tokens, apply, load, order, orders };
+}
+
+/** Each order got its token, after this time in ms at most. */
+function expectServed(waits: readonly (number | ProxyError)[], mostMs: number): void {
+  expect(waits.filter((waited) => typeof waited !== "number")).toEqual([]);
+  expect(Math.max(...waits.map(Number))).toBeLessThanOrEqual(mostMs);
+}

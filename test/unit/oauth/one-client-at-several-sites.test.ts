@@ -6,14 +6,6 @@ import { openTokensOf } from "../../../testkit/token-stage.ts";
 
 const sites = ["S1000000001", "S1000000002", "S1000000004"];
 
-/** The tokens of several sites with one client. */
-async function stage() {
-  const set = "          - { name: blue, dir: DIR/blue }\n";
-  const more = sites.slice(1).map((site) => `      ${site}: { credentials: [ { name: blue, dir: DIR/blue } ] }\n`);
-  const { config } = await new ConfigFolder().loadSound(edited([set, `${set}${more.join("")}`]));
-  return { config, ...(await openTokensOf(config)) };
-}
-
 it("requests a token only once from a server that answers 429, and shares the later token", async () => {
   const { clock, login, tokens, events, config, apply } = await stage();
   login.next(answered(429, "", "60"));
@@ -43,3 +35,11 @@ it("reports no token of a set that was removed during its token request", async 
   expect(kinds).toContain("token_requested");
   expect(kinds).not.toContain("token_adopted");
 });
+
+/** The tokens of several sites with one client. */
+async function stage() {
+  const set = "          - { name: blue, dir: DIR/blue }\n";
+  const more = sites.slice(1).map((site) => `      ${site}: { credentials: [ { name: blue, dir: DIR/blue } ] }\n`);
+  const { config } = await new ConfigFolder().loadSound(edited([set, `${set}${more.join("")}`]));
+  return { config, ...(await openTokensOf(config)) };
+}

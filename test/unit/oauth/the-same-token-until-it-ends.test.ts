@@ -6,6 +6,31 @@ import { stageTokens } from "../../../testkit/token-stage.ts";
 
 const round = { down: Math.floor, up: Math.ceil };
 
+describe.each([1, 4])("%i replicas at a server that gives the same token until it ends", (replicas) => {
+  it.each<Omit<Options, "replicas">>([
+    { lifeMs: 60_000, aheadMs: 0, rounding: "down", orderEveryMs: 100 },
+    { lifeMs: 60_000, aheadMs: 2_000, rounding: "down", orderEveryMs: 100 },
+    { lifeMs: 60_000, aheadMs: -2_000, rounding: "down", orderEveryMs: 100 },
+    { lifeMs: 60_000, aheadMs: 0, rounding: "up", orderEveryMs: 100 },
+    { lifeMs: 20_000, aheadMs: 0, rounding: "down", orderEveryMs: 50 },
+    { lifeMs: 3_600_000, aheadMs: 2_000, rounding: "down", orderEveryMs: 1_000 },
+  ])("request three tokens a life at most, and refuse no order: %o", async (options) => {
+    const { failed, requests } = await play({ ...options, replicas }, options.lifeMs > 60_000 ? 3 : 4);
+    expect(failed).toEqual([]);
+    expect(Math.max(...requests), requests.join(" ")).toBeLessThanOrEqual(3);
+    expect(Math.min(...requests)).toBeGreaterThanOrEqual(1);
+  });
+});
+
+it("an order that gets 401 in the token's last seconds waits for the next token, and uses its one retry", async () => {
+  const { failed, requests } = await play(
+    { lifeMs: 60_000, replicas: 1, aheadMs: 6_000, rounding: "down", orderEveryMs: 500 },
+    4,
+  );
+  expect(failed).toEqual([]);
+  expect(Math.max(...requests), requests.join(" ")).toBeLessThanOrEqual(4);
+});
+
 interface Options {
   readonly lifeMs: number;
   readonly replicas: number;
@@ -42,28 +67,3 @@ async function play({ lifeMs, replicas, aheadMs, rounding, orderEveryMs }: Optio
   const failed = (await Promise.all(statuses)).filter((status) => status !== 200);
   return { failed, requests: requests.slice(1, lives) };
 }
-
-describe.each([1, 4])("%i replicas at a server that gives the same token until it ends", (replicas) => {
-  it.each<Omit<Options, "replicas">>([
-    { lifeMs: 60_000, aheadMs: 0, rounding: "down", orderEveryMs: 100 },
-    { lifeMs: 60_000, aheadMs: 2_000, rounding: "down", orderEveryMs: 100 },
-    { lifeMs: 60_000, aheadMs: -2_000, rounding: "down", orderEveryMs: 100 },
-    { lifeMs: 60_000, aheadMs: 0, rounding: "up", orderEveryMs: 100 },
-    { lifeMs: 20_000, aheadMs: 0, rounding: "down", orderEveryMs: 50 },
-    { lifeMs: 3_600_000, aheadMs: 2_000, rounding: "down", orderEveryMs: 1_000 },
-  ])("request three tokens a life at most, and refuse no order: %o", async (options) => {
-    const { failed, requests } = await play({ ...options, replicas }, options.lifeMs > 60_000 ? 3 : 4);
-    expect(failed).toEqual([]);
-    expect(Math.max(...requests), requests.join(" ")).toBeLessThanOrEqual(3);
-    expect(Math.min(...requests)).toBeGreaterThanOrEqual(1);
-  });
-});
-
-it("an order that gets 401 in the token's last seconds waits for the next token, and uses its one retry", async () => {
-  const { failed, requests } = await play(
-    { lifeMs: 60_000, replicas: 1, aheadMs: 6_000, rounding: "down", orderEveryMs: 500 },
-    4,
-  );
-  expect(failed).toEqual([]);
-  expect(Math.max(...requests), requests.join(" ")).toBeLessThanOrEqual(4);
-});

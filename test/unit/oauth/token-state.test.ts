@@ -24,18 +24,6 @@ const nowMs = 100_000_000;
 const dueAgeMs = 0.84 * lifetimeMs;
 const endAgeMs = lifetimeMs - 90_000;
 
-function token(id: string, ageMs: number, credential = "S1/blue"): Token {
-  return {
-    secret: new Secret(id),
-    id,
-    credential,
-    issuedAtMs: nowMs - ageMs,
-    issuedWithinMs: 0,
-    lifetimeMs,
-    isRepeated: false,
-  };
-}
-
 /** Tokens at both edges of each zone. */
 const tokens = {
   none: undefined,
@@ -46,7 +34,6 @@ const tokens = {
   "at its end": token("a", endAgeMs),
   dead: token("a", lifetimeMs + 1),
 } as const;
-type Named = keyof typeof tokens;
 
 const paused: RefreshResult = {
   kind: "paused",
@@ -54,10 +41,6 @@ const paused: RefreshResult = {
 };
 const suppressed: RefreshResult = { kind: "suppressed", reason: "limited" };
 const origin = { issuedHere: true, reason: "missing" } as const;
-
-function stateWith(change: Partial<TokenState>): TokenState {
-  return { ...initialState, ...change };
-}
 
 it.each<{ name: Named; nobody: string; another: string }>([
   { name: "none", nobody: "wait", another: "wait" },
@@ -319,3 +302,21 @@ describe("after the timer's action", () => {
     expect(afterWake(state, "expire", false).wakeNotBeforeMs).toBe(expected);
   });
 });
+
+function token(id: string, ageMs: number, credential = "S1/blue"): Token {
+  return {
+    secret: new Secret(id),
+    id,
+    credential,
+    issuedAtMs: nowMs - ageMs,
+    issuedWithinMs: 0,
+    lifetimeMs,
+    isRepeated: false,
+  };
+}
+
+type Named = keyof typeof tokens;
+
+function stateWith(change: Partial<TokenState>): TokenState {
+  return { ...initialState, ...change };
+}

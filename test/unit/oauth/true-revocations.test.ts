@@ -5,42 +5,6 @@ import type { CredentialFailover } from "../../../src/oauth/credential-failover.
 import type { TokenStore } from "../../../src/oauth/token-store.ts";
 import { show, stageTokens } from "../../../testkit/token-stage.ts";
 
-/** The service takes tokens from number `oldest` on. */
-function stageRevocations() {
-  const stage = stageTokens();
-  const { clock, login, order, deadline } = stage;
-  let oldest = 1;
-  const takes = (token: string) => Number(token.split("_")[1]) >= oldest;
-  const statuses: Promise<number>[] = [];
-  /** Sends an order through each source in turn, whether or not the last one has its answer. */
-  const play = async (sources: readonly CredentialFailover[], forMs: number, everyMs: number) => {
-    for (let n = 0; n * everyMs < forMs; n++) {
-      statuses.push(order(takes, "S1", sources[n % sources.length]));
-      await clock.advance(everyMs);
-    }
-  };
-  /** The same, but each order waits for the answer of the last one. */
-  const playInARow = async (source: CredentialFailover, forMs: number, everyMs: number) => {
-    for (const untilMs = clock.nowMs() + forMs; clock.nowMs() < untilMs; ) {
-      let isOpen = true;
-      const answer = order(takes, "S1", source).finally(() => {
-        isOpen = false;
-      });
-      statuses.push(answer);
-      do await clock.advance(everyMs);
-      while (isOpen);
-    }
-  };
-  const revoke = () => {
-    oldest = login.requests + 1;
-  };
-  const failed = async () => {
-    await clock.advance(20_000);
-    return (await Promise.all(statuses)).filter((status) => status !== 200).length;
-  };
-  return { ...stage, deadline, play, playInARow, revoke, failed };
-}
-
 describe.each([
   ["each 12 s, two orders a second", 12, 12_000, 500],
   ["each 12 s, one order a second", 12, 12_000, 1_000],
@@ -142,3 +106,39 @@ describe("after an outage of the shared store in which each replica got a token 
     expect(await failed()).toBe(0);
   });
 });
+
+/** The service takes tokens from number `oldest` on. */
+function stageRevocations() {
+  const stage = stageTokens();
+  const { clock, login, order, deadline } = stage;
+  let oldest = 1;
+  const takes = (token: string) => Number(token.split("_")[1]) >= oldest;
+  const statuses: Promise<number>[] = [];
+  /** Sends an order through each source in turn, whether or not the last one has its answer. */
+  const play = async (sources: readonly CredentialFailover[], forMs: number, everyMs: number) => {
+    for (let n = 0; n * everyMs < forMs; n++) {
+      statuses.push(order(takes, "S1", sources[n % sources.length]));
+      await clock.advance(everyMs);
+    }
+  };
+  /** The same, but each order waits for the answer of the last one. */
+  const playInARow = async (source: CredentialFailover, forMs: number, everyMs: number) => {
+    for (const untilMs = clock.nowMs() + forMs; clock.nowMs() < untilMs; ) {
+      let isOpen = true;
+      const answer = order(takes, "S1", source).finally(() => {
+        isOpen = false;
+      });
+      statuses.push(answer);
+      do await clock.advance(everyMs);
+      while (isOpen);
+    }
+  };
+  const revoke = () => {
+    oldest = login.requests + 1;
+  };
+  const failed = async () => {
+    await clock.advance(20_000);
+    return (await Promise.all(statuses)).filter((status) => status !== 200).length;
+  };
+  return { ...stage, deadline, play, playInARow, revoke, failed };
+}
