@@ -13,6 +13,20 @@ import { environmentOf, siteOf } from "../../../testkit/environment.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 import { callbackOf, key, secret, site } from "./sender.ts";
 
+const answered = (body: Promise<Uint8Array>): ApplicationResponse => ({ status: 200, headers: [], body });
+
+it.each<[string, Deliver]>([
+  ["a defect while the callback is handed over", () => Promise.reject(new TypeError("a defect"))],
+  ["a defect while the answer is read", async () => answered(Promise.reject(new TypeError("a defect")))],
+])("%s: the application may have taken the callback", async (_, deliver) => {
+  const { finished, replies, inFlight, used } = await serve(deliver);
+  expect(finished).toMatchObject({ result: "internal", status: 500, outcome: "unknown" });
+  expect(replies).toHaveLength(1);
+  expect(replies[0]?.headers).toEqual(expect.arrayContaining(["Countersign-Outcome", "unknown"]));
+  expect(String(replies[0]?.body)).toContain("may have taken the callback");
+  expect([inFlight, used]).toEqual([0, 0]);
+});
+
 /** Serves one genuine callback, which `deliver` hands to the application. */
 async function serve(deliver: Deliver) {
   const clock = new FakeClock();
@@ -45,17 +59,3 @@ async function serve(deliver: Deliver) {
   const finished = events.find((event): event is CallbackFinished => event.kind === "callback_finished");
   return { finished, replies, inFlight: concurrency.inFlight, used: buffers.usedBytes };
 }
-
-const answered = (body: Promise<Uint8Array>): ApplicationResponse => ({ status: 200, headers: [], body });
-
-it.each<[string, Deliver]>([
-  ["a defect while the callback is handed over", () => Promise.reject(new TypeError("a defect"))],
-  ["a defect while the answer is read", async () => answered(Promise.reject(new TypeError("a defect")))],
-])("%s: the application may have taken the callback", async (_, deliver) => {
-  const { finished, replies, inFlight, used } = await serve(deliver);
-  expect(finished).toMatchObject({ result: "internal", status: 500, outcome: "unknown" });
-  expect(replies).toHaveLength(1);
-  expect(replies[0]?.headers).toEqual(expect.arrayContaining(["Countersign-Outcome", "unknown"]));
-  expect(String(replies[0]?.body)).toContain("may have taken the callback");
-  expect([inFlight, used]).toEqual([0, 0]);
-});

@@ -11,13 +11,6 @@ import { accepts, type application } from "../../../testkit/stage/callbacks.ts";
 import { stage } from "../../../testkit/stage.ts";
 import { callbackOf, freshCallback, sendJson } from "./sender.ts";
 
-interface Case {
-  readonly code: FailureCode;
-  /** Default `not_sent`. */
-  readonly outcome?: Outcome;
-  readonly provoke: () => Promise<RawAnswer>;
-}
-
 /** Sends a callback for an application that the test plays on a bare socket. */
 const sendTo = async (...to: Parameters<typeof application>) =>
   sendJson((await stage("application", ...to)).callbackPort, freshCallback());
@@ -107,3 +100,10 @@ it("no failure of callbacks is left out", () => {
   );
   expect(cases.map(({ code, outcome = "not_sent" }) => `${code} ${outcome}`).sort()).toEqual(named.sort());
 });
+
+interface Case {
+  readonly code: FailureCode;
+  /** Default `not_sent`. */
+  readonly outcome?: Outcome;
+  readonly provoke: () => Promise<RawAnswer>;
+}

@@ -20,12 +20,6 @@ import { freshCallback, sendJson } from "./sender.ts";
 
 const tls = { ca: authority, cert: serverCertificate, key: new Secret(serverKey) };
 
-/** All bytes of the answer. */
-async function ask(port: number, options: ConnectionOptions): Promise<string> {
-  const to = { port, host: "127.0.0.1", ca: authority, checkServerIdentity: () => undefined, ...options };
-  return (await orderToTheEnd(to, { target: "/", body: JSON.stringify(freshCallback()) })).text;
-}
-
 it("with mtls a caller must show a certificate, and the log has the certificate's name", async () => {
   const { application, callbackPort, recorder } = await stage("callbacks", { listener: { tls } });
   expect(await ask(callbackPort, { cert: clientCertificate, key: clientKey })).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
@@ -68,3 +62,9 @@ it.each([
   expect(JSON.parse(answer.text)).toMatchObject({ code: "application_unreachable", outcome: "not_sent" });
   expect(subjects).toEqual([]);
 });
+
+/** All bytes of the answer. */
+async function ask(port: number, options: ConnectionOptions): Promise<string> {
+  const to = { port, host: "127.0.0.1", ca: authority, checkServerIdentity: () => undefined, ...options };
+  return (await orderToTheEnd(to, { target: "/", body: JSON.stringify(freshCallback()) })).text;
+}

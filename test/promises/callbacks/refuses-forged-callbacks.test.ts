@@ -18,18 +18,10 @@ import {
   sendJson,
 } from "./sender.ts";
 
-const inJson = (parameters: object, more: Sent = {}): Sent => ({
-  type: json,
-  body: JSON.stringify(parameters),
-  ...more,
-});
 const gzipped = { more: ["Content-Encoding: gzip"] };
 const alsoInQuery = { target: "/hook?event=order_paid" };
 const inForm = (behind: string): Sent => ({ type: form, body: `${formOf(freshCallback())}${behind}` });
-const without = (name: string) => {
-  const { [name]: _, ...rest } = freshCallback();
-  return rest;
-};
+
 const inPast = (seconds: number) => String(Math.floor(Date.now() / 1_000) - seconds);
 const huge = (count: number) => formOf(Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, "1"])));
 
@@ -151,3 +143,16 @@ it("a listener for applications accepts no callback, and a listener for callback
   expect(application.received).toEqual([]);
   expect(simulator.counts().apiRequests).toBe(0);
 });
+
+function inJson(parameters: object, more: Sent = {}): Sent {
+  return {
+    type: json,
+    body: JSON.stringify(parameters),
+    ...more,
+  };
+}
+
+function without(name: string) {
+  const { [name]: _, ...rest } = freshCallback();
+  return rest;
+}

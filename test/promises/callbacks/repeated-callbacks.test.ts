@@ -6,11 +6,6 @@ import { accepts, startApplication } from "../../../testkit/stage/callbacks.ts";
 import { type StageOf, stage } from "../../../testkit/stage.ts";
 import { expectProblem, forms, freshCallback, type Given, json, send, sendJson, signatureOf } from "./sender.ts";
 
-const resultsOf = async ({ recorder }: StageOf<"callbacks">, count: number): Promise<CallbackResult[]> => {
-  await recorder.nth("callback_finished", count);
-  return recorder.of("callback_finished").map(({ result }) => result);
-};
-
 it.each(forms)("a repeated %s is answered with the application's status, and does not reach it", async (_, write) => {
   const staged = await stage("callbacks");
   const { application, callbackPort, metrics } = staged;
@@ -159,3 +154,8 @@ it("a callback that is sent to two applications reaches each once", async () => 
   for (const port of [...ports, ...ports]) expect((await sendJson(port, callback)).status).toBe(200);
   expect([application.received.length, other.received.length]).toEqual([1, 1]);
 });
+
+async function resultsOf({ recorder }: StageOf<"callbacks">, count: number): Promise<CallbackResult[]> {
+  await recorder.nth("callback_finished", count);
+  return recorder.of("callback_finished").map(({ result }) => result);
+}

@@ -7,14 +7,6 @@ import { freshCallback, key, sendJson, site } from "./sender.ts";
 const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const listener = "127.0.0.1:0";
 
-async function statusOf({ status }: StageOf<"callbacks">) {
-  return (await status()).callbacks;
-}
-
-async function pageOf({ page }: StageOf<"callbacks">): Promise<string> {
-  return (await page()).replace(/<style>.*<\/style>/s, "").replace(/<[^>]*>/g, "");
-}
-
 it("before the first callback they show the listener, and nothing else", async () => {
   const staged = await stage("callbacks");
   const application = staged.application.url;
@@ -78,3 +70,11 @@ it("a reload keeps a listener's counts, even if the application changes", async 
   expect(shown.application).toBe(`${new URL(application.url).origin}/other`);
   expect(shown).toMatchObject(counts);
 });
+
+async function statusOf({ status }: StageOf<"callbacks">) {
+  return (await status()).callbacks;
+}
+
+async function pageOf({ page }: StageOf<"callbacks">): Promise<string> {
+  return (await page()).replace(/<style>.*<\/style>/s, "").replace(/<[^>]*>/g, "");
+}

@@ -29,32 +29,6 @@ beforeAll(() => {
 
 afterAll(() => writer.remove());
 
-/** A folder in which everything is built. */
-function copyTemplate(): string {
-  const folder = emptyFolder();
-  cpSync(template, folder, { recursive: true });
-  return folder;
-}
-
-function build(folder: string, ...args: string[]) {
-  const command = [join(folder, "scripts/build.mjs"), ...args];
-  const { status, stderr } = spawnSync(process.execPath, command, { cwd: folder, encoding: "utf8" });
-  return { status, stderr };
-}
-
-function runBuilt(folder: string): string {
-  return ["dist/main.js", "simulator/dist/main.js"]
-    .map((name) => spawnSync(process.execPath, [join(folder, name)], { encoding: "utf8" }).stdout)
-    .join("");
-}
-
-/** Files that builds have left besides their results. */
-function leftovers(folder: string): string[] {
-  return [...readdirSync(folder), ...readdirSync(join(folder, "simulator"))].filter((name) =>
-    /^dist\.(?!record\.json$)/.test(name),
-  );
-}
-
 const removeCompiler = (folder: string) => rm(join(folder, "node_modules/typescript"));
 
 it.each([
@@ -107,3 +81,29 @@ it("never treats a failed build as a good one, and leaves the last good one in p
   await writeFile(source, good);
   expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: "" });
 });
+
+/** A folder in which everything is built. */
+function copyTemplate(): string {
+  const folder = emptyFolder();
+  cpSync(template, folder, { recursive: true });
+  return folder;
+}
+
+function build(folder: string, ...args: string[]) {
+  const command = [join(folder, "scripts/build.mjs"), ...args];
+  const { status, stderr } = spawnSync(process.execPath, command, { cwd: folder, encoding: "utf8" });
+  return { status, stderr };
+}
+
+function runBuilt(folder: string): string {
+  return ["dist/main.js", "simulator/dist/main.js"]
+    .map((name) => spawnSync(process.execPath, [join(folder, name)], { encoding: "utf8" }).stdout)
+    .join("");
+}
+
+/** Files that builds have left besides their results. */
+function leftovers(folder: string): string[] {
+  return [...readdirSync(folder), ...readdirSync(join(folder, "simulator"))].filter((name) =>
+    /^dist\.(?!record\.json$)/.test(name),
+  );
+}

@@ -12,12 +12,6 @@ import { plainEnvironment, runCommand, runSync } from "../../../testkit/run-prog
 // The command line as scripts and people use it: exit codes, standard output and error, and no secret in them.
 // The command is the built one (build-once.ts).
 
-async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const ended = await runCommand(args, plainEnvironment(env));
-  for (const secret of [...Object.values(canaries), "canary"]) expect(JSON.stringify(ended)).not.toContain(secret);
-  return ended;
-}
-
 /** A file as it would be deployed, with secrets in files beside it. */
 const write = (yaml: string) => new ConfigFolder().writeYaml(yaml);
 
@@ -252,3 +246,9 @@ it.each([
   expect(exitCode).toBe(2);
   expect(stderr).toBe(`No credential set matches --environment and --site. ${fix}\n`);
 });
+
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const ended = await runCommand(args, plainEnvironment(env));
+  for (const secret of [...Object.values(canaries), "canary"]) expect(JSON.stringify(ended)).not.toContain(secret);
+  return ended;
+}

@@ -11,11 +11,6 @@ import { hasTerminals, startOnTerminal } from "../../../testkit/terminal.ts";
 const demo = [process.execPath, "simulator/dist/main.js", "demo"];
 const lastPrompt = "Enter: what you can try";
 
-/** Titles of the scenes that were shown. */
-function titles(text: string): string[] {
-  return text.split("\n").filter((line) => /^\d {2}\S.* ok$/.test(line));
-}
-
 describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), () => {
   it("does not build again, shows the processes and their addresses on one screen, and waits", async () => {
     const begun = performance.now();
@@ -118,3 +113,8 @@ describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), 
     expect(existsSync(folderOf(terminal.shown()))).toBe(false);
   });
 });
+
+/** Titles of the scenes that were shown. */
+function titles(text: string): string[] {
+  return text.split("\n").filter((line) => /^\d {2}\S.* ok$/.test(line));
+}

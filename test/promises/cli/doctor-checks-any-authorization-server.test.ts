@@ -5,33 +5,8 @@ import { platformToken, tokenFor } from "../../../testkit/platform-token.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { diagnose, openFolder } from "./doctor-stage.ts";
 
-/** Answers HEAD with an empty 404, and token requests with this status and body. */
-function startLogin(status: number, body: object) {
-  return startRawUpstream({
-    answer({ head }, socket) {
-      const date = `Date: ${new Date().toUTCString()}\r\n`;
-      const isToken = head.startsWith("POST ");
-      const none = `HTTP/1.1 404 Not Found\r\n${date}Connection: close\r\n\r\n`;
-      socket.end(isToken ? rawAnswer(status, JSON.stringify(body), date) : none);
-    },
-  });
-}
-
 const granted = { access_token: "canary-token", token_type: "Bearer", expires_in: 3600 };
 const post = "clientSecret: { file: DIR/green }";
-
-async function diagnoseSet(set: string, login: { readonly url: string }, more = "", assertion?: string) {
-  const service = await startLogin(404, {});
-  const { folder, write } = await openFolder({
-    key: clientKey,
-    slashed: "canary/client-secret==",
-    ...(assertion && { token: assertion }),
-  });
-  const sites = `sites: { S1: { credentials: [ { name: one, clientId: one-id, ${set} } ] } }`;
-  const sandbox = `baseUrl: "${service.url}", allowPlaintext: true, ${sites}, token: { url: "${login.url}/as/token"${more} }`;
-  const { of, hasFailed } = await diagnose(write({ environments: { sandbox } }));
-  return { of, hasFailed, path: folder.path };
-}
 
 it("reports an issued token, and checks the token endpoint's host", async () => {
   const login = await startLogin(200, granted);
@@ -153,3 +128,28 @@ describe("on the assertion in a file it reports", () => {
     );
   });
 });
+
+/** Answers HEAD with an empty 404, and token requests with this status and body. */
+function startLogin(status: number, body: object) {
+  return startRawUpstream({
+    answer({ head }, socket) {
+      const date = `Date: ${new Date().toUTCString()}\r\n`;
+      const isToken = head.startsWith("POST ");
+      const none = `HTTP/1.1 404 Not Found\r\n${date}Connection: close\r\n\r\n`;
+      socket.end(isToken ? rawAnswer(status, JSON.stringify(body), date) : none);
+    },
+  });
+}
+
+async function diagnoseSet(set: string, login: { readonly url: string }, more = "", assertion?: string) {
+  const service = await startLogin(404, {});
+  const { folder, write } = await openFolder({
+    key: clientKey,
+    slashed: "canary/client-secret==",
+    ...(assertion && { token: assertion }),
+  });
+  const sites = `sites: { S1: { credentials: [ { name: one, clientId: one-id, ${set} } ] } }`;
+  const sandbox = `baseUrl: "${service.url}", allowPlaintext: true, ${sites}, token: { url: "${login.url}/as/token"${more} }`;
+  const { of, hasFailed } = await diagnose(write({ environments: { sandbox } }));
+  return { of, hasFailed, path: folder.path };
+}

@@ -20,58 +20,13 @@ import { type Diagnosis, diagnose, openFolder } from "./doctor-stage.ts";
 // What the doctor reports about names, connections and clocks: each fault at a host of its own, all of them in one run,
 // since environments are checked in parallel. The hosts are real: TLS with real certificates, and sockets with fixed answers.
 
-/** A TLS host; `said` returns all that it was sent after handshakes. */
-async function startTlsHost(options: TlsOptions) {
-  let said = "";
-  const server = createServer(options, (socket) => {
-    socket
-      .on("error", () => {})
-      .on("data", (chunk) => {
-        said += chunk;
-        socket.end(rawAnswer(404, "", `Date: ${new Date().toUTCString()}\r\n`));
-      });
-  });
-  const port = await listen(server.on("tlsClientError", () => {}));
-  return { url: `https://localhost:${port}`, said: () => said };
-}
-
-/** A host whose answers have this Date line. */
-async function startDatedHost(date: () => string): Promise<string> {
-  const { url } = await startRawUpstream({ answer: (_, socket) => void socket.end(rawAnswer(200, "", date())) });
-  return url;
-}
-
 const dateIn = (ms: number) => () => `Date: ${new Date(Date.now() + ms).toUTCString()}\r\n`;
 
 let keys = 0;
 
-/** An environment that signs, so that only its service is checked; no two environments have anything in common. */
-function environmentAt(baseUrl: string, more = ""): string {
-  keys += 1;
-  const sites = `sites: { S${keys}: { keys: [ { identifier: K${keys}, secret: { file: DIR/own/${keys} } } ] } }`;
-  return `baseUrl: "${baseUrl}", authUrl: "https://login-${keys}.invalid", allowPlaintext: true, ${sites}, ${more}`;
-}
-
-async function diagnoseAll(environments: Readonly<Record<string, string>>) {
-  const { folder, write } = await openFolder({
-    ca: authority,
-    "client.pem": clientCertificate,
-    "client-key.pem": clientKey,
-  });
-  for (let number = 1; number <= keys; number += 1) folder.write(`own/${number}`, `canary-own-secret-${number}`);
-  return diagnose(write({ environments }));
-}
-
 const trusting = "tls: { caFile: DIR/ca }";
 const known = "tls: { caFile: DIR/ca, certFile: DIR/client.pem, keyFile: DIR/client-key.pem }";
 const serving = { key: serverKey, cert: serverCertificate };
-
-/** Compares the first line on a topic of each environment, without its host. */
-function expectLines(of: Diagnosis["of"], topic: string, lines: Readonly<Record<string, RegExp>>) {
-  for (const [name, line] of Object.entries(lines)) {
-    expect(of(topic, name)[0]?.replace(/^(\w+) \S+: /, "$1 "), name).toMatch(line);
-  }
-}
 
 it("reports what is wrong with a certificate or a protocol, and sends such a host nothing", async () => {
   const asking = { ...serving, ca: authority, requestCert: true, rejectUnauthorized: true };
@@ -285,3 +240,48 @@ describe("behind a proxy", () => {
     expect(forward.heads).toEqual([]);
   });
 });
+
+/** A TLS host; `said` returns all that it was sent after handshakes. */
+async function startTlsHost(options: TlsOptions) {
+  let said = "";
+  const server = createServer(options, (socket) => {
+    socket
+      .on("error", () => {})
+      .on("data", (chunk) => {
+        said += chunk;
+        socket.end(rawAnswer(404, "", `Date: ${new Date().toUTCString()}\r\n`));
+      });
+  });
+  const port = await listen(server.on("tlsClientError", () => {}));
+  return { url: `https://localhost:${port}`, said: () => said };
+}
+
+/** A host whose answers have this Date line. */
+async function startDatedHost(date: () => string): Promise<string> {
+  const { url } = await startRawUpstream({ answer: (_, socket) => void socket.end(rawAnswer(200, "", date())) });
+  return url;
+}
+
+/** An environment that signs, so that only its service is checked; no two environments have anything in common. */
+function environmentAt(baseUrl: string, more = ""): string {
+  keys += 1;
+  const sites = `sites: { S${keys}: { keys: [ { identifier: K${keys}, secret: { file: DIR/own/${keys} } } ] } }`;
+  return `baseUrl: "${baseUrl}", authUrl: "https://login-${keys}.invalid", allowPlaintext: true, ${sites}, ${more}`;
+}
+
+async function diagnoseAll(environments: Readonly<Record<string, string>>) {
+  const { folder, write } = await openFolder({
+    ca: authority,
+    "client.pem": clientCertificate,
+    "client-key.pem": clientKey,
+  });
+  for (let number = 1; number <= keys; number += 1) folder.write(`own/${number}`, `canary-own-secret-${number}`);
+  return diagnose(write({ environments }));
+}
+
+/** Compares the first line on a topic of each environment, without its host. */
+function expectLines(of: Diagnosis["of"], topic: string, lines: Readonly<Record<string, RegExp>>) {
+  for (const [name, line] of Object.entries(lines)) {
+    expect(of(topic, name)[0]?.replace(/^(\w+) \S+: /, "$1 "), name).toMatch(line);
+  }
+}

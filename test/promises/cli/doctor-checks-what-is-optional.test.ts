@@ -13,13 +13,6 @@ import { blueSites, type Diagnosis, diagnose, keyedSite, sitesWith, stageDoctor 
 // The doctor's report on callers and their signatures, pass-through routes, the application for callbacks, the collector for
 // spans, and the running `serve`.
 
-type Parts = NonNullable<Parameters<typeof stageDoctor>[0]>;
-
-/** Examines a sound configuration with these parts added. */
-async function diagnoseWith(parts: Parts): Promise<Diagnosis> {
-  return diagnose((await stageDoctor(parts)).file, { withToken: false });
-}
-
 describe("on callers", () => {
   const mtls = "mtls: { caFile: ca, certFile: cert, keyFile: key }, callers: { a: { certificate: a.example } }";
   const diagnoseCallers = (listener: string, own: Readonly<Record<string, string>> = {}) =>
@@ -161,3 +154,10 @@ describe("on the server at the admin address", () => {
     expect(of("serve")).toEqual([expect.stringMatching(says)]);
   });
 });
+
+type Parts = NonNullable<Parameters<typeof stageDoctor>[0]>;
+
+/** Examines a sound configuration with these parts added. */
+async function diagnoseWith(parts: Parts): Promise<Diagnosis> {
+  return diagnose((await stageDoctor(parts)).file, { withToken: false });
+}

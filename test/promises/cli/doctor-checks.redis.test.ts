@@ -7,21 +7,6 @@ import { diagnose, keyedSite, sitesWith, stageDoctor } from "./doctor-stage.ts";
 // What the doctor reports about real Redis servers with faults, as the user with the fewest privileges. Tokens are issued without
 // such a server too: the check of the token stays ok.
 
-async function check(redis: string, more = "") {
-  const { file } = await stageDoctor({ redis, more, sites: sitesWith(keyedSite) });
-  const { hasFailed, of } = await diagnose(file);
-  const lines = of("redis").map(
-    (line) => /^(?<verdict>\w+) (?<what>\S+)(?: \S+| Cluster \S+)?: (?<rest>.*)$/.exec(line)?.groups,
-  );
-  return {
-    hasFailed,
-    token: of("token")[0],
-    /** The report's lines about the cache, a lock node, …. */
-    about: (what: string) =>
-      lines.filter((line) => line?.["what"]?.startsWith(what)).map((line) => `${line?.["verdict"]}: ${line?.["rest"]}`),
-  };
-}
-
 const urlOf = ({ port }: RealRedis) => `url: "redis://127.0.0.1:${port}"`;
 const acl = (redis: RealRedis, ...rules: readonly string[]) =>
   redis.command("ACL", "SETUSER", aclUser.username, ...rules);
@@ -165,3 +150,18 @@ it.each([
   await redis.config("appendonly", "yes");
   expect(await remembered()).toEqual(["ok: Redis drops no key before its time, and keeps them on disk"]);
 });
+
+async function check(redis: string, more = "") {
+  const { file } = await stageDoctor({ redis, more, sites: sitesWith(keyedSite) });
+  const { hasFailed, of } = await diagnose(file);
+  const lines = of("redis").map(
+    (line) => /^(?<verdict>\w+) (?<what>\S+)(?: \S+| Cluster \S+)?: (?<rest>.*)$/.exec(line)?.groups,
+  );
+  return {
+    hasFailed,
+    token: of("token")[0],
+    /** The report's lines about the cache, a lock node, …. */
+    about: (what: string) =>
+      lines.filter((line) => line?.["what"]?.startsWith(what)).map((line) => `${line?.["verdict"]}: ${line?.["rest"]}`),
+  };
+}

@@ -7,26 +7,6 @@ const secret = "canary-api-secret-key-of-S3";
 const signing = "S3: { keys: [ { identifier: K3, secret: { file: DIR/own/3 } } ] }";
 const body = '{"order_amount":"1.00"}';
 
-/** A service with a site for OAuth and a site for HMAC, and a configuration for that service. */
-async function stage({ path = "/json-api", keySecret = secret } = {}) {
-  const audience = "https://api.sandbox.example";
-  const credentials = [{ clientId: "blue-id", clientSecret: canaries.blue, audience }];
-  const keys = [{ identifier: "K3", secret, isDefault: true }];
-  const service = await startService({
-    sites: [
-      { identifier: "S1", credentials },
-      { identifier: "S3", keys },
-    ],
-  });
-  const { write } = await openFolder({ "own/3": keySecret });
-  const { origin } = new URL(service.apiUrl);
-  const sandbox = `baseUrl: "${origin}${path}", authUrl: "${service.loginUrl}", allowPlaintext: true, defaultSite: S1, ${sitesWith(signing)}`;
-  const file = write({ environments: { sandbox } });
-  const send = (...more: readonly string[]) => runDoctor(["--config", file, "--send", body, ...more]);
-  const orders = () => service.seen.apiRequests.filter(({ method }) => method === "POST").length;
-  return { service, orders, send };
-}
-
 it("sends exactly one request, with a token or signed, and says that the service answers it", async () => {
   const { send, orders } = await stage();
   const withToken = await send("--operation", "create_order");
@@ -64,3 +44,23 @@ it("reports a refusal by Countersign itself, and a missing option, and sends not
   expect(tokenless.exitCode).toBe(2);
   expect(orders()).toBe(0);
 });
+
+/** A service with a site for OAuth and a site for HMAC, and a configuration for that service. */
+async function stage({ path = "/json-api", keySecret = secret } = {}) {
+  const audience = "https://api.sandbox.example";
+  const credentials = [{ clientId: "blue-id", clientSecret: canaries.blue, audience }];
+  const keys = [{ identifier: "K3", secret, isDefault: true }];
+  const service = await startService({
+    sites: [
+      { identifier: "S1", credentials },
+      { identifier: "S3", keys },
+    ],
+  });
+  const { write } = await openFolder({ "own/3": keySecret });
+  const { origin } = new URL(service.apiUrl);
+  const sandbox = `baseUrl: "${origin}${path}", authUrl: "${service.loginUrl}", allowPlaintext: true, defaultSite: S1, ${sitesWith(signing)}`;
+  const file = write({ environments: { sandbox } });
+  const send = (...more: readonly string[]) => runDoctor(["--config", file, "--send", body, ...more]);
+  const orders = () => service.seen.apiRequests.filter(({ method }) => method === "POST").length;
+  return { service, orders, send };
+}

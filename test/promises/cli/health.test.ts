@@ -11,12 +11,6 @@ import { openFolder, stageDoctor } from "./doctor-stage.ts";
 const health = (file: string, ...args: readonly string[]) =>
   runCommand(["health", ...args], plainEnvironment({ COUNTERSIGN_CONFIG: file }));
 
-async function stage() {
-  const { file, folder, adminPort } = await stageDoctor();
-  await startServe(file);
-  return { file, folder, place: `127.0.0.1:${adminPort}` };
-}
-
 it("says yes if serve is alive and ready, even if its file has become invalid since the start", async () => {
   const { file, folder, place } = await stage();
   expect(await health(file)).toEqual({ exitCode: 0, stdout: `/livez at ${place}: 200 ok\n`, stderr: "" });
@@ -90,3 +84,9 @@ it("loads only what it needs, since it starts anew each time", async () => {
   const packages = [...text.matchAll(/^\/\/ node_modules\/([^/]+)\//gm)].map(([, name]) => name);
   expect([...new Set(packages)].sort()).toEqual(["commander", "js-yaml", "yaml"]);
 });
+
+async function stage() {
+  const { file, folder, adminPort } = await stageDoctor();
+  await startServe(file);
+  return { file, folder, place: `127.0.0.1:${adminPort}` };
+}

@@ -8,21 +8,6 @@ import { startService } from "./doctor-stage.ts";
 
 const key = "{ keys: [ { identifier: K1, secret: { file: DIR/k1 } } ] }";
 
-async function stage() {
-  const keys = [{ identifier: "K1", secret: canaries.key }];
-  const simulator = await startService({ sites: [{ identifier: "S1", keys }] });
-  const port = await freePort();
-  const yaml = `listeners: [ { bind: "127.0.0.1:${port}", environment: one }, { bind: "127.0.0.1:0", environment: two } ]
-admin: { bind: "127.0.0.1:0" }
-status: { bind: "127.0.0.1:0" }
-readiness: token
-environments:
-  one: { baseUrl: "${simulator.apiUrl}", allowPlaintext: true, operations: [create_order], sites: { S1: ${key} } }
-  two: { baseUrl: "https://two.invalid", operations: [create_order], sites: { S2: ${key.replace("K1", "K2").replace("k1", "k2")} } }
-`;
-  return { simulator, port, file: new ConfigFolder().writeYaml(yaml) };
-}
-
 it("signs, serves, and shows its status without an authUrl", async () => {
   const { file, port, simulator } = await stage();
   const { adminUrl, statusUrl } = await startServe(file);
@@ -45,3 +30,18 @@ it("check and doctor work without an authUrl", async () => {
     "two skipped",
   ]);
 });
+
+async function stage() {
+  const keys = [{ identifier: "K1", secret: canaries.key }];
+  const simulator = await startService({ sites: [{ identifier: "S1", keys }] });
+  const port = await freePort();
+  const yaml = `listeners: [ { bind: "127.0.0.1:${port}", environment: one }, { bind: "127.0.0.1:0", environment: two } ]
+admin: { bind: "127.0.0.1:0" }
+status: { bind: "127.0.0.1:0" }
+readiness: token
+environments:
+  one: { baseUrl: "${simulator.apiUrl}", allowPlaintext: true, operations: [create_order], sites: { S1: ${key} } }
+  two: { baseUrl: "https://two.invalid", operations: [create_order], sites: { S2: ${key.replace("K1", "K2").replace("k1", "k2")} } }
+`;
+  return { simulator, port, file: new ConfigFolder().writeYaml(yaml) };
+}

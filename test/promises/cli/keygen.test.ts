@@ -10,12 +10,6 @@ const key = /^[0-9a-f]{64}\n$/;
 
 const run = (...args: readonly string[]) => runCommand(args);
 
-function checkWith(folder: ConfigFolder, ...keys: readonly string[]) {
-  const sources = keys.map((file) => `{ file: ${file} }`).join(", ");
-  const redis = `redis: { url: "rediss://cache:6379", encryptionKeys: [ ${sources} ] }`;
-  return run("check", "--config", folder.writeYaml(`${sound}tokens: { cache: redis }\n${redis}\n`));
-}
-
 it("prints only 64 hex digits, new ones each time; check accepts the key and does not show it", async () => {
   const folder = new ConfigFolder();
   const keys = await Promise.all([run("keygen"), run("keygen")]);
@@ -72,3 +66,9 @@ it("gives programs JSON: the key, or where it is and what to configure", async (
   expect(JSON.parse(written.stdout)).toEqual({ file, configuration: { redis: { encryptionKeys: [{ file }] } } });
   expect(readFileSync(file, "utf8")).toMatch(key);
 });
+
+function checkWith(folder: ConfigFolder, ...keys: readonly string[]) {
+  const sources = keys.map((file) => `{ file: ${file} }`).join(", ");
+  const redis = `redis: { url: "rediss://cache:6379", encryptionKeys: [ ${sources} ] }`;
+  return run("check", "--config", folder.writeYaml(`${sound}tokens: { cache: redis }\n${redis}\n`));
+}

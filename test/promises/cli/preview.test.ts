@@ -6,10 +6,6 @@ import { callbackOf, formOf, type Given, signatureOf } from "../callbacks/sender
 
 // `preview` on the built command: it shows the request that `serve` would send for a body, or the refusal, and warnings.
 
-function run(input: string, yaml: string, args: readonly string[], env = plainEnvironment()) {
-  return runWithInput(input, ["preview", "--config", new ConfigFolder().writeYaml(yaml), ...args], env);
-}
-
 const preview = (body: string, yaml = edited(), more: readonly string[] = []) =>
   run(body, yaml, ["--site", "S1000000003", ...more]);
 
@@ -148,3 +144,7 @@ describe("a callback", () => {
     });
   });
 });
+
+function run(input: string, yaml: string, args: readonly string[], env = plainEnvironment()) {
+  return runWithInput(input, ["preview", "--config", new ConfigFolder().writeYaml(yaml), ...args], env);
+}

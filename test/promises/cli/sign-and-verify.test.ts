@@ -12,14 +12,6 @@ const text = "order_amount10.00site_identifierS1000000003timestamp1767225600vers
 const run = (command: "sign" | "verify", keyFile: string, input: object) =>
   runWithInput(JSON.stringify(input), [command, "--key-file", keyFile]);
 
-/** The signature with the key as `serve` reads it. */
-async function signatureOfServe(folder: ConfigFolder): Promise<string> {
-  const loaded = await folder.loadSound(sound);
-  const key = loaded.config.environments.get("sandbox")?.siteOfKey.get("K2000000001")?.defaultKey;
-  if (key === undefined) throw new Error("the site has a key");
-  return sign(text, key.secret);
-}
-
 const binary = [0xff, 0xfe, 0x00, 0x80, 0xc3, 0x28, 0x0a, 0xf0, 0x9f, 0xed, 0xa0, 0x80, 0x01, 0x02, 0x03, 0x04];
 
 it.each([
@@ -69,3 +61,11 @@ it.each(["", "\n", "\r\n"])("refuses a key file with nothing but %j", (content) 
     stderr: `--key-file ${keyFile} is empty.\n`,
   });
 });
+
+/** The signature with the key as `serve` reads it. */
+async function signatureOfServe(folder: ConfigFolder): Promise<string> {
+  const loaded = await folder.loadSound(sound);
+  const key = loaded.config.environments.get("sandbox")?.siteOfKey.get("K2000000001")?.defaultKey;
+  if (key === undefined) throw new Error("the site has a key");
+  return sign(text, key.secret);
+}

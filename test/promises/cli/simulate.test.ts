@@ -7,40 +7,6 @@ import { freePort } from "../../../testkit/free-port.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { type Program, runCommand, startProgram, startServe } from "../../../testkit/run-program.ts";
 
-async function write({ api = "", login = "", token = "" } = {}) {
-  const folder = new ConfigFolder();
-  const [listener, apiPort, loginPort] = [await freePort(), await freePort(), await freePort()];
-  const yaml = `listeners: [ { bind: "127.0.0.1:${listener}", environment: sandbox } ]
-admin: { bind: "127.0.0.1:0" }
-status: { bind: "127.0.0.1:0" }
-environments:
-  sandbox:
-    baseUrl: ${api || `http://127.0.0.1:${apiPort}/v3/json-api`}
-    authUrl: ${login || `http://127.0.0.1:${loginPort}`}
-    allowPlaintext: true
-    operations: [create_order]
-    defaultSite: S1
-${token}    sites:
-      S1:
-        credentials: [ { name: blue, dir: DIR/blue } ]
-        children: { S2: {} }
-      S3:
-        exempt: [format]
-        characters: "off"
-        keys:
-          - { identifier: K1, secret: { file: DIR/k1 }, default: true }
-          - { identifier: K2, secret: { file: DIR/k2 } }
-`;
-  return { file: folder.writeYaml(yaml), listener, apiPort, loginPort };
-}
-
-/** The built command, once it serves. */
-async function startSimulate(...args: readonly string[]): Promise<Program> {
-  const program = startProgram(process.execPath, ["dist/main.js", "simulate", ...args]);
-  await program.line((line) => line.includes("Ctrl-C"));
-  return program;
-}
-
 it("serves every site and key of the configuration, at its addresses, and shows none of its secrets", async () => {
   const { file, listener, apiPort, loginPort } = await write();
   const simulate = await startSimulate("--config", file);
@@ -132,3 +98,37 @@ it.each([
   expect(await running.ended).toBe(2);
   expect(running.stderr()).toContain(says);
 });
+
+async function write({ api = "", login = "", token = "" } = {}) {
+  const folder = new ConfigFolder();
+  const [listener, apiPort, loginPort] = [await freePort(), await freePort(), await freePort()];
+  const yaml = `listeners: [ { bind: "127.0.0.1:${listener}", environment: sandbox } ]
+admin: { bind: "127.0.0.1:0" }
+status: { bind: "127.0.0.1:0" }
+environments:
+  sandbox:
+    baseUrl: ${api || `http://127.0.0.1:${apiPort}/v3/json-api`}
+    authUrl: ${login || `http://127.0.0.1:${loginPort}`}
+    allowPlaintext: true
+    operations: [create_order]
+    defaultSite: S1
+${token}    sites:
+      S1:
+        credentials: [ { name: blue, dir: DIR/blue } ]
+        children: { S2: {} }
+      S3:
+        exempt: [format]
+        characters: "off"
+        keys:
+          - { identifier: K1, secret: { file: DIR/k1 }, default: true }
+          - { identifier: K2, secret: { file: DIR/k2 } }
+`;
+  return { file: folder.writeYaml(yaml), listener, apiPort, loginPort };
+}
+
+/** The built command, once it serves. */
+async function startSimulate(...args: readonly string[]): Promise<Program> {
+  const program = startProgram(process.execPath, ["dist/main.js", "simulate", ...args]);
+  await program.line((line) => line.includes("Ctrl-C"));
+  return program;
+}

@@ -29,6 +29,76 @@ const lingerMs = 1_000;
 /** Far longer than any answer takes: a case that gets too few answers fails with a message, not by a timeout. */
 const patienceMs = 5_000;
 
+it.each(framingCases)(
+  "the service sees one request, framed by us, for each answer of its own, after %s",
+  async (_, cases) => playAll(() => cases),
+);
+
+it.each(readerCases)("neither a request that the reader refuses is served, nor one behind it: %s", async (_, cases) => {
+  await playAll(
+    () => cases,
+    ({ answers }) => {
+      const codes = answers.map(({ status, headers }) => [status, headers["countersign-error"]]);
+      const [status] = answers.map((answer) => answer.status);
+      expect(codes).toEqual([[status, status === 431 ? "headers_too_large" : "malformed_request"]]);
+    },
+  );
+});
+
+it("each target leads to a listed operation or nowhere", () => playAll(targetsAt));
+
+const headCodes: Readonly<Record<number, RegExp>> = {
+  400: /^(malformed_request|guarantee_not_given)$/,
+  425: /^guarantee_not_given$/,
+  403: /^(target_not_allowed|site_not_configured|auth_not_configured)$/,
+  415: /^media_type_not_supported$/,
+  431: /^headers_too_large$/,
+};
+
+const ofHeaders = headerCases.map(([name, given, status]): Case => [name, rawPost(given), [status]]);
+
+it("of a caller's head only the allowed lines reach the service", async () => {
+  const look = ({ answers, upstream: [request] }: Played, nth: number, { apiUrl }: Stage["simulator"]) => {
+    const [name, , status, passed = []] = headerCases[nth] ?? expect.unreachable();
+    const [answer] = answers;
+    expect.soft(answer?.headers["countersign-error"] ?? "", name).toMatch(headCodes[status] ?? /^$/);
+    if (request === undefined) return;
+    const ours = [
+      `host: ${new URL(apiUrl).host}`,
+      "connection: keep-alive",
+      "accept: application/json",
+      "content-type: application/json",
+      "authorization: Bearer token_1",
+      "via: 1.1 countersign",
+      `content-length: ${request.body.length}`,
+      `x-request-id: ${answer?.headers["countersign-request-id"]}`,
+    ];
+    const lines = headerPairs(request.rawHeaders).map((pair) => pair.join(": "));
+    expect.soft(lines.sort(), name).toEqual([...ours, ...passed].sort());
+  };
+  await playAll(() => ofHeaders, look, { environment: { forwardHeaders: ["x-tenant"] } });
+});
+
+it.each([
+  [
+    "framing",
+    300,
+    [...framingCases, ...readerCases].flatMap(([title, cases]) =>
+      cases.map(([name, ...rest]): Case => [`${title}: ${name}`, ...rest]),
+    ),
+  ],
+  ["targets", 120, targetsAt("127.0.0.1:80")],
+  ["headers", 100, ofHeaders],
+] as const)("the corpus of %s has at least %i cases, each of its own name and bytes", (_, atLeast, cases) => {
+  expect(cases.length).toBeGreaterThanOrEqual(atLeast);
+  expect(repeated(cases.map(([name]) => name))).toEqual([]);
+  expect(repeated(cases.map(bytesOf))).toEqual([]);
+});
+
+function repeated(texts: readonly string[]): string[] {
+  return texts.filter((text, index) => texts.indexOf(text) !== index);
+}
+
 /**
  * Plays a case on a connection of its own, and a plain order on another one after it.
  * @returns all answers, what the service got in between, and the status of that order
@@ -115,74 +185,4 @@ function countAnswers(text: string): number {
     // In the middle of an answer, which is counted once it is whole.
     return -1;
   }
-}
-
-it.each(framingCases)(
-  "the service sees one request, framed by us, for each answer of its own, after %s",
-  async (_, cases) => playAll(() => cases),
-);
-
-it.each(readerCases)("neither a request that the reader refuses is served, nor one behind it: %s", async (_, cases) => {
-  await playAll(
-    () => cases,
-    ({ answers }) => {
-      const codes = answers.map(({ status, headers }) => [status, headers["countersign-error"]]);
-      const [status] = answers.map((answer) => answer.status);
-      expect(codes).toEqual([[status, status === 431 ? "headers_too_large" : "malformed_request"]]);
-    },
-  );
-});
-
-it("each target leads to a listed operation or nowhere", () => playAll(targetsAt));
-
-const headCodes: Readonly<Record<number, RegExp>> = {
-  400: /^(malformed_request|guarantee_not_given)$/,
-  425: /^guarantee_not_given$/,
-  403: /^(target_not_allowed|site_not_configured|auth_not_configured)$/,
-  415: /^media_type_not_supported$/,
-  431: /^headers_too_large$/,
-};
-
-const ofHeaders = headerCases.map(([name, given, status]): Case => [name, rawPost(given), [status]]);
-
-it("of a caller's head only the allowed lines reach the service", async () => {
-  const look = ({ answers, upstream: [request] }: Played, nth: number, { apiUrl }: Stage["simulator"]) => {
-    const [name, , status, passed = []] = headerCases[nth] ?? expect.unreachable();
-    const [answer] = answers;
-    expect.soft(answer?.headers["countersign-error"] ?? "", name).toMatch(headCodes[status] ?? /^$/);
-    if (request === undefined) return;
-    const ours = [
-      `host: ${new URL(apiUrl).host}`,
-      "connection: keep-alive",
-      "accept: application/json",
-      "content-type: application/json",
-      "authorization: Bearer token_1",
-      "via: 1.1 countersign",
-      `content-length: ${request.body.length}`,
-      `x-request-id: ${answer?.headers["countersign-request-id"]}`,
-    ];
-    const lines = headerPairs(request.rawHeaders).map((pair) => pair.join(": "));
-    expect.soft(lines.sort(), name).toEqual([...ours, ...passed].sort());
-  };
-  await playAll(() => ofHeaders, look, { environment: { forwardHeaders: ["x-tenant"] } });
-});
-
-it.each([
-  [
-    "framing",
-    300,
-    [...framingCases, ...readerCases].flatMap(([title, cases]) =>
-      cases.map(([name, ...rest]): Case => [`${title}: ${name}`, ...rest]),
-    ),
-  ],
-  ["targets", 120, targetsAt("127.0.0.1:80")],
-  ["headers", 100, ofHeaders],
-] as const)("the corpus of %s has at least %i cases, each of its own name and bytes", (_, atLeast, cases) => {
-  expect(cases.length).toBeGreaterThanOrEqual(atLeast);
-  expect(repeated(cases.map(([name]) => name))).toEqual([]);
-  expect(repeated(cases.map(bytesOf))).toEqual([]);
-});
-
-function repeated(texts: readonly string[]): string[] {
-  return texts.filter((text, index) => texts.indexOf(text) !== index);
 }

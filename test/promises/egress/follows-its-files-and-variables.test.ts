@@ -16,32 +16,6 @@ const audience = "https://api.sandbox.example";
 const clientSecret = "canary-client-secret-blue";
 const userInfo = "user:canary-proxy-password";
 
-/** The service, at an address of this machine that is not loopback; and a forward proxy. */
-async function stage(proxy: ForwardProxyOptions = {}) {
-  const credentials = [{ clientId: "blue-id", clientSecret, audience }];
-  const simulator = await startSimulator({ sites: [{ identifier: "S1000000001", credentials }] });
-  onTestFinished(() => simulator.stop());
-  const anywhere = (url: string) => url.replace("127.0.0.1", "0.0.0.0");
-  const [baseUrl, authUrl] = [anywhere(simulator.apiUrl), anywhere(simulator.loginUrl)];
-  const hosts = Object.fromEntries([baseUrl, authUrl].map((url) => [new URL(url).host, new URL(url).port]));
-  const forward = await startForwardProxy({ hosts, ...proxy });
-  const folder = new ConfigWriter("egress");
-  onTestFinished(() => folder.remove());
-  const mount = new Mount(join(folder.path, "mount"), { auth: `${userInfo}\n` });
-  const set = { name: "blue", clientId: "blue-id", audience, clientSecret: folder.secret("blue", clientSecret) };
-  const sites = { S1000000001: { credentials: [set] } };
-  const port = await freePort();
-  const configWith = (egress: object) =>
-    folder.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`], { baseUrl, authUrl, sites, ...egress }));
-  return { simulator, forward, mount, configWith, url: `http://127.0.0.1:${port}` };
-}
-
-const variablesFor = ({ place }: { readonly place: string }) => {
-  const url = `http://${userInfo}@${place}`;
-  const all = { HTTPS_PROXY: url, https_proxy: url, HTTP_PROXY: url, http_proxy: url, ALL_PROXY: url, all_proxy: url };
-  return plainEnvironment({ ...all, NODE_USE_ENV_PROXY: "1" });
-};
-
 it("variables alone change nothing, for serve and for doctor", async () => {
   const { forward, simulator, configWith, url } = await stage();
   const file = configWith({});
@@ -111,3 +85,29 @@ it("check shows the forward proxy, but not its password", async () => {
   expect(program.stdout()).toContain(`through the proxy ${forward.place}`);
   expect([...canariesIn(program.stdout() + program.stderr())]).toEqual([]);
 });
+
+/** The service, at an address of this machine that is not loopback; and a forward proxy. */
+async function stage(proxy: ForwardProxyOptions = {}) {
+  const credentials = [{ clientId: "blue-id", clientSecret, audience }];
+  const simulator = await startSimulator({ sites: [{ identifier: "S1000000001", credentials }] });
+  onTestFinished(() => simulator.stop());
+  const anywhere = (url: string) => url.replace("127.0.0.1", "0.0.0.0");
+  const [baseUrl, authUrl] = [anywhere(simulator.apiUrl), anywhere(simulator.loginUrl)];
+  const hosts = Object.fromEntries([baseUrl, authUrl].map((url) => [new URL(url).host, new URL(url).port]));
+  const forward = await startForwardProxy({ hosts, ...proxy });
+  const folder = new ConfigWriter("egress");
+  onTestFinished(() => folder.remove());
+  const mount = new Mount(join(folder.path, "mount"), { auth: `${userInfo}\n` });
+  const set = { name: "blue", clientId: "blue-id", audience, clientSecret: folder.secret("blue", clientSecret) };
+  const sites = { S1000000001: { credentials: [set] } };
+  const port = await freePort();
+  const configWith = (egress: object) =>
+    folder.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`], { baseUrl, authUrl, sites, ...egress }));
+  return { simulator, forward, mount, configWith, url: `http://127.0.0.1:${port}` };
+}
+
+function variablesFor({ place }: { readonly place: string }) {
+  const url = `http://${userInfo}@${place}`;
+  const all = { HTTPS_PROXY: url, https_proxy: url, HTTP_PROXY: url, http_proxy: url, ALL_PROXY: url, all_proxy: url };
+  return plainEnvironment({ ...all, NODE_USE_ENV_PROXY: "1" });
+}

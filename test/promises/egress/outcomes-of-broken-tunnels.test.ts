@@ -24,42 +24,7 @@ const reference = "A-1042";
 const signed = { headers: { "Countersign-Site": hmacSite, "Countersign-Reference": reference } };
 const timeouts = { requestMs: 15_000, connectMs: 200 };
 
-/** 502 not_sent, after one reconnect; nothing reached the service. */
-async function expectNoTunnel(
-  { url, simulator, recorder }: StageOf<"egress">,
-  result: unknown,
-  cause: RegExp,
-  detail = /^The proxy/,
-): Promise<void> {
-  const answer = await call(url, order, signed);
-  expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
-  const end = await recorder.nth("request_finished", 1);
-  expect(end).toMatchObject({ outcome: "not_sent", stage: "send", attempts: 1, cause: expect.stringMatching(cause) });
-  const tunnels = recorder.of("tunnel_requested").filter(({ destination }) => destination === places.api);
-  expect(tunnels.map((tunnel) => tunnel.result)).toEqual([result, result]);
-  for (const tunnel of tunnels) expect(tunnel.cause).toMatch(cause);
-  expect(simulator.counts()).toMatchObject({ apiConnections: 0, apiRequests: 0, tokenRequests: 0 });
-}
-
-type OnConnect = (socket: Socket) => boolean;
-
-const says = (bytes: string): OnConnect => {
-  return (socket) => {
-    socket.end(bytes, "latin1");
-    return true;
-  };
-};
 const status = (code: number) => says(`HTTP/1.1 ${code} No\r\nContent-Length: 2\r\n\r\nno`);
-const resets = (socket: Socket) => {
-  socket.resetAndDestroy();
-  return true;
-};
-const dribbles = (socket: Socket) => {
-  const timer = setInterval(() => socket.write("H"), 1_000);
-  socket.write("HTTP/1.1 200 OK\r\nA: ");
-  socket.on("close", () => clearInterval(timer));
-  return true;
-};
 
 /** A proxy that does this at each request for a tunnel; one at this address; and one that does this at each connection. */
 const on = (onConnect: OnConnect): EgressOptions => ({ proxy: { onConnect } });
@@ -261,3 +226,41 @@ it("a tunnel that broke while it was idle fails no request", async () => {
   expect(simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
   expect(forward.targets().filter((target) => target === places.api)).toHaveLength(2);
 });
+
+/** 502 not_sent, after one reconnect; nothing reached the service. */
+async function expectNoTunnel(
+  { url, simulator, recorder }: StageOf<"egress">,
+  result: unknown,
+  cause: RegExp,
+  detail = /^The proxy/,
+): Promise<void> {
+  const answer = await call(url, order, signed);
+  expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
+  const end = await recorder.nth("request_finished", 1);
+  expect(end).toMatchObject({ outcome: "not_sent", stage: "send", attempts: 1, cause: expect.stringMatching(cause) });
+  const tunnels = recorder.of("tunnel_requested").filter(({ destination }) => destination === places.api);
+  expect(tunnels.map((tunnel) => tunnel.result)).toEqual([result, result]);
+  for (const tunnel of tunnels) expect(tunnel.cause).toMatch(cause);
+  expect(simulator.counts()).toMatchObject({ apiConnections: 0, apiRequests: 0, tokenRequests: 0 });
+}
+
+type OnConnect = (socket: Socket) => boolean;
+
+function says(bytes: string): OnConnect {
+  return (socket) => {
+    socket.end(bytes, "latin1");
+    return true;
+  };
+}
+
+function resets(socket: Socket) {
+  socket.resetAndDestroy();
+  return true;
+}
+
+function dribbles(socket: Socket) {
+  const timer = setInterval(() => socket.write("H"), 1_000);
+  socket.write("HTTP/1.1 200 OK\r\nA: ");
+  socket.on("close", () => clearInterval(timer));
+  return true;
+}

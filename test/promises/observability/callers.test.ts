@@ -8,21 +8,6 @@ import { older, stageWithCallers, token } from "../proxy/callers.ts";
 const listener = "127.0.0.1:0";
 const everything = { certificates: [], sites: "any", operations: "any", requestsPerSecond: undefined } as const;
 
-async function stageWithTwo() {
-  const shop = {
-    ...everything,
-    name: "shop",
-    tokens: [new Secret(token)],
-    sites: new Set([hmacSite]),
-    requestsPerSecond: 3,
-  };
-  const reports = { ...everything, name: "reports", tokens: [new Secret(older)] };
-  const stage = await stageWithCallers({ kind: "named", callers: [shop, reports], tls: undefined });
-  const send = (given: string, site: string) =>
-    ask(stage.port, { more: [`Proxy-Authorization: Bearer ${given}`, `Countersign-Site: ${site}`] });
-  return { stage, send };
-}
-
 it("counts each caller's requests, from 0 on, and shows the caller without its token", async () => {
   const { stage, send } = await stageWithTwo();
   const refusals = async (caller: string, code: string) =>
@@ -69,3 +54,18 @@ it("shows the callers that are configured, each with its counts since the start"
   await stage.reload({ listeners });
   expect((await callersOf())[1].tally.answeredBy.service).toBe(1);
 });
+
+async function stageWithTwo() {
+  const shop = {
+    ...everything,
+    name: "shop",
+    tokens: [new Secret(token)],
+    sites: new Set([hmacSite]),
+    requestsPerSecond: 3,
+  };
+  const reports = { ...everything, name: "reports", tokens: [new Secret(older)] };
+  const stage = await stageWithCallers({ kind: "named", callers: [shop, reports], tls: undefined });
+  const send = (given: string, site: string) =>
+    ask(stage.port, { more: [`Proxy-Authorization: Bearer ${given}`, `Countersign-Site: ${site}`] });
+  return { stage, send };
+}

@@ -11,21 +11,6 @@ const operation = "create_order";
 const answered = { environment, operation, by: "service", outcome: "answered" };
 const blue = { environment, credential: `${oauthSite}/blue` };
 
-/** A proxy that has its token; `metricsAfter(n)` reads its metrics once n requests have ended. */
-async function stageWarm(options: StageOptions = {}) {
-  const staged = await stage({ oneSet: true, ...options });
-  const { recorder, metrics } = staged;
-  await recorder.nth("token_adopted", 1);
-  const metricsAfter = async (requests: number) => {
-    await recorder.nth("request_finished", requests);
-    const exposition = await metrics();
-    expect(exposition.sum("countersign_requests_total")).toBe(requests);
-    expect(exposition.sum("countersign_requests_in_flight")).toBe(0);
-    return exposition;
-  };
-  return { ...staged, metricsAfter };
-}
-
 it("counts an order with OAuth: one request, one token, three durations", async () => {
   const { url, metricsAfter } = await stageWarm();
   await call(url);
@@ -159,3 +144,18 @@ it.each([
   expect(lines.map(({ callerLeft }) => callerLeft)).toEqual(lines.map(() => undefined));
   expect(lines.filter(({ outcome, code }) => outcome === "unknown" && code === "upstream_reset")).toHaveLength(2);
 });
+
+/** A proxy that has its token; `metricsAfter(n)` reads its metrics once n requests have ended. */
+async function stageWarm(options: StageOptions = {}) {
+  const staged = await stage({ oneSet: true, ...options });
+  const { recorder, metrics } = staged;
+  await recorder.nth("token_adopted", 1);
+  const metricsAfter = async (requests: number) => {
+    await recorder.nth("request_finished", requests);
+    const exposition = await metrics();
+    expect(exposition.sum("countersign_requests_total")).toBe(requests);
+    expect(exposition.sum("countersign_requests_in_flight")).toBe(0);
+    return exposition;
+  };
+  return { ...staged, metricsAfter };
+}

@@ -22,32 +22,6 @@ const prometheus2 =
 const prometheus3 =
   "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
 
-/** A stage that has served an order with these headers, and `/metrics` as it comes over the wire: `fetch` would decompress it. */
-async function stageServed<S extends Stage>(staged: S, headers: Record<string, string> = {}) {
-  expect((await call(staged.url, order, { headers })).status).toBe(200);
-  const { spanId, durationMs } = await staged.recorder.nth("request_finished", 1);
-  const get = async (headers: Record<string, string> = {}) => {
-    const response = await request(`${staged.adminUrl}/metrics`, { headers });
-    return { headers: response.headers, body: Buffer.from(await response.body.arrayBuffer()) };
-  };
-  const textOf = async (headers: Record<string, string> = {}) => (await get(headers)).body.toString();
-  return { ...staged, spanId, durationMs, get, textOf };
-}
-
-/** Checks the rules of OpenMetrics 1.0.0 alone, and then those of the text format. */
-function readOpenMetrics(text: string): Exposition {
-  expect(text.endsWith("\n# EOF\n")).toBe(true);
-  const lines = text.slice(0, -"# EOF\n".length).split("\n").slice(0, -1);
-  expect(lines.filter((line) => line === "" || line.startsWith("# EOF"))).toEqual([]);
-  const counters = new Set(lines.flatMap((line) => /^# TYPE (\S+) counter$/.exec(line)?.[1] ?? []));
-  for (const counter of counters) expect(counter).not.toMatch(/_total$/);
-  const asText = lines.map((line) => {
-    const [, kind = "", name = "", rest = ""] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? [];
-    return counters.has(name) ? `# ${kind} ${name}_total ${rest}` : line;
-  });
-  return readExposition(`${asText.join("\n")}\n`);
-}
-
 it("answers in OpenMetrics if the scraper prefers it, and in the text format otherwise", async () => {
   const { get } = await stageServed(await stage());
   const plain = await get();
@@ -175,3 +149,29 @@ describe("negotiation", () => {
     ["text/html,application/xhtml+xml,*/*;q=0.8", false],
   ])("with Accept %o speaks OpenMetrics: %o", (header, expected) => expect(prefersOpenMetrics(header)).toBe(expected));
 });
+
+/** A stage that has served an order with these headers, and `/metrics` as it comes over the wire: `fetch` would decompress it. */
+async function stageServed<S extends Stage>(staged: S, headers: Record<string, string> = {}) {
+  expect((await call(staged.url, order, { headers })).status).toBe(200);
+  const { spanId, durationMs } = await staged.recorder.nth("request_finished", 1);
+  const get = async (headers: Record<string, string> = {}) => {
+    const response = await request(`${staged.adminUrl}/metrics`, { headers });
+    return { headers: response.headers, body: Buffer.from(await response.body.arrayBuffer()) };
+  };
+  const textOf = async (headers: Record<string, string> = {}) => (await get(headers)).body.toString();
+  return { ...staged, spanId, durationMs, get, textOf };
+}
+
+/** Checks the rules of OpenMetrics 1.0.0 alone, and then those of the text format. */
+function readOpenMetrics(text: string): Exposition {
+  expect(text.endsWith("\n# EOF\n")).toBe(true);
+  const lines = text.slice(0, -"# EOF\n".length).split("\n").slice(0, -1);
+  expect(lines.filter((line) => line === "" || line.startsWith("# EOF"))).toEqual([]);
+  const counters = new Set(lines.flatMap((line) => /^# TYPE (\S+) counter$/.exec(line)?.[1] ?? []));
+  for (const counter of counters) expect(counter).not.toMatch(/_total$/);
+  const asText = lines.map((line) => {
+    const [, kind = "", name = "", rest = ""] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? [];
+    return counters.has(name) ? `# ${kind} ${name}_total ${rest}` : line;
+  });
+  return readExposition(`${asText.join("\n")}\n`);
+}

@@ -29,26 +29,6 @@ const samplesOf = (families: Exposition["families"], name: string) => families.g
 /** Tokens are valid for an hour, and timestamps for longer than a test lasts. */
 const simulator = { tokenLifetimeSeconds: hourSeconds, timestampToleranceSeconds: 100 * hourSeconds };
 
-async function stageHour() {
-  const staged = await stage({ simulator });
-  await staged.recorder.nth("token_adopted", 1);
-  const gauges = async (credential: Record<string, string>) => {
-    const { value } = await staged.metrics();
-    return {
-      expiry: value("countersign_token_expiry_timestamp_seconds", credential),
-      issued: value("countersign_token_issued_timestamp_seconds", credential),
-      lastUsed: value("countersign_credential_last_used_timestamp_seconds", credential),
-      active: value("countersign_credential_active", credential),
-    };
-  };
-  return { ...staged, gauges, nowSeconds: () => staged.clock.wallMs() / 1_000 };
-}
-
-/** Within a minute, as the machine may be busy. */
-function expectNear(value: number | undefined, wanted: number): void {
-  expect(Math.abs((value ?? Number.NaN) - wanted)).toBeLessThan(60);
-}
-
 it("gauges of a token appear with it: when it was issued, when it expires", async () => {
   const { gauges, nowSeconds } = await stageHour();
   const { expiry, issued, lastUsed, active } = await gauges(ofBlue);
@@ -327,3 +307,23 @@ it("has no expiry for a file without a readable certificate", () => {
   expect(earliestExpirySeconds("")).toBeUndefined();
   expect(earliestExpirySeconds("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")).toBeUndefined();
 });
+
+async function stageHour() {
+  const staged = await stage({ simulator });
+  await staged.recorder.nth("token_adopted", 1);
+  const gauges = async (credential: Record<string, string>) => {
+    const { value } = await staged.metrics();
+    return {
+      expiry: value("countersign_token_expiry_timestamp_seconds", credential),
+      issued: value("countersign_token_issued_timestamp_seconds", credential),
+      lastUsed: value("countersign_credential_last_used_timestamp_seconds", credential),
+      active: value("countersign_credential_active", credential),
+    };
+  };
+  return { ...staged, gauges, nowSeconds: () => staged.clock.wallMs() / 1_000 };
+}
+
+/** Within a minute, as the machine may be busy. */
+function expectNear(value: number | undefined, wanted: number): void {
+  expect(Math.abs((value ?? Number.NaN) - wanted)).toBeLessThan(60);
+}

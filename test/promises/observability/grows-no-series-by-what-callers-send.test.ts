@@ -35,64 +35,6 @@ const closed: Readonly<Record<string, readonly string[]>> = {
 /** In every random value, so that the test finds it in any output. */
 const mark = "zqx";
 
-/** A random request: sometimes well-formed, mostly not. */
-function makeUp(random: () => number) {
-  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
-  const word = () => mark + Math.floor(random() * 2 ** 48).toString(36);
-  const path = pick([
-    () => "/create_order",
-    () => "/create_order",
-    () => "/create_order",
-    () => `/${word()}`,
-    () => `/${word()}/${word()}/${word()}`,
-    () => `/create_order?${word()}=${word()}`,
-    () => `/%2e%2e/${word()}`,
-    () => `http://${word()}.example/${word()}`,
-    () => `/${word().repeat(200)}`,
-  ]);
-  const method = pick([() => "POST", () => "POST", () => "POST", () => pick(METHODS), () => word().toUpperCase()]);
-  const site = pick([oauthSite, hmacSite, bothSite, `S${word()}`, `K${word()}`, word(), ""]);
-  const headers = {
-    ...(random() < 0.5 ? { "Countersign-Site": site } : {}),
-    ...(random() < 0.2 ? { "Countersign-Auth": pick(["oauth", "hmac", word()]) } : {}),
-    ...(random() < 0.5 ? { "Countersign-Reference": word() } : {}),
-    ...(random() < 0.1 ? { "Countersign-Reference": pick([`"${word()}"`, word().repeat(9)]) } : {}),
-    ...(random() < 0.5 ? { "X-Request-Id": `${word()}\\",{}\u00e9` } : {}),
-    ...(random() < 0.5 ? { traceparent: `00-${word()}` } : {}),
-    ...(random() < 0.2 ? { "Content-Type": `text/${word()}` } : {}),
-  };
-  const body = pick<unknown>([
-    order,
-    order,
-    { ...order, site_identifier: `S${word()}` },
-    { ...order, [word()]: word() },
-    { ...order, order_type: `${word()} !` },
-    { ...order, order_amount: word() },
-    word(),
-  ]);
-  return { path: path(), method: safe(method()), headers, body };
-}
-
-/** Replaces CONNECT: a tunnel needs another client. */
-function safe(method: string): string {
-  return method === "CONNECT" ? "TRACE" : method;
-}
-
-/** A head that no client would write: any bytes in its target and its lines. */
-function makeUpHead(random: () => number): Buffer {
-  const byte = () => 1 + Math.floor(random() * 255);
-  const bytes = (most: number) => String.fromCharCode(...Array.from({ length: random() * most }, byte));
-  const target = random() < 0.5 ? "/create_order" : `/${mark}${bytes(20)}`;
-  const lines = Array.from({ length: random() * 6 }, () => `${mark}${bytes(3)}: ${bytes(40)}${mark}`);
-  const named = [
-    `Countersign-Reference: ${mark}${bytes(9)}`,
-    `traceparent: ${mark}${bytes(60)}`,
-    "Host: localhost",
-    "Connection: close",
-  ];
-  return Buffer.from(`POST ${target} HTTP/1.1\r\n${[...named, ...lines].join("\r\n")}\r\n\r\n`, "latin1");
-}
-
 const repeat = (times: number, task: () => Promise<void>) => inParallel(atOnce, Array.from({ length: times }), task);
 
 it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" list', "any"] as const])(
@@ -157,3 +99,61 @@ it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" 
     expect(log.of()).toHaveLength(recorder.events.length);
   },
 );
+
+/** A random request: sometimes well-formed, mostly not. */
+function makeUp(random: () => number) {
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+  const word = () => mark + Math.floor(random() * 2 ** 48).toString(36);
+  const path = pick([
+    () => "/create_order",
+    () => "/create_order",
+    () => "/create_order",
+    () => `/${word()}`,
+    () => `/${word()}/${word()}/${word()}`,
+    () => `/create_order?${word()}=${word()}`,
+    () => `/%2e%2e/${word()}`,
+    () => `http://${word()}.example/${word()}`,
+    () => `/${word().repeat(200)}`,
+  ]);
+  const method = pick([() => "POST", () => "POST", () => "POST", () => pick(METHODS), () => word().toUpperCase()]);
+  const site = pick([oauthSite, hmacSite, bothSite, `S${word()}`, `K${word()}`, word(), ""]);
+  const headers = {
+    ...(random() < 0.5 ? { "Countersign-Site": site } : {}),
+    ...(random() < 0.2 ? { "Countersign-Auth": pick(["oauth", "hmac", word()]) } : {}),
+    ...(random() < 0.5 ? { "Countersign-Reference": word() } : {}),
+    ...(random() < 0.1 ? { "Countersign-Reference": pick([`"${word()}"`, word().repeat(9)]) } : {}),
+    ...(random() < 0.5 ? { "X-Request-Id": `${word()}\\",{}\u00e9` } : {}),
+    ...(random() < 0.5 ? { traceparent: `00-${word()}` } : {}),
+    ...(random() < 0.2 ? { "Content-Type": `text/${word()}` } : {}),
+  };
+  const body = pick<unknown>([
+    order,
+    order,
+    { ...order, site_identifier: `S${word()}` },
+    { ...order, [word()]: word() },
+    { ...order, order_type: `${word()} !` },
+    { ...order, order_amount: word() },
+    word(),
+  ]);
+  return { path: path(), method: safe(method()), headers, body };
+}
+
+/** Replaces CONNECT: a tunnel needs another client. */
+function safe(method: string): string {
+  return method === "CONNECT" ? "TRACE" : method;
+}
+
+/** A head that no client would write: any bytes in its target and its lines. */
+function makeUpHead(random: () => number): Buffer {
+  const byte = () => 1 + Math.floor(random() * 255);
+  const bytes = (most: number) => String.fromCharCode(...Array.from({ length: random() * most }, byte));
+  const target = random() < 0.5 ? "/create_order" : `/${mark}${bytes(20)}`;
+  const lines = Array.from({ length: random() * 6 }, () => `${mark}${bytes(3)}: ${bytes(40)}${mark}`);
+  const named = [
+    `Countersign-Reference: ${mark}${bytes(9)}`,
+    `traceparent: ${mark}${bytes(60)}`,
+    "Host: localhost",
+    "Connection: close",
+  ];
+  return Buffer.from(`POST ${target} HTTP/1.1\r\n${[...named, ...lines].join("\r\n")}\r\n\r\n`, "latin1");
+}

@@ -28,20 +28,6 @@ const json = "Content-Type: application/json\r\nContent-Length: 2\r\n";
 const stages: Stage[] = [];
 let answers: string[] = [];
 
-async function stageCanaries(options: StageOptions = {}): Promise<Stage> {
-  const { simulator, ...others } = options;
-  const made = await stage({ withBoth: true, simulator: { tokenPrefix: "canary-", ...simulator }, ...others });
-  stages.push(made);
-  return made;
-}
-
-/** A call that Countersign itself answers; the answer is searched after the test. */
-async function failing(url: string, body: unknown, headers: Record<string, string> = {}, path = "/create_order") {
-  const answer = await call(url, body, { headers, path });
-  answers.push(answer.text, answer.rawHeaders.join("\n"));
-  return { code: answer.headers["countersign-error"], requestId: answer.headers["countersign-request-id"] };
-}
-
 /** Every output of a test is searched for every value that must not be in it. */
 afterEach(async () => {
   const secrets = [...Object.values(canaries), "canary-token", "canary_header", amount, person];
@@ -291,3 +277,17 @@ it("a site's secrets are printed as [secret] in every way", async () => {
   for (const text of printed) expect(text).toContain("[secret]");
   answers.push(...printed);
 });
+
+async function stageCanaries(options: StageOptions = {}): Promise<Stage> {
+  const { simulator, ...others } = options;
+  const made = await stage({ withBoth: true, simulator: { tokenPrefix: "canary-", ...simulator }, ...others });
+  stages.push(made);
+  return made;
+}
+
+/** A call that Countersign itself answers; the answer is searched after the test. */
+async function failing(url: string, body: unknown, headers: Record<string, string> = {}, path = "/create_order") {
+  const answer = await call(url, body, { headers, path });
+  answers.push(answer.text, answer.rawHeaders.join("\n"));
+  return { code: answer.headers["countersign-error"], requestId: answer.headers["countersign-request-id"] };
+}

@@ -4,10 +4,6 @@ import { describe, expect, it } from "vitest";
 import type { Event } from "../../../src/model/events.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 
-type Kind = Event["kind"];
-/** Events of each kind with every field that the kind can have; as many as are needed for all its levels. */
-type Samples = { readonly [K in Kind]: readonly Required<Extract<Event, { kind: K }>>[] };
-
 const environment = "sandbox";
 const site = "S1";
 const credential = "S1/blue";
@@ -102,13 +98,6 @@ const requested = {
   pauseMs: 1,
   assertionRemainingMs: 1,
 } as const;
-
-/** A failure for the first time, and again: its level differs. */
-const twice = <const Failure extends object>(failure: Failure) =>
-  [
-    { ...failure, isFirst: true },
-    { ...failure, isFirst: false },
-  ] as const;
 
 const samples: Samples = {
   request_finished: [{ ...finished, code: undefined }, finished, { ...finished, outcome: "unknown" }],
@@ -210,3 +199,16 @@ describe.each(Object.keys(samples) as Kind[])("a line of %s", (kind) => {
     for (const { message } of lines) expect(message).toMatch(/^[^\n]{5,}$/);
   });
 });
+
+type Kind = Event["kind"];
+
+/** Events of each kind with every field that the kind can have; as many as are needed for all its levels. */
+type Samples = { readonly [K in Kind]: readonly Required<Extract<Event, { kind: K }>>[] };
+
+/** A failure for the first time, and again: its level differs. */
+function twice<const Failure extends object>(failure: Failure) {
+  return [
+    { ...failure, isFirst: true },
+    { ...failure, isFirst: false },
+  ] as const;
+}

@@ -34,13 +34,6 @@ import {
   token,
 } from "../proxy/callers.ts";
 
-/** The access line of the only request of a stage. */
-async function lineAfter(send: (staged: Stage) => Promise<unknown>, options: StageOptions = {}) {
-  const staged = await stage(options);
-  await send(staged);
-  return (await accessLines(staged, 1))[0];
-}
-
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const blue = `${oauthSite}/blue`;
 const signed = { "Countersign-Site": hmacSite };
@@ -509,3 +502,10 @@ describe("after a timeout the access line says what had not come", () => {
     expect(line.message).toContain(`upstream_timeout (${cause}), ${outcome}`);
   });
 });
+
+/** The access line of the only request of a stage. */
+async function lineAfter(send: (staged: Stage) => Promise<unknown>, options: StageOptions = {}) {
+  const staged = await stage(options);
+  await send(staged);
+  return (await accessLines(staged, 1))[0];
+}

@@ -24,13 +24,6 @@ const wanted = Object.fromEntries(
   ]),
 );
 
-/** A quiet proxy: its warm-up is over, and no request has come. */
-async function stageQuiet(config: Partial<Config> = {}) {
-  const staged = await stage({ withBoth: true, config });
-  await staged.recorder.nth("token_adopted", 2);
-  return staged;
-}
-
 it("has every metric of the list, with exactly its labels, and no other of ours", async () => {
   const redis = accessTo(nodeAt((await startRedis()).port));
   const { url, metrics, recorder } = await stageQuiet({ tokens: { cache: "redis", redis } });
@@ -153,3 +146,10 @@ it("is accepted by a parser that is as strict as Prometheus", () => {
     expect(() => readExposition(bad), bad).toThrow();
   }
 });
+
+/** A quiet proxy: its warm-up is over, and no request has come. */
+async function stageQuiet(config: Partial<Config> = {}) {
+  const staged = await stage({ withBoth: true, config });
+  await staged.recorder.nth("token_adopted", 2);
+  return staged;
+}

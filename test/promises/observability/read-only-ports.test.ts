@@ -19,15 +19,6 @@ import { RawConnection, readAnswer, sendRaw } from "../../../testkit/raw-caller.
 import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { bothSite, childSite, oauthSite, type StageOptions, stage } from "../../../testkit/stage.ts";
 
-/** An authorization server that answers when the test says so, and a proxy that is ready once it has a token. */
-async function stageAwaiting(options: StageOptions = {}) {
-  const pending: (() => void)[] = [];
-  const login = await startRawUpstream({ answer: (_, socket) => pending.push(() => socket.write(granted)) });
-  const staged = await stage({ authUrl: login.url, ...options, config: { readiness: "token", ...options.config } });
-  await login.whenRequests(1);
-  return { ...staged, issue: () => pending.shift()?.() };
-}
-
 it("answers 200 at /livez, whatever else is down", async () => {
   const { adminUrl, simulator } = await stage();
   await Promise.all([simulator.stopApi(), simulator.stopLogin()]);
@@ -285,3 +276,12 @@ describe("the status port", () => {
     expect(live.text).toContain('<a href="/">stop</a>');
   });
 });
+
+/** An authorization server that answers when the test says so, and a proxy that is ready once it has a token. */
+async function stageAwaiting(options: StageOptions = {}) {
+  const pending: (() => void)[] = [];
+  const login = await startRawUpstream({ answer: (_, socket) => pending.push(() => socket.write(granted)) });
+  const staged = await stage({ authUrl: login.url, ...options, config: { readiness: "token", ...options.config } });
+  await login.whenRequests(1);
+  return { ...staged, issue: () => pending.shift()?.() };
+}

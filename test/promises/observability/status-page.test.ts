@@ -32,51 +32,6 @@ afterAll(async () => {
   if (hasChromium) await browser.close();
 });
 
-/** Serves a page as the status port does. */
-async function serve(
-  snapshot: StatusSnapshot,
-  page: StatusViews["page"] = () => renderPage(snapshot),
-): Promise<string> {
-  const server = createStatus(
-    { snapshot: () => snapshot, page },
-    { clock: systemClock, buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock) },
-  );
-  const bind = await listen(server, { kind: "tcp", host: "127.0.0.1", port: 0 });
-  onTestFinished(async () => {
-    server.close();
-    server.closeAllConnections();
-    await once(server, "close");
-  });
-  return `http://127.0.0.1:${bind.kind === "tcp" ? bind.port : 0}/`;
-}
-
-async function expectPeace({ page, otherRequests, complaints }: Visit): Promise<void> {
-  await page.waitForLoadState("networkidle");
-  expect(otherRequests).toEqual([]);
-  expect(complaints).toEqual([]);
-}
-
-/** Two orders created, one unknown, the first credential set deleted; tokens for an hour, 24 min old and younger. */
-async function stageNight() {
-  const clock = new ShiftedClock();
-  const simulator = { tokenLifetimeSeconds: 3_600, nowMs: () => clock.wallMs() };
-  const staged = await stage({ surroundings: { clock }, simulator });
-  const { url, simulator: service, recorder } = staged;
-  await call(url);
-  await call(url);
-  service.faults.add({ host: "api", kind: "reset", when: "after_reading" });
-  await call(url, order, { headers: { "Countersign-Reference": "A-1042" } });
-  clock.push(15 * minuteMs);
-  service.deleteCredentials("blue-id");
-  service.revokeAllTokens();
-  // The set green serves the retry.
-  expect((await call(url)).status).toBe(200);
-  await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
-  await recorder.nth("request_finished", 4);
-  clock.push(9 * minuteMs);
-  return staged;
-}
-
 describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in Chromium"), () => {
   it("answers the questions of the person on call within one request and without a script", async () => {
     const { statusUrl, config } = await stageNight();
@@ -206,3 +161,48 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     for (const complaint of complaints) expect(complaint).toContain("Content Security Policy");
   });
 });
+
+/** Serves a page as the status port does. */
+async function serve(
+  snapshot: StatusSnapshot,
+  page: StatusViews["page"] = () => renderPage(snapshot),
+): Promise<string> {
+  const server = createStatus(
+    { snapshot: () => snapshot, page },
+    { clock: systemClock, buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock) },
+  );
+  const bind = await listen(server, { kind: "tcp", host: "127.0.0.1", port: 0 });
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+  });
+  return `http://127.0.0.1:${bind.kind === "tcp" ? bind.port : 0}/`;
+}
+
+async function expectPeace({ page, otherRequests, complaints }: Visit): Promise<void> {
+  await page.waitForLoadState("networkidle");
+  expect(otherRequests).toEqual([]);
+  expect(complaints).toEqual([]);
+}
+
+/** Two orders created, one unknown, the first credential set deleted; tokens for an hour, 24 min old and younger. */
+async function stageNight() {
+  const clock = new ShiftedClock();
+  const simulator = { tokenLifetimeSeconds: 3_600, nowMs: () => clock.wallMs() };
+  const staged = await stage({ surroundings: { clock }, simulator });
+  const { url, simulator: service, recorder } = staged;
+  await call(url);
+  await call(url);
+  service.faults.add({ host: "api", kind: "reset", when: "after_reading" });
+  await call(url, order, { headers: { "Countersign-Reference": "A-1042" } });
+  clock.push(15 * minuteMs);
+  service.deleteCredentials("blue-id");
+  service.revokeAllTokens();
+  // The set green serves the retry.
+  expect((await call(url)).status).toBe(200);
+  await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
+  await recorder.nth("request_finished", 4);
+  clock.push(9 * minuteMs);
+  return staged;
+}

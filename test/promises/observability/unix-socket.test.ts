@@ -11,10 +11,6 @@ import { stage } from "../../../testkit/stage.ts";
 
 const socketPath = () => join(emptyFolder(), "app.sock");
 
-function stageAt(path: string) {
-  return stage({ config: { listeners: [{ bind: { kind: "unix", path }, environment: "sandbox", hosts: [] }] } });
-}
-
 it("removes a socket file on which nothing listens any more, and its own when it stops", async () => {
   const path = socketPath();
   const dead = createServer().listen(`${path}.before`);
@@ -66,3 +62,7 @@ it.each(["a file", "a link to a file"])("deletes no %s that is not a socket", as
   await expect(stageAt(path)).rejects.toMatchObject({ code: "EADDRINUSE" });
   expect(await readFile(path, "utf8")).toBe("precious");
 });
+
+function stageAt(path: string) {
+  return stage({ config: { listeners: [{ bind: { kind: "unix", path }, environment: "sandbox", hosts: [] }] } });
+}

@@ -11,32 +11,6 @@ const soon = { timeouts: { requestMs: 300, connectMs: 300, tokenMs: 300 }, route
 const eventStream =
   "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\n";
 
-/** Everything that counts or lists the outcome of the one request that was sent. */
-async function countsOf({ recorder, metrics, status, finished: ended }: Stage) {
-  const finished = await ended();
-  const { sum } = await metrics();
-  const { requests, unknownOutcomes: listed } = await status();
-  const [line] = logOf(recorder.events, "info").of("request_finished");
-  expect(requests.unknownOutcomes).toBe(listed.length);
-  expect(sum("countersign_failures_total", { code: finished.code ?? "", outcome: finished.outcome })).toBe(
-    finished.code === undefined ? 0 : 1,
-  );
-  expect(sum("countersign_requests_total", { status: String(finished.status), outcome: finished.outcome })).toBe(1);
-  return { finished, level: line?.level, counted: sum("countersign_unknown_outcomes_total"), listed };
-}
-
-async function expectUncounted(staged: Stage, expected: object): Promise<void> {
-  const { finished, level, counted, listed } = await countsOf(staged);
-  expect(finished).toMatchObject(expected);
-  expect({ counted, listed }).toEqual({ counted: 0, listed: [] });
-  expect(level).not.toBe("error");
-}
-
-/** A caller, and a service that answers every request with these bytes. */
-async function stageBytes(bytes: string, after: (socket: Socket) => void = () => {}) {
-  return stage("route", { answer: (_, socket) => void socket.write(bytes, () => after(socket)) });
-}
-
 it("an event stream that is reset", async () => {
   const { caller, ...staged } = await stageBytes(eventStream, (socket) =>
     setTimeout(() => socket.resetAndDestroy(), 50),
@@ -108,3 +82,29 @@ it("and so is a POST that is answered 503", async () => {
   expect(answer.headers).not.toHaveProperty("retry-after");
   expect(await countsOf(staged)).toMatchObject({ counted: 1, level: "error", listed: [{ status: 503 }] });
 });
+
+/** Everything that counts or lists the outcome of the one request that was sent. */
+async function countsOf({ recorder, metrics, status, finished: ended }: Stage) {
+  const finished = await ended();
+  const { sum } = await metrics();
+  const { requests, unknownOutcomes: listed } = await status();
+  const [line] = logOf(recorder.events, "info").of("request_finished");
+  expect(requests.unknownOutcomes).toBe(listed.length);
+  expect(sum("countersign_failures_total", { code: finished.code ?? "", outcome: finished.outcome })).toBe(
+    finished.code === undefined ? 0 : 1,
+  );
+  expect(sum("countersign_requests_total", { status: String(finished.status), outcome: finished.outcome })).toBe(1);
+  return { finished, level: line?.level, counted: sum("countersign_unknown_outcomes_total"), listed };
+}
+
+async function expectUncounted(staged: Stage, expected: object): Promise<void> {
+  const { finished, level, counted, listed } = await countsOf(staged);
+  expect(finished).toMatchObject(expected);
+  expect({ counted, listed }).toEqual({ counted: 0, listed: [] });
+  expect(level).not.toBe("error");
+}
+
+/** A caller, and a service that answers every request with these bytes. */
+async function stageBytes(bytes: string, after: (socket: Socket) => void = () => {}) {
+  return stage("route", { answer: (_, socket) => void socket.write(bytes, () => after(socket)) });
+}

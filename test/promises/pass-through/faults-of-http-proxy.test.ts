@@ -11,25 +11,6 @@ import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts"
 import { rawRequest, startService } from "../../../testkit/stage/pass-through.ts";
 import { stage } from "../../../testkit/stage.ts";
 
-interface Proxy {
-  readonly port: number;
-  /** The path at the service of `/files/`. */
-  readonly base: string;
-}
-
-async function startAlone(url: string): Promise<Proxy> {
-  const proxy = httpProxy.createProxyServer({ target: url });
-  proxy.on("error", (_, __, response) => response.end());
-  proxy.on("proxyReq", (request) => request.setHeader("authorization", "Bearer token_1"));
-  const server = createServer((request, response) => proxy.web(request, response));
-  return { port: await listen(server), base: "/files" };
-}
-
-const startRoute = async (url: string): Promise<Proxy> => ({
-  port: (await stage("routeTo", url)).port,
-  base: "/json-api/files",
-});
-
 describe.each([
   ["http-proxy alone has the fault that", startAlone, true],
   ["a pass-through route does not have the fault that", startRoute, false],
@@ -156,3 +137,24 @@ it("a pass-through route survives an error behind the head of an answer, and tel
   expect(await finished()).toMatchObject({ status: 200, outcome: "unknown" });
   expect(recorder.of("defect")).toEqual([]);
 });
+
+interface Proxy {
+  readonly port: number;
+  /** The path at the service of `/files/`. */
+  readonly base: string;
+}
+
+async function startAlone(url: string): Promise<Proxy> {
+  const proxy = httpProxy.createProxyServer({ target: url });
+  proxy.on("error", (_, __, response) => response.end());
+  proxy.on("proxyReq", (request) => request.setHeader("authorization", "Bearer token_1"));
+  const server = createServer((request, response) => proxy.web(request, response));
+  return { port: await listen(server), base: "/files" };
+}
+
+async function startRoute(url: string): Promise<Proxy> {
+  return {
+    port: (await stage("routeTo", url)).port,
+    base: "/json-api/files",
+  };
+}

@@ -10,13 +10,6 @@ import { stageWithCaller, token } from "../proxy/callers.ts";
 
 const right = `Proxy-Authorization: Bearer ${token}`;
 
-async function stageFor(rights: Parameters<typeof stageWithCaller>[0], passThrough = [files]) {
-  const upstream = await startRawUpstream({ answer: rawAnswer(200) });
-  const environment = { passThrough };
-  const staged = await stageWithCaller(rights, { environment, baseUrl: `${upstream.url}/json-api` });
-  return { ...staged, upstream, ask: (target = "/files/a") => ask(staged.port, rawRequest(`GET ${target}`, [right])) };
-}
-
 describe("a caller with a name", () => {
   it.each([
     ["that may use operations only", { operations: new Set(["create_order"]) }],
@@ -110,3 +103,10 @@ it("a request has a span, by the route's path, and its caller's traceparent pass
   expect(spans.map(({ name }) => name)).toContain("GET /files/");
   expect(simulator.seen.apiRequests[0]?.rawHeaders).toContain(traceparent);
 });
+
+async function stageFor(rights: Parameters<typeof stageWithCaller>[0], passThrough = [files]) {
+  const upstream = await startRawUpstream({ answer: rawAnswer(200) });
+  const environment = { passThrough };
+  const staged = await stageWithCaller(rights, { environment, baseUrl: `${upstream.url}/json-api` });
+  return { ...staged, upstream, ask: (target = "/files/a") => ask(staged.port, rawRequest(`GET ${target}`, [right])) };
+}

@@ -14,17 +14,6 @@ import { stage } from "../../../testkit/stage.ts";
 
 const proved: Tls = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };
 
-async function startTlsService() {
-  const options = { ...serverTls, ca: authority, requestCert: true };
-  let requests = 0;
-  const server = createServer(options, (request, response) => {
-    requests += 1;
-    response.end(request.socket instanceof TLSSocket ? String(request.socket.authorized) : "");
-  });
-  const port = await listen(server);
-  return { url: `https://localhost:${port}`, requests: () => requests };
-}
-
 it("a route uses the environment's authority and client certificate", async () => {
   const service = await startTlsService();
   const { send } = await stage("routeTo", service.url, { environment: { tls: proved } });
@@ -76,3 +65,14 @@ it.each([
   expect(await caller.ended()).toMatch(bytes.includes("some") ? /some/ : /\r\n\r\n$/);
   expect(await finished()).toMatchObject({ outcome: "answered", code: undefined });
 });
+
+async function startTlsService() {
+  const options = { ...serverTls, ca: authority, requestCert: true };
+  let requests = 0;
+  const server = createServer(options, (request, response) => {
+    requests += 1;
+    response.end(request.socket instanceof TLSSocket ? String(request.socket.authorized) : "");
+  });
+  const port = await listen(server);
+  return { url: `https://localhost:${port}`, requests: () => requests };
+}

@@ -21,14 +21,6 @@ const laterMs = 1_100;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Five orders that the service has, and does not answer yet. */
-async function holdFive({ simulator, url }: Pod) {
-  const hang = simulator.faults.add({ host: "api", kind: "hang", times: 5 });
-  const answers = Array.from({ length: 5 }, () => call(url, order, signed));
-  await hang.whenPlayed(5);
-  return { answers, release: hang.release };
-}
-
 it.each([
   ["SIGTERM", "SIGTERM"],
   ["SIGINT", "SIGTERM"],
@@ -159,4 +151,12 @@ function compiled(): string {
   const main = bundle();
   execFileSync(process.execPath, ["scripts/code-cache.mjs", dirname(main)], { env: plainEnvironment() });
   return main;
+}
+
+/** Five orders that the service has, and does not answer yet. */
+async function holdFive({ simulator, url }: Pod) {
+  const hang = simulator.faults.add({ host: "api", kind: "hang", times: 5 });
+  const answers = Array.from({ length: 5 }, () => call(url, order, signed));
+  await hang.whenPlayed(5);
+  return { answers, release: hang.release };
 }

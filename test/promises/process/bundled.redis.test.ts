@@ -8,13 +8,6 @@ import { bundle } from "../../../testkit/bundle.ts";
 import { sites } from "../../../testkit/faults-configuration.ts";
 import { runToEnd, startServe } from "../../../testkit/run-program.ts";
 
-/** The texts of a folder's files of code, by name. */
-function textsIn(folder: string): ReadonlyMap<string, string> {
-  const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const names = all.filter((name) => /\.(ts|c?js)$/.test(name));
-  return new Map(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
-}
-
 it("signs and authorises orders, with a shared token, and ends with 0", { timeout: 60_000 }, async () => {
   const { redis, file, orderAt } = await stageBothWays();
   const main = bundle();
@@ -88,3 +81,10 @@ it("keeps the names of classes, which identify a defect", () => {
   // Of two classes with the same name in the file one would get a number.
   expect(bundled.filter((name = "") => own.has(name.replace(/\d+$/, "")) && !own.has(name))).toEqual([]);
 });
+
+/** The texts of a folder's files of code, by name. */
+function textsIn(folder: string): ReadonlyMap<string, string> {
+  const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const names = all.filter((name) => /\.(ts|c?js)$/.test(name));
+  return new Map(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+}

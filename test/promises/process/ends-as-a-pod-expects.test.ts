@@ -8,15 +8,6 @@ import { hmacSite, startPod } from "../reload/pod.ts";
 
 const signed = { headers: { "Countersign-Site": hmacSite } };
 
-/** A pod, and an order to which the service does not answer. */
-async function stageWaiting(more = "") {
-  const pod = await startPod({ settings: { more } });
-  const hang = pod.simulator.faults.add({ host: "api", kind: "hang" });
-  const answer = call(pod.url, order, signed);
-  await hang.whenPlayed(1);
-  return { ...pod, answer };
-}
-
 it("answers requests that wait longer than the deadline, and ends within 2 s after it", async () => {
   const { program, answer } = await stageWaiting("timeouts: { request: 1s }");
   const askedMs = performance.now();
@@ -55,3 +46,12 @@ it.runIf(canUnshare)(`${reason}ends on SIGTERM as PID 1 of its namespace`, async
   expect(await program.ended).toBe(0);
   expect(program.stdout()).toContain('"event":"stopped"');
 });
+
+/** A pod, and an order to which the service does not answer. */
+async function stageWaiting(more = "") {
+  const pod = await startPod({ settings: { more } });
+  const hang = pod.simulator.faults.add({ host: "api", kind: "hang" });
+  const answer = call(pod.url, order, signed);
+  await hang.whenPlayed(1);
+  return { ...pod, answer };
+}

@@ -6,39 +6,6 @@ import { sandboxConfig } from "../../../testkit/config-writer.ts";
 import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { startServe } from "../../../testkit/run-program.ts";
 
-/** A process of its own, whose authorization server breaks each connection until `comeBack`. */
-async function startWithoutServer() {
-  let isAway = true;
-  const login = await startRawUpstream({
-    answer: (_request, socket) => void (isAway ? socket.resetAndDestroy() : socket.write(granted)),
-  });
-  const service = await startRawUpstream({ answer: rawAnswer(200, "{}") });
-  const folder = new ConfigFolder({ secret: "canary-client-secret" });
-  const set = { name: "one", clientId: "client", clientSecret: { file: "secret" }, audience: "https://api.example" };
-  const sandbox = { baseUrl: service.url, authUrl: login.url, sites: { S1: { credentials: [set] } } };
-  const file = folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox));
-  const program = await startServe(file);
-  const requested = () => program.events("token_requested");
-  const failed = () => requested().filter(({ result }) => result !== "issued");
-  return {
-    login,
-    service,
-    program,
-    requested,
-    failed,
-    /** How long the log says that the failed requests and their pauses take. */
-    toldMs: () => failed().reduce((sum, { durationMs, pauseMs = 0 }) => sum + durationMs + pauseMs, 0),
-    page: async () => (await get(program.statusUrl, "/")).text,
-    credentials: async () => (await get(program.statusUrl, "/status")).json.credentials,
-    comeBack() {
-      isAway = false;
-    },
-    /** Resolves after more requests than one refresh makes by itself. */
-    whenAskedSixTimes: () => program.nth("token_requested", 6),
-    whenIssued: () => program.line((line) => line.includes('"result":"issued"')),
-  };
-}
-
 it("the process has its token soon after the authorization server is back, and the page says so, though nobody has sent an order", async () => {
   const { login, service, requested, ...proxy } = await startWithoutServer();
   await proxy.whenAskedSixTimes();
@@ -74,3 +41,36 @@ it("the process ends at once when it is told to, and asks for no more tokens", a
   // The last request may have had no answer yet.
   expect(login.requests.length - requested().length).toBeLessThanOrEqual(1);
 });
+
+/** A process of its own, whose authorization server breaks each connection until `comeBack`. */
+async function startWithoutServer() {
+  let isAway = true;
+  const login = await startRawUpstream({
+    answer: (_request, socket) => void (isAway ? socket.resetAndDestroy() : socket.write(granted)),
+  });
+  const service = await startRawUpstream({ answer: rawAnswer(200, "{}") });
+  const folder = new ConfigFolder({ secret: "canary-client-secret" });
+  const set = { name: "one", clientId: "client", clientSecret: { file: "secret" }, audience: "https://api.example" };
+  const sandbox = { baseUrl: service.url, authUrl: login.url, sites: { S1: { credentials: [set] } } };
+  const file = folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox));
+  const program = await startServe(file);
+  const requested = () => program.events("token_requested");
+  const failed = () => requested().filter(({ result }) => result !== "issued");
+  return {
+    login,
+    service,
+    program,
+    requested,
+    failed,
+    /** How long the log says that the failed requests and their pauses take. */
+    toldMs: () => failed().reduce((sum, { durationMs, pauseMs = 0 }) => sum + durationMs + pauseMs, 0),
+    page: async () => (await get(program.statusUrl, "/")).text,
+    credentials: async () => (await get(program.statusUrl, "/status")).json.credentials,
+    comeBack() {
+      isAway = false;
+    },
+    /** Resolves after more requests than one refresh makes by itself. */
+    whenAskedSixTimes: () => program.nth("token_requested", 6),
+    whenIssued: () => program.line((line) => line.includes('"result":"issued"')),
+  };
+}

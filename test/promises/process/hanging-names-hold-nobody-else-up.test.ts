@@ -12,60 +12,6 @@ import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts"
 const connectMs = 500;
 const site = "S1000000003";
 
-/** A process that looks names up at one name server; the service of each environment is `api.NAME.test`. */
-async function startProxy(
-  names: readonly string[],
-  startAsking: readonly string[],
-  more = "",
-  variables: Readonly<Record<string, string>> = {},
-) {
-  const service = await startRawUpstream({
-    answer: (_, socket) => void socket.end(rawAnswer(200, "{}", "Connection: close\r\n")),
-  });
-  const folder = new ConfigFolder();
-  const ports = new Map<string, number>();
-  for (const name of names) ports.set(name, await freePort());
-  const environments = names.map((name, index) => {
-    const key = folder.write(`key-${name}`, `canary-api-secret-key-${name}`);
-    return `  ${name}:
-    baseUrl: http://api.${name}.test:${service.port}
-    allowPlaintext: true
-    operations: [create_order]
-    sites: { ${site}: { keys: [ { identifier: K200000000${index}, secret: { file: ${key} } } ] } }`;
-  });
-  const listeners = [...ports].map(([name, port]) => `{ bind: "127.0.0.1:${port}", environment: ${name} }`);
-  const file = folder.write(
-    "countersign.yaml",
-    `listeners: [ ${listeners.join(", ")} ]
-admin: { bind: "127.0.0.1:0" }
-status: { bind: "127.0.0.1:0" }
-timeouts: { connect: ${connectMs}ms }
-environments:
-${environments.join("\n")}
-${more}
-`,
-  );
-  const [command = "", ...args] = [...startAsking, process.execPath, "dist/main.js", "serve", "--config", file];
-  const program = startProgram(command, args, plainEnvironment(variables));
-  await program.nth("started", 1);
-  return {
-    ...program,
-    /** An order to an environment. Each order needs a new connection, since the service closes it after its answer. */
-    async order(environment: string) {
-      const sinceMs = performance.now();
-      const { status, text } = await call(`http://127.0.0.1:${ports.get(environment)}`);
-      return { status, text, tookMs: performance.now() - sinceMs };
-    },
-  };
-}
-
-/** @returns the statuses of so many orders, one after the other */
-async function orders({ order }: Awaited<ReturnType<typeof startProxy>>, environment: string, count: number) {
-  const statuses: number[] = [];
-  while (statuses.length < count) statuses.push((await order(environment)).status);
-  return statuses;
-}
-
 const allServed = (count: number) => new Array(count).fill(200);
 
 const reason = canServeNames ? "" : "NOT TRIED, port 53 and mounts are for root: ";
@@ -136,3 +82,57 @@ describe.runIf(canServeNames)(`${reason}a hanging name`, () => {
     expect((await own).flat()).toEqual(new Array(3 * hanging.length).fill(502));
   });
 });
+
+/** A process that looks names up at one name server; the service of each environment is `api.NAME.test`. */
+async function startProxy(
+  names: readonly string[],
+  startAsking: readonly string[],
+  more = "",
+  variables: Readonly<Record<string, string>> = {},
+) {
+  const service = await startRawUpstream({
+    answer: (_, socket) => void socket.end(rawAnswer(200, "{}", "Connection: close\r\n")),
+  });
+  const folder = new ConfigFolder();
+  const ports = new Map<string, number>();
+  for (const name of names) ports.set(name, await freePort());
+  const environments = names.map((name, index) => {
+    const key = folder.write(`key-${name}`, `canary-api-secret-key-${name}`);
+    return `  ${name}:
+    baseUrl: http://api.${name}.test:${service.port}
+    allowPlaintext: true
+    operations: [create_order]
+    sites: { ${site}: { keys: [ { identifier: K200000000${index}, secret: { file: ${key} } } ] } }`;
+  });
+  const listeners = [...ports].map(([name, port]) => `{ bind: "127.0.0.1:${port}", environment: ${name} }`);
+  const file = folder.write(
+    "countersign.yaml",
+    `listeners: [ ${listeners.join(", ")} ]
+admin: { bind: "127.0.0.1:0" }
+status: { bind: "127.0.0.1:0" }
+timeouts: { connect: ${connectMs}ms }
+environments:
+${environments.join("\n")}
+${more}
+`,
+  );
+  const [command = "", ...args] = [...startAsking, process.execPath, "dist/main.js", "serve", "--config", file];
+  const program = startProgram(command, args, plainEnvironment(variables));
+  await program.nth("started", 1);
+  return {
+    ...program,
+    /** An order to an environment. Each order needs a new connection, since the service closes it after its answer. */
+    async order(environment: string) {
+      const sinceMs = performance.now();
+      const { status, text } = await call(`http://127.0.0.1:${ports.get(environment)}`);
+      return { status, text, tookMs: performance.now() - sinceMs };
+    },
+  };
+}
+
+/** @returns the statuses of so many orders, one after the other */
+async function orders({ order }: Awaited<ReturnType<typeof startProxy>>, environment: string, count: number) {
+  const statuses: number[] = [];
+  while (statuses.length < count) statuses.push((await order(environment)).status);
+  return statuses;
+}

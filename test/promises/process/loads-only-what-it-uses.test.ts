@@ -12,18 +12,6 @@ import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstr
 import { plainEnvironment, runToEnd, startServe } from "../../../testkit/run-program.ts";
 import { rawRequest } from "../../../testkit/stage/pass-through.ts";
 
-/** A site with OAuth, an authorization server and a service; the listener's port, and what the process loads. */
-async function stage(set: object, environment: object, more: object = {}) {
-  const login = await startRawUpstream({ answer: granted });
-  const service = await startRawUpstream({ answer: rawAnswer(200, "a") });
-  const folder = new ConfigFolder({ secret: "canary-client-secret", key: clientKey });
-  const port = await freePort();
-  const sites = { S1: { credentials: [{ name: "one", clientId: "one-id", audience: "a", ...set }] } };
-  const sandbox = { baseUrl: service.url, authUrl: login.url, sites, ...environment };
-  const file = folder.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`], sandbox, more));
-  return { port, file, scripts: watchScripts() };
-}
-
 const secret = { clientSecret: { file: "secret" } };
 
 /** Reports on standard error a use of what newer versions of Node deprecate. */
@@ -92,3 +80,15 @@ it.each([
   else expect(loaded).toEqual([]);
   expect(collector.requests).toEqual([]);
 });
+
+/** A site with OAuth, an authorization server and a service; the listener's port, and what the process loads. */
+async function stage(set: object, environment: object, more: object = {}) {
+  const login = await startRawUpstream({ answer: granted });
+  const service = await startRawUpstream({ answer: rawAnswer(200, "a") });
+  const folder = new ConfigFolder({ secret: "canary-client-secret", key: clientKey });
+  const port = await freePort();
+  const sites = { S1: { credentials: [{ name: "one", clientId: "one-id", audience: "a", ...set }] } };
+  const sandbox = { baseUrl: service.url, authUrl: login.url, sites, ...environment };
+  const file = folder.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`], sandbox, more));
+  return { port, file, scripts: watchScripts() };
+}

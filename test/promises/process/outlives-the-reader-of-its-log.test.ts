@@ -18,6 +18,61 @@ const stopMs = 2_000;
 const orders = 4_000;
 const atOnce = 16;
 
+it("serves while its log is not read, says afterwards how many lines are lost, and ends in time", async () => {
+  const pipe = openPipe();
+  const serve = await startServe(pipe.path);
+  // Compiled code and connections take memory too, before the measurement.
+  for (let batch = 0; batch < 10; batch++) {
+    expect(await serve.order(160)).toEqual([[200, 160]]);
+    await pipe.until(({ event }) => event === "request_finished");
+  }
+  const before = serve.residentBytes();
+  expect(await serve.order(orders)).toEqual([[200, orders]]);
+  const dropped = await serve.dropped();
+  expect(dropped).toBeGreaterThan(0);
+  expect(serve.residentBytes() - before).toBeLessThan(64 * 1_048_576);
+
+  const lines = await pipe.until(({ event }) => event === "log_lines_dropped");
+  expect(lines.at(-1)).toMatchObject({ level: "warn", event: "log_lines_dropped", dropped: expect.any(Number) });
+  const told = lines.findIndex(({ event }) => event === "log_lines_dropped");
+  expect(lines[told].dropped).toBeGreaterThanOrEqual(dropped);
+  expect(await serve.dropped()).toBe(lines[told].dropped);
+  const times = lines.map(({ time }) => time);
+  expect(times).toEqual(times.toSorted());
+
+  // The pipe is full again, and is not read until the process ends.
+  expect(await serve.order(orders)).toEqual([[200, orders]]);
+  await serve.stop();
+});
+
+it("loses no line, not even the last, if its log is read", async () => {
+  const pipe = openPipe();
+  const serve = await startServe(pipe.path);
+  expect(await serve.order(320)).toEqual([[200, 320]]);
+  const stopped = serve.stop(Number.POSITIVE_INFINITY);
+  const lines = await pipe.until(({ event }) => event === "stopped");
+  await stopped;
+  expect(lines.filter(({ event }) => event === "request_finished")).toHaveLength(320);
+  expect(lines.filter(({ event }) => event === "log_lines_dropped")).toEqual([]);
+});
+
+it("serves when the reader of its log has gone, and counts what is lost", async () => {
+  const pipe = openPipe();
+  const serve = await startServe(pipe.path);
+  await pipe.until(({ event }) => event === "started");
+  pipe.leave();
+  expect(await serve.order(160)).toEqual([[200, 160]]);
+  await expect.poll(serve.dropped).toBeGreaterThanOrEqual(160);
+  await serve.stop();
+});
+
+it.skipIf(process.platform !== "linux")("serves when the disk for its log is full", async () => {
+  const serve = await startServe("/dev/full");
+  expect(await serve.order(160)).toEqual([[200, 160]]);
+  await expect.poll(serve.dropped).toBeGreaterThanOrEqual(160);
+  await serve.stop();
+});
+
 /** The built command with this file as its standard output. */
 async function startServe(log: string) {
   const bytes = rawAnswer(200, '{"order_id":"order_1"}');
@@ -91,58 +146,3 @@ function openPipe() {
     },
   };
 }
-
-it("serves while its log is not read, says afterwards how many lines are lost, and ends in time", async () => {
-  const pipe = openPipe();
-  const serve = await startServe(pipe.path);
-  // Compiled code and connections take memory too, before the measurement.
-  for (let batch = 0; batch < 10; batch++) {
-    expect(await serve.order(160)).toEqual([[200, 160]]);
-    await pipe.until(({ event }) => event === "request_finished");
-  }
-  const before = serve.residentBytes();
-  expect(await serve.order(orders)).toEqual([[200, orders]]);
-  const dropped = await serve.dropped();
-  expect(dropped).toBeGreaterThan(0);
-  expect(serve.residentBytes() - before).toBeLessThan(64 * 1_048_576);
-
-  const lines = await pipe.until(({ event }) => event === "log_lines_dropped");
-  expect(lines.at(-1)).toMatchObject({ level: "warn", event: "log_lines_dropped", dropped: expect.any(Number) });
-  const told = lines.findIndex(({ event }) => event === "log_lines_dropped");
-  expect(lines[told].dropped).toBeGreaterThanOrEqual(dropped);
-  expect(await serve.dropped()).toBe(lines[told].dropped);
-  const times = lines.map(({ time }) => time);
-  expect(times).toEqual(times.toSorted());
-
-  // The pipe is full again, and is not read until the process ends.
-  expect(await serve.order(orders)).toEqual([[200, orders]]);
-  await serve.stop();
-});
-
-it("loses no line, not even the last, if its log is read", async () => {
-  const pipe = openPipe();
-  const serve = await startServe(pipe.path);
-  expect(await serve.order(320)).toEqual([[200, 320]]);
-  const stopped = serve.stop(Number.POSITIVE_INFINITY);
-  const lines = await pipe.until(({ event }) => event === "stopped");
-  await stopped;
-  expect(lines.filter(({ event }) => event === "request_finished")).toHaveLength(320);
-  expect(lines.filter(({ event }) => event === "log_lines_dropped")).toEqual([]);
-});
-
-it("serves when the reader of its log has gone, and counts what is lost", async () => {
-  const pipe = openPipe();
-  const serve = await startServe(pipe.path);
-  await pipe.until(({ event }) => event === "started");
-  pipe.leave();
-  expect(await serve.order(160)).toEqual([[200, 160]]);
-  await expect.poll(serve.dropped).toBeGreaterThanOrEqual(160);
-  await serve.stop();
-});
-
-it.skipIf(process.platform !== "linux")("serves when the disk for its log is full", async () => {
-  const serve = await startServe("/dev/full");
-  expect(await serve.order(160)).toEqual([[200, 160]]);
-  await expect.poll(serve.dropped).toBeGreaterThanOrEqual(160);
-  await serve.stop();
-});

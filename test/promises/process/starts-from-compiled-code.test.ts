@@ -10,23 +10,6 @@ import { writeServed } from "../../load/served.ts";
 
 const other = "9.9.9";
 
-/** The built command with compiled code; starting it returns the version that has started. */
-function stage() {
-  const main = bundle();
-  const program = join(dirname(main), "bundled/serve-script.cjs");
-  const file = writeServed("https://localhost", "127.0.0.1:0", "");
-  const compile = () => {
-    execFileSync(process.execPath, ["scripts/code-cache.mjs", dirname(main)], { env: plainEnvironment() });
-    return readFileSync(`${program}.cache`);
-  };
-  const startedVersion = async (options: string[] = []) => {
-    const { events, stop } = await startServe(file, { main, options });
-    expect(await stop()).toBe(0);
-    return events("started")[0].version;
-  };
-  return { program, compile, startedVersion };
-}
-
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
 it("compiled code has the same bytes each time, so that two builds of an image are the same", () => {
@@ -62,3 +45,20 @@ it.each([
   change(`${program}.cache`);
   expect(await startedVersion(options)).toBe(started);
 });
+
+/** The built command with compiled code; starting it returns the version that has started. */
+function stage() {
+  const main = bundle();
+  const program = join(dirname(main), "bundled/serve-script.cjs");
+  const file = writeServed("https://localhost", "127.0.0.1:0", "");
+  const compile = () => {
+    execFileSync(process.execPath, ["scripts/code-cache.mjs", dirname(main)], { env: plainEnvironment() });
+    return readFileSync(`${program}.cache`);
+  };
+  const startedVersion = async (options: string[] = []) => {
+    const { events, stop } = await startServe(file, { main, options });
+    expect(await stop()).toBe(0);
+    return events("started")[0].version;
+  };
+  return { program, compile, startedVersion };
+}

@@ -13,8 +13,6 @@ import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stage } from "../../../testkit/stage.ts";
 import { openListener, settings } from "./listener-alone.ts";
 
-type Alone = Awaited<ReturnType<typeof openListener>>;
-
 const coming = 204_800;
 const wholeFailure = /\r\n\r\n\{.*\}\n$/s;
 
@@ -230,3 +228,5 @@ it.each([
   expect(recorder.count("request_finished")).toBe(1);
   expect(simulator.counts().apiRequests).toBe(0);
 });
+
+type Alone = Awaited<ReturnType<typeof openListener>>;

@@ -53,17 +53,6 @@ const forms: Readonly<Record<string, (marker: string) => RawPost>> = {
 };
 const formNames = [...Object.keys(forms), "junk"];
 
-function bodyOf(marker: string): string {
-  return JSON.stringify({ site_customer_identifier: marker });
-}
-
-function requestOf(form: string, marker: string): string {
-  const given = forms[form]?.(marker);
-  if (given === undefined) return "BLAH blah\r\n\r\n";
-  const own = [`Countersign-Site: ${hmacSite}`, `Countersign-Reference: ${marker}`];
-  return rawPost({ connection: [], body: bodyOf(marker), ...given, more: [...own, ...(given.more ?? [])] });
-}
-
 /** A number from 0 to 1; `fc.double` would be near 0 nearly always. */
 const part = fc.nat(100).map((percent) => percent / 100);
 const order = fc.record({
@@ -230,4 +219,15 @@ function answersIn(text: string) {
     }
     rest = behind;
   }
+}
+
+function bodyOf(marker: string): string {
+  return JSON.stringify({ site_customer_identifier: marker });
+}
+
+function requestOf(form: string, marker: string): string {
+  const given = forms[form]?.(marker);
+  if (given === undefined) return "BLAH blah\r\n\r\n";
+  const own = [`Countersign-Site: ${hmacSite}`, `Countersign-Reference: ${marker}`];
+  return rawPost({ connection: [], body: bodyOf(marker), ...given, more: [...own, ...(given.more ?? [])] });
 }

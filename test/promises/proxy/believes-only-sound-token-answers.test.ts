@@ -7,29 +7,8 @@ import { call } from "../../../testkit/call.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { canaries, oauthSite, stage } from "../../../testkit/stage.ts";
 
-/** The authorization server's answer, with some fields changed; `undefined` leaves a field out, `{{token}}` becomes the token. */
-function grant(changes: Record<string, unknown> = {}): string {
-  return JSON.stringify({ access_token: "{{token}}", token_type: "Bearer", expires_in: 3_600, ...changes });
-}
-
 const dayMs = 86_400_000;
 const timeouts = { requestMs: 30_000, connectMs: 10_000, tokenMs: 20_000 };
-
-/**
- * The next token answers have this body; the present token has expired. There is no pause between the five tries of a refresh, and the
- * longest possible pause before the sixth.
- */
-async function stageAnswer(body: string, status = 200, headers: Record<string, string> = {}) {
-  let asked = () => 0;
-  const random = () => (asked() > 5 ? 0.999 : 0);
-  const staged = await stage("living", { timeouts, surroundings: { random } });
-  const { simulator } = staged;
-  asked = () => simulator.counts().tokenRequests;
-  const answer = { kind: "answer", status, headers, body, executes: true } as const;
-  simulator.faults.add({ host: "login", times: "until_cleared", ...answer });
-  staged.expire();
-  return staged;
-}
 
 it.each([
   ["empty", "", "not a JSON object"],
@@ -246,3 +225,24 @@ describe("the second set", () => {
     expect(simulator.seen.tokenRequests.map(({ clientId }) => clientId)).toEqual(["blue-id"]);
   });
 });
+
+/** The authorization server's answer, with some fields changed; `undefined` leaves a field out, `{{token}}` becomes the token. */
+function grant(changes: Record<string, unknown> = {}): string {
+  return JSON.stringify({ access_token: "{{token}}", token_type: "Bearer", expires_in: 3_600, ...changes });
+}
+
+/**
+ * The next token answers have this body; the present token has expired. There is no pause between the five tries of a refresh, and the
+ * longest possible pause before the sixth.
+ */
+async function stageAnswer(body: string, status = 200, headers: Record<string, string> = {}) {
+  let asked = () => 0;
+  const random = () => (asked() > 5 ? 0.999 : 0);
+  const staged = await stage("living", { timeouts, surroundings: { random } });
+  const { simulator } = staged;
+  asked = () => simulator.counts().tokenRequests;
+  const answer = { kind: "answer", status, headers, body, executes: true } as const;
+  simulator.faults.add({ host: "login", times: "until_cleared", ...answer });
+  staged.expire();
+  return staged;
+}

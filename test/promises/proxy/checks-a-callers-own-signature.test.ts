@@ -5,12 +5,6 @@ import { scrape } from "../../../testkit/exposition.ts";
 import { bothSite, canaries, childSite, hmacSite, type Stage, stage } from "../../../testkit/stage.ts";
 import { signatureOf } from "../callbacks/sender.ts";
 
-/** Parameters with the signature of a client, made by code of the tests. */
-const signed = (parameters: object, secret: string, exempt?: string[]) => ({
-  ...parameters,
-  signature: signatureOf({ ...parameters }, secret, exempt),
-});
-
 const order = {
   version: "3.0",
   site_identifier: hmacSite,
@@ -18,19 +12,6 @@ const order = {
   order_amount: "10.50",
   format: "json",
 };
-
-async function resultOf(staged: Stage, body: object, headers = {}): Promise<string | undefined> {
-  const { status, headers: answered } = await call(staged.url, body, { headers });
-  expect(status).toBe(200);
-  const id = answered["countersign-request-id"];
-  const finished = await staged.recorder.nth("request_finished", 1, ({ requestId }) => requestId === id);
-  return finished.callerSignature;
-}
-
-/** The parameters of the first request that the service got. */
-function sentBy({ simulator }: Stage): Record<string, string> {
-  return JSON.parse(simulator.seen.apiRequests[0]?.body.toString() ?? "");
-}
 
 const stageChecking = () => stage({ withBoth: true, site: { checksCallerSignature: true } });
 
@@ -85,3 +66,24 @@ it("without the setting nothing is checked and there is no series", async () => 
   expect(await resultOf(staged, signed(order, canaries.keyOne))).toBeUndefined();
   expect((await scrape(staged.adminUrl)).families.get("countersign_caller_signature_total")?.samples).toEqual([]);
 });
+
+/** Parameters with the signature of a client, made by code of the tests. */
+function signed(parameters: object, secret: string, exempt?: string[]) {
+  return {
+    ...parameters,
+    signature: signatureOf({ ...parameters }, secret, exempt),
+  };
+}
+
+async function resultOf(staged: Stage, body: object, headers = {}): Promise<string | undefined> {
+  const { status, headers: answered } = await call(staged.url, body, { headers });
+  expect(status).toBe(200);
+  const id = answered["countersign-request-id"];
+  const finished = await staged.recorder.nth("request_finished", 1, ({ requestId }) => requestId === id);
+  return finished.callerSignature;
+}
+
+/** The parameters of the first request that the service got. */
+function sentBy({ simulator }: Stage): Record<string, string> {
+  return JSON.parse(simulator.seen.apiRequests[0]?.body.toString() ?? "");
+}

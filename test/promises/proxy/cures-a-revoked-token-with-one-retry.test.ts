@@ -4,24 +4,12 @@ import { call, order } from "../../../testkit/call.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { childSite, oauthSite, type Stage, type StageOptions, stage } from "../../../testkit/stage.ts";
 
-/** A stage whose proxy holds a token that the service has just revoked. */
-async function stageRevoked(options: StageOptions = {}): Promise<Stage> {
-  const staged = await stage(options);
-  expect((await call(staged.url)).status).toBe(200);
-  staged.simulator.revokeAllTokens();
-  return staged;
-}
-
 const body = {
   order_amount: 10,
   order_currency: "EUR",
   site_customer_identifier: "Zoë \u{1f600}",
   order_is_standing: true,
 };
-
-function mask(bytes: Buffer): string {
-  return bytes.toString("latin1").replace(/"timestamp":"\d{10}"/, '"timestamp":"masked"');
-}
 
 it("fetches one new token, sends once more, and answers 200", async () => {
   const { url, simulator, recorder } = await stageRevoked();
@@ -147,3 +135,15 @@ it("a site's pause does not end when something in front of the service answers 5
   for (let n = 0; n < 5; n++) await askAsChild();
   expect(simulator.counts().tokensIssued).toBe(tokensIssued);
 });
+
+/** A stage whose proxy holds a token that the service has just revoked. */
+async function stageRevoked(options: StageOptions = {}): Promise<Stage> {
+  const staged = await stage(options);
+  expect((await call(staged.url)).status).toBe(200);
+  staged.simulator.revokeAllTokens();
+  return staged;
+}
+
+function mask(bytes: Buffer): string {
+  return bytes.toString("latin1").replace(/"timestamp":"\d{10}"/, '"timestamp":"masked"');
+}

@@ -24,11 +24,6 @@ const tooSlow = {
 } as const;
 const kept = { connection: [] };
 
-/** Resolves when the proxy has read everything written, and timers that are due have run. */
-async function settle(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 100));
-}
-
 it.each([
   ["half a method", "PO"],
   ["a head without its end", rawPost({ body: "" }).slice(0, -2)],
@@ -197,3 +192,8 @@ it("serves no request that comes while its connection is being closed", async ()
   another.destroy();
   expect(served).toEqual([]);
 });
+
+/** Resolves when the proxy has read everything written, and timers that are due have run. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 100));
+}

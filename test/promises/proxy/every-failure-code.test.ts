@@ -27,52 +27,6 @@ import {
 /** The caller's own key for the order in every case that can carry one. */
 const reference = "A-1042";
 
-interface Provoked {
-  readonly staged: Stage;
-  readonly answer: Answered;
-}
-
-interface Wrong extends CallOptions {
-  readonly body?: unknown;
-}
-
-/** A call with the reference, and with `Wrong` in it. */
-function callBadly(staged: Stage, { headers = {}, body = order, ...wrong }: Wrong = {}): Promise<Called> {
-  return call(staged.url, body, { ...wrong, headers: { "Countersign-Reference": reference, ...headers } });
-}
-
-/** The fault: in the call or its bytes, in the stage, or in the service. */
-interface Cause extends Wrong {
-  /** Default `not_sent`. */
-  readonly outcome?: "not_sent" | "unknown";
-  /** How many requests the service saw in all; default 0. */
-  readonly sent?: number;
-  /** False if the head could not be read, so that no reference is known. */
-  readonly isReferenced?: false;
-  readonly raw?: Parameters<typeof ask>[1];
-  readonly options?: StageOptions;
-  /** Opens the stage, in place of a plain one with these options. */
-  readonly open?: () => Promise<Stage>;
-  readonly fault?: FaultAction;
-  /** Provokes the failure, in place of one call to a stage. */
-  readonly provoke?: () => Promise<Provoked>;
-}
-
-/**
- * One way to provoke a failure through the whole proxy; by default one call to a stage.
- * @param way in words, for the test's name
- * @param detail the part of the detail that is special to this way
- */
-function failing(code: FailureCode, status: number, way: string, detail: RegExp, cause: Cause) {
-  const { outcome, sent, isReferenced, raw, options, open = () => stage(options), fault, provoke, ...wrong } = cause;
-  const callOnce = async (): Promise<Provoked> => {
-    const staged = await open();
-    if (fault !== undefined) staged.simulator.faults.add({ host: "api", ...fault });
-    return { staged, answer: await (raw === undefined ? callBadly(staged, wrong) : ask(staged.port, raw)) };
-  };
-  return { code, status, way, detail, outcome, sent, isReferenced, provoke: provoke ?? callOnce };
-}
-
 const withReference = [`Countersign-Reference: ${reference}`];
 const withToken = { "Proxy-Authorization": `Bearer ${token}` };
 
@@ -318,6 +272,83 @@ const failuresAfterAdmission = [
   }),
 ];
 
+const cases = [...failuresOfTheRequest, ...failuresOfTheParameters, ...failuresAfterAdmission];
+
+it.each(cases)("$status $code: $way", async ({ code, status, outcome = "not_sent", detail, sent = 0, ...failure }) => {
+  const { staged, answer } = await failure.provoke();
+  const given = failure.isReferenced === false ? undefined : reference;
+  const requestId = expectFailure(answer, { code, status, outcome, detail, reference: given });
+  expect(staged.simulator.counts().apiRequests).toBe(sent);
+  const finished = await staged.recorder.nth("request_finished", 1, (event) => event.requestId === requestId);
+  expect(finished).toMatchObject({ code, status, outcome, by: "countersign", reference: given, callerLeft: false });
+  expect(staged.recorder.count("defect")).toBe(code === "internal" ? 1 : 0);
+});
+
+it("a failure's type is a URL of the documentation if docsUrl is set", async () => {
+  const staged = await stage({ config: { docsUrl: "https://docs.example/pay" } });
+  const { json } = await callBadly(staged, { path: "/delete_all" });
+  expect(json.type).toBe("https://docs.example/pay/docs/reference/errors.html#operation_not_allowed");
+});
+
+describe("the table of failures", () => {
+  it("has been provoked in full", () => {
+    const provoked = new Set(cases.map(({ code }) => code));
+    expect(requestFailureCodes.filter((code) => !provoked.has(code))).toEqual([]);
+  });
+
+  it("has been provoked with every outcome that it names", () => {
+    const provoked = new Set(cases.map(({ code, outcome = "not_sent" }) => `${code} ${outcome}`));
+    const named = requestFailureCodes.flatMap((code) => failures[code].outcomes.map((outcome) => `${code} ${outcome}`));
+    expect(named.filter((pair) => !provoked.has(pair))).toEqual([]);
+  });
+});
+
+interface Provoked {
+  readonly staged: Stage;
+  readonly answer: Answered;
+}
+
+interface Wrong extends CallOptions {
+  readonly body?: unknown;
+}
+
+/** A call with the reference, and with `Wrong` in it. */
+function callBadly(staged: Stage, { headers = {}, body = order, ...wrong }: Wrong = {}): Promise<Called> {
+  return call(staged.url, body, { ...wrong, headers: { "Countersign-Reference": reference, ...headers } });
+}
+
+/** The fault: in the call or its bytes, in the stage, or in the service. */
+interface Cause extends Wrong {
+  /** Default `not_sent`. */
+  readonly outcome?: "not_sent" | "unknown";
+  /** How many requests the service saw in all; default 0. */
+  readonly sent?: number;
+  /** False if the head could not be read, so that no reference is known. */
+  readonly isReferenced?: false;
+  readonly raw?: Parameters<typeof ask>[1];
+  readonly options?: StageOptions;
+  /** Opens the stage, in place of a plain one with these options. */
+  readonly open?: () => Promise<Stage>;
+  readonly fault?: FaultAction;
+  /** Provokes the failure, in place of one call to a stage. */
+  readonly provoke?: () => Promise<Provoked>;
+}
+
+/**
+ * One way to provoke a failure through the whole proxy; by default one call to a stage.
+ * @param way in words, for the test's name
+ * @param detail the part of the detail that is special to this way
+ */
+function failing(code: FailureCode, status: number, way: string, detail: RegExp, cause: Cause) {
+  const { outcome, sent, isReferenced, raw, options, open = () => stage(options), fault, provoke, ...wrong } = cause;
+  const callOnce = async (): Promise<Provoked> => {
+    const staged = await open();
+    if (fault !== undefined) staged.simulator.faults.add({ host: "api", ...fault });
+    return { staged, answer: await (raw === undefined ? callBadly(staged, wrong) : ask(staged.port, raw)) };
+  };
+  return { code, status, way, detail, outcome, sent, isReferenced, provoke: provoke ?? callOnce };
+}
+
 async function callAsStranger(): Promise<Provoked> {
   const staged = await stageWithCallers(byCertificate({ name: "a", certificates: ["DNS:a.example"] }));
   const more = { "Countersign-Reference": reference };
@@ -393,34 +424,3 @@ async function drainAway(): Promise<Provoked> {
   await stopping;
   return { staged, answer };
 }
-
-const cases = [...failuresOfTheRequest, ...failuresOfTheParameters, ...failuresAfterAdmission];
-
-it.each(cases)("$status $code: $way", async ({ code, status, outcome = "not_sent", detail, sent = 0, ...failure }) => {
-  const { staged, answer } = await failure.provoke();
-  const given = failure.isReferenced === false ? undefined : reference;
-  const requestId = expectFailure(answer, { code, status, outcome, detail, reference: given });
-  expect(staged.simulator.counts().apiRequests).toBe(sent);
-  const finished = await staged.recorder.nth("request_finished", 1, (event) => event.requestId === requestId);
-  expect(finished).toMatchObject({ code, status, outcome, by: "countersign", reference: given, callerLeft: false });
-  expect(staged.recorder.count("defect")).toBe(code === "internal" ? 1 : 0);
-});
-
-it("a failure's type is a URL of the documentation if docsUrl is set", async () => {
-  const staged = await stage({ config: { docsUrl: "https://docs.example/pay" } });
-  const { json } = await callBadly(staged, { path: "/delete_all" });
-  expect(json.type).toBe("https://docs.example/pay/docs/reference/errors.html#operation_not_allowed");
-});
-
-describe("the table of failures", () => {
-  it("has been provoked in full", () => {
-    const provoked = new Set(cases.map(({ code }) => code));
-    expect(requestFailureCodes.filter((code) => !provoked.has(code))).toEqual([]);
-  });
-
-  it("has been provoked with every outcome that it names", () => {
-    const provoked = new Set(cases.map(({ code, outcome = "not_sent" }) => `${code} ${outcome}`));
-    const named = requestFailureCodes.flatMap((code) => failures[code].outcomes.map((outcome) => `${code} ${outcome}`));
-    expect(named.filter((pair) => !provoked.has(pair))).toEqual([]);
-  });
-});

@@ -24,18 +24,6 @@ import { stage } from "../../../testkit/stage.ts";
 const connectTimeoutMs = 60_000;
 const keptOpen = rawAnswer(200, "{}");
 
-/** A service whose sockets the test holds, the latest connection last. */
-async function startHeldUpstream(
-  answer: (socket: Socket, number: number) => void = (socket) => socket.write(keptOpen),
-) {
-  const sockets: Socket[] = [];
-  const upstream = await startRawUpstream({
-    accept: (socket) => sockets.push(socket.setNoDelay(true)),
-    answer: ({ number }, socket) => answer(socket, number),
-  });
-  return { ...openServicePoolTo(upstream.url), upstream, sockets };
-}
-
 /** A service in a thread of its own. It counts its answers in shared memory, and reports its port and its connections. */
 const fastTlsService = `
   const { parentPort, workerData } = require("node:worker_threads");
@@ -467,3 +455,15 @@ it("a connection that the service ends before it is used fails its request, and 
   expect(await outcome({ timeoutMs: 5_000 })).toBe("upstream_unreachable not_sent CONNECTION_CLOSED");
   expect(connections).toBe(1);
 });
+
+/** A service whose sockets the test holds, the latest connection last. */
+async function startHeldUpstream(
+  answer: (socket: Socket, number: number) => void = (socket) => socket.write(keptOpen),
+) {
+  const sockets: Socket[] = [];
+  const upstream = await startRawUpstream({
+    accept: (socket) => sockets.push(socket.setNoDelay(true)),
+    answer: ({ number }, socket) => answer(socket, number),
+  });
+  return { ...openServicePoolTo(upstream.url), upstream, sockets };
+}

@@ -12,28 +12,6 @@ const connections = 8;
 /** Longer than a busy caller takes to send its next request. */
 const quietMs = 1_100;
 
-async function stageCrowded() {
-  const proxy = await stage({ limits: { connections } });
-  const open = async (bytes: string, count: number) => {
-    const opened = await Promise.all(Array.from({ length: count }, () => RawConnection.open(proxy.port)));
-    for (const connection of opened) connection.write(bytes);
-    await haveAccepted(opened, proxy.adminUrl);
-    return opened;
-  };
-  return { ...proxy, open };
-}
-
-/** The listener handles one connection in a turn of its loop: after as many probes it has accepted and read all. */
-async function haveAccepted(opened: readonly RawConnection[], adminUrl: string): Promise<void> {
-  for (const _ of opened) await call(adminUrl, "", { method: "GET", path: "/livez" });
-}
-
-/** Expects so many calls to be served, each on a connection of its own. */
-async function expectServed(url: string, others: number): Promise<void> {
-  const answers = await Promise.all(Array.from({ length: others }, () => call(url)));
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-}
-
 it("serves 5 of 5 others while one caller has as many idle connections as are served", async () => {
   const { url, clock, open } = await stageCrowded();
   const [first, ...later] = await open("", connections);
@@ -120,3 +98,25 @@ it("fills all places from a crowd that first opens all its connections and then 
   expect(served).toBeGreaterThanOrEqual(connections);
   expect(simulator.counts().apiRequests).toBe(served);
 });
+
+async function stageCrowded() {
+  const proxy = await stage({ limits: { connections } });
+  const open = async (bytes: string, count: number) => {
+    const opened = await Promise.all(Array.from({ length: count }, () => RawConnection.open(proxy.port)));
+    for (const connection of opened) connection.write(bytes);
+    await haveAccepted(opened, proxy.adminUrl);
+    return opened;
+  };
+  return { ...proxy, open };
+}
+
+/** The listener handles one connection in a turn of its loop: after as many probes it has accepted and read all. */
+async function haveAccepted(opened: readonly RawConnection[], adminUrl: string): Promise<void> {
+  for (const _ of opened) await call(adminUrl, "", { method: "GET", path: "/livez" });
+}
+
+/** Expects so many calls to be served, each on a connection of its own. */
+async function expectServed(url: string, others: number): Promise<void> {
+  const answers = await Promise.all(Array.from({ length: others }, () => call(url)));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+}

@@ -15,21 +15,8 @@ const signed = { "Countersign-Site": hmacSite };
 /** An order that needs more than one read. */
 const large = { ...order, padding: "x".repeat(200_000) };
 
-/** One order to a service that behaves so; expects that the order is sent once. */
-async function orderOnce(service: RawBehaviour) {
-  const { port, upstream, finished } = await stage("service", service);
-  const answer = await orderRaw(port, signed, large);
-  expect(upstream).toMatchObject({ connections: 1, spoken: 1 });
-  return { answer, upstream, end: await finished() };
-}
-
 const resets = (socket: Socket) => void socket.resetAndDestroy();
 const closes = (socket: Socket) => void socket.destroy();
-
-/** A service that writes these bytes, and then does `then`. */
-const writing = (bytes: string, then: (socket: Socket) => void): RawBehaviour => ({
-  answer: (_request, socket) => void socket.write(bytes, "latin1", () => then(socket)),
-});
 
 const ok = "HTTP/1.1 200 OK\r\n";
 
@@ -122,3 +109,18 @@ it.each<[string, string, RawBehaviour]>([
   expect(JSON.parse(answer.body).detail.startsWith("The service answered 200. ")).toBe(stage === "stream_answer");
   expect(end).toMatchObject({ stage, code: "upstream_reset", status: 502, by: "countersign", outcome: "unknown" });
 });
+
+/** One order to a service that behaves so; expects that the order is sent once. */
+async function orderOnce(service: RawBehaviour) {
+  const { port, upstream, finished } = await stage("service", service);
+  const answer = await orderRaw(port, signed, large);
+  expect(upstream).toMatchObject({ connections: 1, spoken: 1 });
+  return { answer, upstream, end: await finished() };
+}
+
+/** A service that writes these bytes, and then does `then`. */
+function writing(bytes: string, then: (socket: Socket) => void): RawBehaviour {
+  return {
+    answer: (_request, socket) => void socket.write(bytes, "latin1", () => then(socket)),
+  };
+}

@@ -11,21 +11,6 @@ import { hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
 const signed = { "Countersign-Site": hmacSite };
 
-async function answerWith(bytes: string) {
-  const { port, upstream, finished } = await stage("service", { answer: bytes });
-  const answer = await orderRaw(port, signed);
-  expect(upstream.requests).toHaveLength(1);
-  const { status } = answer;
-  expect(await finished()).toMatchObject({ status, by: "service", outcome: outcomeOf(status), attempts: 1 });
-  expect(answer.value("countersign-error")).toBeUndefined();
-  return answer;
-}
-
-/** A 5xx passes like any answer, but its outcome is `unknown`. */
-function outcomeOf(status: number): string {
-  return status >= 500 ? "unknown" : "answered";
-}
-
 /** A body that is neither JSON nor text. */
 const everyByte = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)).join("");
 
@@ -260,3 +245,18 @@ it("a retry that gets a 5xx from something in front of the service is unknown, t
   expect(answer.value("countersign-attempts")).toBe("2");
   expect(answer.value("countersign-outcome")).toBe("unknown");
 });
+
+async function answerWith(bytes: string) {
+  const { port, upstream, finished } = await stage("service", { answer: bytes });
+  const answer = await orderRaw(port, signed);
+  expect(upstream.requests).toHaveLength(1);
+  const { status } = answer;
+  expect(await finished()).toMatchObject({ status, by: "service", outcome: outcomeOf(status), attempts: 1 });
+  expect(answer.value("countersign-error")).toBeUndefined();
+  return answer;
+}
+
+/** A 5xx passes like any answer, but its outcome is `unknown`. */
+function outcomeOf(status: number): string {
+  return status >= 500 ? "unknown" : "answered";
+}

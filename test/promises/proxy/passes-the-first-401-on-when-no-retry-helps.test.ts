@@ -17,28 +17,6 @@ const first401 = rawAnswer(401, firstBody, firstHeaders);
 const secondBody = '{"error": "second"}';
 const second401 = rawAnswer(401, secondBody, "X-Request-Id: api-2\r\nWWW-Authenticate: Bearer error=two\r\n");
 
-/** A service that gives these answers in turn and then resets; the proxy has had its token for a while. */
-const stageAnswers = (answers: readonly string[], options: StageOptions = {}) =>
-  stage(
-    "token",
-    {
-      answer: ({ number }, socket) => {
-        const bytes = answers[number - 1];
-        if (bytes === undefined) socket.resetAndDestroy();
-        else socket.write(bytes, "latin1");
-      },
-    },
-    { oneSet: false, ...options },
-  );
-
-function expectFirst(answer: RawAnswer) {
-  expect(answer).toMatchObject({ status: 401, body: firstBody, isComplete: true });
-  for (const line of firstHeaders.trim().split("\r\n")) expect(answer.lines).toContain(line);
-  expect(answer.value("countersign-outcome")).toBe("answered");
-  expect(answer.value("countersign-error")).toBeUndefined();
-  expect(answer.value("countersign-attempts")).toBeUndefined();
-}
-
 describe("a second 401", () => {
   it("is passed on byte for byte (log.test.ts has the log lines of both)", async () => {
     const { port, upstream, recorder, simulator } = await stageAnswers([first401, second401]);
@@ -264,3 +242,26 @@ it("the caller gets a whole answer at each of 100 random points where a 401 may 
   expect(answers.filter(({ status, isComplete }) => status === 502 && isComplete)).toHaveLength(100);
   expect(staged.recorder.of("request_finished").filter(({ outcome }) => outcome === "unknown")).toHaveLength(100);
 });
+
+/** A service that gives these answers in turn and then resets; the proxy has had its token for a while. */
+function stageAnswers(answers: readonly string[], options: StageOptions = {}) {
+  return stage(
+    "token",
+    {
+      answer: ({ number }, socket) => {
+        const bytes = answers[number - 1];
+        if (bytes === undefined) socket.resetAndDestroy();
+        else socket.write(bytes, "latin1");
+      },
+    },
+    { oneSet: false, ...options },
+  );
+}
+
+function expectFirst(answer: RawAnswer) {
+  expect(answer).toMatchObject({ status: 401, body: firstBody, isComplete: true });
+  for (const line of firstHeaders.trim().split("\r\n")) expect(answer.lines).toContain(line);
+  expect(answer.value("countersign-outcome")).toBe("answered");
+  expect(answer.value("countersign-error")).toBeUndefined();
+  expect(answer.value("countersign-attempts")).toBeUndefined();
+}

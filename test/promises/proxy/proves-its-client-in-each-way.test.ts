@@ -20,10 +20,6 @@ import {
   startService,
 } from "./token-endpoint-stage.ts";
 
-const headOf = (port: number, path: string, contentType: string, length: number, more = "") =>
-  `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\naccept: application/json\r\n` +
-  `content-type: ${contentType}\r\n${more}content-length: ${length}`;
-
 const form = "application/x-www-form-urlencoded";
 /** As URLSearchParams encodes it, written out. */
 const encodedId = "client%3Aof%2Fa%2Bserver";
@@ -299,3 +295,10 @@ it("/status names the token endpoints of sets that have their own", async () => 
   expect(json.environments[0]).toMatchObject({ name: "sandbox", tokenUrls: [endpoint] });
   expect(json.environments[0]).not.toHaveProperty("authUrl");
 });
+
+function headOf(port: number, path: string, contentType: string, length: number, more = "") {
+  return (
+    `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\naccept: application/json\r\n` +
+    `content-type: ${contentType}\r\n${more}content-length: ${length}`
+  );
+}

@@ -12,12 +12,6 @@ const signed = { more: [`Countersign-Site: ${hmacSite}`] };
 const usualBytes = 65_536;
 const named = /limits\.responseHeaderBytes/;
 
-/** An answer whose head has this many bytes. */
-function answerOf(headBytes: number, body = "{}"): string {
-  const [start, end] = ["HTTP/1.1 200 OK\r\nX-Long: ", `\r\nContent-Length: ${body.length}\r\n\r\n`];
-  return `${start}${"x".repeat(headBytes - start.length - end.length)}${end}${body}`;
-}
-
 it.each([
   [usualBytes, {}],
   [200_000, { responseHeaderBytes: 200_000 }],
@@ -107,3 +101,9 @@ it("callbacks: an application's answer with a long head is taken, and a failure 
   const { detail } = expectProblem(await sendJson(bad.callbackPort, freshCallback()), "application_failed", "unknown");
   expect(detail).toMatch(named);
 });
+
+/** An answer whose head has this many bytes. */
+function answerOf(headBytes: number, body = "{}"): string {
+  const [start, end] = ["HTTP/1.1 200 OK\r\nX-Long: ", `\r\nContent-Length: ${body.length}\r\n\r\n`];
+  return `${start}${"x".repeat(headBytes - start.length - end.length)}${end}${body}`;
+}

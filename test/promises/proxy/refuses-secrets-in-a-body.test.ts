@@ -11,20 +11,6 @@ import { hmacSite as podsHmacSite, startPod } from "../reload/pod.ts";
 
 const sites = [oauthSite, childSite, hmacSite];
 
-async function expectRefusal(staged: Stage, body: unknown, parameter: string, site: string): Promise<void> {
-  const answer = await call(staged.url, body, { headers: { "Countersign-Site": site } });
-  expectFailure(answer, {
-    status: 400,
-    code: "secret_in_body",
-    detail: new RegExp(`parameter ${parameter} is .* out\\.`),
-  });
-  const finished = staged.recorder.of("request_finished").at(-1);
-  expect(finished).toMatchObject({ code: "secret_in_body", cause: parameter, attempts: 0 });
-  const logged = JSON.stringify(logOf(staged.recorder.events, "trace"));
-  expect(staged.simulator.counts().apiRequests).toBe(0);
-  for (const secret of Object.values(canaries)) expect(`${answer.text} ${logged}`).not.toContain(secret);
-}
-
 it.each(sites)("refuses the parameter secret_key at %s, in any spelling and with any value", async (site) => {
   const staged = await stage();
   for (const body of [
@@ -82,3 +68,17 @@ it("after a reload refuses the new secret, and no longer the former one", async 
   expect(await outcomeOf(rotated)).toBe("secret_in_body");
   expect(await outcomeOf(fileCanaries.key)).toBeUndefined();
 });
+
+async function expectRefusal(staged: Stage, body: unknown, parameter: string, site: string): Promise<void> {
+  const answer = await call(staged.url, body, { headers: { "Countersign-Site": site } });
+  expectFailure(answer, {
+    status: 400,
+    code: "secret_in_body",
+    detail: new RegExp(`parameter ${parameter} is .* out\\.`),
+  });
+  const finished = staged.recorder.of("request_finished").at(-1);
+  expect(finished).toMatchObject({ code: "secret_in_body", cause: parameter, attempts: 0 });
+  const logged = JSON.stringify(logOf(staged.recorder.events, "trace"));
+  expect(staged.simulator.counts().apiRequests).toBe(0);
+  for (const secret of Object.values(canaries)) expect(`${answer.text} ${logged}`).not.toContain(secret);
+}

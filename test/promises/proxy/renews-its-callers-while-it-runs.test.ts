@@ -12,25 +12,6 @@ import { openListener, settings } from "./listener-alone.ts";
 
 const buffer = { reserve: () => {}, onEvicted: () => {} };
 
-/** A handler that answers with its name. */
-function journeyOf(name: string): RequestHandler {
-  const body = Buffer.from(JSON.stringify({ name }));
-  const headers = ["Content-Length", String(body.length)];
-  const how = { isLocal: true, isFramed: true };
-  const refused = Buffer.from("{}");
-  return {
-    async handle(inbound) {
-      await inbound.readBody(settings.clock.nowMs() + 5_000, buffer);
-      await inbound.answer({ status: 200, headers, body, ...how }, Number.POSITIVE_INFINITY);
-    },
-    async refuse(caller, error) {
-      const status = error instanceof ProxyError ? error.status : 500;
-      const headers = ["Content-Length", "2"];
-      await caller.answer({ status, headers, body: refused, ...how }, Number.POSITIVE_INFINITY);
-    },
-  };
-}
-
 const openFirst = () => openListener({ handler: journeyOf("first"), tls: listenerTls });
 
 it("serves the next request on an open connection with the new handler", async () => {
@@ -132,3 +113,22 @@ it("ends with all its connections, those in the middle of their handshake includ
   await Promise.all(ends);
   expect(recorder.of("handshake_failed").map(({ reason }) => reason)).toEqual(["ECONNRESET"]);
 });
+
+/** A handler that answers with its name. */
+function journeyOf(name: string): RequestHandler {
+  const body = Buffer.from(JSON.stringify({ name }));
+  const headers = ["Content-Length", String(body.length)];
+  const how = { isLocal: true, isFramed: true };
+  const refused = Buffer.from("{}");
+  return {
+    async handle(inbound) {
+      await inbound.readBody(settings.clock.nowMs() + 5_000, buffer);
+      await inbound.answer({ status: 200, headers, body, ...how }, Number.POSITIVE_INFINITY);
+    },
+    async refuse(caller, error) {
+      const status = error instanceof ProxyError ? error.status : 500;
+      const headers = ["Content-Length", "2"];
+      await caller.answer({ status, headers, body: refused, ...how }, Number.POSITIVE_INFINITY);
+    },
+  };
+}

@@ -5,6 +5,30 @@ import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stage } from "../../../testkit/stage.ts";
 
+const passedOn = { told: ["401 answered"], retries: ["not_possible too_late"], sentAgain: 0 };
+
+it("the 401 is passed on if at most a tenth of the request's time is left", async () => {
+  expect(await orderRevoked({ deadlineMs: 2_000, tokenMs: 1_800 }, 80)).toEqual(passedOn);
+});
+
+it("the 401 is passed on if less time is left than the 401 took", async () => {
+  expect(await orderRevoked({ deadlineMs: 5_000, tokenMs: 3_300, refusalMs: 900 }, 1)).toEqual(passedOn);
+});
+
+it("the 401 is passed on if less time is left than the service took for recent orders", async () => {
+  expect(await orderRevoked({ deadlineMs: 5_000, tokenMs: 4_200, orderMs: 900 }, 20)).toEqual(passedOn);
+});
+
+it("the order is sent again if half of the time is left, however slow an order was", async () => {
+  const times = { deadlineMs: 10_000, tokenMs: 2_000, orderMs: 9_000 };
+  expect(await orderRevoked(times, 1)).toMatchObject({ retries: ["cured"], sentAgain: 1 });
+});
+
+it("each order is sent again once if there is time", async () => {
+  const cured = { told: ["200 answered"], retries: ["cured"], sentAgain: 20 };
+  expect(await orderRevoked({ deadlineMs: 10_000, tokenMs: 3_000 }, 20)).toEqual(cured);
+});
+
 /** Times of the proxy's clock, which the test moves on; real time comes on top. */
 interface Times {
   readonly deadlineMs: number;
@@ -58,27 +82,3 @@ async function orderRevoked({ deadlineMs, tokenMs, orderMs = 0, refusalMs = 0 }:
     .map(({ retry, retryReason }) => [retry, retryReason].join(" ").trim());
   return { told: [...new Set(told)], retries: [...new Set(retries)], sentAgain: service.requests.length - 1 - orders };
 }
-
-const passedOn = { told: ["401 answered"], retries: ["not_possible too_late"], sentAgain: 0 };
-
-it("the 401 is passed on if at most a tenth of the request's time is left", async () => {
-  expect(await orderRevoked({ deadlineMs: 2_000, tokenMs: 1_800 }, 80)).toEqual(passedOn);
-});
-
-it("the 401 is passed on if less time is left than the 401 took", async () => {
-  expect(await orderRevoked({ deadlineMs: 5_000, tokenMs: 3_300, refusalMs: 900 }, 1)).toEqual(passedOn);
-});
-
-it("the 401 is passed on if less time is left than the service took for recent orders", async () => {
-  expect(await orderRevoked({ deadlineMs: 5_000, tokenMs: 4_200, orderMs: 900 }, 20)).toEqual(passedOn);
-});
-
-it("the order is sent again if half of the time is left, however slow an order was", async () => {
-  const times = { deadlineMs: 10_000, tokenMs: 2_000, orderMs: 9_000 };
-  expect(await orderRevoked(times, 1)).toMatchObject({ retries: ["cured"], sentAgain: 1 });
-});
-
-it("each order is sent again once if there is time", async () => {
-  const cured = { told: ["200 answered"], retries: ["cured"], sentAgain: 20 };
-  expect(await orderRevoked({ deadlineMs: 10_000, tokenMs: 3_000 }, 20)).toEqual(cured);
-});

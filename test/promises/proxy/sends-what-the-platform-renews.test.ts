@@ -13,16 +13,6 @@ import { audience, clientId, granted, one, startLogin, startService } from "./to
 const set = { name: "one", clientId, audience };
 const gauge = "countersign_assertion_expiry_timestamp_seconds";
 
-/** A proxy whose client is proved by a token in a file that the test writes, and its authorization server. */
-async function stage(login: Awaited<ReturnType<typeof startLogin>>, change: Partial<WrittenEnvironment> = {}) {
-  const file = `${emptyFolder()}/token`;
-  const service = await startService();
-  const token = { url: `${login.url}/token`, clientAuth: { assertion: { file } } };
-  const proxy = (more: Partial<WrittenEnvironment> = {}) =>
-    startConfiguredProxy({ baseUrl: service.url, token, sites: one(set), ...change, ...more }, {});
-  return { file, service, write: (text: string) => writeFileSync(file, text), proxy };
-}
-
 const sentIn = ({ body }: { body: string }) => new URLSearchParams(body).get("client_assertion");
 
 describe("a token request", () => {
@@ -156,3 +146,13 @@ it("the second set takes over with its own file while the first one's token is r
   expect(login.requests.map(sentIn)).toEqual(tokens);
   expect(recorder.of("credential_switched")).toMatchObject([{ from: "S1/set-0", to: "S1/set-1" }]);
 });
+
+/** A proxy whose client is proved by a token in a file that the test writes, and its authorization server. */
+async function stage(login: Awaited<ReturnType<typeof startLogin>>, change: Partial<WrittenEnvironment> = {}) {
+  const file = `${emptyFolder()}/token`;
+  const service = await startService();
+  const token = { url: `${login.url}/token`, clientAuth: { assertion: { file } } };
+  const proxy = (more: Partial<WrittenEnvironment> = {}) =>
+    startConfiguredProxy({ baseUrl: service.url, token, sites: one(set), ...change, ...more }, {});
+  return { file, service, write: (text: string) => writeFileSync(file, text), proxy };
+}

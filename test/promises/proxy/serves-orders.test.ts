@@ -6,13 +6,6 @@ import { headerPairs } from "../../../testkit/header-pairs.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { bothSite, childSite, hmacSite, oauthSite, type Stage, stage } from "../../../testkit/stage.ts";
 
-/** The n-th request that the service got. */
-async function received(simulator: Stage["simulator"], n = 1) {
-  const requests = await simulator.seen.whenApiRequests(n);
-  const request = requests[n - 1] ?? expect.unreachable();
-  return { ...request, parameters: JSON.parse(request.body.toString("utf8")) as Record<string, string> };
-}
-
 it("authorises an order with a token and sends every value as a string", async () => {
   const { url, simulator } = await stage();
   const answer = await call(url, { order_amount: 10, order_is_standing: true, order_currency: "EUR" });
@@ -134,3 +127,10 @@ it("the names in the configuration and the service's own are accepted as Host, a
     expect(rawHeaders.slice(0, 2)).toEqual(["host", upstream]);
   }
 });
+
+/** The n-th request that the service got. */
+async function received(simulator: Stage["simulator"], n = 1) {
+  const requests = await simulator.seen.whenApiRequests(n);
+  const request = requests[n - 1] ?? expect.unreachable();
+  return { ...request, parameters: JSON.parse(request.body.toString("utf8")) as Record<string, string> };
+}

@@ -9,12 +9,6 @@ import { callSecurely, keptConnection, known, openSecurely, payments, stageWithC
 
 const stage = (options: StageOptions = {}) => stageWithCallers(payments, options);
 
-/** All answers to these bytes, on a connection of their own. */
-async function answersTo(port: number, bytes: string): Promise<RawAnswer[]> {
-  const connection = await RawConnection.open({ ...known, host: "localhost", port });
-  return readAnswers(await connection.write(bytes).ended());
-}
-
 it("serves many requests on one connection, and several at once in their order", async () => {
   const { port } = await stage();
   const kept = keptConnection();
@@ -68,3 +62,9 @@ it("drains: answers open requests, tells callers to close, and closes idle conne
   expect(await stopped).toBe(true);
   expect(await troubleOf(port, known)).toBe("ECONNREFUSED");
 });
+
+/** All answers to these bytes, on a connection of their own. */
+async function answersTo(port: number, bytes: string): Promise<RawAnswer[]> {
+  const connection = await RawConnection.open({ ...known, host: "localhost", port });
+  return readAnswers(await connection.write(bytes).ended());
+}

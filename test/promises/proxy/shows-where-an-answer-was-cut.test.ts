@@ -22,7 +22,7 @@ const framing = {
   chunks: (body: string) =>
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
 } as const;
-type Framing = keyof typeof framing;
+
 const framings = { close: framing.close(body), length: framing.length(body), chunks: framing.chunks(body) };
 /** An answer without the end of its body. */
 const cutOff = (how: Framing, body: string) => framing[how](body).replace(/.{21}(?:\r\n0\r\n\r\n)?$/, "");
@@ -35,28 +35,9 @@ const breaks = {
   "an orderly end": [(socket) => socket.end(), "upstream_reset", "CONNECTION_CLOSED"],
   "silence until the deadline": [() => {}, "upstream_timeout", "incomplete answer"],
 } satisfies Record<string, [breakOff: (socket: Socket) => unknown, code: string, cause: string]>;
-type Break = keyof typeof breaks;
 
 const signed = [`Countersign-Site: ${hmacSite}`];
 const hurried = [...signed, "Countersign-Timeout-Ms: 1000"];
-
-/** A service that answers with the given bytes, and then ends the connection as given; the end of a long answer waits. */
-async function serviceThat(bytes: string, how: Break) {
-  const [breakOff] = breaks[how];
-  let goOn = () => {};
-  const upstream = await startRawUpstream({
-    answer: (_request, socket) => {
-      const last = bytes.slice(-10);
-      goOn = () => void socket.write(last, "latin1", () => breakOff(socket));
-      socket.setNoDelay(true).write(bytes.slice(0, -10), "latin1");
-      if (bytes.length <= 65_536) goOn();
-    },
-  });
-  return { url: upstream.url, upstream, goOn: () => goOn() };
-}
-
-type Target = NetConnectOpts | ConnectionOptions;
-type Staged = Pick<Stage, "recorder"> & { readonly to: Target };
 
 const listeners: Readonly<Record<string, (baseUrl: string) => Promise<Staged>>> = {
   async TCP(baseUrl) {
@@ -228,3 +209,26 @@ describe.each(versions)("over %s", (version) => {
     },
   );
 });
+
+type Framing = keyof typeof framing;
+
+type Break = keyof typeof breaks;
+
+/** A service that answers with the given bytes, and then ends the connection as given; the end of a long answer waits. */
+async function serviceThat(bytes: string, how: Break) {
+  const [breakOff] = breaks[how];
+  let goOn = () => {};
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) => {
+      const last = bytes.slice(-10);
+      goOn = () => void socket.write(last, "latin1", () => breakOff(socket));
+      socket.setNoDelay(true).write(bytes.slice(0, -10), "latin1");
+      if (bytes.length <= 65_536) goOn();
+    },
+  });
+  return { url: upstream.url, upstream, goOn: () => goOn() };
+}
+
+type Target = NetConnectOpts | ConnectionOptions;
+
+type Staged = Pick<Stage, "recorder"> & { readonly to: Target };

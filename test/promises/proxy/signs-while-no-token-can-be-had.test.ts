@@ -13,36 +13,6 @@ const minuteMs = 60_000;
 const marginMs = 10_000;
 const ofSite = { environment: "sandbox", site: bothSite };
 
-/** A stage whose site has both methods and `bridge`; its first token has been used once. */
-async function stageBridge({ site, environment, ...options }: StageOptions = {}) {
-  const staged = await stage("living", {
-    withBoth: true,
-    site: { bridge: "hmac", ...site },
-    environment: { defaultSite: bothSite, ...environment },
-    ...options,
-  });
-  const { recorder, simulator } = staged;
-  const bridged = () => recorder.of("request_finished").map(({ bridged }) => bridged);
-  const lastSent = () => simulator.seen.apiRequests.at(-1);
-  return { ...staged, bridged, lastSent };
-}
-
-/** The same, with an expired token and a stopped authorization server. */
-async function stageOutage(options: StageOptions = {}) {
-  const staged = await stageBridge(options);
-  await staged.simulator.stopLogin();
-  staged.expire();
-  return staged;
-}
-
-/** Orders one after another until one carries a token; each is accepted. */
-async function orderUntilToken({ url, clock, lastSent }: Awaited<ReturnType<typeof stageBridge>>): Promise<void> {
-  do {
-    clock.push(1_000);
-    expect((await call(url)).status).toBe(200);
-  } while (lastSent()?.token === undefined);
-}
-
 describe("while the authorization server is away", () => {
   it("for an hour after expiry, each order is signed and accepted, and then one token ends the bridge", async () => {
     const staged = await stageOutage();
@@ -179,3 +149,33 @@ it("never signs after a 401, even if the authorization server is away", async ()
   expect(bridged()).toEqual([undefined, undefined]);
   expect(simulator.counts().apiRequests).toBe(2);
 });
+
+/** A stage whose site has both methods and `bridge`; its first token has been used once. */
+async function stageBridge({ site, environment, ...options }: StageOptions = {}) {
+  const staged = await stage("living", {
+    withBoth: true,
+    site: { bridge: "hmac", ...site },
+    environment: { defaultSite: bothSite, ...environment },
+    ...options,
+  });
+  const { recorder, simulator } = staged;
+  const bridged = () => recorder.of("request_finished").map(({ bridged }) => bridged);
+  const lastSent = () => simulator.seen.apiRequests.at(-1);
+  return { ...staged, bridged, lastSent };
+}
+
+/** The same, with an expired token and a stopped authorization server. */
+async function stageOutage(options: StageOptions = {}) {
+  const staged = await stageBridge(options);
+  await staged.simulator.stopLogin();
+  staged.expire();
+  return staged;
+}
+
+/** Orders one after another until one carries a token; each is accepted. */
+async function orderUntilToken({ url, clock, lastSent }: Awaited<ReturnType<typeof stageBridge>>): Promise<void> {
+  do {
+    clock.push(1_000);
+    expect((await call(url)).status).toBe(200);
+  } while (lastSent()?.token === undefined);
+}

@@ -10,10 +10,6 @@ import { hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-function stampOf(request: ApiRequest | undefined): number {
-  return Number(JSON.parse(request?.body.toString() ?? "{}").timestamp);
-}
-
 it.each([10 * minuteMs, -10 * minuteMs])(
   "timestamps follow a clock that is wrong by %i ms, and the skew is measured",
   async (offsetMs) => {
@@ -89,3 +85,7 @@ it.each([oauthSite, hmacSite])(
     expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
   },
 );
+
+function stampOf(request: ApiRequest | undefined): number {
+  return Number(JSON.parse(request?.body.toString() ?? "{}").timestamp);
+}

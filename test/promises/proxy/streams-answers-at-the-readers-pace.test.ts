@@ -11,35 +11,8 @@ import { hmacSite, stage } from "../../../testkit/stage.ts";
 
 const mebibyte = 1_048_576;
 
-/** A signed order whose answer the test reads itself. */
-async function open(url: string): Promise<IncomingMessage> {
-  const body = JSON.stringify(order);
-  const headers = { "Content-Type": "application/json", "Countersign-Site": hmacSite };
-  const outgoing = request(`${url}/create_order`, { method: "POST", agent: false, headers });
-  outgoing.on("error", () => {});
-  onTestFinished(() => void outgoing.destroy());
-  outgoing.end(body);
-  const [incoming] = await once(outgoing, "response");
-  return incoming;
-}
-
-/** Resolves at the close, whatever its cause. */
-function closed(emitter: EventEmitter): Promise<void> {
-  return new Promise((resolve) => emitter.on("error", () => {}).once("close", () => resolve()));
-}
-
 /** Long: on a busy machine these answers are slow. */
 const timeouts = { requestMs: 60_000, connectMs: 10_000, tokenMs: 10_000 };
-
-/** A service whose answer the test writes by hand. */
-async function stageByHand(over: Pick<RawBehaviour, "tls"> = {}) {
-  let answering: (socket: Socket) => void = () => {};
-  const socket = new Promise<Socket>((resolve) => {
-    answering = resolve;
-  });
-  const service: RawBehaviour = { ...over, answer: (_request, socket) => answering(socket) };
-  return { ...(await stage("service", service, { timeouts, environment: { tls: trusting } })), socket };
-}
 
 it("passes on each piece of a long answer before the next is written", async () => {
   const { url, socket } = await stageByHand();
@@ -143,3 +116,30 @@ it("cuts off a caller that does not read its answer, at the deadline, says so, a
   expect(ended.durationMs).toBeGreaterThan(900);
   expect((await call(url)).status).toBe(200);
 });
+
+/** A signed order whose answer the test reads itself. */
+async function open(url: string): Promise<IncomingMessage> {
+  const body = JSON.stringify(order);
+  const headers = { "Content-Type": "application/json", "Countersign-Site": hmacSite };
+  const outgoing = request(`${url}/create_order`, { method: "POST", agent: false, headers });
+  outgoing.on("error", () => {});
+  onTestFinished(() => void outgoing.destroy());
+  outgoing.end(body);
+  const [incoming] = await once(outgoing, "response");
+  return incoming;
+}
+
+/** Resolves at the close, whatever its cause. */
+function closed(emitter: EventEmitter): Promise<void> {
+  return new Promise((resolve) => emitter.on("error", () => {}).once("close", () => resolve()));
+}
+
+/** A service whose answer the test writes by hand. */
+async function stageByHand(over: Pick<RawBehaviour, "tls"> = {}) {
+  let answering: (socket: Socket) => void = () => {};
+  const socket = new Promise<Socket>((resolve) => {
+    answering = resolve;
+  });
+  const service: RawBehaviour = { ...over, answer: (_request, socket) => answering(socket) };
+  return { ...(await stage("service", service, { timeouts, environment: { tls: trusting } })), socket };
+}

@@ -25,16 +25,6 @@ const clientJwk = new X509Certificate(clientCertificate).publicKey.export({ form
 const rsaJwk = new X509Certificate(rsaCertificate).publicKey.export({ format: "jwk" });
 const certificateJwk = { ...clientJwk, x5c: [new X509Certificate(clientCertificate).raw.toString("base64")] };
 
-const client = (id: string, method: string, more: object = {}) => ({
-  client_id: id,
-  token_endpoint_auth_method: method,
-  grant_types: ["client_credentials"],
-  response_types: [],
-  redirect_uris: [],
-  scope: "orders",
-  ...more,
-});
-
 const clients = [
   client("by-post", "client_secret_post", { client_secret: secret }),
   client("by-basic:&+%", "client_secret_basic", { client_secret: secret }),
@@ -48,45 +38,6 @@ const clients = [
 
 /** Hides oidc-provider's warnings, which are about production. */
 vi.spyOn(console, "warn").mockImplementation(() => {});
-
-/** @param isStrict follows FAPI 2.0: the issuer must be the only audience of an assertion */
-async function startProvider(isStrict = false) {
-  const server = createServer({ ...serverTls, requestCert: true, rejectUnauthorized: false });
-  const port = await listen(server);
-  const issuer = `https://localhost:${port}`;
-  const resourceServer = { scope: "orders", audience: api, accessTokenFormat: "jwt", accessTokenTTL: 600 };
-  const provider = new Provider(issuer, {
-    clients,
-    scopes: ["orders"],
-    ttl: { ClientCredentials: 600 },
-    clientAuthMethods: ["client_secret_post", "client_secret_basic", "private_key_jwt", "self_signed_tls_client_auth"],
-    enabledJWA: { clientAuthSigningAlgValues: ["PS256", "ES256"] },
-    features: {
-      devInteractions: { enabled: false },
-      clientCredentials: { enabled: true },
-      fapi: { enabled: isStrict, profile: "2.0" },
-      mTLS: {
-        enabled: true,
-        certificateBoundAccessTokens: true,
-        selfSignedTlsClientAuth: true,
-        getCertificate: ({ req }: { req: { socket: TLSSocket } }) => req.socket.getPeerX509Certificate(),
-      },
-      resourceIndicators: { enabled: true, getResourceServerInfo: () => resourceServer },
-    },
-  });
-  const errors: string[] = [];
-  provider.on("grant.error", (_context, error) => errors.push(`${error.message} ${JSON.stringify(error)}`));
-  server.on("request", provider.callback());
-  return { issuer, errors };
-}
-
-/** The keys with which the server signs its tokens. */
-async function fetchKeys(issuer: string) {
-  const [response] = await once(httpsRequest(`${issuer}/jwks`, { ca: authority }).end(), "response");
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk);
-  return createLocalJWKSet(JSON.parse(Buffer.concat(chunks).toString("utf8")));
-}
 
 const bySecret = { clientSecret: { file: "DIR/secret" } };
 const tlsFiles = { certFile: "DIR/cert.pem", keyFile: "DIR/key.pem" };
@@ -137,3 +88,54 @@ it.each([
     expect(payload["cnf"]).toEqual(id === "by-certificate" ? bound : undefined);
   },
 );
+
+function client(id: string, method: string, more: object = {}) {
+  return {
+    client_id: id,
+    token_endpoint_auth_method: method,
+    grant_types: ["client_credentials"],
+    response_types: [],
+    redirect_uris: [],
+    scope: "orders",
+    ...more,
+  };
+}
+
+/** @param isStrict follows FAPI 2.0: the issuer must be the only audience of an assertion */
+async function startProvider(isStrict = false) {
+  const server = createServer({ ...serverTls, requestCert: true, rejectUnauthorized: false });
+  const port = await listen(server);
+  const issuer = `https://localhost:${port}`;
+  const resourceServer = { scope: "orders", audience: api, accessTokenFormat: "jwt", accessTokenTTL: 600 };
+  const provider = new Provider(issuer, {
+    clients,
+    scopes: ["orders"],
+    ttl: { ClientCredentials: 600 },
+    clientAuthMethods: ["client_secret_post", "client_secret_basic", "private_key_jwt", "self_signed_tls_client_auth"],
+    enabledJWA: { clientAuthSigningAlgValues: ["PS256", "ES256"] },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      fapi: { enabled: isStrict, profile: "2.0" },
+      mTLS: {
+        enabled: true,
+        certificateBoundAccessTokens: true,
+        selfSignedTlsClientAuth: true,
+        getCertificate: ({ req }: { req: { socket: TLSSocket } }) => req.socket.getPeerX509Certificate(),
+      },
+      resourceIndicators: { enabled: true, getResourceServerInfo: () => resourceServer },
+    },
+  });
+  const errors: string[] = [];
+  provider.on("grant.error", (_context, error) => errors.push(`${error.message} ${JSON.stringify(error)}`));
+  server.on("request", provider.callback());
+  return { issuer, errors };
+}
+
+/** The keys with which the server signs its tokens. */
+async function fetchKeys(issuer: string) {
+  const [response] = await once(httpsRequest(`${issuer}/jwks`, { ca: authority }).end(), "response");
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return createLocalJWKSet(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+}

@@ -9,12 +9,6 @@ import { bodyOf, openServicePool } from "../../../testkit/service-pool.ts";
 
 const ok = "HTTP/1.1 200 OK\r\n";
 
-/** A pool of connections to a service whose answers the test writes. */
-async function startPool(answer: (socket: Socket) => void, over: { readonly tls?: TlsOptions } = {}) {
-  const upstream = await startRawUpstream({ ...over, answer: (_request, socket) => answer(socket) });
-  return { ...openServicePool(upstream.url, { tls: trusting }), upstream };
-}
-
 const answersWell = (socket: Socket) => void socket.write(rawAnswer(200, "{}"));
 
 describe("the request that is written", () => {
@@ -113,3 +107,9 @@ it("over TLS, connections are kept, and a new one resumes the session", async ()
   for (let n = 1; n <= 6; n++) expect(await outcome()).toBe(`200 ${n}`);
   expect([...resumed.values()]).toEqual([false, true, true]);
 });
+
+/** A pool of connections to a service whose answers the test writes. */
+async function startPool(answer: (socket: Socket) => void, over: { readonly tls?: TlsOptions } = {}) {
+  const upstream = await startRawUpstream({ ...over, answer: (_request, socket) => answer(socket) });
+  return { ...openServicePool(upstream.url, { tls: trusting }), upstream };
+}

@@ -9,7 +9,6 @@ import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
 import { stage } from "../../../testkit/stage.ts";
 import { oauthSite, type Pod, sharingAt, startPod } from "./pod.ts";
 
-type User = Readonly<Record<"username" | "password", string>>;
 const next: User = { username: "next", password: "canary-next-redis-password" };
 
 it.each<[files: string, login: string, filesOf: (user: User) => Readonly<Record<string, string>>]>([
@@ -97,3 +96,5 @@ it("connections that a reload has prepared are closed if the process is told to 
   await reload({ timeouts, tokens });
   expect(await clients()).toBe(0);
 });
+
+type User = Readonly<Record<"username" | "password", string>>;

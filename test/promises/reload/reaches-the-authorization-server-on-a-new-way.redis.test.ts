@@ -14,6 +14,26 @@ import { stage } from "../../../testkit/stage.ts";
 /** Longer than a test or a caller waits. */
 const longMs = 6_000;
 
+it.each(["memory", "redis"] as const)("with the right authority orders are served, tokens in %s", async (cache) => {
+  const tokens = cache === "memory" ? { cache } : { cache, redis: accessTo(nodeAt((await startRedis()).port)) };
+  const { trust, url, simulator } = await stageAt(tokens);
+  await trust(authority);
+  expect((await call(url)).status).toBe(200);
+  expect(simulator.counts().tokenRequests).toBe(1);
+});
+
+it("a 429 with Retry-After is obeyed, whatever changes", async () => {
+  const { trust, url, simulator } = await stageAt({ cache: "memory" });
+  simulator.faults.add({ host: "login", kind: "answer", status: 429, headers: { "retry-after": "600" } });
+  await trust(authority);
+  expect((await call(url)).status).toBe(503);
+  await trust(`${authority}\n`);
+  const { status, headers } = await call(url);
+  expect(status).toBe(503);
+  expect(Number(headers["retry-after"])).toBeGreaterThan(500);
+  expect(simulator.counts().tokenRequests).toBe(1);
+});
+
 /** A proxy that trusts the wrong authority, and has failed so often that its next pause is long. */
 async function stageAt(tokens: Config["tokens"]) {
   const staged = await stage({
@@ -36,23 +56,3 @@ async function stageAt(tokens: Config["tokens"]) {
   const trust = (ca: string) => staged.reload(changed(config, () => ({ tls: { ...noTls, ca } })));
   return { ...staged, trust };
 }
-
-it.each(["memory", "redis"] as const)("with the right authority orders are served, tokens in %s", async (cache) => {
-  const tokens = cache === "memory" ? { cache } : { cache, redis: accessTo(nodeAt((await startRedis()).port)) };
-  const { trust, url, simulator } = await stageAt(tokens);
-  await trust(authority);
-  expect((await call(url)).status).toBe(200);
-  expect(simulator.counts().tokenRequests).toBe(1);
-});
-
-it("a 429 with Retry-After is obeyed, whatever changes", async () => {
-  const { trust, url, simulator } = await stageAt({ cache: "memory" });
-  simulator.faults.add({ host: "login", kind: "answer", status: 429, headers: { "retry-after": "600" } });
-  await trust(authority);
-  expect((await call(url)).status).toBe(503);
-  await trust(`${authority}\n`);
-  const { status, headers } = await call(url);
-  expect(status).toBe(503);
-  expect(Number(headers["retry-after"])).toBeGreaterThan(500);
-  expect(simulator.counts().tokenRequests).toBe(1);
-});

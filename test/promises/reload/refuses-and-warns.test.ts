@@ -18,10 +18,6 @@ import { FakeClock } from "../../../testkit/fake-clock.ts";
 import { stage } from "../../../testkit/stage.ts";
 import { type Pod, startPod } from "./pod.ts";
 
-const ready = async ({ adminUrl }: Pod) => {
-  const { status, text } = await get(adminUrl, "/readyz");
-  return [status, text];
-};
 const refused = [503, "the newest configuration is refused; the one before it stays active\n"];
 
 it("after the configured time /readyz says no, requests are still served, and the next good configuration is ready again", async () => {
@@ -204,3 +200,8 @@ it("if many sites have the same warning, ten are logged, and the number of the o
   expect(codes(lines)).toEqual(Array.from({ length: 10 }, () => "hmac_for_existing_clients"));
   expect(lines.map(({ more }) => more)).toEqual([...Array.from({ length: 9 }, () => undefined), 19]);
 });
+
+async function ready({ adminUrl }: Pod) {
+  const { status, text } = await get(adminUrl, "/readyz");
+  return [status, text];
+}

@@ -20,27 +20,6 @@ const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
 const listener = { bind: anyPort, environment: "sandbox", hosts: [] };
 const signed = { "Countersign-Site": hmacSite };
 
-/** A proxy with two listeners. */
-async function stageLimited(requestMs: number) {
-  const config = { listeners: [listener, listener] };
-  const staged = await stage({ config, timeouts: { requestMs }, oneSet: true });
-  const second = staged.proxy.binds.listeners[1];
-  if (second?.kind !== "tcp") throw new Error("the stage listens on TCP");
-  return {
-    ...staged,
-    withRequestMs: (ms: number) => staged.reload({ timeouts: { ...staged.config.timeouts, requestMs: ms } }),
-    removeSecond: () => staged.reload({ listeners: [listener] }),
-    secondUrl: `http://127.0.0.1:${second.port}`,
-    /** Sends an order; the service holds its answer back until `release`. */
-    async hold(url: string, agent?: Agent) {
-      const hang = staged.simulator.faults.add({ host: "api", kind: "hang" });
-      const answer = call(url, order, { headers: signed, agent });
-      await hang.whenPlayed(1);
-      return { answer, release: () => hang.release() };
-    },
-  };
-}
-
 it("a request keeps its deadline when its listener is removed, which was opened with a shorter one", async () => {
   const { clock, secondUrl, adminUrl, hold, withRequestMs, removeSecond } = await stageLimited(5_000);
   await withRequestMs(60_000);
@@ -144,4 +123,25 @@ async function bothConfigs(): Promise<readonly [Config, Config]> {
   const other = edited(["https://api.sandbox.example", "https://other.sandbox.example"]);
   const folder = new ConfigFolder();
   return [(await folder.loadSound(sound)).config, (await folder.loadSound(other)).config];
+}
+
+/** A proxy with two listeners. */
+async function stageLimited(requestMs: number) {
+  const config = { listeners: [listener, listener] };
+  const staged = await stage({ config, timeouts: { requestMs }, oneSet: true });
+  const second = staged.proxy.binds.listeners[1];
+  if (second?.kind !== "tcp") throw new Error("the stage listens on TCP");
+  return {
+    ...staged,
+    withRequestMs: (ms: number) => staged.reload({ timeouts: { ...staged.config.timeouts, requestMs: ms } }),
+    removeSecond: () => staged.reload({ listeners: [listener] }),
+    secondUrl: `http://127.0.0.1:${second.port}`,
+    /** Sends an order; the service holds its answer back until `release`. */
+    async hold(url: string, agent?: Agent) {
+      const hang = staged.simulator.faults.add({ host: "api", kind: "hang" });
+      const answer = call(url, order, { headers: signed, agent });
+      await hang.whenPlayed(1);
+      return { answer, release: () => hang.release() };
+    },
+  };
 }

@@ -21,28 +21,7 @@ const first = { "tls.crt": serverCertificate, "tls.key": serverKey, "ca.crt": au
 const renewed = { "tls.crt": rsaCertificate, "tls.key": rsaKey };
 const tls = "mtls: { caFile: TLS/ca.crt, certFile: TLS/tls.crt, keyFile: TLS/tls.key }";
 const callers = "callers: { shop: { certificate: shop.example } }";
-const listeners = (folder: string, port: number) => [
-  ownListener,
-  `{ bind: "127.0.0.1:${port}", environment: sandbox, ${callers}, ${tls.replaceAll("TLS", folder)} }`,
-];
 
-/** Writes files one by one, each under another name first. */
-function rename(pod: Pod, folder: string, files: Readonly<Record<string, string>>): void {
-  for (const [name, text] of Object.entries(files)) {
-    renameSync(pod.folder.write(`${folder}/.${name}.tmp`, text), `${pod.folder.path}/${folder}/${name}`);
-  }
-}
-
-/** The certificate that the listener shows in a new handshake. */
-async function shown(port: number): Promise<string> {
-  const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false });
-  const peer = await new Promise<Buffer>((resolve, reject) => {
-    socket.once("secureConnect", () => resolve(socket.getPeerCertificate().raw));
-    socket.once("error", reject);
-  });
-  socket.on("error", () => {}).destroy();
-  return new X509Certificate(peer).fingerprint256;
-}
 const fingerprint = (pem: string) => new X509Certificate(pem).fingerprint256;
 
 it("a swap of the folder: the new secret is used, and a certificate together with its key", async () => {
@@ -148,3 +127,28 @@ it("the new tokens and rights of a caller are used without a restart", async () 
   expect(seen).toContain('countersign_caller_requests_total{listener="');
   expect(seen).not.toContain("canary");
 });
+
+function listeners(folder: string, port: number) {
+  return [
+    ownListener,
+    `{ bind: "127.0.0.1:${port}", environment: sandbox, ${callers}, ${tls.replaceAll("TLS", folder)} }`,
+  ];
+}
+
+/** Writes files one by one, each under another name first. */
+function rename(pod: Pod, folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) {
+    renameSync(pod.folder.write(`${folder}/.${name}.tmp`, text), `${pod.folder.path}/${folder}/${name}`);
+  }
+}
+
+/** The certificate that the listener shows in a new handshake. */
+async function shown(port: number): Promise<string> {
+  const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false });
+  const peer = await new Promise<Buffer>((resolve, reject) => {
+    socket.once("secureConnect", () => resolve(socket.getPeerCertificate().raw));
+    socket.once("error", reject);
+  });
+  socket.on("error", () => {}).destroy();
+  return new X509Certificate(peer).fingerprint256;
+}

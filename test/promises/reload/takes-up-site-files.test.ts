@@ -20,32 +20,6 @@ const simulated = [
   })),
   { identifier: four, credentials: [{ clientId: "c4", clientSecret: secretOf(four), audience }] },
 ];
-/** A site's file; its paths are relative to the configuration's folder. */
-const contentOf = (site: string) =>
-  site === four
-    ? `credentials: [ { name: a, clientId: c4, clientSecret: { file: ../../secrets/${four} }, audience: "${audience}" } ]\n`
-    : `keys: [ { identifier: K${site.slice(1)}, secret: { file: ../../secrets/${site} } } ]\n`;
-
-/** A pod with a folder of these sites, and the simulator, which knows four sites. */
-async function stage(written: readonly string[]) {
-  const nameOf = (site: string) => `sites.d/${site}.yaml`;
-  const files = Object.fromEntries([
-    ...all.map((site) => [`secrets/${site}`, secretOf(site)]),
-    ["sites.d/.keep", ""],
-    ...written.map((site) => [nameOf(site), contentOf(site)]),
-  ]);
-  const settings = { sites: "sites: { folder: DIR/sites.d }" };
-  const pod = await startPod({ settings, files, simulator: { sites: simulated } });
-  return {
-    ...pod,
-    write: (site: string, content = contentOf(site)) => pod.folder.write(nameOf(site), content),
-    remove: (site: string) => rmSync(`${pod.folder.path}/${nameOf(site)}`),
-    async send(site: string) {
-      const { status, headers } = await pod.order({ "Countersign-Site": site });
-      return headers["countersign-error"] ?? status;
-    },
-  };
-}
 
 it("site files are applied while orders are served", async () => {
   const { program, metrics, status, statusUrl, write, remove, send, nth } = await stage([one]);
@@ -151,3 +125,31 @@ it("check and doctor report wrong site files", async () => {
     /fail +config +sandbox +.*sites\.d\/: 1 file refused: S1000000002\.yaml\n +fix: countersign check says why/,
   );
 });
+
+/** A site's file; its paths are relative to the configuration's folder. */
+function contentOf(site: string) {
+  return site === four
+    ? `credentials: [ { name: a, clientId: c4, clientSecret: { file: ../../secrets/${four} }, audience: "${audience}" } ]\n`
+    : `keys: [ { identifier: K${site.slice(1)}, secret: { file: ../../secrets/${site} } } ]\n`;
+}
+
+/** A pod with a folder of these sites, and the simulator, which knows four sites. */
+async function stage(written: readonly string[]) {
+  const nameOf = (site: string) => `sites.d/${site}.yaml`;
+  const files = Object.fromEntries([
+    ...all.map((site) => [`secrets/${site}`, secretOf(site)]),
+    ["sites.d/.keep", ""],
+    ...written.map((site) => [nameOf(site), contentOf(site)]),
+  ]);
+  const settings = { sites: "sites: { folder: DIR/sites.d }" };
+  const pod = await startPod({ settings, files, simulator: { sites: simulated } });
+  return {
+    ...pod,
+    write: (site: string, content = contentOf(site)) => pod.folder.write(nameOf(site), content),
+    remove: (site: string) => rmSync(`${pod.folder.path}/${nameOf(site)}`),
+    async send(site: string) {
+      const { status, headers } = await pod.order({ "Countersign-Site": site });
+      return headers["countersign-error"] ?? status;
+    },
+  };
+}

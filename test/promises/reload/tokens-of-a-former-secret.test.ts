@@ -8,21 +8,6 @@ import { canaries } from "../../../testkit/config-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { audience, blueSet, oauthSite, type PodOptions, startPod } from "./pod.ts";
 
-/** A pod that has served an order at each of these sites; `mistype` then makes the secret of the mounted set wrong. */
-async function startServed(options: PodOptions = {}, sites = [oauthSite]) {
-  const pod = await startPod(options);
-  const orderAt = (site: string): Promise<Called> => pod.order({ "countersign-site": site });
-  for (const site of sites) {
-    const isServed = async () => expect(await orderAt(site)).toMatchObject({ status: 200 });
-    await vi.waitFor(isServed, { timeout: 20_000, interval: 50 });
-  }
-  const mistype = () => {
-    pod.blue.update({ "client-secret": "mistyped-client-secret\n" });
-    return pod.nth("config_applied", 1);
-  };
-  return { ...pod, orderAt, mistype };
-}
-
 const second = "S1000000002";
 const credentials = [{ clientId: "blue-id", clientSecret: canaries.blue, audience }];
 const sitesOfOneClient = [
@@ -85,3 +70,18 @@ it.each([
   expect(await order()).toMatchObject({ headers: { "countersign-outcome": "not_sent" } });
   expect(simulator.seen.apiRequests).toHaveLength(orders);
 });
+
+/** A pod that has served an order at each of these sites; `mistype` then makes the secret of the mounted set wrong. */
+async function startServed(options: PodOptions = {}, sites = [oauthSite]) {
+  const pod = await startPod(options);
+  const orderAt = (site: string): Promise<Called> => pod.order({ "countersign-site": site });
+  for (const site of sites) {
+    const isServed = async () => expect(await orderAt(site)).toMatchObject({ status: 200 });
+    await vi.waitFor(isServed, { timeout: 20_000, interval: 50 });
+  }
+  const mistype = () => {
+    pod.blue.update({ "client-secret": "mistyped-client-secret\n" });
+    return pod.nth("config_applied", 1);
+  };
+  return { ...pod, orderAt, mistype };
+}

@@ -16,31 +16,6 @@ const traceparent = `00-${callersTrace}-${callersSpan}-01`;
 const patient = { config: { timeouts: { requestMs: 60_000, connectMs: 30_000, tokenMs: 30_000 } } };
 const signed = { headers: { "Countersign-Site": hmacSite } };
 
-/** The events of so many requests, and all spans once they have ended. */
-async function ended({ recorder, proxy, collector }: StageOf<"tracing">, count: number) {
-  await recorder.nth("request_finished", count);
-  await proxy.stop("test");
-  return { events: recorder.of("request_finished"), spans: collector.spans() };
-}
-
-/** The spans of one trace, oldest first. */
-function inTrace(spans: readonly CollectedSpan[], traceId: string): CollectedSpan[] {
-  return spans.filter((span) => span.traceId === traceId).toSorted((a, b) => a.startMs - b.startMs);
-}
-
-/** The headers of each request that the service got, names in lower case. */
-function headersOf({ seen }: Simulator): Readonly<Record<string, string>>[] {
-  return seen.apiRequests.map(({ rawHeaders }) => Object.fromEntries(headerPairs(rawHeaders)));
-}
-
-function expectInside(inner: CollectedSpan | undefined, outer: CollectedSpan | undefined): void {
-  if (inner === undefined || outer === undefined) throw new Error("a span is missing");
-  expect(inner.parentSpanId).toBe(outer.spanId);
-  expect(inner.startMs).toBeGreaterThanOrEqual(outer.startMs);
-  expect(inner.endMs).toBeLessThanOrEqual(outer.endMs);
-  expect(inner.endMs).toBeGreaterThanOrEqual(inner.startMs);
-}
-
 it("the request's span is below its caller's, and above each attempt, the wait for a token and the token request", async () => {
   const staged = await stage("tracing", { resource: { "cloud.region": "x" } }, patient);
   const { url, simulator, collector } = staged;
@@ -248,3 +223,28 @@ it.each([
     expect(headers).not.toHaveProperty("tracestate");
   },
 );
+
+/** The events of so many requests, and all spans once they have ended. */
+async function ended({ recorder, proxy, collector }: StageOf<"tracing">, count: number) {
+  await recorder.nth("request_finished", count);
+  await proxy.stop("test");
+  return { events: recorder.of("request_finished"), spans: collector.spans() };
+}
+
+/** The spans of one trace, oldest first. */
+function inTrace(spans: readonly CollectedSpan[], traceId: string): CollectedSpan[] {
+  return spans.filter((span) => span.traceId === traceId).toSorted((a, b) => a.startMs - b.startMs);
+}
+
+/** The headers of each request that the service got, names in lower case. */
+function headersOf({ seen }: Simulator): Readonly<Record<string, string>>[] {
+  return seen.apiRequests.map(({ rawHeaders }) => Object.fromEntries(headerPairs(rawHeaders)));
+}
+
+function expectInside(inner: CollectedSpan | undefined, outer: CollectedSpan | undefined): void {
+  if (inner === undefined || outer === undefined) throw new Error("a span is missing");
+  expect(inner.parentSpanId).toBe(outer.spanId);
+  expect(inner.startMs).toBeGreaterThanOrEqual(outer.startMs);
+  expect(inner.endMs).toBeLessThanOrEqual(outer.endMs);
+  expect(inner.endMs).toBeGreaterThanOrEqual(inner.startMs);
+}
