@@ -19,12 +19,6 @@ const onPage = new Map([...readRows(examples), ...readRows(asTheyAre)]);
 
 const measured = new Map<string, Row>();
 
-/** Compares measured cells with the page; or keeps them for the page, if it is being written. */
-function expectOnPage({ name, version }: Client, cells: Row): void {
-  if (!isWriting) expect(onPage.get(name)).toMatchObject(cells);
-  measured.set(name, { ...measured.get(name), version, ...cells });
-}
-
 afterAll(() => {
   if (!isWriting) return;
   for (const table of [examples, asTheyAre]) {
@@ -122,4 +116,10 @@ function measure(client: Client): void {
       expect(kept).toMatchObject({ connections: 0, lines: ["200 answered"] });
     },
   );
+}
+
+/** Compares measured cells with the page; or keeps them for the page, if it is being written. */
+function expectOnPage({ name, version }: Client, cells: Row): void {
+  if (!isWriting) expect(onPage.get(name)).toMatchObject(cells);
+  measured.set(name, { ...measured.get(name), version, ...cells });
 }

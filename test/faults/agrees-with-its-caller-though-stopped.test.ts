@@ -12,22 +12,6 @@ const stoppedMs = 12_000;
 const timesEach = 8;
 const answered = /\r\n\r\n\{.*\}\n?$/s;
 
-/** An order with an id that the service and the log show; its connection stays open. */
-function orderOf(id: string, given: RawPost = {}): string {
-  const more = [`Countersign-Reference: ${id}`, `Countersign-Site: ${hmacSite}`, ...(given.more ?? [])];
-  const body = JSON.stringify({ order_amount: "1.00", site_customer_identifier: id });
-  return rawPost({ connection: [], body, ...given, more });
-}
-
-/** A caller's acts before, during and after the stop. Each order that it sends, whole or in part, gets an id of its own. */
-interface Script {
-  /** Orders whose answers the service holds back until the process is stopped. */
-  readonly held?: boolean;
-  before?(caller: CallerOnce): void | Promise<void>;
-  stopped?(caller: CallerOnce): void | Promise<void>;
-  after?(caller: CallerOnce): void | Promise<void>;
-}
-
 /** One connection with the ids of the orders that were sent on it. */
 class CallerOnce {
   readonly connection: RawConnection;
@@ -76,14 +60,6 @@ class CallerOnce {
   }
 }
 
-function wholeAnswers(text: string): readonly RawAnswer[] | undefined {
-  try {
-    return readAnswers(text);
-  } catch {
-    return undefined;
-  }
-}
-
 const inHead = "Content-Type: app";
 const inBody = '"order_amount"';
 const connectRequest = "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n";
@@ -92,17 +68,6 @@ const beginHead = (one: CallerOnce) => void one.writeUpTo(inHead);
 const beginBody = (one: CallerOnce) => void one.writeUpTo(inBody);
 const sendRest = (one: CallerOnce) => void one.rest();
 const sendOrder = (one: CallerOnce) => void one.write(one.newOrder());
-
-async function orderAndBeginHead(one: CallerOnce): Promise<void> {
-  await one.write(one.newOrder()).connection.until(answered);
-  one.writeUpTo(inHead);
-}
-
-/** Writes the rest of an order, and another order, once there is an answer. */
-async function restAndAnother(one: CallerOnce): Promise<void> {
-  await one.connection.until(answered);
-  one.rest().write(one.newOrder());
-}
 
 const scripts: Readonly<Record<string, Script>> = {
   "head, its rest while stopped": { before: beginHead, stopped: sendRest },
@@ -148,16 +113,6 @@ const scripts: Readonly<Record<string, Script>> = {
     stopped: (one) => void one.rest().write(one.newOrder()),
   },
 };
-
-async function openCallers({ port }: Pod): Promise<readonly (readonly [Script, CallerOnce])[]> {
-  const opened = [];
-  for (const [index, [, script]] of Object.entries(scripts).entries()) {
-    for (let n = 1; n <= timesEach; n++) {
-      opened.push([script, new CallerOnce(`s${index}-${n}`, await RawConnection.open(port))] as const);
-    }
-  }
-  return opened;
-}
 
 it("says not_sent of no order that is sent, stopped once at any step", async () => {
   const pod = await startPod();
@@ -245,4 +200,49 @@ function disagreements(pod: Pod, settled: readonly (readonly [CallerOnce, readon
   const surplus = lines.filter(({ requestId, status }) => !told.has(requestId) && status !== 405);
   for (const { reference, status } of surplus) found.push(`a line without an answer: ${status} ${reference}`);
   return found;
+}
+
+/** An order with an id that the service and the log show; its connection stays open. */
+function orderOf(id: string, given: RawPost = {}): string {
+  const more = [`Countersign-Reference: ${id}`, `Countersign-Site: ${hmacSite}`, ...(given.more ?? [])];
+  const body = JSON.stringify({ order_amount: "1.00", site_customer_identifier: id });
+  return rawPost({ connection: [], body, ...given, more });
+}
+
+/** A caller's acts before, during and after the stop. Each order that it sends, whole or in part, gets an id of its own. */
+interface Script {
+  /** Orders whose answers the service holds back until the process is stopped. */
+  readonly held?: boolean;
+  before?(caller: CallerOnce): void | Promise<void>;
+  stopped?(caller: CallerOnce): void | Promise<void>;
+  after?(caller: CallerOnce): void | Promise<void>;
+}
+
+function wholeAnswers(text: string): readonly RawAnswer[] | undefined {
+  try {
+    return readAnswers(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function orderAndBeginHead(one: CallerOnce): Promise<void> {
+  await one.write(one.newOrder()).connection.until(answered);
+  one.writeUpTo(inHead);
+}
+
+/** Writes the rest of an order, and another order, once there is an answer. */
+async function restAndAnother(one: CallerOnce): Promise<void> {
+  await one.connection.until(answered);
+  one.rest().write(one.newOrder());
+}
+
+async function openCallers({ port }: Pod): Promise<readonly (readonly [Script, CallerOnce])[]> {
+  const opened = [];
+  for (const [index, [, script]] of Object.entries(scripts).entries()) {
+    for (let n = 1; n <= timesEach; n++) {
+      opened.push([script, new CallerOnce(`s${index}-${n}`, await RawConnection.open(port))] as const);
+    }
+  }
+  return opened;
 }

@@ -18,14 +18,6 @@ const leaseMs = 1_500;
 const restlessSite = "S1000000009";
 const restless = { clientId: "restless-id", clientSecret: canaries.green, audience: "https://api.sandbox.example" };
 
-/** The remaining time of each lock, in ms; -1 for a lock without an expiry. */
-async function lockLives(redis: RealRedis): Promise<number[]> {
-  const keys = (await redis.command("KEYS", "*:lock")) as string[];
-  const lives = await Promise.all(keys.map((key) => redis.command("PTTL", key)));
-  // -2: the lock has gone in the meantime.
-  return lives.map(Number).filter((life) => life !== -2);
-}
-
 it("serves again at once after each of 100 kills, and leaves no lock without an expiry", async () => {
   const random = seededRandom(drawSeed("kills"));
   const redis = await startRedis();
@@ -75,3 +67,11 @@ it("serves again at once after each of 100 kills, and leaves no lock without an 
   expect(longestLocks.filter((life) => life < 0 || life > leaseMs)).toEqual([]);
   await expect.poll(() => lockLives(redis), { timeout: 10 * leaseMs, interval: 200 }).toEqual([]);
 });
+
+/** The remaining time of each lock, in ms; -1 for a lock without an expiry. */
+async function lockLives(redis: RealRedis): Promise<number[]> {
+  const keys = (await redis.command("KEYS", "*:lock")) as string[];
+  const lives = await Promise.all(keys.map((key) => redis.command("PTTL", key)));
+  // -2: the lock has gone in the meantime.
+  return lives.map(Number).filter((life) => life !== -2);
+}

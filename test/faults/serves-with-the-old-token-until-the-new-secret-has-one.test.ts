@@ -12,21 +12,6 @@ const patience = { timeout: 20_000, interval: 50 };
 const lastToken = ({ simulator }: Pod) => simulator.seen.apiRequests.at(-1)?.token;
 const refusals = ({ simulator }: Pod) => simulator.seen.tokenRequests.filter(({ refusal }) => refusal !== undefined);
 
-/** Expects that orders through the pod are served with this token. */
-async function expectServed(pod: Pod, token: string): Promise<void> {
-  for (let n = 0; n < 5; n++) expect(await pod.order()).toMatchObject({ status: 200 });
-  expect(lastToken(pod)).toBe(token);
-}
-
-/** A pod with a token, whose secret changes to one that the authorization server refuses. */
-async function startMistaken(options: Parameters<typeof startPod>[0] = {}): Promise<Pod> {
-  const pod = await startPod({ settings: { more: "readiness: token" }, ...options });
-  await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
-  pod.blue.update({ "client-secret": half });
-  await pod.nth("config_applied", 1);
-  return pod;
-}
-
 it("a half-written secret, or an empty one: the old token serves, the refusal is reported, and the whole secret takes over", async () => {
   const pod = await startMistaken();
   await expectServed(pod, "token_1");
@@ -99,3 +84,18 @@ it("the second set takes over as soon as it has a token", async () => {
   };
   await vi.waitFor(hasTakenOver, patience);
 });
+
+/** Expects that orders through the pod are served with this token. */
+async function expectServed(pod: Pod, token: string): Promise<void> {
+  for (let n = 0; n < 5; n++) expect(await pod.order()).toMatchObject({ status: 200 });
+  expect(lastToken(pod)).toBe(token);
+}
+
+/** A pod with a token, whose secret changes to one that the authorization server refuses. */
+async function startMistaken(options: Parameters<typeof startPod>[0] = {}): Promise<Pod> {
+  const pod = await startPod({ settings: { more: "readiness: token" }, ...options });
+  await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
+  pod.blue.update({ "client-secret": half });
+  await pod.nth("config_applied", 1);
+  return pod;
+}

@@ -14,36 +14,6 @@ const mostTries = 3;
 /** The seed of the faults' order. */
 const seed = 23;
 
-/** Starts the soak as `npm run soak` does, but without the build, which exists already. Its files are in a folder of the test. */
-function startSoak(args: readonly string[]) {
-  const folder = emptyFolder();
-  const soak = startProgram(
-    process.execPath,
-    ["--import", "tsx", "scripts/soak/main.ts", ...args],
-    plainEnvironment({ TMPDIR: folder }),
-  );
-  /** What the soak has left: processes that name the folder, and files in it. */
-  const left = () => {
-    const processes = execFileSync("ps", ["-e", "-o", "args="], { encoding: "utf8" }).split("\n");
-    // tsx has a cache for compiled code.
-    const files = readdirSync(folder).filter((name) => !name.startsWith("tsx-"));
-    return [...processes.filter((line) => line.includes(folder)), ...files];
-  };
-  return { ...soak, left };
-}
-
-async function playOnQuietMachine() {
-  for (let tries = 1; ; tries++) {
-    const args = ["--faults", `${everyFault.length}`, "--every", "1s", "--rate", "100", "--patience", "10", "--json"];
-    const soak = startSoak([...args, "--seed", `${seed}`]);
-    const code = await soak.ended;
-    expect(soak.stderr()).toBe("");
-    const report = JSON.parse(soak.stdout());
-    process.stdout.write(`${report.promises.map((each: object) => Object.values(each).join(" | ")).join("\n")}\n`);
-    if (code === 0 || tries === mostTries || report.driverStoodStillMs < stoodStillMs) return { code, report, soak };
-  }
-}
-
 it("keeps every promise through every fault, each order accounted for, and leaves nothing behind", {
   timeout: longMs,
 }, async () => {
@@ -81,3 +51,33 @@ it.each([
   expect(await soak.ended).toBe(2);
   expect(soak.stderr().split("\n")[0]).toBe(sentence);
 });
+
+/** Starts the soak as `npm run soak` does, but without the build, which exists already. Its files are in a folder of the test. */
+function startSoak(args: readonly string[]) {
+  const folder = emptyFolder();
+  const soak = startProgram(
+    process.execPath,
+    ["--import", "tsx", "scripts/soak/main.ts", ...args],
+    plainEnvironment({ TMPDIR: folder }),
+  );
+  /** What the soak has left: processes that name the folder, and files in it. */
+  const left = () => {
+    const processes = execFileSync("ps", ["-e", "-o", "args="], { encoding: "utf8" }).split("\n");
+    // tsx has a cache for compiled code.
+    const files = readdirSync(folder).filter((name) => !name.startsWith("tsx-"));
+    return [...processes.filter((line) => line.includes(folder)), ...files];
+  };
+  return { ...soak, left };
+}
+
+async function playOnQuietMachine() {
+  for (let tries = 1; ; tries++) {
+    const args = ["--faults", `${everyFault.length}`, "--every", "1s", "--rate", "100", "--patience", "10", "--json"];
+    const soak = startSoak([...args, "--seed", `${seed}`]);
+    const code = await soak.ended;
+    expect(soak.stderr()).toBe("");
+    const report = JSON.parse(soak.stdout());
+    process.stdout.write(`${report.promises.map((each: object) => Object.values(each).join(" | ")).join("\n")}\n`);
+    if (code === 0 || tries === mostTries || report.driverStoodStillMs < stoodStillMs) return { code, report, soak };
+  }
+}

@@ -14,12 +14,6 @@ const rounds = 3;
 const warmSeconds = 3;
 const seconds = 2;
 
-const find = (name: string): Program => {
-  const program = [...countersign, ...peers].find((each) => each.name === name);
-  if (program === undefined) throw new Error(`no program ${name}`);
-  return program;
-};
-
 test.runIf(process.env["CI"] !== undefined || (isThere("wrk") && isThere("taskset")))(
   `an order costs at most ${mostTimesFloor} times the CPU of a program that only signs`,
   async () => {
@@ -37,3 +31,9 @@ test.runIf(process.env["CI"] !== undefined || (isThere("wrk") && isThere("taskse
     );
   },
 );
+
+function find(name: string): Program {
+  const program = [...countersign, ...peers].find((each) => each.name === name);
+  if (program === undefined) throw new Error(`no program ${name}`);
+  return program;
+}

@@ -9,23 +9,6 @@ const callers = 500;
 const requestTimeoutMs = 20_000;
 const lastWordsMs = 2_000;
 
-/** Calls without a pause until told to close. Resolves to all answers, and the result of one more call. */
-async function callOnAndOn(url: string, onAnswer: () => void): Promise<{ answers: Called[]; after: string }> {
-  const agent = keepAlive(1);
-  const answers: Called[] = [];
-  for (;;) {
-    const answer = await call(url, order, { agent });
-    answers.push(answer);
-    onAnswer();
-    if (answer.headers.connection !== "close") continue;
-    const after = await call(url).then(
-      ({ status }) => String(status),
-      ({ code }) => String(code),
-    );
-    return { answers, after };
-  }
-}
-
 it("serves all requests of 500 callers until it has told each caller to close", async () => {
   const served = await startServed({ answerMs: 20, more: `limits: { inFlightPerEnvironment: ${callers} }` });
   let answered = 0;
@@ -50,3 +33,20 @@ it("serves all requests of 500 callers until it has told each caller to close", 
   expect(new Set(all.map(({ after }) => after))).toEqual(new Set(["ECONNREFUSED"]));
   expect(endMs).toBeLessThan(requestTimeoutMs + lastWordsMs);
 });
+
+/** Calls without a pause until told to close. Resolves to all answers, and the result of one more call. */
+async function callOnAndOn(url: string, onAnswer: () => void): Promise<{ answers: Called[]; after: string }> {
+  const agent = keepAlive(1);
+  const answers: Called[] = [];
+  for (;;) {
+    const answer = await call(url, order, { agent });
+    answers.push(answer);
+    onAnswer();
+    if (answer.headers.connection !== "close") continue;
+    const after = await call(url).then(
+      ({ status }) => String(status),
+      ({ code }) => String(code),
+    );
+    return { answers, after };
+  }
+}

@@ -34,29 +34,6 @@ const mix: readonly Buffer[] = [
   ...times(1, fill(bodyBytes, '"N":1e60,')),
 ];
 
-function times(count: number, body: string): Buffer[] {
-  return Array.from({ length: count }, () => Buffer.from(body));
-}
-
-/** An object of so many bytes; `N` in the member stands for its number. */
-function fill(bytes: number, member: string): string {
-  let members = "";
-  for (let n = 0; members.length < bytes - 100; n++) members += member.replaceAll("N", n.toString(36));
-  return `{${members}"last":true}`;
-}
-
-/** A service that counts orders without keeping them. */
-async function startCountingService() {
-  let requests = 0;
-  const server = createServer((request, response) => {
-    request.resume().once("end", () => {
-      requests += 1;
-      setTimeout(() => response.end('{"order_id":"order_1"}'), answerMs);
-    });
-  });
-  return { url: `http://127.0.0.1:${await listen(server)}`, requests: () => requests };
-}
-
 it.skipIf(process.platform !== "linux")(
   "runs in 256 MiB under ten times its load, and serves nine tenths of its load",
   async () => {
@@ -94,3 +71,26 @@ it.skipIf(process.platform !== "linux")(
   },
   300_000,
 );
+
+function times(count: number, body: string): Buffer[] {
+  return Array.from({ length: count }, () => Buffer.from(body));
+}
+
+/** An object of so many bytes; `N` in the member stands for its number. */
+function fill(bytes: number, member: string): string {
+  let members = "";
+  for (let n = 0; members.length < bytes - 100; n++) members += member.replaceAll("N", n.toString(36));
+  return `{${members}"last":true}`;
+}
+
+/** A service that counts orders without keeping them. */
+async function startCountingService() {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    request.resume().once("end", () => {
+      requests += 1;
+      setTimeout(() => response.end('{"order_id":"order_1"}'), answerMs);
+    });
+  });
+  return { url: `http://127.0.0.1:${await listen(server)}`, requests: () => requests };
+}

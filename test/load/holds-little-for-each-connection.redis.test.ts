@@ -19,20 +19,6 @@ import { startServe } from "../../testkit/run-program.ts";
 import { print } from "../fleet/redis/load.ts";
 import { limitMemory } from "./served.ts";
 
-/** The state in which a connection stays, and its bytes on the wire. */
-interface Held {
-  /** The bytes that each connection writes. */
-  readonly bytes: string;
-  /** If the bytes are written in pieces: the size of a piece; each is read by itself. */
-  readonly pieceBytes?: number;
-  /** The connection is to the listener for callbacks. */
-  readonly isCallback?: boolean;
-  /** Its request has been sent to the service, so there is a second connection. */
-  readonly isSent?: boolean;
-  /** How many bytes the service answers. */
-  readonly answerBytes?: number;
-}
-
 const kept = { connection: [] };
 const pending = (more: Parameters<typeof rawPost>[0] = {}) => rawPost({ ...kept, target: "/hold_order", ...more });
 const post = "POST /create_order HTTP/1.1\r\nHost: 127.0.0.1\r\n";
@@ -97,30 +83,6 @@ const heldStates: Readonly<Record<string, Held>> = {
   },
 };
 
-/** Opens a connection in this state. It ends with the test, and reads nothing of a large answer. */
-async function hold(port: number, { bytes, pieceBytes, answerBytes }: Held, number: number): Promise<Socket> {
-  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-  socket.on("error", () => {});
-  if (answerBytes === undefined) socket.resume();
-  onTestFinished(() => void socket.destroy());
-  await Promise.race([once(socket, "connect"), once(socket, "close")]);
-  const text = bytes.replace("NUMBER", String(number));
-  if (pieceBytes === undefined) socket.write(text, "latin1");
-  else await writeInPieces(socket, text, pieceBytes);
-  return socket;
-}
-
-/** Waits two turns of the loop after each piece, so that the other side reads them one by one. */
-async function writeInPieces(socket: Socket, text: string, pieceBytes: number): Promise<void> {
-  const head = text.lastIndexOf("X: ") === -1 ? text.indexOf("\r\n\r\n") + 4 : text.lastIndexOf("X: ");
-  socket.write(text.slice(0, head), "latin1");
-  for (let at = head; at < text.length && !socket.destroyed; at += pieceBytes) {
-    await nextTurn();
-    await nextTurn();
-    socket.write(text.slice(at, at + pieceBytes), "latin1");
-  }
-}
-
 /** The memory of any connection: its socket, its timer, and the objects that read and serve it. */
 const eachBytes = 16_384;
 const perWireByte = 3;
@@ -134,79 +96,6 @@ const printUse = `process.on("SIGUSR2", () => {
     process.stdout.write(JSON.stringify({ use: heapUsed + external }) + "\\n");
   });
 });`;
-
-/** A service that answers at once, never, half, or with a long answer, by the operation. */
-function startService() {
-  const large = rawAnswer(200, `{"padding":"${"x".repeat(largeAnswerBytes)}"}`);
-  const half = rawAnswer(200, "x".repeat(2 * halfAnswerBytes)).slice(0, -halfAnswerBytes);
-  const small = rawAnswer(200, '{"order_id":"order_1"}');
-  return startRawUpstream({
-    answer: ({ head }, socket) => {
-      if (head.includes("/hold_order")) return;
-      const isHalf = head.includes("/half_order");
-      socket.write(isHalf ? half : head.includes("/list_orders") ? large : small);
-    },
-  });
-}
-
-interface Surroundings {
-  readonly nodeOptions?: readonly string[];
-  readonly wrap?: KernelLimits["wrap"] | undefined;
-}
-
-/** Starts a proxy that signs, has a route, accepts callbacks and remembers keys. */
-async function start(service: { readonly url: string }, limits: string, { nodeOptions = [], wrap }: Surroundings = {}) {
-  const login = await startRawUpstream({ answer: granted });
-  const redis = await startRedis();
-  const folder = new ConfigFolder();
-  for (const name of ["key", "secret"]) folder.write(name, canaries.key);
-  folder.write("other-key", `${canaries.key}-of-another`);
-  folder.write("token-key", "07".repeat(32));
-  const [port, callbackPort, otherPort] = [await freePort(), await freePort(), await freePort()];
-  const file = folder.write(
-    "held.yaml",
-    `listeners:
-  - { bind: "127.0.0.1:${port}", environment: sandbox }
-  - { bind: "127.0.0.1:${otherPort}", environment: other }
-callbacks:
-  - { bind: "127.0.0.1:${callbackPort}", environment: sandbox, application: { url: "${service.url}/taken" } }
-admin: { bind: "127.0.0.1:0" }
-status: { bind: "127.0.0.1:0" }
-environments:
-  sandbox:
-    baseUrl: ${service.url}
-    authUrl: ${login.url}
-    allowPlaintext: true
-    operations: [create_order, hold_order, half_order, list_orders]
-    defaultSite: S1000000003
-    passThrough: [ { prefix: /files/, upstreamPrefix: /files/, methods: [PUT], site: S1000000001 } ]
-    sites:
-      S1000000001: { credentials: [ { name: blue, clientId: an-id, clientSecret: { file: ${folder.path}/secret }, audience: "https://api.example" } ] }
-      S1000000003: { keys: [ { identifier: K2000000001, secret: { file: ${folder.path}/key } } ] }
-  other:
-    baseUrl: ${(await startService()).url}
-    allowPlaintext: true
-    operations: [create_order]
-    sites: { S1000000004: { keys: [ { identifier: K2000000002, secret: { file: ${folder.path}/other-key } } ] } }
-tokens: { cache: redis }
-redis: { url: "${redis.url}", encryptionKeys: [ { file: ${folder.path}/token-key } ] }
-limits: ${limits}
-`,
-  );
-  writeFileSync(`${folder.path}/print-use.cjs`, printUse);
-  const options = [...nodeOptions, "--expose-gc", "--require", `${folder.path}/print-use.cjs`];
-  const program = await startServe(file, { options, wrap });
-  const inUse = async (): Promise<number> => {
-    const before = program.stdout().split('{"use":').length;
-    program.child.kill("SIGUSR2");
-    for (;;) {
-      const lines = program.stdout().split('{"use":');
-      if (lines.length > before) return Number.parseInt(lines.at(-1) ?? "", 10);
-      await wait(5);
-    }
-  };
-  return { program, inUse, otherPort, portOf: ({ isCallback = false }: Held) => (isCallback ? callbackPort : port) };
-}
 
 it.each(Object.entries(heldStates))(
   "a connection takes at most three bytes for each on the wire, and 16 KiB: %s",
@@ -298,3 +187,114 @@ it.skipIf(process.platform !== "linux")(
   },
   600_000,
 );
+
+/** The state in which a connection stays, and its bytes on the wire. */
+interface Held {
+  /** The bytes that each connection writes. */
+  readonly bytes: string;
+  /** If the bytes are written in pieces: the size of a piece; each is read by itself. */
+  readonly pieceBytes?: number;
+  /** The connection is to the listener for callbacks. */
+  readonly isCallback?: boolean;
+  /** Its request has been sent to the service, so there is a second connection. */
+  readonly isSent?: boolean;
+  /** How many bytes the service answers. */
+  readonly answerBytes?: number;
+}
+
+/** Opens a connection in this state. It ends with the test, and reads nothing of a large answer. */
+async function hold(port: number, { bytes, pieceBytes, answerBytes }: Held, number: number): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  socket.on("error", () => {});
+  if (answerBytes === undefined) socket.resume();
+  onTestFinished(() => void socket.destroy());
+  await Promise.race([once(socket, "connect"), once(socket, "close")]);
+  const text = bytes.replace("NUMBER", String(number));
+  if (pieceBytes === undefined) socket.write(text, "latin1");
+  else await writeInPieces(socket, text, pieceBytes);
+  return socket;
+}
+
+/** Waits two turns of the loop after each piece, so that the other side reads them one by one. */
+async function writeInPieces(socket: Socket, text: string, pieceBytes: number): Promise<void> {
+  const head = text.lastIndexOf("X: ") === -1 ? text.indexOf("\r\n\r\n") + 4 : text.lastIndexOf("X: ");
+  socket.write(text.slice(0, head), "latin1");
+  for (let at = head; at < text.length && !socket.destroyed; at += pieceBytes) {
+    await nextTurn();
+    await nextTurn();
+    socket.write(text.slice(at, at + pieceBytes), "latin1");
+  }
+}
+
+/** A service that answers at once, never, half, or with a long answer, by the operation. */
+function startService() {
+  const large = rawAnswer(200, `{"padding":"${"x".repeat(largeAnswerBytes)}"}`);
+  const half = rawAnswer(200, "x".repeat(2 * halfAnswerBytes)).slice(0, -halfAnswerBytes);
+  const small = rawAnswer(200, '{"order_id":"order_1"}');
+  return startRawUpstream({
+    answer: ({ head }, socket) => {
+      if (head.includes("/hold_order")) return;
+      const isHalf = head.includes("/half_order");
+      socket.write(isHalf ? half : head.includes("/list_orders") ? large : small);
+    },
+  });
+}
+
+interface Surroundings {
+  readonly nodeOptions?: readonly string[];
+  readonly wrap?: KernelLimits["wrap"] | undefined;
+}
+
+/** Starts a proxy that signs, has a route, accepts callbacks and remembers keys. */
+async function start(service: { readonly url: string }, limits: string, { nodeOptions = [], wrap }: Surroundings = {}) {
+  const login = await startRawUpstream({ answer: granted });
+  const redis = await startRedis();
+  const folder = new ConfigFolder();
+  for (const name of ["key", "secret"]) folder.write(name, canaries.key);
+  folder.write("other-key", `${canaries.key}-of-another`);
+  folder.write("token-key", "07".repeat(32));
+  const [port, callbackPort, otherPort] = [await freePort(), await freePort(), await freePort()];
+  const file = folder.write(
+    "held.yaml",
+    `listeners:
+  - { bind: "127.0.0.1:${port}", environment: sandbox }
+  - { bind: "127.0.0.1:${otherPort}", environment: other }
+callbacks:
+  - { bind: "127.0.0.1:${callbackPort}", environment: sandbox, application: { url: "${service.url}/taken" } }
+admin: { bind: "127.0.0.1:0" }
+status: { bind: "127.0.0.1:0" }
+environments:
+  sandbox:
+    baseUrl: ${service.url}
+    authUrl: ${login.url}
+    allowPlaintext: true
+    operations: [create_order, hold_order, half_order, list_orders]
+    defaultSite: S1000000003
+    passThrough: [ { prefix: /files/, upstreamPrefix: /files/, methods: [PUT], site: S1000000001 } ]
+    sites:
+      S1000000001: { credentials: [ { name: blue, clientId: an-id, clientSecret: { file: ${folder.path}/secret }, audience: "https://api.example" } ] }
+      S1000000003: { keys: [ { identifier: K2000000001, secret: { file: ${folder.path}/key } } ] }
+  other:
+    baseUrl: ${(await startService()).url}
+    allowPlaintext: true
+    operations: [create_order]
+    sites: { S1000000004: { keys: [ { identifier: K2000000002, secret: { file: ${folder.path}/other-key } } ] } }
+tokens: { cache: redis }
+redis: { url: "${redis.url}", encryptionKeys: [ { file: ${folder.path}/token-key } ] }
+limits: ${limits}
+`,
+  );
+  writeFileSync(`${folder.path}/print-use.cjs`, printUse);
+  const options = [...nodeOptions, "--expose-gc", "--require", `${folder.path}/print-use.cjs`];
+  const program = await startServe(file, { options, wrap });
+  const inUse = async (): Promise<number> => {
+    const before = program.stdout().split('{"use":').length;
+    program.child.kill("SIGUSR2");
+    for (;;) {
+      const lines = program.stdout().split('{"use":');
+      if (lines.length > before) return Number.parseInt(lines.at(-1) ?? "", 10);
+      await wait(5);
+    }
+  };
+  return { program, inUse, otherPort, portOf: ({ isCallback = false }: Held) => (isCallback ? callbackPort : port) };
+}

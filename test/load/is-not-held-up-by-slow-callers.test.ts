@@ -13,46 +13,11 @@ import { type ServedOptions, startServed } from "./served.ts";
 
 const samples = 1_000;
 
-/** A process that is warmed up, and a measurement of the 99th percentile, in ms, of many orders in turn; each must be served. */
-async function stage(options: ServedOptions = {}) {
-  const served = await startServed(options);
-  const agent = keepAlive();
-  const p99 = async () => {
-    const times: number[] = [];
-    for (let n = 0; n < samples; n++) {
-      const sentMs = performance.now();
-      expect((await call(served.url, undefined, { agent })).status).toBe(200);
-      times.push(performance.now() - sentMs);
-    }
-    return percentile(times, 0.99);
-  };
-  await p99();
-  return { served, p99, before: await p99() };
-}
-
 const callersEach = 100;
 const dropEveryMs = 500;
 
 const whole = rawPost();
 const headEnd = whole.indexOf("\r\n\r\n");
-
-/** Sends these bytes at once and then a drop at intervals, until there is an answer. */
-async function drip(
-  port: number,
-  bytes: string,
-  drop: string,
-): Promise<{ status: number | undefined; afterMs: number }> {
-  const connection = await RawConnection.open(port);
-  const sinceMs = performance.now();
-  connection.write(bytes);
-  const timer = setInterval(() => connection.write(drop), dropEveryMs);
-  try {
-    const text = await connection.until(/\r\n\r\n.*\}\n?$/s);
-    return { status: readAnswers(text)[0]?.status, afterMs: performance.now() - sinceMs };
-  } finally {
-    clearInterval(timer);
-  }
-}
 
 it("cuts slow heads off after 10 s and slow bodies after 15 s, and serves the others", async () => {
   const { served, p99, before } = await stage();
@@ -109,3 +74,38 @@ it("serves every order while 256 slow bodies come again and again", async () => 
   expect([...refusals].filter((status) => status !== "over")).toEqual(["503"]);
   expect(served.upstream.requests).toHaveLength(4 * samples);
 });
+
+/** A process that is warmed up, and a measurement of the 99th percentile, in ms, of many orders in turn; each must be served. */
+async function stage(options: ServedOptions = {}) {
+  const served = await startServed(options);
+  const agent = keepAlive();
+  const p99 = async () => {
+    const times: number[] = [];
+    for (let n = 0; n < samples; n++) {
+      const sentMs = performance.now();
+      expect((await call(served.url, undefined, { agent })).status).toBe(200);
+      times.push(performance.now() - sentMs);
+    }
+    return percentile(times, 0.99);
+  };
+  await p99();
+  return { served, p99, before: await p99() };
+}
+
+/** Sends these bytes at once and then a drop at intervals, until there is an answer. */
+async function drip(
+  port: number,
+  bytes: string,
+  drop: string,
+): Promise<{ status: number | undefined; afterMs: number }> {
+  const connection = await RawConnection.open(port);
+  const sinceMs = performance.now();
+  connection.write(bytes);
+  const timer = setInterval(() => connection.write(drop), dropEveryMs);
+  try {
+    const text = await connection.until(/\r\n\r\n.*\}\n?$/s);
+    return { status: readAnswers(text)[0]?.status, afterMs: performance.now() - sinceMs };
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -17,14 +17,6 @@ const requestMs = 2_000;
 /** Added to the time of a request: for late requests, and for the last lines of the log. */
 const lateMs = 5_000;
 
-async function open(port: number): Promise<Socket> {
-  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-  socket.on("error", () => {});
-  onTestFinished(() => void socket.destroy());
-  await once(socket, "connect");
-  return socket;
-}
-
 const settings = { more: `timeouts: { request: ${requestMs}ms }` };
 
 it("answers probes while 100 callers each send 64 KiB of tiny requests and leave, and serves none of those afterwards", async () => {
@@ -66,3 +58,11 @@ it("ends within its time while callers continue to send", async () => {
   expect(endedMs).toBeLessThan(requestMs + lateMs);
   expect(typeof ended).toBe("number");
 });
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  socket.on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  return socket;
+}

@@ -17,34 +17,8 @@ const backMs = 50_000;
 /** The factor that is allowed between two p99s: if the machine itself stalls, they always differ. */
 const tail = 1.5;
 
-/** A fleet whose Redis will fail, and beside it a process whose Redis does not, to measure the machine's own delays. */
-async function stageBeside(replicas: number, tokenLifetimeSeconds: number) {
-  const redis = await startRedis();
-  const simulator = { tokenLifetimeSeconds };
-  const fleet = await startFleet({ redis, replicas, simulator });
-  await Promise.all(fleet.replicas.map((replica) => replica.event("redis_up")));
-  const beside = await startFleet({ redis: await startRedis(), replicas: 1, simulator });
-  return { redis, fleet, beside };
-}
-
-/** For each replica: how many tokens it got, or how many commands had no answer. */
-async function sumOfEach(
-  { replicas }: Pick<Fleet, "replicas">,
-  metric: string,
-  labels: Readonly<Record<string, string>>,
-) {
-  const all = await Promise.all(replicas.map((replica) => replica.metrics()));
-  return all.map((metrics) => metrics.sum(metric, labels));
-}
 const issued = (fleet: Fleet) => sumOfEach(fleet, "countersign_token_requests_total", { result: "issued" });
 const timeouts = (fleet: Fleet) => sumOfEach(fleet, "countersign_redis_errors_total", { kind: "timeout" });
-
-async function timed(replica: Replica): Promise<number> {
-  const sinceMs = performance.now();
-  const { status, text } = await replica.order();
-  expect(status, text).toBe(200);
-  return performance.now() - sinceMs;
-}
 
 it("a minute without Redis under load fails no request, and each process needs one token", async () => {
   const processes = 4;
@@ -170,4 +144,31 @@ async function expectSharedWithNext(fleet: Fleet): Promise<void> {
     expect(asked).toBe(1);
     expect(round).toBeLessThan(3);
   }
+}
+
+/** A fleet whose Redis will fail, and beside it a process whose Redis does not, to measure the machine's own delays. */
+async function stageBeside(replicas: number, tokenLifetimeSeconds: number) {
+  const redis = await startRedis();
+  const simulator = { tokenLifetimeSeconds };
+  const fleet = await startFleet({ redis, replicas, simulator });
+  await Promise.all(fleet.replicas.map((replica) => replica.event("redis_up")));
+  const beside = await startFleet({ redis: await startRedis(), replicas: 1, simulator });
+  return { redis, fleet, beside };
+}
+
+/** For each replica: how many tokens it got, or how many commands had no answer. */
+async function sumOfEach(
+  { replicas }: Pick<Fleet, "replicas">,
+  metric: string,
+  labels: Readonly<Record<string, string>>,
+) {
+  const all = await Promise.all(replicas.map((replica) => replica.metrics()));
+  return all.map((metrics) => metrics.sum(metric, labels));
+}
+
+async function timed(replica: Replica): Promise<number> {
+  const sinceMs = performance.now();
+  const { status, text } = await replica.order();
+  expect(status, text).toBe(200);
+  return performance.now() - sinceMs;
 }

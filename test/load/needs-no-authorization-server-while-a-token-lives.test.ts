@@ -8,25 +8,6 @@ const marginMs = 10_000;
 /** `timeouts.token`, if an order has to wait. */
 const tokenMs = 700;
 
-async function stageWaiting(longestWaitMs: number) {
-  const living = await stage("living", { timeouts: { requestMs: 15_000, tokenMs: longestWaitMs } });
-  /** Fifty calls, one after another so that each meets the state that the last one left; returns their statuses and the slowest time. */
-  const callOften = async () => {
-    let slowestMs = 0;
-    const failed: unknown[] = [];
-    for (let n = 0; n < 50; n++) {
-      const startedMs = performance.now();
-      const { status, text } = await call(living.url);
-      slowestMs = Math.max(slowestMs, performance.now() - startedMs);
-      if (status !== 200) failed.push({ n, status, text });
-    }
-    expect(failed).toEqual([]);
-    // Far below timeouts.token: no order waited for the authorization server.
-    expect(slowestMs).toBeLessThan(3_000);
-  };
-  return { ...living, callOften };
-}
-
 describe("an authorization server in trouble is invisible while the token is due", () => {
   it.each([
     ["hangs", { kind: "hang" }],
@@ -127,3 +108,22 @@ describe("once the token has expired", () => {
     expect(simulator.counts()).toMatchObject({ tokenRequests: 3, accepted: 2 });
   });
 });
+
+async function stageWaiting(longestWaitMs: number) {
+  const living = await stage("living", { timeouts: { requestMs: 15_000, tokenMs: longestWaitMs } });
+  /** Fifty calls, one after another so that each meets the state that the last one left; returns their statuses and the slowest time. */
+  const callOften = async () => {
+    let slowestMs = 0;
+    const failed: unknown[] = [];
+    for (let n = 0; n < 50; n++) {
+      const startedMs = performance.now();
+      const { status, text } = await call(living.url);
+      slowestMs = Math.max(slowestMs, performance.now() - startedMs);
+      if (status !== 200) failed.push({ n, status, text });
+    }
+    expect(failed).toEqual([]);
+    // Far below timeouts.token: no order waited for the authorization server.
+    expect(slowestMs).toBeLessThan(3_000);
+  };
+  return { ...living, callOften };
+}

@@ -17,38 +17,6 @@ const body = '{"order_amount":10,"order_currency":"EUR"}';
 const orderBytes = `POST /create_order HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 const rounds = 3;
 
-/** Node raises the soft limit by itself, so both are set. */
-function startWithFew(main: string, file: string): Program {
-  const line = `ulimit -n ${descriptors}; exec "$0" "$1" serve --config "$2"`;
-  return startProgram("sh", ["-c", line, process.execPath, main, file]);
-}
-
-/** A process with few descriptors, in front of a service that takes 100 ms for an order. */
-async function stage() {
-  const bytes = rawAnswer(200, '{"order_id":"order_1"}');
-  const upstream = await startRawUpstream({ answer: (_, socket) => void setTimeout(() => socket.write(bytes), 100) });
-  const port = await freePort();
-  const program = startWithFew(bundle(), writeServed(upstream.url, `127.0.0.1:${port}`, ""));
-  await program.line((line) => line.includes('"event":"started"'));
-  return { upstream, port, program };
-}
-
-/** The status of each order of a crowd that is accepted at once; undefined for a connection that is closed without an answer. */
-async function crowd(program: Program, port: number): Promise<(number | undefined)[]> {
-  program.child.kill("SIGSTOP");
-  const sockets = Array.from({ length: orders }, () => connect(port, "127.0.0.1"));
-  await Promise.all(sockets.map((socket) => once(socket, "connect")));
-  const statusOf = (socket: Socket) =>
-    new Promise<number | undefined>((resolve) => {
-      socket.once("data", (bytes) => resolve(Number(String(bytes).split(" ")[1])));
-      socket.once("error", () => resolve(undefined)).once("close", () => resolve(undefined));
-      socket.write(orderBytes);
-    });
-  const statuses = sockets.map((socket) => statusOf(socket).finally(() => socket.destroy()));
-  program.child.kill("SIGCONT");
-  return Promise.all(statuses);
-}
-
 it.skipIf(process.platform !== "linux")(
   "serves some of a crowd that comes before there is a connection to the service",
   async () => {
@@ -137,3 +105,35 @@ it("reads the limit of descriptors, on Linux and elsewhere", () => {
   const own = spawnSync("sh", ["-c", "ulimit -n"], { encoding: "utf8" }).stdout.trim();
   expect(readDescriptorLimit("")).toBe(own === "unlimited" ? undefined : Number(own));
 });
+
+/** Node raises the soft limit by itself, so both are set. */
+function startWithFew(main: string, file: string): Program {
+  const line = `ulimit -n ${descriptors}; exec "$0" "$1" serve --config "$2"`;
+  return startProgram("sh", ["-c", line, process.execPath, main, file]);
+}
+
+/** A process with few descriptors, in front of a service that takes 100 ms for an order. */
+async function stage() {
+  const bytes = rawAnswer(200, '{"order_id":"order_1"}');
+  const upstream = await startRawUpstream({ answer: (_, socket) => void setTimeout(() => socket.write(bytes), 100) });
+  const port = await freePort();
+  const program = startWithFew(bundle(), writeServed(upstream.url, `127.0.0.1:${port}`, ""));
+  await program.line((line) => line.includes('"event":"started"'));
+  return { upstream, port, program };
+}
+
+/** The status of each order of a crowd that is accepted at once; undefined for a connection that is closed without an answer. */
+async function crowd(program: Program, port: number): Promise<(number | undefined)[]> {
+  program.child.kill("SIGSTOP");
+  const sockets = Array.from({ length: orders }, () => connect(port, "127.0.0.1"));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  const statusOf = (socket: Socket) =>
+    new Promise<number | undefined>((resolve) => {
+      socket.once("data", (bytes) => resolve(Number(String(bytes).split(" ")[1])));
+      socket.once("error", () => resolve(undefined)).once("close", () => resolve(undefined));
+      socket.write(orderBytes);
+    });
+  const statuses = sockets.map((socket) => statusOf(socket).finally(() => socket.destroy()));
+  program.child.kill("SIGCONT");
+  return Promise.all(statuses);
+}

@@ -14,13 +14,6 @@ import { configuredOf, statsSource } from "../../testkit/stats-source.ts";
 
 const secretOf = (index: number) => `a secret of its own, ${index}`;
 
-function oauthSiteAt(index: number, token?: TokenSettings, more: Partial<Site> = {}): Site {
-  const identifier = siteAt(index);
-  const set = { label: `${identifier}/blue`, name: "blue", clientId: `client-${index}`, audience, token };
-  const credentials = { owner: identifier, sets: [{ ...set, clientSecret: new Secret(secretOf(index)) }] } as const;
-  return siteOf(identifier, { credentials, ...more });
-}
-
 const manySites = (count: number) =>
   new Map(Array.from({ length: count }, (_, index) => [siteAt(index), oauthSiteAt(index)]));
 
@@ -135,4 +128,11 @@ function watchTurns(): { end(): number } {
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
+}
+
+function oauthSiteAt(index: number, token?: TokenSettings, more: Partial<Site> = {}): Site {
+  const identifier = siteAt(index);
+  const set = { label: `${identifier}/blue`, name: "blue", clientId: `client-${index}`, audience, token };
+  const credentials = { owner: identifier, sets: [{ ...set, clientSecret: new Secret(secretOf(index)) }] } as const;
+  return siteOf(identifier, { credentials, ...more });
 }

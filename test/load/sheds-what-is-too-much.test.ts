@@ -25,20 +25,6 @@ const refusedMs = 100;
 const liveMs = 1_000;
 const rounds = 4;
 
-/** If this process itself stalled, a stretch says nothing about the proxy: it is played again. */
-async function undisturbed<Result>(play: () => Promise<Result>): Promise<Result> {
-  for (let round = 1; ; round++) {
-    countRound(round > 1);
-    const delay = monitorEventLoopDelay({ resolution: 5 });
-    delay.enable();
-    const result = await play();
-    delay.disable();
-    const stillMs = delay.max / 1e6;
-    if (stillMs < refusedMs / 2 || round === rounds) return result;
-    print(`round ${round}: the caller itself stood still; once more`, { forMs: stillMs });
-  }
-}
-
 it("keeps nine tenths of its goodput under twice and ten times the load that it can serve", async () => {
   const served = await startServed({ answerMs, more: `limits: { inFlightPerEnvironment: ${inFlight} }` });
   const agent = keepAlive();
@@ -150,3 +136,17 @@ it.each<[what: string, all: Measured[], missed: number]>([
 ])("the bench's verdict: %s", (_, all, missed) => {
   expect(judge(all).filter(({ isReached }) => !isReached)).toHaveLength(missed);
 });
+
+/** If this process itself stalled, a stretch says nothing about the proxy: it is played again. */
+async function undisturbed<Result>(play: () => Promise<Result>): Promise<Result> {
+  for (let round = 1; ; round++) {
+    countRound(round > 1);
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const result = await play();
+    delay.disable();
+    const stillMs = delay.max / 1e6;
+    if (stillMs < refusedMs / 2 || round === rounds) return result;
+    print(`round ${round}: the caller itself stood still; once more`, { forMs: stillMs });
+  }
+}

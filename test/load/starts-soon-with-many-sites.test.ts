@@ -23,12 +23,6 @@ import { slowestProbeMs } from "./steady-load.ts";
 const sites = 1_000;
 const isLinux = process.platform === "linux";
 
-async function serve(withAuthorities: boolean) {
-  const folder = new ConfigFolder();
-  const file = writeManySites(folder, { sites, port: await freePort(), withAuthorities });
-  return { file, program: await startServe(file) };
-}
-
 it.runIf(isLinux)("with a thousand sites it starts, shows itself and reloads within seconds", async () => {
   const { program, file } = await serve(false);
   const { adminUrl, statusUrl } = program;
@@ -145,3 +139,9 @@ describe.each([
     expect(leastMs(many) / leastMs(few)).toBeLessThan(128);
   });
 });
+
+async function serve(withAuthorities: boolean) {
+  const folder = new ConfigFolder();
+  const file = writeManySites(folder, { sites, port: await freePort(), withAuthorities });
+  return { file, program: await startServe(file) };
+}

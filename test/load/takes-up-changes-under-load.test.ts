@@ -8,11 +8,6 @@ const perSecond = 200;
 const keyTwo =
   "keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } }, { identifier: K2000000002, secret: { file: DIR/k2 }, default: true } ], identifyBy: key";
 
-/** Half of the orders are signed, the others carry a token. */
-function both({ order }: Pod) {
-  return [{ order: () => order() }, { order: () => order({ "Countersign-Site": hmacSite }) }];
-}
-
 it("rotates secrets and changes the configuration under load, and no request fails", async () => {
   const pod = await startPod();
   const { simulator, blue, config, folder, yaml } = pod;
@@ -58,3 +53,8 @@ it("rotates secrets and changes the configuration under load, and no request fai
   const text = pod.program.stdout();
   for (const secret of [...Object.values(canaries), anew]) expect(text).not.toContain(secret);
 });
+
+/** Half of the orders are signed, the others carry a token. */
+function both({ order }: Pod) {
+  return [{ order: () => order() }, { order: () => order({ "Countersign-Site": hmacSite }) }];
+}

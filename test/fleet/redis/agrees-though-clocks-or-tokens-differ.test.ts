@@ -12,40 +12,6 @@ import { type Stage, stage } from "../../../testkit/stage.ts";
 const early = () => 0;
 const late = () => 0.999;
 
-interface Pods {
-  /** The pod whose token is due first, so it refreshes. */
-  readonly first: Stage;
-  readonly others: readonly Stage[];
-}
-
-/** As many proxies as clock offsets, over one Redis and one simulator, each with its own wall clock. */
-async function stagePods(lifetimeMs: number, firstMs: number, ...othersMs: readonly number[]): Promise<Pods> {
-  const { port } = await startRedis();
-  const open = (wallOffsetMs: number, random: () => number, shared?: Stage) => {
-    const clock = new ShiftedClock();
-    clock.jumpWall(wallOffsetMs);
-    return stage("replica", port, {}, shared, {
-      surroundings: { clock, random },
-      // Another test proves timestamps.
-      simulator: { tokenLifetimeSeconds: lifetimeMs / 1_000, timestampToleranceSeconds: 3_600 },
-    });
-  };
-  const first = await open(firstMs, early);
-  const others: Stage[] = [];
-  for (const wallMs of othersMs) others.push(await open(wallMs, late, first));
-  return { first, others };
-}
-
-/** Sends an order through each pod, and returns the tokens that the service saw. */
-async function orderThroughAll({ first, others }: Pods): Promise<readonly (string | undefined)[]> {
-  const tokens: (string | undefined)[] = [];
-  for (const { url } of [first, ...others]) {
-    expect((await call(url)).status).toBe(200);
-    tokens.push(first.simulator.seen.apiRequests.at(-1)?.token);
-  }
-  return tokens;
-}
-
 const right = 0;
 const fast = 600_000;
 const slow = -fast;
@@ -99,3 +65,37 @@ it("tokens that differ and are all revoked: each replica passes on one 401 at th
   }
   expect(simulator.counts().tokenRequests).toBe(3);
 });
+
+interface Pods {
+  /** The pod whose token is due first, so it refreshes. */
+  readonly first: Stage;
+  readonly others: readonly Stage[];
+}
+
+/** As many proxies as clock offsets, over one Redis and one simulator, each with its own wall clock. */
+async function stagePods(lifetimeMs: number, firstMs: number, ...othersMs: readonly number[]): Promise<Pods> {
+  const { port } = await startRedis();
+  const open = (wallOffsetMs: number, random: () => number, shared?: Stage) => {
+    const clock = new ShiftedClock();
+    clock.jumpWall(wallOffsetMs);
+    return stage("replica", port, {}, shared, {
+      surroundings: { clock, random },
+      // Another test proves timestamps.
+      simulator: { tokenLifetimeSeconds: lifetimeMs / 1_000, timestampToleranceSeconds: 3_600 },
+    });
+  };
+  const first = await open(firstMs, early);
+  const others: Stage[] = [];
+  for (const wallMs of othersMs) others.push(await open(wallMs, late, first));
+  return { first, others };
+}
+
+/** Sends an order through each pod, and returns the tokens that the service saw. */
+async function orderThroughAll({ first, others }: Pods): Promise<readonly (string | undefined)[]> {
+  const tokens: (string | undefined)[] = [];
+  for (const { url } of [first, ...others]) {
+    expect((await call(url)).status).toBe(200);
+    tokens.push(first.simulator.seen.apiRequests.at(-1)?.token);
+  }
+  return tokens;
+}

@@ -12,13 +12,6 @@ import { oauthSite, type Stage, stage } from "../../../testkit/stage.ts";
 
 const planted = issued("planted-token", 3_600_000);
 const hourSeconds = "3600";
-type Plant = (redis: RealRedis, name: string) => Promise<unknown>;
-
-/** Writes a value that expires in an hour. */
-const text =
-  (value: string | ((name: string) => string)): Plant =>
-  (redis, name) =>
-    redis.command("SET", name, typeof value === "string" ? value : value(name), "EX", hourSeconds);
 
 const sealed = (name: string, key = sealKey()) => sealToken([key], name, planted);
 
@@ -83,4 +76,12 @@ function keyOf({ config }: Stage): string {
   const authUrl = environment?.authUrl;
   if (authUrl === undefined || set === undefined) throw new Error("the stage has a set");
   return cacheKey(`${authUrl.origin}${authUrl.path}/oauth/token`, set);
+}
+
+type Plant = (redis: RealRedis, name: string) => Promise<unknown>;
+
+/** Writes a value that expires in an hour. */
+function text(value: string | ((name: string) => string)): Plant {
+  return (redis, name) =>
+    redis.command("SET", name, typeof value === "string" ? value : value(name), "EX", hourSeconds);
 }

@@ -16,15 +16,6 @@ const unguardedTotal = "countersign_callbacks_unguarded_total";
 const atOnce = 24;
 const fullRefuses = { args: ["--maxmemory-policy", "noeviction"] };
 
-/** So many processes that share a Redis and lead to one application, and a callback that is new to all. */
-async function stage(count: number, replay = "strict", redisOptions: RedisOptions = {}) {
-  const redis = await startRedis(redisOptions);
-  const application = await startApplication();
-  const { fleet, pods } = await startCallbackPods(count, application, { redis, replay });
-  const [one = expect.unreachable(), other = one] = pods;
-  return { redis, application, fleet, pods, one, other, callback: freshCallback() };
-}
-
 it("of forty equal callbacks at the same moment at two processes one reaches the application, and no later one", async () => {
   const { redis, application, pods, callback } = await stage(2);
   application.answerWith((response, received) => setTimeout(() => accepts(response, received), 400));
@@ -225,3 +216,12 @@ it("a remembered callback takes less than 400 bytes of Redis", async () => {
 });
 
 const portOf = (pods: readonly CallbackPod[], index: number) => pods[index % pods.length]?.port ?? 0;
+
+/** So many processes that share a Redis and lead to one application, and a callback that is new to all. */
+async function stage(count: number, replay = "strict", redisOptions: RedisOptions = {}) {
+  const redis = await startRedis(redisOptions);
+  const application = await startApplication();
+  const { fleet, pods } = await startCallbackPods(count, application, { redis, replay });
+  const [one = expect.unreachable(), other = one] = pods;
+  return { redis, application, fleet, pods, one, other, callback: freshCallback() };
+}

@@ -13,6 +13,56 @@ afterEach(() => void vi.restoreAllMocks());
 /** On a machine whose other programs hold this test up. */
 const busyMs = 3_000;
 
+const failures: Readonly<Record<string, (old: RealRedis, next: RealRedis) => unknown>> = {
+  "is read-only now": (old, next) => old.command("REPLICAOF", "127.0.0.1", next.port),
+  "takes no writes, since it has lost its replicas": (old) => old.config("min-replicas-to-write", 1),
+  async "takes no writes, since it cannot save"(old) {
+    await old.config("dir", "/proc");
+    await old.config("save", "1 1");
+    await old.command("BGSAVE").catch(() => {});
+    await expect.poll(() => old.command("SET", "any", "1").catch(String)).toMatch(/MISCONF/);
+  },
+  async "is a replica that has lost its master"(old) {
+    await old.config("replica-serve-stale-data", "no");
+    await old.command("REPLICAOF", "127.0.0.1", 1);
+  },
+  "is full": (old) => old.config("maxmemory", 1),
+  "is gone": (old) => old.kill(),
+  hangs: (old) => old.stop(),
+};
+
+it.each(Object.entries(failures))("the old one %s: the new one is in use within 2 s", async (_, begin) => {
+  const { old, next, claim, move, before, lookUps, connection } = await stage();
+  await begin(old, next);
+  expect(await claim()).toBe("refused");
+  await expect.poll(() => connection.snapshot().isUp).toBe(false);
+  const [connections, looked, sinceMs] = [before.connections(), lookUps(), systemClock.nowMs()];
+  // Nobody claims anything meanwhile.
+  await sleep(systemClock, 3_000);
+  const seconds = (systemClock.nowMs() - sinceMs) / 1_000;
+  for (const tries of [before.connections() - connections, lookUps() - looked]) {
+    expect(tries).toBeGreaterThanOrEqual(1);
+    expect(tries).toBeLessThanOrEqual(1 + seconds / 0.75);
+  }
+  move();
+  const movedAtMs = systemClock.nowMs();
+  while ((await claim()) !== "claimed") await sleep(systemClock, 20);
+  expect(systemClock.nowMs() - movedAtMs).toBeLessThan(2_000 + busyMs);
+  expect(await next.command("KEYS", "countersign:*:once")).toHaveLength(1);
+  old.cont();
+});
+
+it("an order that comes long after is not refused: the new one was found without it", async () => {
+  const { old, next, claim, move, recorder } = await stage();
+  await old.command("REPLICAOF", "127.0.0.1", next.port);
+  expect(await claim()).toBe("refused");
+  await recorder.nth("redis_down", 1);
+  move();
+  await recorder.nth("redis_up", 2);
+  expect(await claim()).toBe("claimed");
+  expect(recorder.of("redis_down")).toMatchObject([{ failure: "readonly" }]);
+});
+
 /** A port of this loopback address that leads to a Redis on 127.0.0.1. */
 async function startFront(host: string, port: number, target: RealRedis) {
   const sockets = new Set<Socket>();
@@ -77,53 +127,3 @@ async function stage() {
     },
   };
 }
-
-const failures: Readonly<Record<string, (old: RealRedis, next: RealRedis) => unknown>> = {
-  "is read-only now": (old, next) => old.command("REPLICAOF", "127.0.0.1", next.port),
-  "takes no writes, since it has lost its replicas": (old) => old.config("min-replicas-to-write", 1),
-  async "takes no writes, since it cannot save"(old) {
-    await old.config("dir", "/proc");
-    await old.config("save", "1 1");
-    await old.command("BGSAVE").catch(() => {});
-    await expect.poll(() => old.command("SET", "any", "1").catch(String)).toMatch(/MISCONF/);
-  },
-  async "is a replica that has lost its master"(old) {
-    await old.config("replica-serve-stale-data", "no");
-    await old.command("REPLICAOF", "127.0.0.1", 1);
-  },
-  "is full": (old) => old.config("maxmemory", 1),
-  "is gone": (old) => old.kill(),
-  hangs: (old) => old.stop(),
-};
-
-it.each(Object.entries(failures))("the old one %s: the new one is in use within 2 s", async (_, begin) => {
-  const { old, next, claim, move, before, lookUps, connection } = await stage();
-  await begin(old, next);
-  expect(await claim()).toBe("refused");
-  await expect.poll(() => connection.snapshot().isUp).toBe(false);
-  const [connections, looked, sinceMs] = [before.connections(), lookUps(), systemClock.nowMs()];
-  // Nobody claims anything meanwhile.
-  await sleep(systemClock, 3_000);
-  const seconds = (systemClock.nowMs() - sinceMs) / 1_000;
-  for (const tries of [before.connections() - connections, lookUps() - looked]) {
-    expect(tries).toBeGreaterThanOrEqual(1);
-    expect(tries).toBeLessThanOrEqual(1 + seconds / 0.75);
-  }
-  move();
-  const movedAtMs = systemClock.nowMs();
-  while ((await claim()) !== "claimed") await sleep(systemClock, 20);
-  expect(systemClock.nowMs() - movedAtMs).toBeLessThan(2_000 + busyMs);
-  expect(await next.command("KEYS", "countersign:*:once")).toHaveLength(1);
-  old.cont();
-});
-
-it("an order that comes long after is not refused: the new one was found without it", async () => {
-  const { old, next, claim, move, recorder } = await stage();
-  await old.command("REPLICAOF", "127.0.0.1", next.port);
-  expect(await claim()).toBe("refused");
-  await recorder.nth("redis_down", 1);
-  move();
-  await recorder.nth("redis_up", 2);
-  expect(await claim()).toBe("claimed");
-  expect(recorder.of("redis_down")).toMatchObject([{ failure: "readonly" }]);
-});

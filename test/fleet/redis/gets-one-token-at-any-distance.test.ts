@@ -13,21 +13,6 @@ const replicas = 8;
 const callersEach = 3;
 const revocations = 2;
 
-/** TLS in front of a port. */
-async function startTls(toPort: number): Promise<string> {
-  const server = createServer(serverTls, (secured) => {
-    const plain = connect(toPort, "127.0.0.1");
-    for (const [from, to] of [
-      [secured, plain],
-      [plain, secured],
-    ] as const) {
-      from.on("error", () => to.destroy()).pipe(to);
-    }
-  });
-  onTestFinished(() => void server.close());
-  return `https://127.0.0.1:${await listen(server)}`;
-}
-
 it.each([40, 300, 800, 1_500])("a round trip of %i ms", async (roundTripMs) => {
   const loginPort = await freePort();
   const way = await startFaultProxy(await startTls(loginPort));
@@ -51,3 +36,18 @@ it.each([40, 300, 800, 1_500])("a round trip of %i ms", async (roundTripMs) => {
     expect(new Set(await tokensInUse(fleet)).size).toBe(1);
   });
 });
+
+/** TLS in front of a port. */
+async function startTls(toPort: number): Promise<string> {
+  const server = createServer(serverTls, (secured) => {
+    const plain = connect(toPort, "127.0.0.1");
+    for (const [from, to] of [
+      [secured, plain],
+      [plain, secured],
+    ] as const) {
+      from.on("error", () => to.destroy()).pipe(to);
+    }
+  });
+  onTestFinished(() => void server.close());
+  return `https://127.0.0.1:${await listen(server)}`;
+}

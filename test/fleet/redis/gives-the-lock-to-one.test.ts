@@ -10,13 +10,6 @@ import { accessTo, nodeAt, openReplica } from "../../../testkit/redis-replica.ts
 const key = "key";
 const name = redisKeys(key).lock;
 
-/** Three masters for the lock; the first also has the tokens. */
-async function stageMasters() {
-  const masters = await startMasters(startRedis);
-  const [cache, ...others] = masters;
-  return [masters, accessTo(nodeAt(cache.port), { lockNodes: others.map(({ port }) => nodeAt(port)) })] as const;
-}
-
 it("the lock is renewed for as long as the refresh takes, even if the wall clock is set forward", async () => {
   const redis = await startRedis();
   const [holder, other] = [openReplica(redis), openReplica(redis)];
@@ -84,3 +77,10 @@ it("of several contenders for three masters one at most gets the lock, and final
   }
   expect(winners).toBeGreaterThan(0);
 });
+
+/** Three masters for the lock; the first also has the tokens. */
+async function stageMasters() {
+  const masters = await startMasters(startRedis);
+  const [cache, ...others] = masters;
+  return [masters, accessTo(nodeAt(cache.port), { lockNodes: others.map(({ port }) => nodeAt(port)) })] as const;
+}

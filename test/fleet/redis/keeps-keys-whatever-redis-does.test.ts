@@ -16,17 +16,6 @@ const hasty = { surroundings: { clock: systemClock } };
 const replayed = { status: 200, headers: { "countersign-replayed": "true" } };
 const refused = { status: 503, code: "once_unavailable" } as const;
 
-/** The next answer that is no 503, if one comes in time. */
-async function whenBack({ once }: StageOf<"once">, key: string) {
-  const untilMs = Date.now() + 15_000;
-  let answer = await once(key);
-  while (answer.status === 503 && Date.now() < untilMs) {
-    await sleep(systemClock, 100);
-    answer = await once(key);
-  }
-  return answer;
-}
-
 it("a Redis that hangs: nothing is sent, and a claim that it stores too late is freed", async () => {
   const redis = await startRedis();
   const staged = await stage("once", redis, undefined, hasty);
@@ -155,3 +144,14 @@ it.each(refusedWrites)(
     expect(staged.upstream.requests).toHaveLength(1);
   },
 );
+
+/** The next answer that is no 503, if one comes in time. */
+async function whenBack({ once }: StageOf<"once">, key: string) {
+  const untilMs = Date.now() + 15_000;
+  let answer = await once(key);
+  while (answer.status === 503 && Date.now() < untilMs) {
+    await sleep(systemClock, 100);
+    answer = await once(key);
+  }
+  return answer;
+}

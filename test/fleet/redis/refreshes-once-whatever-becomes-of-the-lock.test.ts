@@ -28,29 +28,6 @@ const patient = "timeouts: { token: 30s, request: 40s }";
 /** The time that a slow authorization server takes. */
 const fetchMs = 1_500;
 
-/** Callers wait at the other replicas, the holder is killed, and the others serve all callers with this token. */
-async function killAndGoOn(fleet: Fleet, redis: RealRedis, holder: Replica, token: string): Promise<void> {
-  const { simulator } = fleet;
-  const living = fleet.replicas.filter((replica) => replica !== holder);
-  const lock = await heldLock(redis);
-  expect(lock).toBeDefined();
-  const { tokenRequests } = simulator.counts();
-  const waiting = burst(living, callersEach);
-  waiting.catch(() => {});
-  await whenTried(living, "held");
-  holder.signal("SIGKILL");
-  expect(await holder.ended).toBe("SIGKILL");
-  const killedMs = performance.now();
-  // A killed holder cannot release the lock.
-  expect(await heldLock(redis)).toBe(lock);
-  const { statuses } = await waiting;
-  print(`${living.length} replicas served all callers after the kill, in ms`, { after: performance.now() - killedMs });
-  expect(statuses).toEqual({ 200: living.length * callersEach });
-  expect(simulator.counts().tokenRequests).toBe(tokenRequests + 1);
-  expect(lastTokens(fleet, living.length * callersEach)).toEqual([token]);
-  expect(await heldLock(redis)).toBeUndefined();
-}
-
 it.each([2, 8])("%i replicas whose token was revoked have a new one before their callers give up", async (replicas) => {
   await playFleet({ replicas }, async (fleet, redis) => {
     const { simulator } = fleet;
@@ -184,3 +161,26 @@ it("a process ends at once even if Redis hangs", async () => {
   expect(performance.now() - sinceMs).toBeLessThan(10_000);
   redis.cont();
 });
+
+/** Callers wait at the other replicas, the holder is killed, and the others serve all callers with this token. */
+async function killAndGoOn(fleet: Fleet, redis: RealRedis, holder: Replica, token: string): Promise<void> {
+  const { simulator } = fleet;
+  const living = fleet.replicas.filter((replica) => replica !== holder);
+  const lock = await heldLock(redis);
+  expect(lock).toBeDefined();
+  const { tokenRequests } = simulator.counts();
+  const waiting = burst(living, callersEach);
+  waiting.catch(() => {});
+  await whenTried(living, "held");
+  holder.signal("SIGKILL");
+  expect(await holder.ended).toBe("SIGKILL");
+  const killedMs = performance.now();
+  // A killed holder cannot release the lock.
+  expect(await heldLock(redis)).toBe(lock);
+  const { statuses } = await waiting;
+  print(`${living.length} replicas served all callers after the kill, in ms`, { after: performance.now() - killedMs });
+  expect(statuses).toEqual({ 200: living.length * callersEach });
+  expect(simulator.counts().tokenRequests).toBe(tokenRequests + 1);
+  expect(lastTokens(fleet, living.length * callersEach)).toEqual([token]);
+  expect(await heldLock(redis)).toBeUndefined();
+}

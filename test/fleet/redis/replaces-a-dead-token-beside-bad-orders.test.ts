@@ -19,45 +19,6 @@ const afterMs = 15_000;
 /** The User-Agent of orders that the service refuses. */
 const badAgent = "bad-order/1";
 
-/** Stands before the simulator, and answers bad orders with 401 whatever their token. */
-async function standBefore(apiUrl: string): Promise<string> {
-  const agent = keepAlive();
-  const server = createServer((order, answer) => {
-    if (order.headers["user-agent"] === badAgent) {
-      order.resume();
-      answer.writeHead(401, { "content-length": 0 }).end();
-      return;
-    }
-    const { method, headers } = order;
-    const forwarded = request(new URL(order.url ?? "/", apiUrl), { method, headers, agent }, (given) => {
-      answer.writeHead(given.statusCode ?? 502, given.headers);
-      given.pipe(answer);
-    });
-    forwarded.on("error", () => answer.destroy());
-    order.pipe(forwarded);
-  });
-  // Longer than any pause between two orders: otherwise an order could meet a closing connection.
-  server.keepAliveTimeout = 60_000;
-  return `http://127.0.0.1:${await listen(server)}${new URL(apiUrl).pathname}`;
-}
-
-/** Sends orders in turn through all replicas; one in a hundred is bad. */
-function startOrders({ replicas: all }: Fleet) {
-  const answers: { isBad: boolean; status: number; sentMs: number }[] = [];
-  let sent = 0;
-  const orders = all.map((replica) => ({
-    async order() {
-      sent += 1;
-      const isBad = sent % badShare === 0;
-      const sentMs = performance.now();
-      const answer = await replica.order(isBad ? { "user-agent": badAgent } : {});
-      answers.push({ isBad, status: answer.status, sentMs });
-      return answer;
-    },
-  }));
-  return { answers, stop: startLoad(orders, perSecond).stop };
-}
-
 it("one bad order in a hundred: a token is replaced within ten seconds, twice in a row, and useless tokens stay few", async () => {
   await playFleet({ replicas, front: standBefore }, async (fleet) => {
     const { simulator } = fleet;
@@ -128,3 +89,42 @@ it("all orders of one site are bad: three useless tokens in 35 s at most, and a 
     expect(inAll).toBeLessThanOrEqual(1 + 1 + 3);
   });
 }, 300_000);
+
+/** Stands before the simulator, and answers bad orders with 401 whatever their token. */
+async function standBefore(apiUrl: string): Promise<string> {
+  const agent = keepAlive();
+  const server = createServer((order, answer) => {
+    if (order.headers["user-agent"] === badAgent) {
+      order.resume();
+      answer.writeHead(401, { "content-length": 0 }).end();
+      return;
+    }
+    const { method, headers } = order;
+    const forwarded = request(new URL(order.url ?? "/", apiUrl), { method, headers, agent }, (given) => {
+      answer.writeHead(given.statusCode ?? 502, given.headers);
+      given.pipe(answer);
+    });
+    forwarded.on("error", () => answer.destroy());
+    order.pipe(forwarded);
+  });
+  // Longer than any pause between two orders: otherwise an order could meet a closing connection.
+  server.keepAliveTimeout = 60_000;
+  return `http://127.0.0.1:${await listen(server)}${new URL(apiUrl).pathname}`;
+}
+
+/** Sends orders in turn through all replicas; one in a hundred is bad. */
+function startOrders({ replicas: all }: Fleet) {
+  const answers: { isBad: boolean; status: number; sentMs: number }[] = [];
+  let sent = 0;
+  const orders = all.map((replica) => ({
+    async order() {
+      sent += 1;
+      const isBad = sent % badShare === 0;
+      const sentMs = performance.now();
+      const answer = await replica.order(isBad ? { "user-agent": badAgent } : {});
+      answers.push({ isBad, status: answer.status, sentMs });
+      return answer;
+    },
+  }));
+  return { answers, stop: startLoad(orders, perSecond).stop };
+}

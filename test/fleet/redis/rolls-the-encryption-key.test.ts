@@ -9,27 +9,6 @@ import { type Stage, stage } from "../../../testkit/stage.ts";
 
 const [oldKey, newKey] = [sealKey(1), sealKey(2)];
 
-/** Proxies that differ in their keys only; the first one's simulator serves all. */
-async function stageWithKeys(redis: RealRedis, ...keys: readonly (readonly [Secret, ...Secret[]])[]) {
-  const clock = new ShiftedClock();
-  const stages: Stage[] = [];
-  for (const encryptionKeys of keys) {
-    const staged = await stage("replica", redis.port, { encryptionKeys }, stages[0], { surroundings: { clock } });
-    expect((await call(staged.url)).status).toBe(200);
-    stages.push(staged);
-  }
-  const service = stages[0]?.simulator ?? expect.unreachable();
-  return {
-    stages,
-    issued: () => service.counts().tokensIssued,
-    /** The token is revoked, and the next refreshes are allowed again. */
-    revoke() {
-      service.revokeAllTokens();
-      clock.push(1_000);
-    },
-  };
-}
-
 it("[old], [old, new], [new, old], [new] need no extra token", async () => {
   const { stages, issued, revoke } = await stageWithKeys(
     await startRedis(),
@@ -62,3 +41,24 @@ it("[old], [new, old], [new] need one extra token", async () => {
   for (const staged of [byBoth, byOld, byBoth, byOld]) expect((await call(staged?.url ?? "")).status).toBe(200);
   expect(issued()).toBe(3);
 });
+
+/** Proxies that differ in their keys only; the first one's simulator serves all. */
+async function stageWithKeys(redis: RealRedis, ...keys: readonly (readonly [Secret, ...Secret[]])[]) {
+  const clock = new ShiftedClock();
+  const stages: Stage[] = [];
+  for (const encryptionKeys of keys) {
+    const staged = await stage("replica", redis.port, { encryptionKeys }, stages[0], { surroundings: { clock } });
+    expect((await call(staged.url)).status).toBe(200);
+    stages.push(staged);
+  }
+  const service = stages[0]?.simulator ?? expect.unreachable();
+  return {
+    stages,
+    issued: () => service.counts().tokensIssued,
+    /** The token is revoked, and the next refreshes are allowed again. */
+    revoke() {
+      service.revokeAllTokens();
+      clock.push(1_000);
+    },
+  };
+}

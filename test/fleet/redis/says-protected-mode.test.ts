@@ -15,14 +15,6 @@ const own = Object.values(networkInterfaces())
 
 const configure = async (redis: string) => (await stageDoctor({ redis })).file;
 
-/** The proxy's log and standard error, read once this event is in the log. */
-async function logOf(file: string, event: string) {
-  const program = await startServe(file);
-  await program.nth(event, 1);
-  expect(await program.stop()).toBe(0);
-  return { stderr: program.stderr(), of: program.events(event) };
-}
-
 it.skipIf(own === undefined)("the log and the doctor say that Redis is in protected mode, and what to do", async () => {
   const redis = await startRedis({ args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes"] });
   const file = await configure(`url: "redis://${own}:${redis.port}"`);
@@ -58,3 +50,11 @@ it("what the Redis client prints becomes a line of JSON, without its text", asyn
   expect(stderr).toBe("");
   expect(warned).toMatchObject([{ level: "warn", warning: expect.stringMatching(/^ConsoleWarning at /) }]);
 });
+
+/** The proxy's log and standard error, read once this event is in the log. */
+async function logOf(file: string, event: string) {
+  const program = await startServe(file);
+  await program.nth(event, 1);
+  expect(await program.stop()).toBe(0);
+  return { stderr: program.stderr(), of: program.events(event) };
+}

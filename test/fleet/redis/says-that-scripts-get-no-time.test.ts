@@ -15,6 +15,47 @@ import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
 
 const time = "redis.call('TIME')";
 
+it.each([
+  ["refuses TIME", "redis.call('EXEC')"],
+  ["answers 0", "{0,0}"],
+  ["answers 0 as text", "{'0','0'}"],
+])("a server that %s in scripts", async (_, instead) => {
+  const without = await startWithout(await startRedis(), instead);
+  const checks = await doctor(without.port);
+  expect(checks.filter(({ verdict }) => verdict === "fail")).toMatchObject([
+    { detail: expect.stringMatching(/^its scripts get no time .*TIME/), fix: expect.stringContaining("docs/redis.md") },
+  ]);
+  const fleet = await startFleet({ redis: `{ url: "redis://127.0.0.1:${without.port}" }`, replicas: 2 });
+  await expectUnusable(fleet, "no_clock");
+  for (const { events } of fleet.replicas) {
+    const [{ message }] = events("redis_down") as [{ message: string }];
+    expect(message).toBe(
+      "Redis is away: its scripts get no time (TIME refused, or 0); every replica keeps its own tokens",
+    );
+  }
+  // Another server may have taken its place.
+  without.heal();
+  await expect.poll(() => fleet.sum("countersign_redis_up")).toBe(2);
+  const [first] = fleet.replicas;
+  expect((await first?.order({ "Countersign-Once": "order-1" }))?.status).toBe(200);
+});
+
+it("a user who may not use TIME", async () => {
+  const redis = await startRedis();
+  await redis.command("ACL", "SETUSER", aclUser.username, "-time");
+  const fails = (await doctor(redis.port)).filter(({ verdict }) => verdict === "fail");
+  expect(fails).toMatchObject([{ detail: "the user countersign may not TIME" }]);
+  await expectUnusable(await startFleet({ redis, replicas: 2 }), "noperm");
+});
+
+it("masters of the lock need no time", async () => {
+  const redis = await startRedis();
+  const others = [await startWithout(await startRedis(), "{0,0}"), await startWithout(await startRedis(), "{0,0}")];
+  const lockNodes = others.map(({ port }) => `"redis://127.0.0.1:${port}"`).join(", ");
+  const fleet = await startFleet({ redis: `{ url: "${redis.url}", lockNodes: [ ${lockNodes} ] }`, replicas: 1 });
+  await expect.poll(() => fleet.sum("countersign_redis_up")).toBe(3);
+});
+
 /** A server whose scripts run this instead of TIME. Undefined: TIME again. */
 async function startWithout(redis: RealRedis, given: string) {
   let instead: string | undefined = given;
@@ -63,44 +104,3 @@ async function expectUnusable(fleet: Fleet, failure: string) {
   expect(await fleet.sum("countersign_redis_errors_total", { kind: failure })).toBeGreaterThan(0);
   expect(await fleet.sum("countersign_redis_errors_total", { kind: "other" })).toBe(0);
 }
-
-it.each([
-  ["refuses TIME", "redis.call('EXEC')"],
-  ["answers 0", "{0,0}"],
-  ["answers 0 as text", "{'0','0'}"],
-])("a server that %s in scripts", async (_, instead) => {
-  const without = await startWithout(await startRedis(), instead);
-  const checks = await doctor(without.port);
-  expect(checks.filter(({ verdict }) => verdict === "fail")).toMatchObject([
-    { detail: expect.stringMatching(/^its scripts get no time .*TIME/), fix: expect.stringContaining("docs/redis.md") },
-  ]);
-  const fleet = await startFleet({ redis: `{ url: "redis://127.0.0.1:${without.port}" }`, replicas: 2 });
-  await expectUnusable(fleet, "no_clock");
-  for (const { events } of fleet.replicas) {
-    const [{ message }] = events("redis_down") as [{ message: string }];
-    expect(message).toBe(
-      "Redis is away: its scripts get no time (TIME refused, or 0); every replica keeps its own tokens",
-    );
-  }
-  // Another server may have taken its place.
-  without.heal();
-  await expect.poll(() => fleet.sum("countersign_redis_up")).toBe(2);
-  const [first] = fleet.replicas;
-  expect((await first?.order({ "Countersign-Once": "order-1" }))?.status).toBe(200);
-});
-
-it("a user who may not use TIME", async () => {
-  const redis = await startRedis();
-  await redis.command("ACL", "SETUSER", aclUser.username, "-time");
-  const fails = (await doctor(redis.port)).filter(({ verdict }) => verdict === "fail");
-  expect(fails).toMatchObject([{ detail: "the user countersign may not TIME" }]);
-  await expectUnusable(await startFleet({ redis, replicas: 2 }), "noperm");
-});
-
-it("masters of the lock need no time", async () => {
-  const redis = await startRedis();
-  const others = [await startWithout(await startRedis(), "{0,0}"), await startWithout(await startRedis(), "{0,0}")];
-  const lockNodes = others.map(({ port }) => `"redis://127.0.0.1:${port}"`).join(", ");
-  const fleet = await startFleet({ redis: `{ url: "${redis.url}", lockNodes: [ ${lockNodes} ] }`, replicas: 1 });
-  await expect.poll(() => fleet.sum("countersign_redis_up")).toBe(3);
-});

@@ -13,18 +13,6 @@ import { accessTo, nodeAt, patientClock, sealKey } from "../../../testkit/redis-
 import { accepted, keysIn } from "../../../testkit/stage/redis.ts";
 import { bothSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
-/** An answer without Countersign's headers on the single request. */
-function withoutOwn({ status, rawHeaders, text }: Called) {
-  const lines = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}`] : []));
-  return { status, text, headers: lines.filter((line) => !/^(countersign-|connection:|keep-alive:)/i.test(line)) };
-}
-
-function expectReplay(again: Called, first: Called): void {
-  expect(withoutOwn(again)).toEqual(withoutOwn(first));
-  expect(again.headers).toMatchObject({ "countersign-replayed": "true", "countersign-outcome": "answered" });
-  expect(again.headers["countersign-request-id"]).not.toBe(first.headers["countersign-request-id"]);
-}
-
 it.each([200, 201, 204, 302, 400, 401, 404, 409, 429])(
   "a request answered %i is not sent again: its repetition gets the answer",
   async (status) => {
@@ -332,3 +320,15 @@ it("a client that leaves while its key is claimed frees it", async () => {
   expect(sent).toBe(once === "recorded" ? 1 : 0);
   await expect.poll(async () => (await keysIn(redis)).size).toBe(sent);
 });
+
+/** An answer without Countersign's headers on the single request. */
+function withoutOwn({ status, rawHeaders, text }: Called) {
+  const lines = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}`] : []));
+  return { status, text, headers: lines.filter((line) => !/^(countersign-|connection:|keep-alive:)/i.test(line)) };
+}
+
+function expectReplay(again: Called, first: Called): void {
+  expect(withoutOwn(again)).toEqual(withoutOwn(first));
+  expect(again.headers).toMatchObject({ "countersign-replayed": "true", "countersign-outcome": "answered" });
+  expect(again.headers["countersign-request-id"]).not.toBe(first.headers["countersign-request-id"]);
+}

@@ -14,22 +14,6 @@ import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { accepted, keysIn } from "../../../testkit/stage/redis.ts";
 import { hmacSite } from "../../../testkit/stage.ts";
 
-/** Processes before this service that sign, and remember keys for an hour. */
-async function startPods(redis: RealRedis, baseUrl: string, replicas = 2) {
-  const moreSites = `${hmacSite}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }`;
-  const front = async () => baseUrl;
-  const fleet = await startFleet({ redis, replicas, front, moreSites, more: "once: { ttl: 1h }" });
-  return fleet.replicas as Two;
-}
-
-type Two = readonly [Replica, Replica, ...Replica[]];
-
-const send = (pod: Replica, key: string, body: object = order, timeoutMs = 20_000): Promise<Called> =>
-  pod.order(
-    { "Countersign-Site": hmacSite, "Countersign-Once": key, "Countersign-Timeout-Ms": String(timeoutMs) },
-    body,
-  );
-
 it("a thousand keys, each at two processes at the same moment, are a thousand requests", async () => {
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(accepted) });
   const pods = await startPods(await startRedis(), upstream.url);
@@ -164,4 +148,21 @@ async function askAgain(inUse: readonly Replica[], key: string, first: number): 
     await sleep(systemClock, 50);
   }
   throw new Error(`nobody knows of ${key}`);
+}
+
+/** Processes before this service that sign, and remember keys for an hour. */
+async function startPods(redis: RealRedis, baseUrl: string, replicas = 2) {
+  const moreSites = `${hmacSite}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }`;
+  const front = async () => baseUrl;
+  const fleet = await startFleet({ redis, replicas, front, moreSites, more: "once: { ttl: 1h }" });
+  return fleet.replicas as Two;
+}
+
+type Two = readonly [Replica, Replica, ...Replica[]];
+
+function send(pod: Replica, key: string, body: object = order, timeoutMs = 20_000): Promise<Called> {
+  return pod.order(
+    { "Countersign-Site": hmacSite, "Countersign-Once": key, "Countersign-Timeout-Ms": String(timeoutMs) },
+    body,
+  );
 }

@@ -16,19 +16,6 @@ const tls = { ca: authority, cert: clientCertificate, key: new Secret(clientKey)
 
 const startFront = ({ port }: RealRedis) => startTlsFront(port);
 
-/** Uses Redis as `serve` does, for several keys, and then as `doctor` does. */
-async function use(access: RedisAccess): Promise<void> {
-  const { lock, store } = openReplica(access, patientClock);
-  const keys = Array.from({ length: 12 }, (_, n) => `${n}`.repeat(8));
-  for (const key of keys) {
-    expect((await store.read(key)).limits).toBeDefined();
-    await (await acquire(lock, key)).release();
-  }
-  const run = { config: { tokens: { cache: "redis", redis: access } }, clock: systemClock };
-  const checks = await checkRedis({ ...run, config: { ...run.config, callbacks: [] } } as never, keys);
-  expect(checks.filter(({ verdict }) => verdict === "fail")).toEqual([]);
-}
-
 it.each([
   ["a name", "localhost", "localhost"],
   ["a name that ends with a dot", "localhost.", "localhost"],
@@ -82,3 +69,16 @@ it("each node of a Cluster, by the name that it announces", async () => {
     expect(names.filter((name) => name !== "localhost").every((name) => index === 0 && name === "none")).toBe(true);
   }
 });
+
+/** Uses Redis as `serve` does, for several keys, and then as `doctor` does. */
+async function use(access: RedisAccess): Promise<void> {
+  const { lock, store } = openReplica(access, patientClock);
+  const keys = Array.from({ length: 12 }, (_, n) => `${n}`.repeat(8));
+  for (const key of keys) {
+    expect((await store.read(key)).limits).toBeDefined();
+    await (await acquire(lock, key)).release();
+  }
+  const run = { config: { tokens: { cache: "redis", redis: access } }, clock: systemClock };
+  const checks = await checkRedis({ ...run, config: { ...run.config, callbacks: [] } } as never, keys);
+  expect(checks.filter(({ verdict }) => verdict === "fail")).toEqual([]);
+}

@@ -15,36 +15,8 @@ const refusedPauseMs = 10_000;
 const tooMany = (retryAfter: string) =>
   ({ host: "login", kind: "answer", status: 429, headers: { "retry-after": retryAfter } }) as const;
 
-/** The client id of the token that each replica uses now. */
-async function clientsInUse(fleet: Fleet): Promise<readonly (string | undefined)[]> {
-  const tokens = await tokensInUse(fleet);
-  const clients = new Map(fleet.simulator.seen.tokenRequests.map(({ token, clientId }) => [token, clientId]));
-  return tokens.map((token) => clients.get(token));
-}
-
 const requestsBy = ({ simulator }: Fleet, client: string) =>
   simulator.seen.tokenRequests.filter(({ clientId }) => clientId === client);
-
-/** Resolves when this client has asked for so many tokens, the first included. */
-async function whenRequested(fleet: Fleet, client: string, count: number): Promise<void> {
-  const options = { timeout: 3 * refusedPauseMs, interval: 20 };
-  await vi.waitFor(() => expect(requestsBy(fleet, client)).toHaveLength(count), options);
-}
-
-/** Expects so many token requests, each so long after the one before, by their receipt, which is just before the answer. */
-function expectSpaced(requests: readonly TokenRequest[], count: number, pauseMs = refusedPauseMs - 50): void {
-  expect(requests).toHaveLength(count);
-  const gapsMs = requests.slice(1).map(({ receivedAtMs }, n) => receivedAtMs - (requests[n]?.receivedAtMs ?? 0));
-  for (const [n, gapMs] of gapsMs.entries()) print(`token request ${n + 2} came after, in ms`, { gapMs });
-  for (const gapMs of gapsMs) expect(gapMs).toBeGreaterThanOrEqual(pauseMs);
-}
-
-/** Sends orders through all replicas meanwhile, and expects that none fails. */
-async function underLoad(fleet: Fleet, play: () => Promise<unknown>): Promise<void> {
-  const load = startLoad(fleet.replicas, perSecond);
-  await play().finally(() => load.stop());
-  expect((await load.stop()).failures).toEqual([]);
-}
 
 it("a 429 at the start of eight replicas makes one request, and all of them say when to come again", async () => {
   await playFleet({ replicas: 0 }, async (fleet) => {
@@ -160,3 +132,31 @@ it("a refused set is tried by one of eight replicas whose mounted secret changes
     expect([1 + periods, 2 + periods]).toContain(tries.length);
   });
 }, 300_000);
+
+/** The client id of the token that each replica uses now. */
+async function clientsInUse(fleet: Fleet): Promise<readonly (string | undefined)[]> {
+  const tokens = await tokensInUse(fleet);
+  const clients = new Map(fleet.simulator.seen.tokenRequests.map(({ token, clientId }) => [token, clientId]));
+  return tokens.map((token) => clients.get(token));
+}
+
+/** Resolves when this client has asked for so many tokens, the first included. */
+async function whenRequested(fleet: Fleet, client: string, count: number): Promise<void> {
+  const options = { timeout: 3 * refusedPauseMs, interval: 20 };
+  await vi.waitFor(() => expect(requestsBy(fleet, client)).toHaveLength(count), options);
+}
+
+/** Expects so many token requests, each so long after the one before, by their receipt, which is just before the answer. */
+function expectSpaced(requests: readonly TokenRequest[], count: number, pauseMs = refusedPauseMs - 50): void {
+  expect(requests).toHaveLength(count);
+  const gapsMs = requests.slice(1).map(({ receivedAtMs }, n) => receivedAtMs - (requests[n]?.receivedAtMs ?? 0));
+  for (const [n, gapMs] of gapsMs.entries()) print(`token request ${n + 2} came after, in ms`, { gapMs });
+  for (const gapMs of gapsMs) expect(gapMs).toBeGreaterThanOrEqual(pauseMs);
+}
+
+/** Sends orders through all replicas meanwhile, and expects that none fails. */
+async function underLoad(fleet: Fleet, play: () => Promise<unknown>): Promise<void> {
+  const load = startLoad(fleet.replicas, perSecond);
+  await play().finally(() => load.stop());
+  expect((await load.stop()).failures).toEqual([]);
+}

@@ -21,35 +21,6 @@ const lifetimeSeconds = 40;
 /** Token requests that each of two replicas may have sent before it reads a 429: eight, and one that is answered. */
 const mostUnderWay = 2 * 8;
 
-/** Counts the token requests that arrive within a Retry-After. */
-async function startLimited() {
-  const issuedMs: number[] = [];
-  let pausedUntilMs = 0;
-  let pauses = 0;
-  let throttled = 0;
-  const server = await startRawUpstream({
-    answer({ number }, socket) {
-      const nowMs = performance.now();
-      if (issuedMs.filter((atMs) => atMs > nowMs - 1_000).length >= perSecond) {
-        throttled += 1;
-        if (nowMs > pausedUntilMs) pauses += 1;
-        // The pause begins with the first 429: later ones were under way.
-        if (nowMs > pausedUntilMs) pausedUntilMs = nowMs + retryAfterMs;
-        socket.write(rawAnswer(429, "", `Retry-After: ${retryAfterMs / 1_000}\r\n`));
-        return;
-      }
-      issuedMs.push(nowMs);
-      const token = { access_token: `canary-token-${number}`, token_type: "Bearer", expires_in: lifetimeSeconds };
-      socket.write(rawAnswer(200, JSON.stringify(token)));
-    },
-  });
-  return {
-    server,
-    issuedMs,
-    counts: () => ({ issued: issuedMs.length, throttled, pauses }),
-  };
-}
-
 it("orders get their tokens in turn, no Retry-After is ignored, and refreshes are spread", {
   timeout: 240_000,
 }, async () => {
@@ -117,3 +88,32 @@ it("orders get their tokens in turn, no Retry-After is ignored, and refreshes ar
   expect(refreshedMs.length).toBeGreaterThan(sets / 2);
   expect(counts().throttled - first.throttled).toBeLessThanOrEqual((counts().pauses - first.pauses) * mostUnderWay);
 });
+
+/** Counts the token requests that arrive within a Retry-After. */
+async function startLimited() {
+  const issuedMs: number[] = [];
+  let pausedUntilMs = 0;
+  let pauses = 0;
+  let throttled = 0;
+  const server = await startRawUpstream({
+    answer({ number }, socket) {
+      const nowMs = performance.now();
+      if (issuedMs.filter((atMs) => atMs > nowMs - 1_000).length >= perSecond) {
+        throttled += 1;
+        if (nowMs > pausedUntilMs) pauses += 1;
+        // The pause begins with the first 429: later ones were under way.
+        if (nowMs > pausedUntilMs) pausedUntilMs = nowMs + retryAfterMs;
+        socket.write(rawAnswer(429, "", `Retry-After: ${retryAfterMs / 1_000}\r\n`));
+        return;
+      }
+      issuedMs.push(nowMs);
+      const token = { access_token: `canary-token-${number}`, token_type: "Bearer", expires_in: lifetimeSeconds };
+      socket.write(rawAnswer(200, JSON.stringify(token)));
+    },
+  });
+  return {
+    server,
+    issuedMs,
+    counts: () => ({ issued: issuedMs.length, throttled, pauses }),
+  };
+}

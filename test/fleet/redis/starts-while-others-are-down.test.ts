@@ -27,40 +27,6 @@ const recoveryMs = 32_000;
 
 const unavailable = { status: 503, code: "token_unavailable", detail: /^No token for credential "blue"/ } as const;
 
-/** One process that starts while everything else is down, except the simulator's API. */
-async function startAlone(options: FleetOptions, prepare: (fleet: Fleet) => Promise<void> = async () => {}) {
-  const fleet = await startFleet({ ...options, replicas: 0 });
-  await prepare(fleet);
-  const sinceMs = performance.now();
-  const replica = await fleet.add();
-  const tookMs = performance.now() - sinceMs;
-  expect(tookMs).toBeLessThan(upMs);
-  return { ...fleet, replica, startMs: tookMs };
-}
-
-/** An order that gets 503; returns how long it took, and its Retry-After. */
-async function orderInVain(replica: Replica, longestMs: number) {
-  const sinceMs = performance.now();
-  const answer = await replica.order();
-  const tookMs = performance.now() - sinceMs;
-  expectFailure(answer, unavailable);
-  expect(tookMs).toBeLessThan(longestMs);
-  return { tookMs, retryAfterMs: Number(answer.headers["retry-after"]) * 1_000 };
-}
-
-/** Orders until one is served; all before it must get a proper 503. */
-async function orderUntilServed(replica: Replica) {
-  const sinceMs = performance.now();
-  for (let inVain = 0; ; inVain++) {
-    const answer = await replica.order();
-    const tookMs = performance.now() - sinceMs;
-    if (answer.status === 200) return { recoveredMs: tookMs, inVain };
-    expectFailure(answer, unavailable);
-    expect(tookMs).toBeLessThan(recoveryMs);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 it("while both refuse connections, a process is up, says 503 at once, and serves once the authorization server is back", async () => {
   const redis = `{ url: "redis://127.0.0.1:${await freePort()}" }`;
   const { simulator, replica, startMs } = await startAlone({ redis }, ({ simulator }) => simulator.stopLogin());
@@ -155,3 +121,37 @@ it.each([
   expect(await readiness()).toBe(503);
   expect(fleet.simulator.counts().apiRequests).toBe(0);
 });
+
+/** One process that starts while everything else is down, except the simulator's API. */
+async function startAlone(options: FleetOptions, prepare: (fleet: Fleet) => Promise<void> = async () => {}) {
+  const fleet = await startFleet({ ...options, replicas: 0 });
+  await prepare(fleet);
+  const sinceMs = performance.now();
+  const replica = await fleet.add();
+  const tookMs = performance.now() - sinceMs;
+  expect(tookMs).toBeLessThan(upMs);
+  return { ...fleet, replica, startMs: tookMs };
+}
+
+/** An order that gets 503; returns how long it took, and its Retry-After. */
+async function orderInVain(replica: Replica, longestMs: number) {
+  const sinceMs = performance.now();
+  const answer = await replica.order();
+  const tookMs = performance.now() - sinceMs;
+  expectFailure(answer, unavailable);
+  expect(tookMs).toBeLessThan(longestMs);
+  return { tookMs, retryAfterMs: Number(answer.headers["retry-after"]) * 1_000 };
+}
+
+/** Orders until one is served; all before it must get a proper 503. */
+async function orderUntilServed(replica: Replica) {
+  const sinceMs = performance.now();
+  for (let inVain = 0; ; inVain++) {
+    const answer = await replica.order();
+    const tookMs = performance.now() - sinceMs;
+    if (answer.status === 200) return { recoveredMs: tookMs, inVain };
+    expectFailure(answer, unavailable);
+    expect(tookMs).toBeLessThan(recoveryMs);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

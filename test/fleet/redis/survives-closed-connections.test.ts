@@ -9,41 +9,7 @@ import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
 
 const listed = (nodes: readonly RealRedis[]) => nodes.map(({ port }) => `"127.0.0.1:${port}"`).join(", ");
 
-/** The ids of the connections that the replicas have to a server. */
-async function idsOf(redis: RealRedis): Promise<readonly string[]> {
-  const list = String(await redis.command("CLIENT", "LIST", "TYPE", "normal"));
-  return list
-    .split("\n")
-    .flatMap((line) => (line.includes(`user=${aclUser.username}`) ? [line.split(" ")[0] ?? ""] : []));
-}
-
 let orders = 0;
-
-async function expectServed({ replicas }: Fleet): Promise<void> {
-  for (const replica of replicas) {
-    orders += 1;
-    expect(await replica.order({ "Countersign-Once": `order-${orders}` })).toMatchObject({ status: 200 });
-  }
-}
-
-async function expectNothingTold({ replicas, sum }: Fleet): Promise<void> {
-  for (const { events } of replicas) {
-    expect(events("redis_down")).toEqual([]);
-    expect(events("redis_up")).toHaveLength(1);
-    expect(events("redis_failed")).toEqual([]);
-  }
-  expect(await sum("countersign_redis_errors_total")).toBe(0);
-  expect(await sum("countersign_redis_up")).toBe(replicas.length);
-}
-
-/** Resolves when every connection has been closed since. */
-async function untilClosed(redis: RealRedis, close: () => Promise<unknown>): Promise<void> {
-  const before = await idsOf(redis);
-  expect(before).not.toEqual([]);
-  await close();
-  const remaining = async () => (await idsOf(redis)).filter((id) => before.includes(id));
-  await expect.poll(remaining).toEqual([]);
-}
 
 it("after its `timeout`, round after round", async () => {
   const redis = await startRedis({ args: ["--timeout", "1"] });
@@ -138,3 +104,37 @@ it("while Redis answers a claim: the claim is made once, and by this request", a
   await claim.settle("answered 200");
   expect(recorder.count("redis_down")).toBe(0);
 });
+
+/** The ids of the connections that the replicas have to a server. */
+async function idsOf(redis: RealRedis): Promise<readonly string[]> {
+  const list = String(await redis.command("CLIENT", "LIST", "TYPE", "normal"));
+  return list
+    .split("\n")
+    .flatMap((line) => (line.includes(`user=${aclUser.username}`) ? [line.split(" ")[0] ?? ""] : []));
+}
+
+async function expectServed({ replicas }: Fleet): Promise<void> {
+  for (const replica of replicas) {
+    orders += 1;
+    expect(await replica.order({ "Countersign-Once": `order-${orders}` })).toMatchObject({ status: 200 });
+  }
+}
+
+async function expectNothingTold({ replicas, sum }: Fleet): Promise<void> {
+  for (const { events } of replicas) {
+    expect(events("redis_down")).toEqual([]);
+    expect(events("redis_up")).toHaveLength(1);
+    expect(events("redis_failed")).toEqual([]);
+  }
+  expect(await sum("countersign_redis_errors_total")).toBe(0);
+  expect(await sum("countersign_redis_up")).toBe(replicas.length);
+}
+
+/** Resolves when every connection has been closed since. */
+async function untilClosed(redis: RealRedis, close: () => Promise<unknown>): Promise<void> {
+  const before = await idsOf(redis);
+  expect(before).not.toEqual([]);
+  await close();
+  const remaining = async () => (await idsOf(redis)).filter((id) => before.includes(id));
+  await expect.poll(remaining).toEqual([]);
+}

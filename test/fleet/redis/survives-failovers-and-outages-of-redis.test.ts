@@ -24,29 +24,6 @@ const listed = (nodes: readonly RealRedis[]) => nodes.map(({ port }) => `"127.0.
 const bySentinels = (sentinels: readonly RealRedis[]) =>
   `{ sentinel: { name: ${watched}, nodes: [ ${listed(sentinels)} ] } }`;
 
-async function issuedByEach({ replicas }: Fleet): Promise<readonly number[]> {
-  const all = await Promise.all(replicas.map((replica) => replica.metrics()));
-  return all.map((metrics) => metrics.sum("countersign_token_requests_total"));
-}
-
-/** Empties a replica, as if the master died before it had replicated. */
-async function forget(replica: RealRedis): Promise<void> {
-  await replica.config("replica-read-only", "no");
-  await replica.command("FLUSHALL");
-  await replica.config("replica-read-only", "yes");
-}
-
-/** Starts two processes at once with nothing in Redis, and expects one token request and one token for both. */
-async function expectSharing(fleet: Fleet, redis: RealRedis): Promise<void> {
-  const { tokenRequests } = fleet.simulator.counts();
-  await redis.command("FLUSHALL");
-  const newcomers = await Promise.all([fleet.add(), fleet.add()]);
-  const expected = Array(newcomers.length).fill(`token_${tokenRequests + 1}`);
-  expect(await tokensInUse({ ...fleet, replicas: newcomers })).toEqual(expected);
-  expect(fleet.simulator.counts().tokenRequests).toBe(tokenRequests + 1);
-  expect(await tokensInRedis(redis)).toHaveLength(1);
-}
-
 it("the Sentinels make an empty replica the master, while a process holds the lock: one token each, no request fails", async () => {
   const { master, replica, sentinels } = await startSentinels(startRedis);
   const fleet = await startFleet({ redis: bySentinels(sentinels), replicas: processes });
@@ -221,3 +198,26 @@ it("a node that hangs while its slot arrives is a miss, and so are the client's 
   expect(recorder.count("redis_failed")).toBeGreaterThan(0);
   expect(unhandled).toEqual([]);
 });
+
+async function issuedByEach({ replicas }: Fleet): Promise<readonly number[]> {
+  const all = await Promise.all(replicas.map((replica) => replica.metrics()));
+  return all.map((metrics) => metrics.sum("countersign_token_requests_total"));
+}
+
+/** Empties a replica, as if the master died before it had replicated. */
+async function forget(replica: RealRedis): Promise<void> {
+  await replica.config("replica-read-only", "no");
+  await replica.command("FLUSHALL");
+  await replica.config("replica-read-only", "yes");
+}
+
+/** Starts two processes at once with nothing in Redis, and expects one token request and one token for both. */
+async function expectSharing(fleet: Fleet, redis: RealRedis): Promise<void> {
+  const { tokenRequests } = fleet.simulator.counts();
+  await redis.command("FLUSHALL");
+  const newcomers = await Promise.all([fleet.add(), fleet.add()]);
+  const expected = Array(newcomers.length).fill(`token_${tokenRequests + 1}`);
+  expect(await tokensInUse({ ...fleet, replicas: newcomers })).toEqual(expected);
+  expect(fleet.simulator.counts().tokenRequests).toBe(tokenRequests + 1);
+  expect(await tokensInRedis(redis)).toHaveLength(1);
+}

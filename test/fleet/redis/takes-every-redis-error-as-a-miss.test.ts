@@ -7,12 +7,6 @@ import { heldLock, tokensInRedis } from "./fleet-over-redis.ts";
 import { cure, errorsOf, expectShared } from "./pod.ts";
 import { type Trouble, troubles, wrongLogin } from "./troubles.ts";
 
-/** Connections that are cut while Redis is in trouble are counted under another kind. */
-async function expectCounted(pod: Stage, { kind }: Pick<Trouble, "kind">): Promise<void> {
-  const kinds = async () => Object.keys(await errorsOf(pod)).filter((name) => name !== "cache connection");
-  await expect.poll(kinds, { timeout: 3_000, interval: 50 }).toEqual([`cache ${kind}`]);
-}
-
 it.each(Object.entries(troubles))("%s", async (_name, trouble) => {
   const { args = async () => [], login } = trouble;
   const redis = await startRedis({ args: await args() });
@@ -85,3 +79,9 @@ it("NOSCRIPT, since the scripts are lost before a refresh and in the middle of i
   expect(pod.recorder.of("refresh_lock_tried").map(({ result }) => result)).toEqual(Array(3).fill("acquired"));
   expect(pod.recorder.of("defect")).toEqual([]);
 });
+
+/** Connections that are cut while Redis is in trouble are counted under another kind. */
+async function expectCounted(pod: Stage, { kind }: Pick<Trouble, "kind">): Promise<void> {
+  const kinds = async () => Object.keys(await errorsOf(pod)).filter((name) => name !== "cache connection");
+  await expect.poll(kinds, { timeout: 3_000, interval: 50 }).toEqual([`cache ${kind}`]);
+}

@@ -19,15 +19,6 @@ const key = "ab".repeat(32);
 const hourMs = 3_600_000;
 const names = redisKeys(key);
 
-/** @param planted commands that write what another server or another writer left there */
-async function stage(planted: readonly (readonly string[])[] = []) {
-  const redis = await startRedis();
-  const replica = openReplica(redis);
-  for (const [command = "", ...args] of planted) await redis.command(command, ...args);
-  const limitsNow = async () => (await replica.store.read(key, ["S1"])).limits;
-  return { redis, ...replica, limitsNow };
-}
-
 const counts = (useless: number) => new Map([["S1", { useless, spentMs: 0 }]]);
 const throttled = (remainingMs: number) => ({ kind: "throttled", status: 429, failures: 1, remainingMs }) as const;
 /** The commands of a refusal that was written when the server's clock was an hour ahead. */
@@ -188,3 +179,12 @@ it("5,000 released keys take no memory of the process", async () => {
   // All keys together would be 20 MB; the events recorded here are small.
   expect(heapBytes() - before).toBeLessThan((rotations * keyBytes) / 2);
 });
+
+/** @param planted commands that write what another server or another writer left there */
+async function stage(planted: readonly (readonly string[])[] = []) {
+  const redis = await startRedis();
+  const replica = openReplica(redis);
+  for (const [command = "", ...args] of planted) await redis.command(command, ...args);
+  const limitsNow = async () => (await replica.store.read(key, ["S1"])).limits;
+  return { redis, ...replica, limitsNow };
+}

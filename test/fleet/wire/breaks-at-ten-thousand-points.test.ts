@@ -27,31 +27,6 @@ const answers = [
 ] as const;
 const shortestAnswer = Math.min(...answers.map(({ length }) => length));
 
-type Faults = { readonly toTarget?: Partial<WayFaults>; readonly toCaller?: Partial<WayFaults> };
-
-/** A break, never after the last byte, so that always a part arrives. A request has a head beside its padding. */
-function drawBreak(random: () => number, paddingBytes: number): Faults {
-  const how = random() < 0.5 ? "reset" : "truncate";
-  const isRequest = random() < 0.4;
-  const breakAfter = {
-    bytes: 1 + Math.floor(random() * (isRequest ? paddingBytes : shortestAnswer - 1)),
-    how,
-  } as const;
-  return isRequest ? { toTarget: { breakAfter } } : { toCaller: { breakAfter } };
-}
-
-async function stageBreaking(faultsOf: (connection: number) => Faults, answerOf: (n: number) => string) {
-  const upstream = await startRawUpstream({ answer: ({ number }, socket) => socket.write(answerOf(number)) });
-  const network = await startFaultProxy(upstream.url, faultsOf);
-  return { ...(await stage({ oneSet: true, baseUrl: network.url })), network, upstream };
-}
-
-/** Whether nobody can take the answer for a whole answer of the service. */
-function isHonest({ status, isComplete, value }: RawAnswer): boolean {
-  if (status === 200) return !isComplete;
-  return status === 502 && isComplete && value("countersign-outcome") === "unknown";
-}
-
 /** The ids of the requests that the service has seen, whole or only a head. */
 const idsAt = ({ requests }: RawUpstream) => requests.map(({ head }) => /x-request-id: (\S+)/i.exec(head)?.[1]);
 
@@ -100,3 +75,28 @@ it.each([
   // And with its last byte it is whole.
   expect(await orderRaw(port, signed)).toMatchObject({ status: 200, isComplete: true });
 });
+
+type Faults = { readonly toTarget?: Partial<WayFaults>; readonly toCaller?: Partial<WayFaults> };
+
+/** A break, never after the last byte, so that always a part arrives. A request has a head beside its padding. */
+function drawBreak(random: () => number, paddingBytes: number): Faults {
+  const how = random() < 0.5 ? "reset" : "truncate";
+  const isRequest = random() < 0.4;
+  const breakAfter = {
+    bytes: 1 + Math.floor(random() * (isRequest ? paddingBytes : shortestAnswer - 1)),
+    how,
+  } as const;
+  return isRequest ? { toTarget: { breakAfter } } : { toCaller: { breakAfter } };
+}
+
+async function stageBreaking(faultsOf: (connection: number) => Faults, answerOf: (n: number) => string) {
+  const upstream = await startRawUpstream({ answer: ({ number }, socket) => socket.write(answerOf(number)) });
+  const network = await startFaultProxy(upstream.url, faultsOf);
+  return { ...(await stage({ oneSet: true, baseUrl: network.url })), network, upstream };
+}
+
+/** Whether nobody can take the answer for a whole answer of the service. */
+function isHonest({ status, isComplete, value }: RawAnswer): boolean {
+  if (status === 200) return !isComplete;
+  return status === 502 && isComplete && value("countersign-outcome") === "unknown";
+}

@@ -45,45 +45,9 @@ class End {
   }
 }
 
-async function stageEnds() {
-  const arrived: Socket[] = [];
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    arrived.push(socket);
-    server.emit("arrived");
-  });
-  const port = await listen(server);
-  const proxy = await startFaultProxy(`http://127.0.0.1:${port}`);
-  const open = async () => {
-    const caller = new End(connect({ port: proxy.port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true }));
-    for (;;) {
-      const socket = arrived.shift();
-      if (socket !== undefined) return { caller, target: new End(socket) };
-      await once(server, "arrived");
-    }
-  };
-  return { proxy, open };
-}
-
 const ways = ["toTarget", "toCaller"] as const;
-type WayName = (typeof ways)[number];
-
-/** A connection whose faults are in one direction. */
-async function stageWay(way: WayName, faults: Partial<WayFaults> = {}) {
-  const { proxy, open } = await stageEnds();
-  const { caller, target } = await open();
-  proxy[way].become(faults);
-  const [from, to] = way === "toTarget" ? [caller, target] : [target, caller];
-  const started = performance.now();
-  return { proxy, from, to, faulty: proxy[way], sinceMs: () => performance.now() - started };
-}
 
 const letters = (length: number) => "abcdefghij".repeat(Math.ceil(length / 10)).slice(0, length);
-
-/** Bytes in the other direction arrive, although nothing moves in the faulty one. */
-async function expectSound(from: End, to: End) {
-  to.socket.write("back");
-  expect(await from.has(4)).toBe("back");
-}
 
 it("passes everything on both ways, half closes too, and counts it", async () => {
   const { proxy, open } = await stageEnds();
@@ -192,3 +156,40 @@ describe("when a test ends", () => {
     expect(error.code).toBe("ECONNREFUSED");
   });
 });
+
+async function stageEnds() {
+  const arrived: Socket[] = [];
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    arrived.push(socket);
+    server.emit("arrived");
+  });
+  const port = await listen(server);
+  const proxy = await startFaultProxy(`http://127.0.0.1:${port}`);
+  const open = async () => {
+    const caller = new End(connect({ port: proxy.port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true }));
+    for (;;) {
+      const socket = arrived.shift();
+      if (socket !== undefined) return { caller, target: new End(socket) };
+      await once(server, "arrived");
+    }
+  };
+  return { proxy, open };
+}
+
+type WayName = (typeof ways)[number];
+
+/** A connection whose faults are in one direction. */
+async function stageWay(way: WayName, faults: Partial<WayFaults> = {}) {
+  const { proxy, open } = await stageEnds();
+  const { caller, target } = await open();
+  proxy[way].become(faults);
+  const [from, to] = way === "toTarget" ? [caller, target] : [target, caller];
+  const started = performance.now();
+  return { proxy, from, to, faulty: proxy[way], sinceMs: () => performance.now() - started };
+}
+
+/** Bytes in the other direction arrive, although nothing moves in the faulty one. */
+async function expectSound(from: End, to: End) {
+  to.socket.write("back");
+  expect(await from.has(4)).toBe("back");
+}

@@ -14,57 +14,8 @@ import { oneOfEachMethod } from "../../../testkit/simulated-sites.ts";
 import { hmacSite, type Stage, type StageOptions, stage } from "../../../testkit/stage.ts";
 import { startVanishingPort } from "./vanishing-port.ts";
 
-interface BadNetworkOptions extends StageOptions {
-  /** Faults that begin before Countersign starts, and so before its first token request. */
-  readonly loginAnswers?: Partial<WayFaults>;
-  readonly refuseLogin?: boolean;
-}
-
-/** Countersign with bad networks in between: to the service, and to the authorization server. */
-async function stageBadNetwork(options: BadNetworkOptions = {}) {
-  const simulator = await startSimulator({ sites: oneOfEachMethod, ...options.simulator });
-  onTestFinished(() => simulator.stop());
-  const service = await startFaultProxy(simulator.apiUrl);
-  const login = await startFaultProxy(simulator.loginUrl);
-  login.toCaller.become(options.loginAnswers ?? {});
-  if (options.refuseLogin === true) login.refuse();
-  const scheme = options.simulator?.tls === undefined ? "http" : "https";
-  const at = ({ url }: FaultProxy) => url.replace("http://127.0.0.1", `${scheme}://localhost`);
-  const staged = await stage({ oneSet: true, baseUrl: at(service), authUrl: at(login), ...options });
-  return { ...staged, simulator, service, login };
-}
-
 /** The promise is 100 ms after the deadline; two shared cores get ten times that. */
 const toleranceMs = 1_000;
-
-interface Expected {
-  readonly status: number;
-  readonly code?: string;
-  readonly outcome: "answered" | "unknown" | "not_sent";
-}
-
-/** Sends one order, whose answer must be whole, as expected, and between these times. There is always an answer. */
-async function expectOrder(
-  { port }: Pick<Stage, "port">,
-  headers: Readonly<Record<string, string>>,
-  { status, code, outcome }: Expected,
-  [earliestMs, latestMs]: readonly [number, number],
-): Promise<RawAnswer> {
-  const startedMs = performance.now();
-  const answer = await orderRaw(port, headers);
-  const tookMs = performance.now() - startedMs;
-  const said = {
-    status: answer.status,
-    code: answer.value("countersign-error"),
-    outcome: answer.value("countersign-outcome"),
-    isComplete: answer.isComplete,
-  };
-  expect(said, answer.body).toEqual({ status, code, outcome, isComplete: true });
-  // Each of up to three timers of Node's may be a millisecond early.
-  expect(tookMs).toBeGreaterThanOrEqual(earliestMs - 3);
-  expect(tookMs).toBeLessThan(latestMs + toleranceMs);
-  return answer;
-}
 
 const unreachable = { status: 502, code: "upstream_unreachable", outcome: "not_sent" } as const;
 const late = { status: 504, code: "upstream_timeout" } as const;
@@ -295,3 +246,52 @@ it.each([
   expect(staged.simulator.counts().tokensIssued).toBeGreaterThanOrEqual(1);
   expect(staged.service.connections).toBe(0);
 });
+
+interface BadNetworkOptions extends StageOptions {
+  /** Faults that begin before Countersign starts, and so before its first token request. */
+  readonly loginAnswers?: Partial<WayFaults>;
+  readonly refuseLogin?: boolean;
+}
+
+/** Countersign with bad networks in between: to the service, and to the authorization server. */
+async function stageBadNetwork(options: BadNetworkOptions = {}) {
+  const simulator = await startSimulator({ sites: oneOfEachMethod, ...options.simulator });
+  onTestFinished(() => simulator.stop());
+  const service = await startFaultProxy(simulator.apiUrl);
+  const login = await startFaultProxy(simulator.loginUrl);
+  login.toCaller.become(options.loginAnswers ?? {});
+  if (options.refuseLogin === true) login.refuse();
+  const scheme = options.simulator?.tls === undefined ? "http" : "https";
+  const at = ({ url }: FaultProxy) => url.replace("http://127.0.0.1", `${scheme}://localhost`);
+  const staged = await stage({ oneSet: true, baseUrl: at(service), authUrl: at(login), ...options });
+  return { ...staged, simulator, service, login };
+}
+
+interface Expected {
+  readonly status: number;
+  readonly code?: string;
+  readonly outcome: "answered" | "unknown" | "not_sent";
+}
+
+/** Sends one order, whose answer must be whole, as expected, and between these times. There is always an answer. */
+async function expectOrder(
+  { port }: Pick<Stage, "port">,
+  headers: Readonly<Record<string, string>>,
+  { status, code, outcome }: Expected,
+  [earliestMs, latestMs]: readonly [number, number],
+): Promise<RawAnswer> {
+  const startedMs = performance.now();
+  const answer = await orderRaw(port, headers);
+  const tookMs = performance.now() - startedMs;
+  const said = {
+    status: answer.status,
+    code: answer.value("countersign-error"),
+    outcome: answer.value("countersign-outcome"),
+    isComplete: answer.isComplete,
+  };
+  expect(said, answer.body).toEqual({ status, code, outcome, isComplete: true });
+  // Each of up to three timers of Node's may be a millisecond early.
+  expect(tookMs).toBeGreaterThanOrEqual(earliestMs - 3);
+  expect(tookMs).toBeLessThan(latestMs + toleranceMs);
+  return answer;
+}

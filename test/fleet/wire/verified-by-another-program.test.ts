@@ -23,29 +23,6 @@ const slowlyMs = 600_000;
 const test = it.runIf(isPythonThere);
 const notTried = isPythonThere ? "" : "NOT TRIED, python3 is not installed: ";
 
-async function openRig() {
-  const service = await startRawUpstream({
-    answer: ({ number }, socket) => socket.write(rawAnswer(200, String(number))),
-  });
-  // Real clients sign e-mail addresses; allowing any character is the harder case.
-  const { url } = await stage({ baseUrl: service.url, site: { characters: "off" } });
-  const agent = keepAlive();
-  return {
-    service,
-    /** Sends each body once, and hands the arrived request to the receiver. */
-    send: (texts: readonly string[], receive: (captured: Captured) => Promise<void>) =>
-      inParallel(atOnce, texts, async (text, index) => {
-        const identifier = identifiers[index % identifiers.length] ?? hmacSite;
-        const given = Buffer.from(text);
-        const headers = { "Countersign-Site": identifier };
-        const answer = await call(url, given, { agent, path: rules.path, headers });
-        if (answer.status !== 200) throw new Error(`${answer.text}\n${JSON.stringify(text)}`);
-        const { head = "", body = "" } = service.requests[Number(answer.text) - 1] ?? {};
-        await receive({ identifier, given, wire: Buffer.from(`${head}\r\n\r\n${body}`, "latin1") });
-      }),
-  };
-}
-
 test(
   `${notTried}100,000 bodies arrive unchanged, and with the right signature`,
   async () => {
@@ -90,4 +67,27 @@ function placesThatCount(wire: Uint8Array): number[] {
 
 function flip(bytes: Uint8Array, at: number): Uint8Array {
   return Uint8Array.from(bytes, (byte, index) => (index === at ? byte ^ 1 : byte));
+}
+
+async function openRig() {
+  const service = await startRawUpstream({
+    answer: ({ number }, socket) => socket.write(rawAnswer(200, String(number))),
+  });
+  // Real clients sign e-mail addresses; allowing any character is the harder case.
+  const { url } = await stage({ baseUrl: service.url, site: { characters: "off" } });
+  const agent = keepAlive();
+  return {
+    service,
+    /** Sends each body once, and hands the arrived request to the receiver. */
+    send: (texts: readonly string[], receive: (captured: Captured) => Promise<void>) =>
+      inParallel(atOnce, texts, async (text, index) => {
+        const identifier = identifiers[index % identifiers.length] ?? hmacSite;
+        const given = Buffer.from(text);
+        const headers = { "Countersign-Site": identifier };
+        const answer = await call(url, given, { agent, path: rules.path, headers });
+        if (answer.status !== 200) throw new Error(`${answer.text}\n${JSON.stringify(text)}`);
+        const { head = "", body = "" } = service.requests[Number(answer.text) - 1] ?? {};
+        await receive({ identifier, given, wire: Buffer.from(`${head}\r\n\r\n${body}`, "latin1") });
+      }),
+  };
 }
