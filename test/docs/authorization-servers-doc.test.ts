@@ -23,49 +23,11 @@ const jwtBearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 const set = { name: "blue", clientId: "abc:def", clientSecret: { file: "secret" } };
 
-/** Loads the recipe within a whole configuration; the files that it names come from the test. */
-async function load({ yaml, title }: Recipe) {
-  const [cert, key] = title.startsWith("Microsoft") ? [rsaCertificate, rsaKey] : [clientCertificate, clientKey];
-  const folder = new ConfigFolder({ "cert.pem": cert, "key.pem": key, secret });
-  const inFolder = (path: string) => `${folder.path}/${basename(path)}`;
-  const recipe = readDocument(yaml).value as object;
-  const environment = { baseUrl: "https://api.sandbox.example", sites: { S1: { credentials: [set] } }, ...recipe };
-  const { config } = await folder.loadSound(toYaml(sandboxConfig(["127.0.0.1:7411"], environment)), {
-    readFile: (path) => readRegularFile(inFolder(path)),
-  });
-  const sandbox = config.environments.get("sandbox") ?? expect.unreachable();
-  const [configured = expect.unreachable()] = credentialSetsOf(sandbox);
-  return { sandbox, set: configured.set };
-}
-
-/** The token request of a recipe, and the result for the answer. */
-async function ask(recipe: Recipe, answer: object) {
-  const { sandbox, set } = await load(recipe);
-  const sent: TokenRequest[] = [];
-  const post = async (request: TokenRequest) => {
-    sent.push(request);
-    const body = JSON.stringify(answer);
-    return { kind: "answered", status: 200, body, retryAfter: undefined, date: undefined } as const;
-  };
-  const readAssertion = async () => ({ text: jwt, expiresAtMs: undefined });
-  const result = await requestToken({ post, sign: signAssertion, readAssertion }, set, {
-    wallMs: () => 1_800_000_000_500,
-    timeoutMs: 5_000,
-  });
-  const { origin, path } = tokenUrlOf(sandbox, set);
-  const [request = { body: "", contentType: undefined }] = sent;
-  return { url: `${origin}${path}`, request, fields: Object.fromEntries(new URLSearchParams(request.body)), result };
-}
-
 const jwt = "eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJhcGkifQ.c2lnbmF0dXJl";
 /** RFC 6749 section 2.3.1: each part is form-encoded, then both are joined and encoded. */
 const basic = `Basic ${Buffer.from("abc%3Adef:canary%20client-secret%3Aof%2Ba%2Fvendor").toString("base64")}`;
 const inBody = { client_id: "abc:def", client_secret: secret };
-const byKey = (clientId: string) => ({
-  client_id: clientId,
-  client_assertion_type: jwtBearer,
-  client_assertion: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
-});
+
 const byPlatform = (clientId: string) => ({ ...byKey(clientId), client_assertion: jwt });
 const bearer = { access_token: jwt, token_type: "Bearer" };
 const forAnHour = { ...bearer, expires_in: 3600, scope: "orders" };
@@ -82,13 +44,6 @@ const application = "66666666-7777-8888-9999-000000000000";
 const scope = "orders";
 const ofEntra = { scope: "api://orders/.default" };
 const audience = "https://api.sandbox.example";
-
-interface Shape {
-  readonly url: RegExp;
-  readonly fields: object;
-  readonly authorization?: string;
-  readonly answer: { readonly expires_in?: number; readonly [field: string]: unknown };
-}
 
 /** Shapes of requests and answers, as each vendor documents them. */
 const shapes: Readonly<Record<string, Shape>> = {
@@ -201,3 +156,52 @@ it("with the example an order goes to the service with a token of the example's 
   expect(ofPod.status).toBe(200);
   expect(ofPod.json).toMatchObject({ client: "pod", order: { site_identifier: "S1000000002" } });
 });
+
+/** Loads the recipe within a whole configuration; the files that it names come from the test. */
+async function load({ yaml, title }: Recipe) {
+  const [cert, key] = title.startsWith("Microsoft") ? [rsaCertificate, rsaKey] : [clientCertificate, clientKey];
+  const folder = new ConfigFolder({ "cert.pem": cert, "key.pem": key, secret });
+  const inFolder = (path: string) => `${folder.path}/${basename(path)}`;
+  const recipe = readDocument(yaml).value as object;
+  const environment = { baseUrl: "https://api.sandbox.example", sites: { S1: { credentials: [set] } }, ...recipe };
+  const { config } = await folder.loadSound(toYaml(sandboxConfig(["127.0.0.1:7411"], environment)), {
+    readFile: (path) => readRegularFile(inFolder(path)),
+  });
+  const sandbox = config.environments.get("sandbox") ?? expect.unreachable();
+  const [configured = expect.unreachable()] = credentialSetsOf(sandbox);
+  return { sandbox, set: configured.set };
+}
+
+/** The token request of a recipe, and the result for the answer. */
+async function ask(recipe: Recipe, answer: object) {
+  const { sandbox, set } = await load(recipe);
+  const sent: TokenRequest[] = [];
+  const post = async (request: TokenRequest) => {
+    sent.push(request);
+    const body = JSON.stringify(answer);
+    return { kind: "answered", status: 200, body, retryAfter: undefined, date: undefined } as const;
+  };
+  const readAssertion = async () => ({ text: jwt, expiresAtMs: undefined });
+  const result = await requestToken({ post, sign: signAssertion, readAssertion }, set, {
+    wallMs: () => 1_800_000_000_500,
+    timeoutMs: 5_000,
+  });
+  const { origin, path } = tokenUrlOf(sandbox, set);
+  const [request = { body: "", contentType: undefined }] = sent;
+  return { url: `${origin}${path}`, request, fields: Object.fromEntries(new URLSearchParams(request.body)), result };
+}
+
+function byKey(clientId: string) {
+  return {
+    client_id: clientId,
+    client_assertion_type: jwtBearer,
+    client_assertion: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+  };
+}
+
+interface Shape {
+  readonly url: RegExp;
+  readonly fields: object;
+  readonly authorization?: string;
+  readonly answer: { readonly expires_in?: number; readonly [field: string]: unknown };
+}

@@ -18,8 +18,6 @@ import { emptyFolder } from "../../testkit/empty-folder.ts";
 import { runWithInput } from "../../testkit/run-program.ts";
 import { alerts } from "../platform/prometheus/rules.ts";
 
-type Written = Record<string, object> & { readonly environments: { readonly sandbox: object } };
-
 const read = (text: string) => readDocument(text).value as Written;
 const shownIn = (topic: string) =>
   [...readFileSync(`docs/${topic}.md`, "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => read(text));
@@ -181,3 +179,5 @@ it.each(alertNames)("docs/alerts: %s says what it means, where to look and what 
   else expect(parts).toEqual(["**Means**:", "**Look**:", "**Do**:"]);
   expect(text.split("\n").length).toBeLessThanOrEqual(30);
 });
+
+type Written = Record<string, object> & { readonly environments: { readonly sandbox: object } };

@@ -12,15 +12,6 @@ import { emptyFolder } from "../../testkit/empty-folder.ts";
 
 const forge = "https://forge.example/project";
 
-function write(files: Readonly<Record<string, string>>): string {
-  const folder = emptyFolder();
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
-  return folder;
-}
-
 const project = {
   "README.md": "# Product\n\n![picture](docs/images/one.png) [changes](CHANGELOG.md) [code](src/main.ts)\n",
   "CHANGELOG.md": "# Changes\n",
@@ -129,3 +120,12 @@ it("pages that were not rendered are reported", () => {
   const site = write({ "404.html": "", "index.html": '<h1 id="a">A</h1>', "docs/a.html": "<main></main>" });
   expect(findEmptyPages(site)).toEqual(["docs/a.html"]);
 });
+
+function write(files: Readonly<Record<string, string>>): string {
+  const folder = emptyFolder();
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}

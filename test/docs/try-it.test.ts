@@ -6,11 +6,6 @@ import { follow, type TryIt } from "../../testkit/try-it.ts";
 
 const created = /\{"status":"ok","order":\{"order_id":"order_\d/;
 
-/** The lines about the metric of this name on a page. */
-function shownIn(page: string, name: string): readonly string[] {
-  return readFileSync(page, "utf8").match(new RegExp(`^countersign_${name}.*$`, "gm")) ?? [];
-}
-
 /** What each page's section Try it prints. */
 const printed: Readonly<Record<string, TryIt["prints"]>> = {
   "docs/callbacks.md": [
@@ -63,3 +58,8 @@ const canFollow = ["curl", "openssl", "bash"].every((program) =>
   isInstalled(program, program === "openssl" ? "version" : "--version"),
 );
 it.runIf(canFollow).each(parts)(nameFor(canFollow, "curl, openssl or bash", "$page"), follow);
+
+/** The lines about the metric of this name on a page. */
+function shownIn(page: string, name: string): readonly string[] {
+  return readFileSync(page, "utf8").match(new RegExp(`^countersign_${name}.*$`, "gm")) ?? [];
+}

@@ -8,24 +8,6 @@ import { type RawRequest, startRawUpstream } from "../../testkit/raw-upstream.ts
 import { drawSeed } from "../../testkit/seeded-random.ts";
 import { hmacSite, stage } from "../../testkit/stage.ts";
 
-/** The service's behaviour for one order. */
-interface Plan {
-  readonly interim: readonly string[];
-  readonly status: number;
-  readonly framing: "length" | "chunks" | "close";
-  /** Bytes of the body in addition to its mark. */
-  readonly padding: number;
-  /** Places at which the bytes are cut into separate writes, in percent. */
-  readonly cuts: readonly number[];
-  /** Turns of the event loop between two writes. */
-  readonly turns: number;
-  /** Bytes in the same write after the answer. */
-  readonly behind: "nothing" | "a line end" | "a byte" | "the answer again";
-  /** How much of the answer is sent. */
-  readonly percent: number;
-  readonly after: "stay" | "close" | "reset" | "the answer again" | "silence";
-}
-
 const whole = fc.record<Plan>({
   interim: fc.array(fc.constantFrom("100 Continue", "102 Processing", "103 Early Hints"), { maxLength: 2 }),
   status: fc.constantFrom(200, 200, 200, 201, 204, 302, 304, 400, 401, 404, 413, 429),
@@ -57,6 +39,65 @@ const hasBody = ({ status }: Plan) => status !== 204 && status !== 304;
 const bodyOf = (mark: string, plan: Plan) =>
   hasBody(plan) ? `{"mark":"${mark}","x":"${"x".repeat(plan.padding)}"}` : "";
 
+it("each order ends as its own plan allows", async () => {
+  const seed = drawSeed("services by chance");
+  const plans = new Map<string, Plan>();
+  const service = await startService((mark) => plans.get(mark) as Plan);
+  const { port, recorder } = await stage({ baseUrl: service.url });
+  const count = { answered: 0, unknown: 0, onOdd: 0 };
+  let run = 0;
+
+  const orders = fc.record({
+    plans: fc.array(plan, { minLength: 1, maxLength: 12 }),
+    callers: fc.integer({ min: 1, max: 3 }),
+  });
+  const property = fc.asyncProperty(orders, async ({ plans: drawn, callers }) => {
+    run += 1;
+    const left = drawn.entries();
+    const caller = async () => {
+      for (const [index, drawnPlan] of left) {
+        const mark = `${run}-${index}`;
+        plans.set(mark, drawnPlan);
+        const hurry = drawnPlan.after === "silence" ? ["Countersign-Timeout-Ms: 100"] : [];
+        const more = [`Countersign-Site: ${hmacSite}`, `Countersign-Reference: ${mark}`, ...hurry];
+        const ordered = await orderToTheEnd({ port, host: "127.0.0.1" }, { more, body: JSON.stringify({ mark }) });
+        await recorder.nth("request_finished", 1, ({ reference }) => reference === mark);
+        const finished = recorder.of("request_finished").filter(({ reference }) => reference === mark);
+        const read = service.read.get(mark);
+        judge(mark, drawnPlan, ordered, finished, read);
+        if (finished[0]?.outcome === "answered") count.answered += 1;
+        else count.unknown += 1;
+        if (read?.onOdd) count.onOdd += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: callers }, caller));
+    service.endAll();
+    recorder.events.length = 0;
+  });
+  await fc.assert(property, { seed, numRuns: 120, endOnFailure: true });
+  expect(count.answered).toBeGreaterThan(200);
+  expect(count.unknown).toBeGreaterThan(50);
+  expect(count.onOdd).toBeGreaterThan(0);
+});
+
+/** The service's behaviour for one order. */
+interface Plan {
+  readonly interim: readonly string[];
+  readonly status: number;
+  readonly framing: "length" | "chunks" | "close";
+  /** Bytes of the body in addition to its mark. */
+  readonly padding: number;
+  /** Places at which the bytes are cut into separate writes, in percent. */
+  readonly cuts: readonly number[];
+  /** Turns of the event loop between two writes. */
+  readonly turns: number;
+  /** Bytes in the same write after the answer. */
+  readonly behind: "nothing" | "a line end" | "a byte" | "the answer again";
+  /** How much of the answer is sent. */
+  readonly percent: number;
+  readonly after: "stay" | "close" | "reset" | "the answer again" | "silence";
+}
+
 /** The expected outcome of an order on a connection without a former fault. */
 function knownOutcome(plan: Plan): "answered" | "unknown" | "either" {
   if (plan.percent < 100) return "unknown";
@@ -79,9 +120,9 @@ function answerBytes(mark: string, id: string, plan: Plan): string {
   return `${interim}${head}Transfer-Encoding: chunked\r\n\r\n${chunks.join("")}0\r\nx-sum: ${mark}\r\n\r\n`;
 }
 
-const turns = async (count: number) => {
+async function turns(count: number) {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
-};
+}
 
 async function playOn(socket: Socket, bytes: string, plan: Plan): Promise<void> {
   const behind = { nothing: "", "a line end": "\r\n", "a byte": "!", "the answer again": bytes }[plan.behind];
@@ -136,6 +177,7 @@ async function startService(planOf: (mark: string) => Plan) {
 }
 
 type Finished = Extract<Event, { kind: "request_finished" }>;
+
 interface Reading {
   readonly count: number;
   readonly onOdd: boolean;
@@ -174,44 +216,3 @@ function judge(
   };
   expect({ plan, read, end, ...found }).toEqual({ plan, read, end, ...wanted });
 }
-
-it("each order ends as its own plan allows", async () => {
-  const seed = drawSeed("services by chance");
-  const plans = new Map<string, Plan>();
-  const service = await startService((mark) => plans.get(mark) as Plan);
-  const { port, recorder } = await stage({ baseUrl: service.url });
-  const count = { answered: 0, unknown: 0, onOdd: 0 };
-  let run = 0;
-
-  const orders = fc.record({
-    plans: fc.array(plan, { minLength: 1, maxLength: 12 }),
-    callers: fc.integer({ min: 1, max: 3 }),
-  });
-  const property = fc.asyncProperty(orders, async ({ plans: drawn, callers }) => {
-    run += 1;
-    const left = drawn.entries();
-    const caller = async () => {
-      for (const [index, drawnPlan] of left) {
-        const mark = `${run}-${index}`;
-        plans.set(mark, drawnPlan);
-        const hurry = drawnPlan.after === "silence" ? ["Countersign-Timeout-Ms: 100"] : [];
-        const more = [`Countersign-Site: ${hmacSite}`, `Countersign-Reference: ${mark}`, ...hurry];
-        const ordered = await orderToTheEnd({ port, host: "127.0.0.1" }, { more, body: JSON.stringify({ mark }) });
-        await recorder.nth("request_finished", 1, ({ reference }) => reference === mark);
-        const finished = recorder.of("request_finished").filter(({ reference }) => reference === mark);
-        const read = service.read.get(mark);
-        judge(mark, drawnPlan, ordered, finished, read);
-        if (finished[0]?.outcome === "answered") count.answered += 1;
-        else count.unknown += 1;
-        if (read?.onOdd) count.onOdd += 1;
-      }
-    };
-    await Promise.all(Array.from({ length: callers }, caller));
-    service.endAll();
-    recorder.events.length = 0;
-  });
-  await fc.assert(property, { seed, numRuns: 120, endOnFailure: true });
-  expect(count.answered).toBeGreaterThan(200);
-  expect(count.unknown).toBeGreaterThan(50);
-  expect(count.onOdd).toBeGreaterThan(0);
-});

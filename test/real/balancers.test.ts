@@ -24,6 +24,47 @@ const idleMs = 400;
 /** Orders that Countersign may lose beyond nginx's losses: two at each change, or in each round. On a busy machine it is chance. */
 const mostMore = 2 * changes;
 
+const reload = (signal: NodeJS.Signals) => underLoad(({ program }) => program.child.kill(signal));
+
+/** Takes one server out, and puts it back at the next change. */
+const takeOut = underLoad((balancer, count) =>
+  tellHaproxy(balancer, `set server services/s${(count >> 1) % 2} state ${count % 2 === 0 ? "maint" : "ready"}`),
+);
+
+/** All callers send at once; then a pause ends close to the moment at which the balancer closes idle connections. */
+const race: Meanwhile = async (_, orders) => {
+  const random = seededRandom(drawSeed("pauses", 1));
+  for (let round = 0; round < rounds; round += 1) {
+    await Promise.all(Array.from({ length: callers }, () => orders.send()));
+    await sleep(idleMs - 20 + 25 * random());
+  }
+};
+
+const right =
+  "no `not_sent` order arrives, none arrives twice, and hardly more are lost than with nginx in Countersign's place";
+
+tryWith("nginx", versionOf(/nginx\/(\S+)/, nginx, "-v"), () => {
+  it(`reloads under load: ${right}`, () => expectAsFewAsNginx("nginx reloads", startNginx(), reload("SIGHUP")));
+
+  it("orders come just when its keepalive_timeout ends: the same", () =>
+    expectAsFewAsNginx("nginx keepalive_timeout", startNginx(`keepalive_timeout ${idleMs}ms;`), race));
+});
+
+tryWith("HAProxy", versionOf(/HAProxy version (\d+\.\d+\.\d+)/, haproxy, "-v"), () => {
+  it(`reloads under load: ${right}`, () => expectAsFewAsNginx("HAProxy reloads", startHaproxy(), reload("SIGUSR2")));
+
+  it("orders come just when its timeout http-keep-alive ends: the same", () =>
+    expectAsFewAsNginx("HAProxy http-keep-alive", startHaproxy(`timeout http-keep-alive ${idleMs}ms`), race));
+
+  it.each([
+    ["a server is taken out and put back", "", takeOut],
+    ["the same with option http-server-close", "option http-server-close", takeOut],
+    ["reloads with option idle-close-on-response", "option idle-close-on-response", reload("SIGUSR2")],
+  ])("%s: no order is lost", async (what, option, meanwhile) => {
+    expect(await loseOrders("Countersign", `HAProxy, ${what}`, startHaproxy(option), meanwhile)).toBe(0);
+  });
+});
+
 interface Balancer {
   readonly port: number;
   readonly folder: string;
@@ -60,9 +101,8 @@ function isOpen(port: number): Promise<boolean> {
   return opened.catch(() => false).finally(() => socket.destroy());
 }
 
-const startNginx =
-  (more = ""): Start =>
-  (services) =>
+function startNginx(more = ""): Start {
+  return (services) =>
     startBalancer(nginx, ["-c"], (port, folder) => {
       const servers = services.map((service) => `server 127.0.0.1:${service};`).join(" ");
       const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
@@ -82,10 +122,10 @@ http {
 }
 `;
     });
+}
 
-const startHaproxy =
-  (more = ""): Start =>
-  (services) =>
+function startHaproxy(more = ""): Start {
+  return (services) =>
     startBalancer(haproxy, ["-W", "-db", "-f"], (port, folder) => {
       const servers = services.map((service, n) => `  server s${n} 127.0.0.1:${service}`);
       return `global
@@ -103,6 +143,7 @@ backend services
 ${servers.join("\n")}
 `;
     });
+}
 
 async function tellHaproxy({ folder }: Balancer, command: string): Promise<void> {
   const socket = connect(`${folder}/haproxy.sock`).end(`${command}\n`);
@@ -110,9 +151,8 @@ async function tellHaproxy({ folder }: Balancer, command: string): Promise<void>
 }
 
 /** Repeats a change while orders come at a steady rate. */
-const underLoad =
-  (change: (balancer: Balancer, count: number) => unknown): Meanwhile =>
-  (balancer, orders) =>
+function underLoad(change: (balancer: Balancer, count: number) => unknown): Meanwhile {
+  return (balancer, orders) =>
     orders.during(perSecond, async () => {
       for (let count = 0; count < changes; count += 1) {
         await sleep(changeEveryMs);
@@ -120,22 +160,7 @@ const underLoad =
       }
       await sleep(changeEveryMs);
     });
-
-const reload = (signal: NodeJS.Signals) => underLoad(({ program }) => program.child.kill(signal));
-
-/** Takes one server out, and puts it back at the next change. */
-const takeOut = underLoad((balancer, count) =>
-  tellHaproxy(balancer, `set server services/s${(count >> 1) % 2} state ${count % 2 === 0 ? "maint" : "ready"}`),
-);
-
-/** All callers send at once; then a pause ends close to the moment at which the balancer closes idle connections. */
-const race: Meanwhile = async (_, orders) => {
-  const random = seededRandom(drawSeed("pauses", 1));
-  for (let round = 0; round < rounds; round += 1) {
-    await Promise.all(Array.from({ length: callers }, () => orders.send()));
-    await sleep(idleMs - 20 + 25 * random());
-  }
-};
+}
 
 /**
  * Sends orders through Countersign, or through nginx instead, and a balancer to two services.
@@ -170,28 +195,3 @@ async function expectAsFewAsNginx(what: string, start: Start, meanwhile: Meanwhi
   const lost = await loseOrders("Countersign", what, start, meanwhile);
   expect(lost).toBeLessThanOrEqual((await loseOrders("nginx", what, start, meanwhile)) + mostMore);
 }
-
-const right =
-  "no `not_sent` order arrives, none arrives twice, and hardly more are lost than with nginx in Countersign's place";
-
-tryWith("nginx", versionOf(/nginx\/(\S+)/, nginx, "-v"), () => {
-  it(`reloads under load: ${right}`, () => expectAsFewAsNginx("nginx reloads", startNginx(), reload("SIGHUP")));
-
-  it("orders come just when its keepalive_timeout ends: the same", () =>
-    expectAsFewAsNginx("nginx keepalive_timeout", startNginx(`keepalive_timeout ${idleMs}ms;`), race));
-});
-
-tryWith("HAProxy", versionOf(/HAProxy version (\d+\.\d+\.\d+)/, haproxy, "-v"), () => {
-  it(`reloads under load: ${right}`, () => expectAsFewAsNginx("HAProxy reloads", startHaproxy(), reload("SIGUSR2")));
-
-  it("orders come just when its timeout http-keep-alive ends: the same", () =>
-    expectAsFewAsNginx("HAProxy http-keep-alive", startHaproxy(`timeout http-keep-alive ${idleMs}ms`), race));
-
-  it.each([
-    ["a server is taken out and put back", "", takeOut],
-    ["the same with option http-server-close", "option http-server-close", takeOut],
-    ["reloads with option idle-close-on-response", "option idle-close-on-response", reload("SIGUSR2")],
-  ])("%s: no order is lost", async (what, option, meanwhile) => {
-    expect(await loseOrders("Countersign", `HAProxy, ${what}`, startHaproxy(option), meanwhile)).toBe(0);
-  });
-});

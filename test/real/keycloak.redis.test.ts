@@ -31,37 +31,13 @@ const platform = generateKeyPairSync("rsa", { modulusLength: 2_048 });
 const platformIssuer = "https://kubernetes.default.svc.cluster.local";
 const account = "system:serviceaccount:payments:countersign";
 
-/** A token of a service account for Keycloak, projected this many seconds ago, valid for an hour. */
-function projectToken(ageSeconds = 0): Promise<string> {
-  const iat = Math.floor(Date.now() / 1_000) - ageSeconds;
-  return new SignJWT({ iss: platformIssuer, sub: account, aud: [keycloak.issuer], iat, exp: iat + 3_600 })
-    .setProtectedHeader({ alg: "RS256", kid: "platform" })
-    .sign(platform.privateKey);
-}
-
 /** Serves the keys that verify these tokens. */
 const platformKeys = createServer((_, response) => {
   const keys = [{ ...platform.publicKey.export({ format: "jwk" }), kid: "platform", use: "sig", alg: "RS256" }];
   response.setHeader("content-type", "application/json").end(JSON.stringify({ keys }));
 });
 
-interface TriedWay extends Way {
-  readonly by: string;
-  /** The client's fields in Keycloak. */
-  readonly client: object;
-}
-
 const bySecret = { recipe: "Keycloak", client: { secret } };
-
-function byKey({ privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject }) {
-  const keys = JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), use: "sig" }] });
-  const attributes = { "use.jwks.string": "true", "jwks.string": keys };
-  return {
-    recipe: "Keycloak, by key",
-    key: String(privateKey.export({ type: "pkcs8", format: "pem" })),
-    client: { clientAuthenticatorType: "client-jwt", attributes },
-  };
-}
 
 const ways: readonly TriedWay[] = [
   { clientId: "post", by: "a secret in the body, with % and a space in it", ...bySecret },
@@ -86,16 +62,6 @@ const ways: readonly TriedWay[] = [
 ];
 
 const other = "canary 50% of-another/secret";
-
-interface Trouble {
-  readonly clientId: string;
-  readonly what: string;
-  /** The result that callers get once the last token has expired. */
-  readonly told: string;
-  begin(clientId: string): Promise<void>;
-  /** Ends the trouble; Countersign notices a mounted secret by itself. */
-  end(clientId: string, mount: (secret: string) => void): Promise<void>;
-}
 
 const troubles: readonly Trouble[] = [
   {
@@ -139,13 +105,6 @@ const clients: readonly Client[] = [
 ];
 
 let keycloak: Keycloak;
-
-async function stage(way: Way) {
-  const folder = new ConfigWriter("keycloak-client");
-  onTestFinished(() => folder.remove());
-  const service = await startOrderService(keycloak);
-  return { folder, service, proxy: await serve(environmentOf(way, keycloak, service.url, folder), folder) };
-}
 
 tryWith("Keycloak", keycloakVersion(), () => {
   beforeAll(async () => {
@@ -287,3 +246,44 @@ tryWith("Keycloak with four replicas", keycloakVersion(), () => {
     expect([sum, await keycloak.issued(clientId)], figures).toEqual([4, 4]);
   }, 300_000);
 });
+
+/** A token of a service account for Keycloak, projected this many seconds ago, valid for an hour. */
+function projectToken(ageSeconds = 0): Promise<string> {
+  const iat = Math.floor(Date.now() / 1_000) - ageSeconds;
+  return new SignJWT({ iss: platformIssuer, sub: account, aud: [keycloak.issuer], iat, exp: iat + 3_600 })
+    .setProtectedHeader({ alg: "RS256", kid: "platform" })
+    .sign(platform.privateKey);
+}
+
+interface TriedWay extends Way {
+  readonly by: string;
+  /** The client's fields in Keycloak. */
+  readonly client: object;
+}
+
+function byKey({ privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject }) {
+  const keys = JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), use: "sig" }] });
+  const attributes = { "use.jwks.string": "true", "jwks.string": keys };
+  return {
+    recipe: "Keycloak, by key",
+    key: String(privateKey.export({ type: "pkcs8", format: "pem" })),
+    client: { clientAuthenticatorType: "client-jwt", attributes },
+  };
+}
+
+interface Trouble {
+  readonly clientId: string;
+  readonly what: string;
+  /** The result that callers get once the last token has expired. */
+  readonly told: string;
+  begin(clientId: string): Promise<void>;
+  /** Ends the trouble; Countersign notices a mounted secret by itself. */
+  end(clientId: string, mount: (secret: string) => void): Promise<void>;
+}
+
+async function stage(way: Way) {
+  const folder = new ConfigWriter("keycloak-client");
+  onTestFinished(() => folder.remove());
+  const service = await startOrderService(keycloak);
+  return { folder, service, proxy: await serve(environmentOf(way, keycloak, service.url, folder), folder) };
+}

@@ -18,11 +18,6 @@ const haste = 240;
 const step = "30s";
 const seconds = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-const secondsOf = (text: string) =>
-  [...text.matchAll(/(\d+)([smhd])/g)].reduce(
-    (sum, [, count, unit]) => sum + Number(count) * seconds[unit as keyof typeof seconds],
-    0,
-  );
 const hasten = (text: string) =>
   text.replaceAll(/(?:\d+[smhd])+/g, (duration) => `${(secondsOf(duration) * 1_000) / haste}ms`);
 
@@ -37,14 +32,6 @@ const hastenedRules = {
     })),
   })),
 };
-
-interface Case {
-  /** The namespace of the case's series: the rules keep cases apart by it. */
-  readonly namespace: string;
-  readonly endSeconds: number;
-  /** Lines of the exposition at this second of the play. */
-  at(second: number): string[];
-}
 
 /** The values of these metrics when all is well again. */
 const healthy: Readonly<Record<string, number>> = {
@@ -64,6 +51,54 @@ const healthy: Readonly<Record<string, number>> = {
 /** Counters of successes then grow by ten a minute; other counters do not change. */
 const isGood = (series: string) =>
   /result="(recorded|delivered|opened|exported)"|by="service".*status_class="2|status="2.*by="service"/.test(series);
+
+const [prometheus, alertmanager] = ["prometheus", "prometheus-alertmanager"].map((program) =>
+  versionOf(/version ([\d.]+)/, program, "--version"),
+);
+
+/** A case of an alert that another alert reports instead; and that other alert. */
+const outages = [
+  ["CountersignServiceFails", "every order is answered 401", "CountersignUnauthorized"],
+  ["CountersignServiceFailsOften", "an outage that a page has told of is over", "CountersignServiceFails"],
+  ["CountersignRequestsRefused", "an outage that a page has told of is over", "CountersignServiceFails"],
+] as const;
+
+tryWith("Prometheus with Alertmanager", prometheus && alertmanager && `${prometheus}/${alertmanager}`, () => {
+  it(`each of ${tested.length} alerts fires by scraped metrics and is resolved when all is well, with one notification for each`, async () => {
+    const { told, active } = await play(tested.map((alert) => caseOf(alert, "fires:", alert)));
+    const tellingOf = (alert: string) =>
+      told.filter(({ labels: { alertname, namespace } }) => alertname === alert && namespace === alert);
+    const statuses = () => tested.map((alert) => [alert, ...tellingOf(alert).map(({ status }) => status)].join(" "));
+    await expect
+      .poll(statuses, { timeout: 200_000, interval: 250 })
+      .toEqual(tested.map((alert) => `${alert} firing resolved`));
+    await expect.poll(active).toEqual([]);
+    expect(JSON.stringify(told)).not.toMatch(/<error|no value/);
+  }, 240_000);
+
+  it("an outage that several alerts could report is reported by one of them, once, even within the next three hours", async () => {
+    const { told, second } = await play(outages.map(([alert, words]) => caseOf(alert, words, alert)));
+    await expect.poll(second, { timeout: 120_000, interval: 250 }).toBeGreaterThan(secondsOf("5h"));
+    const firing = told.filter(({ status }) => status === "firing");
+    const tellers = firing.map(({ labels: { alertname, namespace } }) => `${namespace}: ${alertname}`);
+    expect(tellers.sort()).toEqual(outages.map(([alert, , teller]) => `${alert}: ${teller}`).sort());
+  });
+});
+
+function secondsOf(text: string) {
+  return [...text.matchAll(/(\d+)([smhd])/g)].reduce(
+    (sum, [, count, unit]) => sum + Number(count) * seconds[unit as keyof typeof seconds],
+    0,
+  );
+}
+
+interface Case {
+  /** The namespace of the case's series: the rules keep cases apart by it. */
+  readonly namespace: string;
+  readonly endSeconds: number;
+  /** Lines of the exposition at this second of the play. */
+  at(second: number): string[];
+}
 
 /** The first promtool case of an alert whose name contains these words. */
 function caseOf(alert: string, words: string, namespace: string): Case {
@@ -170,36 +205,3 @@ async function startAlertmanager(receiverPort: number): Promise<string> {
   await untilReady(address);
   return address;
 }
-
-const [prometheus, alertmanager] = ["prometheus", "prometheus-alertmanager"].map((program) =>
-  versionOf(/version ([\d.]+)/, program, "--version"),
-);
-
-/** A case of an alert that another alert reports instead; and that other alert. */
-const outages = [
-  ["CountersignServiceFails", "every order is answered 401", "CountersignUnauthorized"],
-  ["CountersignServiceFailsOften", "an outage that a page has told of is over", "CountersignServiceFails"],
-  ["CountersignRequestsRefused", "an outage that a page has told of is over", "CountersignServiceFails"],
-] as const;
-
-tryWith("Prometheus with Alertmanager", prometheus && alertmanager && `${prometheus}/${alertmanager}`, () => {
-  it(`each of ${tested.length} alerts fires by scraped metrics and is resolved when all is well, with one notification for each`, async () => {
-    const { told, active } = await play(tested.map((alert) => caseOf(alert, "fires:", alert)));
-    const tellingOf = (alert: string) =>
-      told.filter(({ labels: { alertname, namespace } }) => alertname === alert && namespace === alert);
-    const statuses = () => tested.map((alert) => [alert, ...tellingOf(alert).map(({ status }) => status)].join(" "));
-    await expect
-      .poll(statuses, { timeout: 200_000, interval: 250 })
-      .toEqual(tested.map((alert) => `${alert} firing resolved`));
-    await expect.poll(active).toEqual([]);
-    expect(JSON.stringify(told)).not.toMatch(/<error|no value/);
-  }, 240_000);
-
-  it("an outage that several alerts could report is reported by one of them, once, even within the next three hours", async () => {
-    const { told, second } = await play(outages.map(([alert, words]) => caseOf(alert, words, alert)));
-    await expect.poll(second, { timeout: 120_000, interval: 250 }).toBeGreaterThan(secondsOf("5h"));
-    const firing = told.filter(({ status }) => status === "firing");
-    const tellers = firing.map(({ labels: { alertname, namespace } }) => `${namespace}: ${alertname}`);
-    expect(tellers.sort()).toEqual(outages.map(([alert, , teller]) => `${alert}: ${teller}`).sort());
-  });
-});

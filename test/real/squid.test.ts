@@ -24,84 +24,6 @@ const user = "countersign:proxy-password";
 const [perSecond, kills] = [150, 8];
 const signed = { "Countersign-Site": hmacSite, "Countersign-Reference": "A-1042" };
 
-interface StageOptions {
-  /** `user:password` that Countersign sends. */
-  readonly password?: string;
-  /** Chooses, from the ports of the authorization server and of the service, those to which Squid allows tunnels. */
-  readonly allows?: (ports: readonly string[]) => readonly string[];
-}
-
-/** Squid, not yet started, between the built command and the service. */
-async function stage({ password = user, allows = (ports) => ports }: StageOptions = {}) {
-  const folder = new ConfigWriter("squid");
-  onTestFinished(() => folder.remove());
-  const simulator = await startSimulator({ sites, tls: serviceCertificate });
-  onTestFinished(() => simulator.stop());
-  const ports = [simulator.loginUrl, simulator.apiUrl].map((url) => new URL(url).port);
-  const port = await freePort();
-  const hash = execFileSync("openssl", ["passwd", "-apr1", "-stdin"], { input: user.split(":")[1] });
-  // If root starts Squid, it changes to another user, who must read and write here.
-  chmodSync(folder.path, 0o711);
-  folder.write("passwords", `${user.split(":")[0]}:${hash}`, 0o644);
-  folder.write("hosts", `127.0.0.1 ${serviceName}\n`, 0o644);
-  const log = folder.write("access.log", "", 0o666);
-  const file = folder.write("squid.conf", configure(port, folder.path, allows(ports)), 0o644);
-  const start = async () => {
-    const program = startProgram(squid, ["-N", "-d", "1", "-f", file]);
-    await expect.poll(program.stderr).toContain("Accepting HTTP Socket connections");
-    return program;
-  };
-  const urls = [simulator.loginUrl, simulator.apiUrl].map((url) => url.replace("127.0.0.1", serviceName));
-  const serve = async () => {
-    const ownPort = await freePort();
-    const environment = {
-      authUrl: urls[0],
-      baseUrl: String(urls[1]),
-      allowPlaintext: false,
-      tls: { caFile: folder.write("authority.pem", authority) },
-      egress: { proxy: `http://127.0.0.1:${port}`, auth: folder.secret("proxy-auth", password) },
-      defaultSite: oauthSite,
-      sites: folder.sites(sites),
-    };
-    const timeouts = { request: "2s", connect: "500ms", token: "2s" };
-    const config = sandboxConfig([`127.0.0.1:${ownPort}`], environment, { timeouts });
-    const program = await startServe(folder.config("countersign.yaml", config));
-    return { ...program, url: `http://127.0.0.1:${ownPort}` };
-  };
-  const bodies = () => simulator.seen.apiRequests.map(({ body }) => body.toString());
-  return { simulator, start, serve, bodies, log: () => readFileSync(log, "utf8"), ports };
-}
-
-function configure(port: number, folder: string, allowed: readonly string[]): string {
-  return `http_port 127.0.0.1:${port}
-auth_param basic program /usr/lib/squid/basic_ncsa_auth ${folder}/passwords
-acl known proxy_auth REQUIRED
-acl hosts dstdomain ${serviceName}
-acl tls port ${allowed.join(" ")}
-http_access allow CONNECT known hosts tls
-http_access deny all
-hosts_file ${folder}/hosts
-logformat heads %rm %ru %>Hs %>ha
-access_log stdio:${folder}/access.log heads
-buffered_logs off
-cache_log /dev/null
-pid_filename none
-netdb_filename none
-pinger_enable off
-shutdown_lifetime 0 seconds
-`;
-}
-
-async function kill({ child, ended }: Program): Promise<void> {
-  child.kill("SIGKILL");
-  await ended;
-}
-
-async function stop({ child }: Program): Promise<void> {
-  child.kill("SIGSTOP");
-  await expect.poll(() => readFileSync(`/proc/${child.pid}/stat`, "utf8")).toMatch(/\) T /);
-}
-
 const failures = [
   ["refused", { allows: ([login = ""]) => [login] }, /^The proxy opened no tunnel .*\(PROXY_STATUS_403\)/],
   [
@@ -198,3 +120,81 @@ tryWith("Squid", versionOf(/Version (\d+\.\d+)/, squid, "-v"), () => {
     expect(figures.not_sent).toBeGreaterThan(0);
   });
 });
+
+interface StageOptions {
+  /** `user:password` that Countersign sends. */
+  readonly password?: string;
+  /** Chooses, from the ports of the authorization server and of the service, those to which Squid allows tunnels. */
+  readonly allows?: (ports: readonly string[]) => readonly string[];
+}
+
+/** Squid, not yet started, between the built command and the service. */
+async function stage({ password = user, allows = (ports) => ports }: StageOptions = {}) {
+  const folder = new ConfigWriter("squid");
+  onTestFinished(() => folder.remove());
+  const simulator = await startSimulator({ sites, tls: serviceCertificate });
+  onTestFinished(() => simulator.stop());
+  const ports = [simulator.loginUrl, simulator.apiUrl].map((url) => new URL(url).port);
+  const port = await freePort();
+  const hash = execFileSync("openssl", ["passwd", "-apr1", "-stdin"], { input: user.split(":")[1] });
+  // If root starts Squid, it changes to another user, who must read and write here.
+  chmodSync(folder.path, 0o711);
+  folder.write("passwords", `${user.split(":")[0]}:${hash}`, 0o644);
+  folder.write("hosts", `127.0.0.1 ${serviceName}\n`, 0o644);
+  const log = folder.write("access.log", "", 0o666);
+  const file = folder.write("squid.conf", configure(port, folder.path, allows(ports)), 0o644);
+  const start = async () => {
+    const program = startProgram(squid, ["-N", "-d", "1", "-f", file]);
+    await expect.poll(program.stderr).toContain("Accepting HTTP Socket connections");
+    return program;
+  };
+  const urls = [simulator.loginUrl, simulator.apiUrl].map((url) => url.replace("127.0.0.1", serviceName));
+  const serve = async () => {
+    const ownPort = await freePort();
+    const environment = {
+      authUrl: urls[0],
+      baseUrl: String(urls[1]),
+      allowPlaintext: false,
+      tls: { caFile: folder.write("authority.pem", authority) },
+      egress: { proxy: `http://127.0.0.1:${port}`, auth: folder.secret("proxy-auth", password) },
+      defaultSite: oauthSite,
+      sites: folder.sites(sites),
+    };
+    const timeouts = { request: "2s", connect: "500ms", token: "2s" };
+    const config = sandboxConfig([`127.0.0.1:${ownPort}`], environment, { timeouts });
+    const program = await startServe(folder.config("countersign.yaml", config));
+    return { ...program, url: `http://127.0.0.1:${ownPort}` };
+  };
+  const bodies = () => simulator.seen.apiRequests.map(({ body }) => body.toString());
+  return { simulator, start, serve, bodies, log: () => readFileSync(log, "utf8"), ports };
+}
+
+function configure(port: number, folder: string, allowed: readonly string[]): string {
+  return `http_port 127.0.0.1:${port}
+auth_param basic program /usr/lib/squid/basic_ncsa_auth ${folder}/passwords
+acl known proxy_auth REQUIRED
+acl hosts dstdomain ${serviceName}
+acl tls port ${allowed.join(" ")}
+http_access allow CONNECT known hosts tls
+http_access deny all
+hosts_file ${folder}/hosts
+logformat heads %rm %ru %>Hs %>ha
+access_log stdio:${folder}/access.log heads
+buffered_logs off
+cache_log /dev/null
+pid_filename none
+netdb_filename none
+pinger_enable off
+shutdown_lifetime 0 seconds
+`;
+}
+
+async function kill({ child, ended }: Program): Promise<void> {
+  child.kill("SIGKILL");
+  await ended;
+}
+
+async function stop({ child }: Program): Promise<void> {
+  child.kill("SIGSTOP");
+  await expect.poll(() => readFileSync(`/proc/${child.pid}/stat`, "utf8")).toMatch(/\) T /);
+}

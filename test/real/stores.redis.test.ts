@@ -18,6 +18,60 @@ const everyMs = 40;
 const unreplicatedMs = 1_000;
 const patience = { timeout: 40_000 };
 
+const expected = /^(order (200|409 already_sent|409 once_in_progress|503 once_unavailable)|callback (200|503))$/;
+
+const becomes = (redis: RealRedis, role: RegExp) =>
+  expect.poll(() => redis.command("INFO", "replication").then(String, String), patience).toMatch(role);
+const master = /role:master/;
+const follower = /role:slave[\s\S]*master_link_status:up/;
+const addresses = (nodes: readonly RealRedis[]) => nodes.map(({ port }) => `"127.0.0.1:${port}"`).join(", ");
+
+tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
+  it("with Sentinels, a master hangs, is replaced and comes back, and the next one is killed: each order and callback arrives once", async () => {
+    const { master: first, replica: second, sentinels } = await startSentinels();
+    const staged = await stage(`{ sentinel: { name: ${watched}, nodes: [ ${addresses(sentinels)} ] } }`);
+    const traffic = startTraffic(staged);
+    await traffic.more(50);
+    await traffic.expectOnce("Sentinels", await hangAndKill(traffic, [first, second], [second, first]));
+  });
+
+  it("in a Cluster of six nodes, slots move, a master hangs and comes back, and another is killed: the same", async () => {
+    const nodes = await startCluster(startRedis, { replicas: 3 });
+    const [one, two, three, , standInOfTwo, standInOfThree] = nodes as Six;
+    const staged = await stage(`{ cluster: { nodes: [ ${addresses(nodes)} ] } }`);
+    const traffic = startTraffic(staged);
+    await traffic.more(50);
+    const endMove = await beginMoving(one, two, [three]);
+    await traffic.more(100);
+    await endMove();
+    await traffic.expectOnce("Cluster", await hangAndKill(traffic, [three, standInOfThree], [two, standInOfTwo]));
+  });
+
+  it("a single server with `appendfsync always` hangs, and is then killed and started again: the same, with the documented user", async () => {
+    const redis = await startRedis({ args: ["--appendonly", "yes", "--appendfsync", "always"] });
+    await redis.command("ACL", ...withoutCluster);
+    const staged = await stage(redis);
+    const areUp = (count: number) => expect.poll(() => staged.fleet.sum("countersign_redis_up"), patience).toBe(count);
+    const traffic = startTraffic(staged);
+    await traffic.more(50);
+    redis.stop();
+    await areUp(0);
+    await traffic.more(25);
+    redis.cont();
+    await areUp(replicas);
+    await traffic.more(25);
+    await redis.kill();
+    await areUp(0);
+    await redis.restart();
+    await redis.command("ACL", ...withoutCluster);
+    await areUp(replicas);
+    await traffic.more(50);
+    await traffic.expectOnce("One server", []);
+  });
+});
+
+type Six = readonly [RealRedis, RealRedis, RealRedis, RealRedis, RealRedis, RealRedis];
+
 /** Three processes of the built command with this Redis, in front of one application. Tokens are valid for ten seconds. */
 async function stage(redis: RealRedis | string) {
   const application = await startApplication();
@@ -127,14 +181,6 @@ function timesOf(seen: readonly Seen[]): ReadonlyMap<string, readonly number[]> 
   return times;
 }
 
-const expected = /^(order (200|409 already_sent|409 once_in_progress|503 once_unavailable)|callback (200|503))$/;
-
-const becomes = (redis: RealRedis, role: RegExp) =>
-  expect.poll(() => redis.command("INFO", "replication").then(String, String), patience).toMatch(role);
-const master = /role:master/;
-const follower = /role:slave[\s\S]*master_link_status:up/;
-const addresses = (nodes: readonly RealRedis[]) => nodes.map(({ port }) => `"127.0.0.1:${port}"`).join(", ");
-
 /** Begins to move the first slots; the returned function completes the move. */
 async function beginMoving(from: RealRedis, to: RealRedis, others: readonly RealRedis[]) {
   const slots = Array.from({ length: 500 }, (_, slot) => slot);
@@ -176,6 +222,7 @@ async function hangAndKill(
   await traffic.more(50);
   return [hungAtMs, killedAtMs];
 }
+<<<<<<< HEAD
 
 tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
   it("with Sentinels, a master hangs, is replaced and comes back, and the next one is killed: each order and callback arrives once", async () => {
@@ -222,3 +269,5 @@ tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
 });
 
 type Six = readonly [RealRedis, RealRedis, RealRedis, RealRedis, RealRedis, RealRedis];
+=======
+>>>>>>> 72fbaa4e (Tests: docs, fuzz, simulator, platform, real begin with their tests)

@@ -4,18 +4,6 @@ import { freePort } from "../../testkit/free-port.ts";
 import { type StageOf, stage } from "../../testkit/stage.ts";
 import { sendJson } from "./stage.ts";
 
-interface Outcome {
-  readonly method: string;
-  readonly answers: readonly { readonly status?: number; readonly error?: string }[];
-}
-
-async function order({ simulator, callbackPort }: StageOf<"callbacks">, given: object): Promise<Outcome> {
-  const url = `http://127.0.0.1:${callbackPort}/hook`;
-  const { json, status } = await sendJson(`${simulator.controlUrl}/callback`, { url, ...given });
-  expect(status).toBe(200);
-  return json;
-}
-
 describe.each(["json", "form", "query"])("callbacks in the form %s", (form) => {
   test("a genuine callback is accepted", async () => {
     const staged = await stage("callbacks");
@@ -64,3 +52,15 @@ test("an application that cannot be reached is no defect of the simulator", asyn
   const { json } = await sendJson(`${simulator.controlUrl}/callback`, { url: `http://127.0.0.1:${await freePort()}/` });
   expect(json.answers[0].error).toMatch(/ECONNREFUSED/);
 });
+
+interface Outcome {
+  readonly method: string;
+  readonly answers: readonly { readonly status?: number; readonly error?: string }[];
+}
+
+async function order({ simulator, callbackPort }: StageOf<"callbacks">, given: object): Promise<Outcome> {
+  const url = `http://127.0.0.1:${callbackPort}/hook`;
+  const { json, status } = await sendJson(`${simulator.controlUrl}/callback`, { url, ...given });
+  expect(status).toBe(200);
+  return json;
+}

@@ -17,20 +17,6 @@ import {
   stageWithToken,
 } from "./stage.ts";
 
-/** A correctly signed order of site S4; `more` changes its parameters before signing. */
-function good(more: Record<string, string> = {}) {
-  return signed(order("S4", more), "secret-k40");
-}
-
-function without(name: string): Record<string, string> {
-  const { [name]: _, ...rest } = order("S4");
-  return signed(rest, "secret-k40");
-}
-
-function withSignatureOf(text: string): Record<string, string> {
-  return { ...order("S4"), signature: createHmac("sha256", "secret-k40").update(text).digest("hex") };
-}
-
 const sortedNames = Object.keys(order("S4")).sort();
 
 describe("with HMAC", () => {
@@ -289,3 +275,17 @@ test("the published example is accepted over a socket, but not a second too late
   const refusal = { error: "timestamp_implausible", detail: "timestamp is off by 61 s" };
   expect(late).toMatchObject({ status: 422, json: refusal });
 });
+
+/** A correctly signed order of site S4; `more` changes its parameters before signing. */
+function good(more: Record<string, string> = {}) {
+  return signed(order("S4", more), "secret-k40");
+}
+
+function without(name: string): Record<string, string> {
+  const { [name]: _, ...rest } = order("S4");
+  return signed(rest, "secret-k40");
+}
+
+function withSignatureOf(text: string): Record<string, string> {
+  return { ...order("S4"), signature: createHmac("sha256", "secret-k40").update(text).digest("hex") };
+}

@@ -13,54 +13,6 @@ const gateway = "app.kubernetes.io/instance=sign,app.kubernetes.io/name=counters
 const makeKey = () => randomBytes(32).toString("hex");
 const [commands = ""] = commandsBelow("A gateway instead");
 
-const secret = (name: string, stringData: object) => ({
-  ...{ apiVersion: "v1", kind: "Secret" },
-  ...{ metadata: { name }, stringData },
-});
-
-/** Makes the Secrets that the values name; for Redis, as the External Secrets operator would. */
-function makeSecrets(): void {
-  const token = makeKey();
-  const [set] = exampleSites[0]?.credentials ?? [];
-  const credentials = { "client-id": set?.clientId, "client-secret": set?.clientSecret, audience: set?.audience };
-  const tls = { "ca.crt": authority, "tls.crt": serverCertificate, "tls.key": serverKey };
-  reader.apply(
-    secret("countersign-sandbox-blue", credentials),
-    // There is no production service here: only its tokens fail.
-    ...["production-blue", "production-green"].map((name) => {
-      const made = { "client-id": name, "client-secret": makeKey(), audience: "https://api.example" };
-      return secret(`countersign-${name}`, made);
-    }),
-    secret("countersign-callers-tls", tls),
-    secret("countersign-callers-tokens", { shop: token, "back-office": makeKey() }),
-    secret("sign-countersign-redis", { password: redisPassword, "token-key": makeKey() }),
-  );
-  callers.apply(secret("token", { token }));
-}
-
-/** Starts a pod that orders without a pause until it is deleted. */
-function startLoad(): void {
-  const restricted = {
-    ...{ runAsNonRoot: true, allowPrivilegeEscalation: false },
-    ...{ capabilities: { drop: ["ALL"] }, seccompProfile: { type: "RuntimeDefault" } },
-  };
-  const env = { ADDRESS: "http://sign-countersign.gateway.svc:7421", TOKEN_FILE: "/run/secrets/caller/token" };
-  const container = {
-    name: "load",
-    image: "REGISTRY/orders:1",
-    command: ["/usr/local/bin/node", "/app/load.mjs"],
-    env: Object.entries(env).map(([name, value]) => ({ name, value })),
-    securityContext: restricted,
-    volumeMounts: [{ name: "caller", mountPath: "/run/secrets/caller" }],
-  };
-  const volumes = [{ name: "caller", secret: { secretName: "token" } }];
-  callers.apply({
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "load" } },
-    spec: { restartPolicy: "Never", containers: [container], volumes },
-  });
-  callers.type("kubectl wait --for=condition=Ready pod/load --timeout=60s");
-}
-
 beforeAll(() => {
   makeSecrets();
   reader.type(commands);
@@ -111,3 +63,53 @@ it("leaves nothing behind when it is uninstalled", () => {
     "all,configmap,networkpolicy,podmonitor,servicemonitor,prometheusrule,serviceaccount,poddisruptionbudget";
   expect(reader.get(`${kinds} --selector app.kubernetes.io/instance=sign`).items).toEqual([]);
 });
+
+function secret(name: string, stringData: object) {
+  return {
+    ...{ apiVersion: "v1", kind: "Secret" },
+    ...{ metadata: { name }, stringData },
+  };
+}
+
+/** Makes the Secrets that the values name; for Redis, as the External Secrets operator would. */
+function makeSecrets(): void {
+  const token = makeKey();
+  const [set] = exampleSites[0]?.credentials ?? [];
+  const credentials = { "client-id": set?.clientId, "client-secret": set?.clientSecret, audience: set?.audience };
+  const tls = { "ca.crt": authority, "tls.crt": serverCertificate, "tls.key": serverKey };
+  reader.apply(
+    secret("countersign-sandbox-blue", credentials),
+    // There is no production service here: only its tokens fail.
+    ...["production-blue", "production-green"].map((name) => {
+      const made = { "client-id": name, "client-secret": makeKey(), audience: "https://api.example" };
+      return secret(`countersign-${name}`, made);
+    }),
+    secret("countersign-callers-tls", tls),
+    secret("countersign-callers-tokens", { shop: token, "back-office": makeKey() }),
+    secret("sign-countersign-redis", { password: redisPassword, "token-key": makeKey() }),
+  );
+  callers.apply(secret("token", { token }));
+}
+
+/** Starts a pod that orders without a pause until it is deleted. */
+function startLoad(): void {
+  const restricted = {
+    ...{ runAsNonRoot: true, allowPrivilegeEscalation: false },
+    ...{ capabilities: { drop: ["ALL"] }, seccompProfile: { type: "RuntimeDefault" } },
+  };
+  const env = { ADDRESS: "http://sign-countersign.gateway.svc:7421", TOKEN_FILE: "/run/secrets/caller/token" };
+  const container = {
+    name: "load",
+    image: "REGISTRY/orders:1",
+    command: ["/usr/local/bin/node", "/app/load.mjs"],
+    env: Object.entries(env).map(([name, value]) => ({ name, value })),
+    securityContext: restricted,
+    volumeMounts: [{ name: "caller", mountPath: "/run/secrets/caller" }],
+  };
+  const volumes = [{ name: "caller", secret: { secretName: "token" } }];
+  callers.apply({
+    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "load" } },
+    spec: { restartPolicy: "Never", containers: [container], volumes },
+  });
+  callers.type("kubectl wait --for=condition=Ready pod/load --timeout=60s");
+}

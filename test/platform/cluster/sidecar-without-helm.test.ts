@@ -10,25 +10,6 @@ const [secrets = "", patch = "", cronJobPatch = ""] = commandsBelow("3. The side
 const orders = readFileSync("test/platform/cluster/orders.yaml", "utf8");
 const rollout = "kubectl rollout status --timeout=180s";
 
-function openReader(namespace: string): Reader {
-  const reader = new Reader(namespace);
-  reader.write({ "countersign.yaml": block("countersign"), "orders.yaml": orders });
-  reader.type(secrets);
-  return reader;
-}
-
-/** The first call of each of the workload's pods. */
-function firstCalls(reader: Reader, selector: string, container: string) {
-  return Promise.all(podsOf(reader, selector).map((pod) => firstNote(reader, pod, container)));
-}
-
-/** Expects that the only pod of a Job has ended, its application first and then its sidecar. */
-async function expectEnd(reader: Reader, job: string): Promise<void> {
-  reader.type(`kubectl wait --for=condition=Complete job/${job} --timeout=120s`);
-  const [pod] = podsOf(reader, `job-name=${job}`);
-  expect(statesOf(pod)["countersign"].state.terminated.exitCode).toBe(0);
-}
-
 const served = { status: 200, outcome: "answered" };
 
 const kustomized = openReader("kustomized");
@@ -84,3 +65,22 @@ it("the patches add the sidecar to a running Deployment and to a CronJob", async
   await expectEnd(reader, "settle");
   expect(await firstCalls(reader, "job-name=settle", "settle")).toEqual([{ when: "once", ...served }]);
 });
+
+function openReader(namespace: string): Reader {
+  const reader = new Reader(namespace);
+  reader.write({ "countersign.yaml": block("countersign"), "orders.yaml": orders });
+  reader.type(secrets);
+  return reader;
+}
+
+/** The first call of each of the workload's pods. */
+function firstCalls(reader: Reader, selector: string, container: string) {
+  return Promise.all(podsOf(reader, selector).map((pod) => firstNote(reader, pod, container)));
+}
+
+/** Expects that the only pod of a Job has ended, its application first and then its sidecar. */
+async function expectEnd(reader: Reader, job: string): Promise<void> {
+  reader.type(`kubectl wait --for=condition=Complete job/${job} --timeout=120s`);
+  const [pod] = podsOf(reader, `job-name=${job}`);
+  expect(statesOf(pod)["countersign"].state.terminated.exitCode).toBe(0);
+}

@@ -18,20 +18,6 @@ const folder = "deploy/compose";
 const { services } = parse(readFileSync(join(folder, "compose.yaml"), "utf8"), { merge: true });
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
-/** A copy of the folder; its own script makes the secrets, with the built command in place of the image. */
-async function openCopy(): Promise<string> {
-  const copy = emptyFolder();
-  cpSync(folder, copy, { recursive: true, filter: (path) => !/\/(secrets|\.env)$/.test(path) });
-  writeFileSync(
-    join(copy, "docker"),
-    `#!/bin/sh\nexec "${process.execPath}" "${process.cwd()}/dist/main.js" keygen\n`,
-    { mode: 0o755 },
-  );
-  const env = plainEnvironment({ PATH: `${copy}:${process.env["PATH"]}` });
-  expect(await runToEnd(join(copy, "secrets.sh"), [], env)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
-  return copy;
-}
-
 it("has a configuration in which check finds no fault, with the secrets that its script makes", async () => {
   const copy = await openCopy();
   const file = join(copy, "countersign/countersign.yaml");
@@ -217,4 +203,18 @@ function findRedis(): string {
   const named = "redis:7-alpine";
   if (docker("image", "inspect", named).exitCode === 0 || docker("pull", "--quiet", named).exitCode === 0) return named;
   return execFileSync("scripts/redis-image.sh", ["countersign-test-redis:compose"], { encoding: "utf8" }).trim();
+}
+
+/** A copy of the folder; its own script makes the secrets, with the built command in place of the image. */
+async function openCopy(): Promise<string> {
+  const copy = emptyFolder();
+  cpSync(folder, copy, { recursive: true, filter: (path) => !/\/(secrets|\.env)$/.test(path) });
+  writeFileSync(
+    join(copy, "docker"),
+    `#!/bin/sh\nexec "${process.execPath}" "${process.cwd()}/dist/main.js" keygen\n`,
+    { mode: 0o755 },
+  );
+  const env = plainEnvironment({ PATH: `${copy}:${process.env["PATH"]}` });
+  expect(await runToEnd(join(copy, "secrets.sh"), [], env)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  return copy;
 }

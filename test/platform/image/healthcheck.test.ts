@@ -16,28 +16,6 @@ const folder = mkdtempSync(join(tmpdir(), "countersign-healthcheck-"));
 const program = join(folder, "healthcheck");
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function check(address: string | undefined, ...args: readonly string[]) {
-  return runToEnd(program, args, plainEnvironment(address === undefined ? {} : { HEALTHCHECK_ADDRESS: address }));
-}
-
-/** A server of Node's, like the admin port. It records its requests. */
-async function serve(listenAt: string | { readonly host: string; readonly port: 0 }) {
-  const requests: string[] = [];
-  const server = createServer(({ method, url, headers }, response) => {
-    requests.push(`${method} ${url} ${headers.host}`);
-    response.writeHead(url === "/livez" ? 200 : 503).end("x".repeat(10_000));
-  });
-  onTestFinished(() => void server.close());
-  server.listen(listenAt);
-  await once(server, "listening");
-  return { requests, port: (server.address() as AddressInfo).port };
-}
-
-/** A server that answers every complete request so. */
-async function answer(how: (socket: Socket) => void): Promise<string> {
-  return `127.0.0.1:${(await startRawUpstream({ answer: (_, socket) => how(socket) })).port}`;
-}
-
 const name = hasCompiler ? "the image's health check" : "NOT TRIED, gcc is not installed: the image's health check";
 describe.runIf(hasCompiler)(name, () => {
   beforeAll(() => {
@@ -114,3 +92,25 @@ describe.runIf(hasCompiler)(name, () => {
     expect(stderr).toContain(says);
   });
 });
+
+async function check(address: string | undefined, ...args: readonly string[]) {
+  return runToEnd(program, args, plainEnvironment(address === undefined ? {} : { HEALTHCHECK_ADDRESS: address }));
+}
+
+/** A server of Node's, like the admin port. It records its requests. */
+async function serve(listenAt: string | { readonly host: string; readonly port: 0 }) {
+  const requests: string[] = [];
+  const server = createServer(({ method, url, headers }, response) => {
+    requests.push(`${method} ${url} ${headers.host}`);
+    response.writeHead(url === "/livez" ? 200 : 503).end("x".repeat(10_000));
+  });
+  onTestFinished(() => void server.close());
+  server.listen(listenAt);
+  await once(server, "listening");
+  return { requests, port: (server.address() as AddressInfo).port };
+}
+
+/** A server that answers every complete request so. */
+async function answer(how: (socket: Socket) => void): Promise<string> {
+  return `127.0.0.1:${(await startRawUpstream({ answer: (_, socket) => how(socket) })).port}`;
+}

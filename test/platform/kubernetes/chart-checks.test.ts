@@ -15,37 +15,6 @@ const test = withTools("helm");
 const charts = openCharts();
 const { gateway, sidecar, plain } = values;
 
-const configurationsOf = (objects: readonly Manifest[]) => {
-  const maps = objects.filter(({ kind, data }) => kind === "ConfigMap" && data["countersign.yaml"] !== undefined);
-  return Object.fromEntries(maps.map((map) => [isOfHook(map) ? "checked" : "installed", map.data["countersign.yaml"]]));
-};
-
-/** Runs the check as its pod would: its arguments, its ConfigMap and its Secrets, in a folder instead of a container. */
-function runCheck(objects: readonly Manifest[], edit = (text: string) => text) {
-  const folder = emptyFolder();
-  const pod = podOf(objects, "Job");
-  const volumeOf = new Map(pod.spec.volumes.map((volume: Manifest) => [volume.name, volume]));
-  const { args, volumeMounts, env = [] } = sidecarOf(pod);
-  const write = (path: string, text: string) => {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text, { mode: 0o440 });
-  };
-  const moved = (text: string) => text.replaceAll(mounted, join(folder, mounted));
-  for (const { name, mountPath } of volumeMounts) {
-    const volume = volumeOf.get(name) as Manifest;
-    if (volume.configMap === undefined) continue;
-    const map = objects.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === volume.configMap.name);
-    for (const [file, text] of Object.entries<string>(map.data)) write(join(mountPath, file), moved(text));
-  }
-  const folders = volumeMounts.map(({ mountPath }: Manifest) => `${mountPath}/`);
-  for (const { path, content } of secretsOf(configurationsOf(objects)["checked"])) {
-    if (folders.some((each: string) => path.startsWith(each))) write(path, edit(content));
-  }
-  const settings = env.map(({ name }: Manifest) => `${name}=a-secret-from-a-variable`);
-  const given = args.map((arg: string) => (arg.startsWith("/") ? join(folder, arg) : arg));
-  return run("env", [...settings, process.execPath, "dist/main.js", ...given]);
-}
-
 describe("the check", () => {
   test.each([
     { what: "a gateway", chart: "countersign", args: gateway },
@@ -185,3 +154,34 @@ test("helm test fails if nothing is ready, with the message of the image's progr
   await program.stop();
   expect(health()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ECONNREFUSED") });
 });
+
+function configurationsOf(objects: readonly Manifest[]) {
+  const maps = objects.filter(({ kind, data }) => kind === "ConfigMap" && data["countersign.yaml"] !== undefined);
+  return Object.fromEntries(maps.map((map) => [isOfHook(map) ? "checked" : "installed", map.data["countersign.yaml"]]));
+}
+
+/** Runs the check as its pod would: its arguments, its ConfigMap and its Secrets, in a folder instead of a container. */
+function runCheck(objects: readonly Manifest[], edit = (text: string) => text) {
+  const folder = emptyFolder();
+  const pod = podOf(objects, "Job");
+  const volumeOf = new Map(pod.spec.volumes.map((volume: Manifest) => [volume.name, volume]));
+  const { args, volumeMounts, env = [] } = sidecarOf(pod);
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text, { mode: 0o440 });
+  };
+  const moved = (text: string) => text.replaceAll(mounted, join(folder, mounted));
+  for (const { name, mountPath } of volumeMounts) {
+    const volume = volumeOf.get(name) as Manifest;
+    if (volume.configMap === undefined) continue;
+    const map = objects.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === volume.configMap.name);
+    for (const [file, text] of Object.entries<string>(map.data)) write(join(mountPath, file), moved(text));
+  }
+  const folders = volumeMounts.map(({ mountPath }: Manifest) => `${mountPath}/`);
+  for (const { path, content } of secretsOf(configurationsOf(objects)["checked"])) {
+    if (folders.some((each: string) => path.startsWith(each))) write(path, edit(content));
+  }
+  const settings = env.map(({ name }: Manifest) => `${name}=a-secret-from-a-variable`);
+  const given = args.map((arg: string) => (arg.startsWith("/") ? join(folder, arg) : arg));
+  return run("env", [...settings, process.execPath, "dist/main.js", ...given]);
+}

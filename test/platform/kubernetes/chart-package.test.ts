@@ -23,12 +23,7 @@ const product = JSON.parse(readFileSync("package.json", "utf8"));
 const url = z.url({ protocol: /^https$/ });
 const yes = z.enum(["true", "false"]);
 const link = z.strictObject({ name: z.string().min(1), url });
-/** A list that is written as YAML in a string. */
-const listOf = <T extends z.ZodType>(item: T) =>
-  z
-    .string()
-    .transform((text) => parse(text))
-    .pipe(z.array(item).min(1));
+
 /** https://artifacthub.io/docs/topics/annotations/helm; `signKey` has to wait for a key. */
 const annotations = z.strictObject({
   "artifacthub.io/alternativeName": z.string(),
@@ -224,3 +219,11 @@ test("the notes name the sidecar's address, and the command that examines the si
   expect(notes).toContain("http://127.0.0.1:7411");
   expect(notes).toContain("  kubectl --namespace shop exec POD -c countersign -- countersign doctor\n");
 });
+
+/** A list that is written as YAML in a string. */
+function listOf<T extends z.ZodType>(item: T) {
+  return z
+    .string()
+    .transform((text) => parse(text))
+    .pipe(z.array(item).min(1));
+}

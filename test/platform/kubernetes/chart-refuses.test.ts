@@ -14,11 +14,6 @@ const charts = openCharts();
 const gateway = [...values.gateway, ...set("rules.enabled=false,dashboards.enabled=false")];
 const { sidecar, plain, everything } = values;
 
-const listeners = (...changes: readonly object[]) =>
-  setJson(
-    "gateway.listeners",
-    changes.map((change) => ({ environment: "sandbox", port: 8080, callers: "anyone", ...change })),
-  );
 const policy = (more: object) => setJson("gateway.networkPolicy", { enabled: true, ...more });
 const budget = (most: string) =>
   set(`gateway.podDisruptionBudget.enabled=true,gateway.podDisruptionBudget.maxUnavailable=${most}`);
@@ -26,8 +21,6 @@ const scaled = (more: string) => set(`gateway.autoscaling.enabled=true,${more}`)
 const bound = (bind: string, environment: string) =>
   set(`config.listeners[0].bind=${bind},config.listeners[0].environment=${environment}`);
 const alert = (exception: string) => set(`rules.alerts.${exception}`);
-
-type Row = readonly [why: string, args: readonly string[], says: string];
 
 /** Rows with these common arguments before their own. */
 const behind = (common: readonly string[], rows: readonly Row[]) =>
@@ -223,3 +216,12 @@ test.each([
   const { spec } = podOf(charts.objects("countersign", [...gateway, ...set(`config.timeouts.request=${request}`)]));
   expect(spec.terminationGracePeriodSeconds).toBe(5 + seconds + 2 + 5);
 });
+
+function listeners(...changes: readonly object[]) {
+  return setJson(
+    "gateway.listeners",
+    changes.map((change) => ({ environment: "sandbox", port: 8080, callers: "anyone", ...change })),
+  );
+}
+
+type Row = readonly [why: string, args: readonly string[], says: string];

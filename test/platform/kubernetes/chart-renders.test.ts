@@ -40,16 +40,6 @@ const cases: readonly Case[] = [
 /** Secrets that come from variables. */
 const env = { API_SECRET: "an-api-secret-from-a-variable" } as const;
 
-interface Case {
-  readonly name: string;
-  readonly chart: "countersign" | "example-app";
-  readonly args: readonly string[];
-  readonly warnings?: readonly RegExp[];
-  readonly isReviewed?: true;
-  /** Objects for the chart's own, which a cluster with their operators must accept too. */
-  readonly variants?: readonly (readonly Manifest[])[];
-}
-
 const test = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
 const charts = openCharts();
 
@@ -224,4 +214,14 @@ function elide(object: Manifest): Manifest {
   const configuration = data?.["countersign.yaml"];
   if (configuration === undefined) return object;
   return { ...object, data: { ...data, "countersign.yaml": parse(configuration)[0] } };
+}
+
+interface Case {
+  readonly name: string;
+  readonly chart: "countersign" | "example-app";
+  readonly args: readonly string[];
+  readonly warnings?: readonly RegExp[];
+  readonly isReviewed?: true;
+  /** Objects for the chart's own, which a cluster with their operators must accept too. */
+  readonly variants?: readonly (readonly Manifest[])[];
 }

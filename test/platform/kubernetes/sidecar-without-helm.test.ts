@@ -18,26 +18,6 @@ const workloads = readFileSync("test/platform/cluster/orders.yaml", "utf8").repl
 const original = parse(workloads);
 const deployment = ofKind(original, "Deployment");
 
-/** Applies the patch as kubectl does to a Deployment in a cluster. */
-const patch = (object: Manifest): Manifest => {
-  const args = ["patch", "--local", "--filename", "-", "--patch-file", "deploy/patch.yaml", "--output", "yaml"];
-  return parse(succeed("kubectl", args, stringify(object)))[0];
-};
-
-const kustomize = (): Manifest[] => {
-  const folder = emptyFolder();
-  cpSync("deploy/kustomize", join(folder, "countersign"), { recursive: true });
-  writeFileSync(join(folder, "orders.yaml"), workloads);
-  const kustomization = {
-    resources: ["orders.yaml"],
-    components: ["countersign"],
-    images: [{ name: "countersign", newName: "registry.example/countersign", newTag: "1.2.3" }],
-    configMapGenerator: [{ name: "countersign", literals: ["countersign.yaml=listeners"] }],
-  };
-  writeFileSync(join(folder, "kustomization.yaml"), stringify(kustomization));
-  return parse(succeed("kubectl", ["kustomize", folder]));
-};
-
 /** A container without its image and volume mounts, which differ, and without the chart's value `image.pullPolicy`. */
 const essence = ({ imagePullPolicy: _, image: _image, volumeMounts: _mounts, ...rest }: Manifest) => rest;
 
@@ -120,3 +100,23 @@ test("the judges find a custom resource without a required field", () => {
   expect(stdout).toContain("spec.selector: Required value");
   expect(stdout).toContain("unknown field spec.podEndpoints");
 });
+
+/** Applies the patch as kubectl does to a Deployment in a cluster. */
+function patch(object: Manifest): Manifest {
+  const args = ["patch", "--local", "--filename", "-", "--patch-file", "deploy/patch.yaml", "--output", "yaml"];
+  return parse(succeed("kubectl", args, stringify(object)))[0];
+}
+
+function kustomize(): Manifest[] {
+  const folder = emptyFolder();
+  cpSync("deploy/kustomize", join(folder, "countersign"), { recursive: true });
+  writeFileSync(join(folder, "orders.yaml"), workloads);
+  const kustomization = {
+    resources: ["orders.yaml"],
+    components: ["countersign"],
+    images: [{ name: "countersign", newName: "registry.example/countersign", newTag: "1.2.3" }],
+    configMapGenerator: [{ name: "countersign", literals: ["countersign.yaml=listeners"] }],
+  };
+  writeFileSync(join(folder, "kustomization.yaml"), stringify(kustomization));
+  return parse(succeed("kubectl", ["kustomize", folder]));
+}
