@@ -8,7 +8,7 @@ import { ConfigFolder } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { residentBytes } from "../../testkit/process-use.ts";
 import { type Program, startProgram, versionOf } from "../../testkit/run-program.ts";
-import { runDoctor } from "../promises/cli/doctor-stage.ts";
+import { runDoctor } from "../promises/cli/doctor-runs.ts";
 import { hmacSite, type Pod, startPod } from "../promises/reload/pod.ts";
 import { tools, tryWith } from "./try-with.ts";
 

@@ -9,7 +9,7 @@ import { ConfigWriter } from "../../testkit/config-writer.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { startRedis } from "../../testkit/redis.ts";
-import { diagnose } from "../promises/cli/doctor-stage.ts";
+import { diagnose } from "../promises/cli/doctor-runs.ts";
 import { type Client, Keycloak, keycloakVersion } from "./keycloak.ts";
 import {
   environmentOf,
@@ -19,7 +19,7 @@ import {
   startOrders,
   thumbprintOf,
   type Way,
-} from "./keycloak-stage.ts";
+} from "./keycloak-orders.ts";
 import { tryWith } from "./try-with.ts";
 
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });

@@ -28,7 +28,7 @@ const addresses = (nodes: readonly RealRedis[]) => nodes.map(({ port }) => `"127
 
 tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
   it("with Sentinels, a master hangs, is replaced and comes back, and the next one is killed: each order and callback arrives once", async () => {
-    const { master: first, replica: second, sentinels } = await startSentinels();
+    const { master: first, replica: second, sentinels } = await startSentinels(startRedis);
     const staged = await stage(`{ sentinel: { name: ${watched}, nodes: [ ${addresses(sentinels)} ] } }`);
     const traffic = startTraffic(staged);
     await traffic.more(50);
@@ -222,52 +222,3 @@ async function hangAndKill(
   await traffic.more(50);
   return [hungAtMs, killedAtMs];
 }
-<<<<<<< HEAD
-
-tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
-  it("with Sentinels, a master hangs, is replaced and comes back, and the next one is killed: each order and callback arrives once", async () => {
-    const { master: first, replica: second, sentinels } = await startSentinels(startRedis);
-    const staged = await stage(`{ sentinel: { name: ${watched}, nodes: [ ${addresses(sentinels)} ] } }`);
-    const traffic = startTraffic(staged);
-    await traffic.more(50);
-    await traffic.expectOnce("Sentinels", await hangAndKill(traffic, [first, second], [second, first]));
-  });
-
-  it("in a Cluster of six nodes, slots move, a master hangs and comes back, and another is killed: the same", async () => {
-    const nodes = await startCluster(startRedis, { replicas: 3 });
-    const [one, two, three, , standInOfTwo, standInOfThree] = nodes as Six;
-    const staged = await stage(`{ cluster: { nodes: [ ${addresses(nodes)} ] } }`);
-    const traffic = startTraffic(staged);
-    await traffic.more(50);
-    const endMove = await beginMoving(one, two, [three]);
-    await traffic.more(100);
-    await endMove();
-    await traffic.expectOnce("Cluster", await hangAndKill(traffic, [three, standInOfThree], [two, standInOfTwo]));
-  });
-
-  it("a single server with `appendfsync always` hangs, and is then killed and started again: the same, with the documented user", async () => {
-    const redis = await startRedis({ args: ["--appendonly", "yes", "--appendfsync", "always"] });
-    await redis.command("ACL", ...withoutCluster);
-    const staged = await stage(redis);
-    const areUp = (count: number) => expect.poll(() => staged.fleet.sum("countersign_redis_up"), patience).toBe(count);
-    const traffic = startTraffic(staged);
-    await traffic.more(50);
-    redis.stop();
-    await areUp(0);
-    await traffic.more(25);
-    redis.cont();
-    await areUp(replicas);
-    await traffic.more(25);
-    await redis.kill();
-    await areUp(0);
-    await redis.restart();
-    await redis.command("ACL", ...withoutCluster);
-    await areUp(replicas);
-    await traffic.more(50);
-    await traffic.expectOnce("One server", []);
-  });
-});
-
-type Six = readonly [RealRedis, RealRedis, RealRedis, RealRedis, RealRedis, RealRedis];
-=======
->>>>>>> 72fbaa4e (Tests: docs, fuzz, simulator, platform, real begin with their tests)

@@ -7,12 +7,12 @@ import {
   parentCredentials,
   send,
   sendJson,
-  stage,
-  stageWithToken,
-} from "./stage.ts";
+  simulate,
+  simulateWithToken,
+} from "./simulate.ts";
 
 test("shows the counts, which do not include control requests", async () => {
-  const simulator = await stage();
+  const simulator = await simulate();
   await orderWithToken(simulator, await obtainToken(simulator));
   const answer = await send(simulator.controlUrl, { method: "GET" });
   expect(answer.status).toBe(200);
@@ -21,7 +21,7 @@ test("shows the counts, which do not include control requests", async () => {
 });
 
 test("plans, lists, clears and releases faults", async () => {
-  const { simulator, token } = await stageWithToken();
+  const { simulator, token } = await simulateWithToken();
   const faults = `${simulator.controlUrl}/faults`;
   const fault = { host: "api", kind: "answer", status: 429, headers: { "Retry-After": "7" }, times: 5 };
   expect((await sendJson(faults, fault)).json).toEqual({ id: 1, fault, played: 0, remaining: 5 });
@@ -39,7 +39,7 @@ test("plans, lists, clears and releases faults", async () => {
 });
 
 test("revokes tokens, and accepts one issued afterwards, with another lifetime", async () => {
-  const { simulator, token } = await stageWithToken({ tokenLifetimeSeconds: 60 });
+  const { simulator, token } = await simulateWithToken({ tokenLifetimeSeconds: 60 });
   expect((await send(`${simulator.controlUrl}/revoke-tokens`)).status).toBe(200);
   expect(await orderWithToken(simulator, token)).toMatchObject({ status: 401, json: { error: "token_revoked" } });
   expect((await askForToken(simulator)).json.expires_in).toBe(60);
@@ -49,7 +49,7 @@ test("revokes tokens, and accepts one issued afterwards, with another lifetime",
 });
 
 test("stops and starts the authorization server; a second stop or start changes nothing", async () => {
-  const simulator = await stage();
+  const simulator = await simulate();
   const ask = () => askForToken(simulator);
   for (const path of ["/login/stop", "/login/stop"]) {
     expect((await send(simulator.controlUrl + path)).status).toBe(200);
@@ -62,7 +62,7 @@ test("stops and starts the authorization server; a second stop or start changes 
 });
 
 test("deletes credentials: the set gets no new token, keeps its old one, and comes back when restored", async () => {
-  const { simulator, token } = await stageWithToken();
+  const { simulator, token } = await simulateWithToken();
   const { clientId } = parentCredentials;
   expect((await sendJson(`${simulator.controlUrl}/credentials/delete`, { clientId })).status).toBe(200);
   expect((await askForToken(simulator)).status).toBe(401);
@@ -73,7 +73,7 @@ test("deletes credentials: the set gets no new token, keeps its old one, and com
 });
 
 test("changes a client secret: the old one is refused from then on", async () => {
-  const simulator = await stage();
+  const simulator = await simulate();
   const changed = { ...parentCredentials, clientSecret: "another-secret" };
   expect((await askForToken(simulator)).status).toBe(200);
   const { clientId, clientSecret } = changed;
@@ -106,7 +106,7 @@ test.each<[string, unknown, string]>([
   ["/credentials/secret", { clientId: "parent-client" }, 'the body must be {"clientSecret": <string>}'],
   ["/credentials/delete", { clientId: "nobody" }, 'no credential set has the client id "nobody"'],
 ])("answers 400 to %s %j and says what is accepted", async (path, input, message) => {
-  const simulator = await stage();
+  const simulator = await simulate();
   const answer = await sendJson(simulator.controlUrl + path, input);
   expect(answer.status).toBe(400);
   expect(answer.json).toEqual({ error: expect.stringContaining(message) });
@@ -114,7 +114,7 @@ test.each<[string, unknown, string]>([
 });
 
 test("answers 400 to a body that is not JSON, and 404 to an unknown path", async () => {
-  const simulator = await stage();
+  const simulator = await simulate();
   expect((await send(`${simulator.controlUrl}/faults`, { body: "{" })).status).toBe(400);
   const unknown = await send(`${simulator.controlUrl}/toString`);
   expect(unknown.status).toBe(404);

@@ -10,13 +10,13 @@ import {
   type Sending,
   send,
   sendJson,
-  stage,
-} from "./stage.ts";
+  simulate,
+} from "./simulate.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
 test("issues numbered tokens to JSON and form requests", async () => {
-  const simulator = await stage();
+  const simulator = await simulate();
   const first = await askForToken(simulator);
   expect(first).toMatchObject({ status: 200, headers: { "cache-control": "no-store" } });
   expect(first.headers["content-type"]).toBe("application/json");
@@ -45,7 +45,7 @@ describe("refuses", () => {
     [400, "grant_type is not client_credentials", { ...good, grant_type: "password" }],
     [400, 'value_not_a_string: the value of "client_id"', { ...good, client_id: 1 }],
   ])("with %i: %s", async (status, refusal, body) => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const answer = await sendJson(`${simulator.loginUrl}/oauth/token`, body);
     expect(answer.status).toBe(status);
     expect(simulator.seen.tokenRequests).toMatchObject([{ refusal, token: undefined, answer: { status } }]);
@@ -63,7 +63,7 @@ describe("refuses", () => {
     [400, "/oauth/token", { body, headers: form }],
     [400, "/oauth/token", { body: body.replace("{", '{"client_id":"x",'), headers: json }],
   ])("with %i: %s %j", async (status, path, sending) => {
-    const simulator = await stage();
+    const simulator = await simulate();
     expect((await send(simulator.loginUrl + path, sending)).status).toBe(status);
     expect(simulator.counts().tokensIssued).toBe(0);
   });
@@ -88,6 +88,6 @@ describe("refuses to start", () => {
     ["basePath", { basePath: "/simulator/x" }],
     ["lifetime", { tokenLifetimeSeconds: Number.NaN }],
   ])("%s", async (message, options) => {
-    await expect(stage(options)).rejects.toThrow(message);
+    await expect(simulate(options)).rejects.toThrow(message);
   });
 });

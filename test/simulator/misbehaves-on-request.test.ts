@@ -14,10 +14,10 @@ import {
   portOf,
   rawOrder,
   send,
-  stage,
-  stageFault,
-  stageWithToken,
-} from "./stage.ts";
+  simulate,
+  simulateFault,
+  simulateWithToken,
+} from "./simulate.ts";
 
 describe("another answer", () => {
   test.each([
@@ -26,7 +26,7 @@ describe("another answer", () => {
     [301, { location: "http://127.0.0.1:9/elsewhere" }],
     [200, { "content-type": "text/html" }],
   ])("%i %j comes from either host once, and nothing takes effect", async (status, headers) => {
-    const { simulator, token } = await stageWithToken();
+    const { simulator, token } = await simulateWithToken();
     for (const host of ["api", "login"] as const) {
       simulator.faults.add({ host, kind: "answer", status, headers, body: "replaced" });
     }
@@ -39,7 +39,7 @@ describe("another answer", () => {
   });
 
   test("can contain the name of a token that was really issued", async () => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const body = '{"access_token":"{{token}}","token_type":"bearer","expires_in":"3600"}';
     simulator.faults.add({ host: "login", kind: "answer", status: 200, body, executes: true });
     expect((await askForToken(simulator)).body).toBe(body.replace("{{token}}", "token_1"));
@@ -53,7 +53,7 @@ test.each([
 ])(
   "an order answered %i after its effect exists, unless its call by %s is refused",
   async (status, by, body, counts) => {
-    const { simulator, token } = await stageFault({ kind: "answer", body: "{{order_id}}", executes: true, status });
+    const { simulator, token } = await simulateFault({ kind: "answer", body: "{{order_id}}", executes: true, status });
     expect(await orderWithToken(simulator, by === "nobody" ? by : token)).toMatchObject({ status, body });
     expect(simulator.counts()).toMatchObject(counts);
   },
@@ -66,7 +66,7 @@ test.each([
   ["after_reading", "parent", { apiRequests: 1, accepted: 1, cut: 1, apiAnswers: {} }],
   ["after_reading", "nobody", { apiRequests: 1, accepted: 0, unauthorized: 1, cut: 1 }],
 ] as const)("a reset %s an order by %s writes no status: %o", async (when, by, counts) => {
-  const { simulator, token } = await stageFault({ kind: "reset", when });
+  const { simulator, token } = await simulateFault({ kind: "reset", when });
   const answer = await orderWithToken(simulator, by === "nobody" ? by : token);
   expect(answer).toMatchObject({ status: undefined, error: reset });
   expect(simulator.counts()).toMatchObject(counts);
@@ -76,13 +76,13 @@ test.each([
   ["\u0000\u00ffnonsense\r\n", { error: expect.stringMatching(/^HPE_/) }],
   ["HTTP/1.1 200 Fine\r\nContent-Length: 2\r\nX-Odd: \u00e9\r\n\r\nok", { headers: { "x-odd": "\u00e9" }, body: "ok" }],
 ])("any bytes instead of an answer: %j", async (bytes, received) => {
-  const { simulator, token } = await stageFault({ kind: "raw", bytes });
+  const { simulator, token } = await simulateFault({ kind: "raw", bytes });
   expect(await orderWithToken(simulator, token)).toMatchObject(received);
   expect(simulator.counts()).toMatchObject({ accepted: 1, cut: 1 });
 });
 
 test("the fault that revokes tokens takes effect before the call is verified", async () => {
-  const { simulator, token } = await stageFault({ kind: "revoke_tokens" });
+  const { simulator, token } = await simulateFault({ kind: "revoke_tokens" });
   expect((await orderWithToken(simulator, token)).status).toBe(401);
   expect((await orderWithToken(simulator, await obtainToken(simulator))).status).toBe(200);
 });
@@ -91,7 +91,7 @@ test.each([
   ["rst", { kind: "reset", when: "mid_answer" }],
   ["fin", { kind: "truncate" }],
 ] as const)("half of the announced body, and then a %s: %o", async (end, fault) => {
-  const { simulator, token } = await stageFault(fault);
+  const { simulator, token } = await simulateFault(fault);
   const to = { port: portOf(simulator.apiUrl), host: "127.0.0.1" };
   const { answer, ...ended } = await orderToTheEnd(to, rawOrder(token));
   expect(ended.end).toBe(end);
@@ -100,7 +100,7 @@ test.each([
 });
 
 test("a close after the answer comes without `Connection: close`", async () => {
-  const { simulator, token } = await stageFault({ kind: "close_after_answer" });
+  const { simulator, token } = await simulateFault({ kind: "close_after_answer" });
   const agent = new Agent({ keepAlive: true });
   const closed = new Promise((resolve) => agent.on("free", (socket) => socket.once("close", resolve)));
   const answer = await send(`${simulator.apiUrl}/create_order`, {
@@ -116,7 +116,7 @@ test("a close after the answer comes without `Connection: close`", async () => {
 
 describe("hanging", () => {
   test("lasts until it is released, and the order exists meanwhile", async () => {
-    const { simulator, token } = await stageWithToken();
+    const { simulator, token } = await simulateWithToken();
     const fault = simulator.faults.add({ host: "api", kind: "hang" });
     const answer = orderWithToken(simulator, token);
     const [seen] = await simulator.seen.whenApiRequests(1);
@@ -129,7 +129,7 @@ describe("hanging", () => {
   });
 
   test("ends when the client leaves, which is recorded", async () => {
-    const { simulator, token } = await stageFault({ kind: "hang" });
+    const { simulator, token } = await simulateFault({ kind: "hang" });
     const caller = await RawConnection.open(portOf(simulator.apiUrl));
     caller.write(bytesOf(token));
     await simulator.seen.whenApiRequests(1);
@@ -142,7 +142,7 @@ describe("hanging", () => {
   });
 
   test("is ended by stopping the host", async () => {
-    const simulator = await stage();
+    const simulator = await simulate();
     simulator.faults.add({ host: "login", kind: "hang" });
     const answer = askForToken(simulator);
     await simulator.seen.whenTokenRequests(1);
@@ -156,14 +156,14 @@ describe("slowness", () => {
     [200, { kind: "delay", delayMs: 60 }],
     [503, { kind: "answer", status: 503, delayMs: 60 }],
   ] as const)("delays the answer %i: %o", async (status, fault) => {
-    const { simulator, token } = await stageFault(fault);
+    const { simulator, token } = await simulateFault(fault);
     const startedMs = performance.now();
     expect((await orderWithToken(simulator, token)).status).toBe(status);
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(58);
   });
 
   test("drips a body", async () => {
-    const { simulator, token } = await stageFault({ kind: "drip", chunkBytes: 60, intervalMs: 1 });
+    const { simulator, token } = await simulateFault({ kind: "drip", chunkBytes: 60, intervalMs: 1 });
     let pieces = 0;
     const answer = await send(`${simulator.apiUrl}/create_order`, {
       headers: { ...json, authorization: `Bearer ${token}` },
@@ -182,7 +182,7 @@ describe("the plan of faults", () => {
   const unavailable = { kind: "answer", status: 503 } as const;
 
   test("plays faults in their order, each as often as asked", async () => {
-    const { simulator, token } = await stageFault({ ...unavailable, times: 2 });
+    const { simulator, token } = await simulateFault({ ...unavailable, times: 2 });
     simulator.faults.add({ host: "api", kind: "reset", when: "before_reading" });
     simulator.faults.add({ host: "api", kind: "answer", status: 429 });
     const answers = [];
@@ -195,7 +195,7 @@ describe("the plan of faults", () => {
   });
 
   test("repeats a fault until it is cleared, and counts how often", async () => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const fault = simulator.faults.add({ host: "login", times: "until_cleared", ...unavailable });
     const played = fault.whenPlayed(3);
     for (let at = 0; at < 3; at += 1) expect((await askForToken(simulator)).status).toBe(503);
@@ -209,14 +209,14 @@ describe("the plan of faults", () => {
     ["S2", [200, 503, 503]],
     ["K2", [200, 200, 503]],
   ])("applies a fault of %s only to its site, by the identifier that the fault names", async (site, statuses) => {
-    const { simulator, token } = await stageFault({ ...unavailable, site, times: "until_cleared" });
+    const { simulator, token } = await simulateFault({ ...unavailable, site, times: "until_cleared" });
     for (const [at, identifier] of ["S1", "S2", "K2"].entries()) {
       expect((await orderWithToken(simulator, token, identifier)).status).toBe(statuses[at]);
     }
   });
 
   test("applies a fault only to its client", async () => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const parentToken = await obtainToken(simulator);
     const childToken = await obtainToken(simulator, childCredentials);
     for (const host of ["api", "login"] as const) {

@@ -14,12 +14,12 @@ import {
   send,
   sendJson,
   signed,
-  stage,
-  stageWithToken,
-} from "./stage.ts";
+  simulate,
+  simulateWithToken,
+} from "./simulate.ts";
 
 test("keeps the exact bytes and headers of a request", async () => {
-  const simulator = await stage();
+  const simulator = await simulate();
   const body = JSON.stringify(signed(order("K2"), "secret-k2"), null, 2);
   const headers = ["Host", "api.example", "Content-TYPE", "application/json", "X-Twice", "1", "x-twice", "2"];
   await send(`${simulator.apiUrl}/create_order`, { headers, body });
@@ -42,7 +42,7 @@ test("keeps the exact bytes and headers of a request", async () => {
 });
 
 test("resolves a wait for the n-th request at that request, and not earlier", async () => {
-  const { simulator, token } = await stageWithToken();
+  const { simulator, token } = await simulateWithToken();
   let isAwake = false;
   const second = simulator.seen.whenApiRequests(2).then((requests) => {
     isAwake = true;
@@ -57,7 +57,7 @@ test("resolves a wait for the n-th request at that request, and not earlier", as
 });
 
 test("counts a request whose client left before the request was complete as incomplete", async () => {
-  const { simulator, token } = await stageWithToken();
+  const { simulator, token } = await simulateWithToken();
   const caller = await RawConnection.open(portOf(simulator.apiUrl));
   caller.write(rawPost({ framing: ["Content-Length: 100", "Expect: 100-continue"], body: "{" }));
   // The interim answer shows that the head has arrived.
@@ -68,7 +68,7 @@ test("counts a request whose client left before the request was complete as inco
 });
 
 test("records an answer that its client did not wait for as abandoned", async () => {
-  const { simulator, token } = await stageWithToken();
+  const { simulator, token } = await simulateWithToken();
   simulator.faults.add({ host: "api", kind: "answer", status: 200, body: "x".repeat(20_000_000) });
   const caller = await RawConnection.open(portOf(simulator.apiUrl));
   await caller.write(bytesOf(token)).until(/x/);
@@ -88,7 +88,7 @@ test("forgets all but the last 10,000 requests, but counts them", () => {
 
 test("logs one line per request, without secrets", async () => {
   const lines: string[] = [];
-  const { simulator, token } = await stageWithToken({ log: (line) => lines.push(line) });
+  const { simulator, token } = await simulateWithToken({ log: (line) => lines.push(line) });
   await orderWithToken(simulator, token, "S2");
   await sendJson(`${simulator.apiUrl}/create_order`, order("S4"));
   simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
@@ -102,7 +102,7 @@ test("logs one line per request, without secrets", async () => {
 });
 
 test("stops and starts the API on the same port, and keeps what it has seen", async () => {
-  const { simulator, token } = await stageWithToken();
+  const { simulator, token } = await simulateWithToken();
   await orderWithToken(simulator, token);
   await simulator.stopApi();
   expect((await orderWithToken(simulator, token)).error).toBe("connect ECONNREFUSED");
@@ -111,7 +111,7 @@ test("stops and starts the API on the same port, and keeps what it has seen", as
 });
 
 test("speaks TLS on both hosts, and can reset connections beneath TLS", async () => {
-  const simulator = await stage({ tls: serverTls });
+  const simulator = await simulate({ tls: serverTls });
   expect([simulator.apiUrl, simulator.loginUrl].every((url) => url.startsWith("https://127.0.0.1:"))).toBe(true);
   const body = JSON.stringify(grant(parentCredentials));
   const token = await send(`${simulator.loginUrl}/oauth/token`, { headers: json, body, ca });
@@ -129,7 +129,7 @@ test("speaks TLS on both hosts, and can reset connections beneath TLS", async ()
 });
 
 test("demands a client certificate if the options say so", async () => {
-  const simulator = await stage({ tls: { ...serverTls, ca, requestCert: true } });
+  const simulator = await simulate({ tls: { ...serverTls, ca, requestCert: true } });
   const sending = { headers: json, body: JSON.stringify(grant(parentCredentials)), ca };
   const url = `${simulator.loginUrl}/oauth/token`;
   expect((await send(url, sending)).error).toBeDefined();

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { freePort } from "../../testkit/free-port.ts";
 import { type StageOf, stage } from "../../testkit/stage.ts";
-import { sendJson } from "./stage.ts";
+import { sendJson } from "./simulate.ts";
 
 describe.each(["json", "form", "query"])("callbacks in the form %s", (form) => {
   test("a genuine callback is accepted", async () => {

@@ -13,9 +13,9 @@ import {
   send,
   sendJson,
   signed,
-  stage,
-  stageWithToken,
-} from "./stage.ts";
+  simulate,
+  simulateWithToken,
+} from "./simulate.ts";
 
 const sortedNames = Object.keys(order("S4")).sort();
 
@@ -30,7 +30,7 @@ describe("with HMAC", () => {
     ["names that only plain string ordering sorts right", good({ Zebra: "1", a_b: "2", aB: "3", ab: "4", "10": "5" })],
     ["__proto__ as a name", good(JSON.parse('{"__proto__":"1"}') as Record<string, string>)],
   ])("accepts %s", async (_, parameters) => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const { status } = await sendJson(`${simulator.apiUrl}/create_order`, parameters);
     expect(status).toBe(200);
   });
@@ -68,7 +68,7 @@ describe("with HMAC", () => {
     ["signature_mismatch", { ...good(), added: "1" }],
     ["value_not_a_string", { ...good(), order_amount: 12.5 }],
   ])("refuses as %s %j", async (code, parameters) => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const answer = await sendJson(`${simulator.apiUrl}/create_order`, parameters);
     expect(answer).toMatchObject({ status: 422, json: { status: "error", error: code } });
     expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 0, refused: 1, unauthorized: 0 });
@@ -87,13 +87,13 @@ describe("with HMAC", () => {
       },
     ],
   ])("says what went wrong: %s", async (detail, parameters) => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const { json } = await sendJson(`${simulator.apiUrl}/create_order`, parameters);
     expect(json).toMatchObject({ error: "signature_mismatch", detail: expect.stringContaining(detail) });
   });
 
   test("accepts spaces and other exempt names if the site's options say so", async () => {
-    const simulator = await stage({ characters: "any", exempt: ["order_currency"] });
+    const simulator = await simulate({ characters: "any", exempt: ["order_currency"] });
     const { order_currency: _, ...rest } = order("S4", { address: "1 Main Street" });
     const parameters = { ...signed(rest, "secret-k40"), order_currency: "USD" };
     expect((await sendJson(`${simulator.apiUrl}/create_order`, parameters)).status).toBe(200);
@@ -112,7 +112,7 @@ describe("with OAuth", () => {
   }
 
   test("accepts a parent's token for the parent and its children, by site or key", async () => {
-    const { simulator, token } = await stageWithToken();
+    const { simulator, token } = await simulateWithToken();
     for (const site of ["S1", "K1", "S2", "K2", "S3"]) {
       expect(await sendOrder(simulator, `Bearer ${token}`, site)).toEqual([200, undefined]);
     }
@@ -120,7 +120,7 @@ describe("with OAuth", () => {
   });
 
   test("accepts a child's token for that child alone", async () => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const token = await obtainToken(simulator, childCredentials);
     expect(await sendOrder(simulator, `Bearer ${token}`, "S3")).toEqual([200, undefined]);
     expect(await sendOrder(simulator, `Bearer ${token}`, "S1")).toEqual([401, "token_not_for_site"]);
@@ -128,7 +128,7 @@ describe("with OAuth", () => {
   });
 
   test("accepts spaces in values, which only the signature forbids", async () => {
-    const { simulator, token } = await stageWithToken();
+    const { simulator, token } = await simulateWithToken();
     expect(await sendOrder(simulator, `bearer ${token}`, "S1", { note: "two words" })).toEqual([200, undefined]);
   });
 
@@ -139,14 +139,14 @@ describe("with OAuth", () => {
     ["token_malformed", "token_1"],
     ["token_unknown", "Bearer token_2"],
   ])("refuses as %s: %s", async (code, authorization) => {
-    const simulator = await stage();
+    const simulator = await simulate();
     await obtainToken(simulator);
     expect(await sendOrder(simulator, authorization)).toEqual([401, code]);
     expect(simulator.counts()).toMatchObject({ apiRequests: 1, unauthorized: 1, apiAnswers: { 401: 1 } });
   });
 
   test("refuses two Authorization headers even when each is good", async () => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const token = `Bearer ${await obtainToken(simulator)}`;
     const headers = ["Host", "x", "Content-Type", "application/json", "Authorization", token, "Authorization", token];
     const { status } = await send(`${simulator.apiUrl}/create_order`, { headers, body: JSON.stringify(order("S1")) });
@@ -155,7 +155,7 @@ describe("with OAuth", () => {
 
   test("refuses a token from the second of its expiry onwards", async () => {
     let nowMs = nowSeconds * 1000;
-    const simulator = await stage({ tokenLifetimeSeconds: 300, nowMs: () => nowMs });
+    const simulator = await simulate({ tokenLifetimeSeconds: 300, nowMs: () => nowMs });
     const token = `Bearer ${await obtainToken(simulator)}`;
     nowMs += 299_999;
     expect(await sendOrder(simulator, token)).toEqual([200, undefined]);
@@ -168,14 +168,14 @@ describe("with OAuth", () => {
     ["token_of_other_audience", { audience: "aud-2" }],
     ["token_expired", { lifetimeSeconds: 0 }],
   ])("refuses as %s", async (code, forgery) => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const token = simulator.plantToken("parent-client", forgery);
     expect(await sendOrder(simulator, `Bearer ${token}`)).toEqual([401, code]);
   });
 
   test("names tokens by environment, so that a token of another environment is unknown", async () => {
-    const sandbox = await stage({ tokenPrefix: "sandbox_" });
-    const production = await stage({ environment: "production", tokenPrefix: "production_" });
+    const sandbox = await simulate({ tokenPrefix: "sandbox_" });
+    const production = await simulate({ environment: "production", tokenPrefix: "production_" });
     const token = await obtainToken(sandbox);
     expect(token).toBe("sandbox_token_1");
     await obtainToken(production);
@@ -189,13 +189,13 @@ describe("with OAuth", () => {
     ["oauth_not_for_version", { version: "1.8" }],
     ["decimal_malformed", { order_amount: "1" }],
   ])("refuses as %s %j", async (code, more) => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const token = `Bearer ${await obtainToken(simulator)}`;
     expect(await sendOrder(simulator, token, "S1", more)).toEqual([422, code]);
   });
 
   test("a good signature does not help a bad token", async () => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const { status } = await sendJson(`${simulator.apiUrl}/create_order`, good(), { authorization: "Bearer nobody" });
     expect(status).toBe(422);
   });
@@ -219,27 +219,27 @@ describe("before any verification", () => {
     [422, "a query string", "/create_order?format=json", { headers: json }],
     [422, "an empty query string", "/create_order?", { headers: json }],
   ])("answers %i to %s", async (status, _, path, sending) => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const answer = await send(simulator.apiUrl + path, { body, ...sending, path: `/json-api${path}` });
     expect(answer.status).toBe(status);
     expect(answer.headers.allow).toBe(status === 405 ? "POST" : undefined);
   });
 
   test("has no token endpoint on the API host", async () => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const { origin } = new URL(simulator.apiUrl);
     expect((await sendJson(`${origin}/oauth/token`, {})).status).toBe(404);
   });
 
   test("answers 413 to a body over 1 MiB and counts it as incomplete", async () => {
-    const simulator = await stage();
+    const simulator = await simulate();
     const large = { framing: ["Content-Length: 2000000"], body: "x".repeat(1_100_000) };
     expect((await ask(portOf(simulator.apiUrl), { target: "/json-api/create_order", ...large })).status).toBe(413);
     expect(simulator.counts()).toMatchObject({ apiRequests: 0, incomplete: 1 });
   });
 
   test("counts bytes that are not HTTP as malformed", async () => {
-    const simulator = await stage();
+    const simulator = await simulate();
     expect((await ask(portOf(simulator.apiUrl), "hello there\r\n\r\n")).status).toBe(400);
     expect(simulator.counts()).toMatchObject({ apiRequests: 0, malformed: 1 });
   });
@@ -257,7 +257,7 @@ const signature = "7986b4e59c15cd22fd496113c916f9739f619778812bf9ab8943af80749aa
 
 test("the published example is accepted over a socket, but not a second too late", async () => {
   let nowMs = 1_582_149_833_000;
-  const simulator = await stage({
+  const simulator = await simulate({
     sites: [{ identifier: "MySiteID", keys: [{ identifier: "K1", secret: "abc123" }] }],
     timestampToleranceSeconds: 60,
     nowMs: () => nowMs,

@@ -6,14 +6,14 @@ import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { watched } from "../../../testkit/redis-fleet.ts";
 import { startServe } from "../../../testkit/run-program.ts";
-import { diagnose, stageDoctor } from "../../promises/cli/doctor-stage.ts";
+import { configureDoctor, diagnose } from "../../promises/cli/doctor-runs.ts";
 
 /** An address of this machine that Redis takes for another host's. */
 const own = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ internal, family }) => !internal && family === "IPv4")?.address;
 
-const configure = async (redis: string) => (await stageDoctor({ redis })).file;
+const configure = async (redis: string) => (await configureDoctor({ redis })).file;
 
 it.skipIf(own === undefined)("the log and the doctor say that Redis is in protected mode, and what to do", async () => {
   const redis = await startRedis({ args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes"] });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { clientKey } from "../../../testkit/certificates.ts";
 import { platformToken, tokenFor } from "../../../testkit/platform-token.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { diagnose, openFolder } from "./doctor-stage.ts";
+import { diagnose, openFolder } from "./doctor-runs.ts";
 
 const granted = { access_token: "canary-token", token_type: "Bearer", expires_in: 3600 };
 const post = "clientSecret: { file: DIR/green }";

@@ -15,7 +15,7 @@ import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { places, serviceCertificate, serviceName } from "../../../testkit/stage/egress.ts";
 import { certificate } from "../../simulator/certificate.ts";
-import { type Diagnosis, diagnose, openFolder } from "./doctor-stage.ts";
+import { type Diagnosis, diagnose, openFolder } from "./doctor-runs.ts";
 
 // What the doctor reports about names, connections and clocks: each fault at a host of its own, all of them in one run,
 // since environments are checked in parallel. The hosts are real: TLS with real certificates, and sockets with fixed answers.

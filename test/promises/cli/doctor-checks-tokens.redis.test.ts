@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Simulator } from "../../../simulator/src/service/simulator.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { blueSites, diagnose, openFolder, stageDoctor, startService } from "./doctor-stage.ts";
+import { blueSites, configureDoctor, diagnose, openFolder, startService } from "./doctor-runs.ts";
 
 // What the doctor reports about credential sets, and how many token requests it makes; the authorization server counts them.
 
@@ -36,7 +36,7 @@ it.each([
   },
   { what: "half an answer", fault: { kind: "truncate" }, says: /: no complete answer \([A-Z_]+\) \| run this again$/ },
 ] as const)("reports $what, and requests a token once", async ({ fault, says }) => {
-  const { simulator, folder, file } = await stageDoctor();
+  const { simulator, folder, file } = await configureDoctor();
   // The HEAD has no client id, so this fault does not affect it.
   simulator.faults.add({ host: "login", clientId: "blue-id", ...fault });
   const { hasFailed, of } = await diagnose(file);
@@ -63,7 +63,7 @@ it("requests no token while the authorization server cannot be reached", async (
 
 it("shares the token that it requests, requests none if one is shared, and respects the back-off of the replicas", async () => {
   const redis = await startRedis();
-  const { simulator, folder, file } = await stageDoctor({ redis: `url: "${redis.url}"` });
+  const { simulator, folder, file } = await configureDoctor({ redis: `url: "${redis.url}"` });
   const withoutToken = await diagnose(file, { withToken: false });
   expect(withoutToken.of("token")).toEqual(["skipped S1/blue: not requested (--no-token)"]);
   expect(asked(simulator)).toBe(0);
@@ -103,7 +103,7 @@ it("shares the token that it requests, requests none if one is shared, and respe
 it("accepts a shared token up to its leeway, even if the authorization server refuses", async () => {
   const redis = await startRedis();
   const service = { tokenLifetimeSeconds: 86_400 };
-  const { simulator, file } = await stageDoctor({ service, redis: `url: "${redis.url}"` });
+  const { simulator, file } = await configureDoctor({ service, redis: `url: "${redis.url}"` });
   await diagnose(file);
   const [name] = [await redis.command("KEYS", "countersign:*:token")].flat().map(String);
   const live = async (remainingMs: number) => {

@@ -8,7 +8,7 @@ import { freePort } from "../../../testkit/free-port.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { startServe } from "../../../testkit/run-program.ts";
-import { blueSites, type Diagnosis, diagnose, keyedSite, sitesWith, stageDoctor } from "./doctor-stage.ts";
+import { blueSites, configureDoctor, type Diagnosis, diagnose, keyedSite, sitesWith } from "./doctor-runs.ts";
 
 // The doctor's report on callers and their signatures, pass-through routes, the application for callbacks, the collector for
 // spans, and the running `serve`.
@@ -129,7 +129,7 @@ describe("on the collector", () => {
 
 describe("on the server at the admin address", () => {
   it("warns of a serve that runs with another configuration", async () => {
-    const { file, folder, adminPort } = await stageDoctor();
+    const { file, folder, adminPort } = await configureDoctor();
     await startServe(folder.write("active.yaml", `${readFileSync(file, "utf8")}log: { level: warn }\n`));
     const { hasFailed, of } = await diagnose(file, { withToken: false });
     expect(hasFailed).toBe(false);
@@ -146,7 +146,7 @@ describe("on the server at the admin address", () => {
     ["a program that hangs", "", /^fail .*: no answer \(ETIMEDOUT\) \|/],
     ["a port without a listener", undefined, /^skipped .*: nothing listens there, so serve does not run here$/],
   ])("reports %s", async (_, answer, says) => {
-    const { file, folder, adminPort } = await stageDoctor();
+    const { file, folder, adminPort } = await configureDoctor();
     const upstream = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });
     const port = answer === undefined ? adminPort : upstream.port;
     const moved = readFileSync(file, "utf8").replace(`:${adminPort}"`, `:${port}"`);
@@ -155,9 +155,9 @@ describe("on the server at the admin address", () => {
   });
 });
 
-type Parts = NonNullable<Parameters<typeof stageDoctor>[0]>;
+type Parts = NonNullable<Parameters<typeof configureDoctor>[0]>;
 
 /** Examines a sound configuration with these parts added. */
 async function diagnoseWith(parts: Parts): Promise<Diagnosis> {
-  return diagnose((await stageDoctor(parts)).file, { withToken: false });
+  return diagnose((await configureDoctor(parts)).file, { withToken: false });
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { aclRules, aclUser } from "../../../testkit/acl.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { startCluster, startMasters, startReplicated } from "../../../testkit/redis-fleet.ts";
-import { diagnose, keyedSite, sitesWith, stageDoctor } from "./doctor-stage.ts";
+import { configureDoctor, diagnose, keyedSite, sitesWith } from "./doctor-runs.ts";
 
 // What the doctor reports about real Redis servers with faults, as the user with the fewest privileges. Tokens are issued without
 // such a server too: the check of the token stays ok.
@@ -152,7 +152,7 @@ it.each([
 });
 
 async function check(redis: string, more = "") {
-  const { file } = await stageDoctor({ redis, more, sites: sitesWith(keyedSite) });
+  const { file } = await configureDoctor({ redis, more, sites: sitesWith(keyedSite) });
   const { hasFailed, of } = await diagnose(file);
   const lines = of("redis").map(
     (line) => /^(?<verdict>\w+) (?<what>\S+)(?: \S+| Cluster \S+)?: (?<rest>.*)$/.exec(line)?.groups,

@@ -1,7 +1,7 @@
 /** `doctor --send`: one real request of the operator's choice checks what no probe can: the path of baseUrl, and the key. */
 import { expect, it } from "vitest";
 import { canaries } from "../../../testkit/config-folder.ts";
-import { openFolder, runDoctor, sitesWith, startService } from "./doctor-stage.ts";
+import { openFolder, runDoctor, sitesWith, startService } from "./doctor-runs.ts";
 
 const secret = "canary-api-secret-key-of-S3";
 const signing = "S3: { keys: [ { identifier: K3, secret: { file: DIR/own/3 } } ] }";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { authority, expiredCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { startServe } from "../../../testkit/run-program.ts";
-import { blueSites, diagnose, openFolder, runDoctor, stageDoctor, startService } from "./doctor-stage.ts";
+import { blueSites, configureDoctor, diagnose, openFolder, runDoctor, startService } from "./doctor-runs.ts";
 
 // `countersign doctor` as people, programs and `kubectl exec` use it. No run prints a secret.
 
@@ -101,7 +101,7 @@ it("prints each fault with its fix, and exits with 1; programs get the same as J
 });
 
 it("needs no environment variables, no shell and no other programs", async () => {
-  const { file } = await stageDoctor();
+  const { file } = await configureDoctor();
   const { exitCode, stderr, stdout } = await runDoctor(["--config", file], {});
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(stdout).toMatch(/^ok {4}token {3}sandbox {2}S1\/blue: issued, valid for 24 h, not kept/m);
@@ -113,7 +113,7 @@ it("needs no environment variables, no shell and no other programs", async () =>
 it("refuses a configuration with every problem that it has, for people and for programs", async () => {
   const messages = ["the secret is empty", "tokens.cache is redis, but there is no section redis"];
   const files = { "blue/client-secret": "" };
-  const { file } = await stageDoctor({ more: "tokens: { cache: redis }", files });
+  const { file } = await configureDoctor({ more: "tokens: { cache: redis }", files });
   const people = await runDoctor(["--config", file]);
   expect(people).toMatchObject({ exitCode: 2, stdout: "" });
   expect(people.stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(messages.length);
@@ -125,7 +125,7 @@ it("refuses a configuration with every problem that it has, for people and for p
 
 it("reports the warnings of the configuration", async () => {
   const sites = "sites: { S1: { keys: [ { identifier: K1, secret: { file: DIR/short } } ] } }";
-  const { folder, file } = await stageDoctor({ sites });
+  const { folder, file } = await configureDoctor({ sites });
   folder.write("short", "canary", 0o644);
   const { hasFailed, of } = await diagnose(file);
   expect(hasFailed).toBe(false);

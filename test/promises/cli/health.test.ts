@@ -6,7 +6,7 @@ import { readAdmin } from "../../../src/cli/health.ts";
 import { watchScripts } from "../../../testkit/loaded-scripts.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { plainEnvironment, runCommand, startServe } from "../../../testkit/run-program.ts";
-import { openFolder, stageDoctor } from "./doctor-stage.ts";
+import { configureDoctor, openFolder } from "./doctor-runs.ts";
 
 const health = (file: string, ...args: readonly string[]) =>
   runCommand(["health", ...args], plainEnvironment({ COUNTERSIGN_CONFIG: file }));
@@ -20,7 +20,7 @@ it("says yes if serve is alive and ready, even if its file has become invalid si
 });
 
 it("says no if serve is not ready, and why", async () => {
-  const { file, simulator } = await stageDoctor({ more: "readiness: token" });
+  const { file, simulator } = await configureDoctor({ more: "readiness: token" });
   await simulator.stopLogin();
   await startServe(file);
   expect((await health(file)).exitCode).toBe(0);
@@ -86,7 +86,7 @@ it("loads only what it needs, since it starts anew each time", async () => {
 });
 
 async function stage() {
-  const { file, folder, adminPort } = await stageDoctor();
+  const { file, folder, adminPort } = await configureDoctor();
   await startServe(file);
   return { file, folder, place: `127.0.0.1:${adminPort}` };
 }

@@ -4,7 +4,7 @@ import { call, get } from "../../../testkit/call.ts";
 import { ConfigFolder, canaries } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { runCommand, startServe } from "../../../testkit/run-program.ts";
-import { startService } from "./doctor-stage.ts";
+import { startService } from "./doctor-runs.ts";
 
 const key = "{ keys: [ { identifier: K1, secret: { file: DIR/k1 } } ] }";
 

@@ -9,7 +9,7 @@ import { type ForwardProxyOptions, startForwardProxy } from "../../../testkit/fo
 import { freePort } from "../../../testkit/free-port.ts";
 import { canariesIn } from "../../../testkit/leaks/canaries.ts";
 import { plainEnvironment, startProgram, startServe } from "../../../testkit/run-program.ts";
-import { runDoctor } from "../cli/doctor-stage.ts";
+import { runDoctor } from "../cli/doctor-runs.ts";
 import { Mount } from "../reload/mount.ts";
 
 const audience = "https://api.sandbox.example";

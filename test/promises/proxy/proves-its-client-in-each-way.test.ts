@@ -8,17 +8,7 @@ import { authority, clientCertificate, clientKey, serverTls } from "../../../tes
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { type RawRequest, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import {
-  ask,
-  audience,
-  clientId,
-  granted,
-  one,
-  post,
-  secret,
-  startLogin,
-  startService,
-} from "./token-endpoint-stage.ts";
+import { ask, audience, clientId, granted, one, post, secret, startLogin, startService } from "./token-endpoint.ts";
 
 const form = "application/x-www-form-urlencoded";
 /** As URLSearchParams encodes it, written out. */

@@ -8,7 +8,7 @@ import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { platformToken, tokenFor } from "../../../testkit/platform-token.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { audience, clientId, granted, one, startLogin, startService } from "./token-endpoint-stage.ts";
+import { audience, clientId, granted, one, startLogin, startService } from "./token-endpoint.ts";
 
 const set = { name: "one", clientId, audience };
 const gauge = "countersign_assertion_expiry_timestamp_seconds";

@@ -11,8 +11,8 @@ import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
 import { changed } from "../../../testkit/environment.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { openTokensOf } from "../../../testkit/site-tokens.ts";
 import { stage } from "../../../testkit/stage.ts";
-import { openTokensOf } from "../../../testkit/token-stage.ts";
 
 const changes: readonly (readonly [what: string, change: (config: Config) => Partial<Config>])[] = [
   ["limits.inFlightPerEnvironment", ({ limits }) => ({ limits: { ...limits, inFlightPerEnvironment: 7 } })],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { createReadiness } from "../../../src/adapters/stats/readiness.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
-import { openTokensOf } from "../../../testkit/token-stage.ts";
+import { openTokensOf } from "../../../testkit/site-tokens.ts";
 import { blue } from "./refusal.ts";
 
 const [first, second, child] = ["S1000000001", "S1000000002", "S1000000009"];

@@ -1,7 +1,7 @@
 /** Random 401s, each cured by a retry, use a bounded number of tokens, and a dead token is replaced. Seeds are fixed. */
 import { describe, expect, it } from "vitest";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
-import { stageTokens } from "../../../testkit/token-stage.ts";
+import { openSiteTokens } from "../../../testkit/site-tokens.ts";
 
 const minuteMs = 60_000;
 
@@ -42,7 +42,7 @@ describe("a service that answers 401 at random", () => {
 describe("a site at which one order in a hundred gets 401 whatever its token", () => {
   /** Plays ten orders a second through four replicas in turn, and measures for how long good orders are lost. */
   function stageBadOrders() {
-    const { clock, login, openSource, order } = stageTokens();
+    const { clock, login, openSource, order } = openSiteTokens();
     const sources = Array.from({ length: 4 }, openSource);
     let oldest = 1;
     let n = 0;
@@ -89,7 +89,7 @@ describe("a site at which one order in a hundred gets 401 whatever its token", (
 });
 
 it("a site without permission uses six tokens at most in its first hour, and a token revoked beside it is replaced at once", async () => {
-  const { clock, login, source, openSource, order } = stageTokens();
+  const { clock, login, source, openSource, order } = openSiteTokens();
   const sources = [source, openSource()];
   let oldest = 1;
   const takes = (token: string) => Number(token.split("_")[1]) >= oldest;
@@ -114,7 +114,7 @@ it("a site without permission uses six tokens at most in its first hour, and a t
 
 /** Replicas with a shared store, at a service that refuses a share of all attempts, whatever their token. */
 function stageService(replicas: number, sites: readonly string[], share: number, seed: number) {
-  const stage = stageTokens();
+  const stage = openSiteTokens();
   const { clock, login, openSource, order } = stage;
   const sources = Array.from({ length: replicas }, openSource);
   const random = seededRandom(seed);

@@ -1,8 +1,8 @@
 /** A server may repeat a token while it is valid (RFC 6749): this causes no flood of requests, and an expired token is not attached. */
 import { describe, expect, it } from "vitest";
 import { freshness } from "../../../src/oauth/token.ts";
+import { hourMs, openSiteTokens, thresholds } from "../../../testkit/site-tokens.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
-import { hourMs, stageTokens, thresholds } from "../../../testkit/token-stage.ts";
 
 const mostRequests = 5_000;
 
@@ -62,7 +62,7 @@ describe("an authorization server that repeats its token", () => {
 });
 
 it("a token that has expired on arrival is not attached", async () => {
-  const { clock, login, source } = stageTokens();
+  const { clock, login, source } = openSiteTokens();
   login.lifetimeSeconds = 1;
   const release = login.hold();
   const getting = source.get(clock.nowMs() + 5_000);
@@ -74,7 +74,7 @@ it("a token that has expired on arrival is not attached", async () => {
 });
 
 function stage() {
-  const tokens = stageTokens();
+  const tokens = openSiteTokens();
   const { clock, login, source, deadline, replace } = tokens;
   const endsMs = clock.nowMs() + hourMs;
   const repeat = () => {

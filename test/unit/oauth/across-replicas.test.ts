@@ -5,8 +5,8 @@ import { sleep } from "../../../src/model/clock.ts";
 import type { CredentialFailover } from "../../../src/oauth/credential-failover.ts";
 import type { Shared } from "../../../src/oauth/token-store.ts";
 import { issued } from "../../../testkit/issued-token.ts";
+import { hourMs, keyOfBlue, openSiteTokens, show } from "../../../testkit/site-tokens.ts";
 import { answered, TokenEndpointScript } from "../../../testkit/token-endpoint-script.ts";
-import { hourMs, keyOfBlue, show, stageTokens } from "../../../testkit/token-stage.ts";
 
 describe("eight replicas towards the authorization server", () => {
   it("make one request when the server answers 429, and one more after the pause", async () => {
@@ -153,7 +153,7 @@ it("a due token of eight replicas is refreshed once; a replica that finds the lo
 });
 
 it("a replica waits for a lock that is never released for a minute and a half, then ignores the lock", async () => {
-  const { openReplica, clock, login, get, lock } = stageTokens();
+  const { openReplica, clock, login, get, lock } = openSiteTokens();
   await lock.tryAcquire(keyOfBlue);
   const { source } = openReplica();
   source.warm();
@@ -183,7 +183,7 @@ it("a suspended holder of the lock adopts the newer token that another process g
 describe("when the shared store is back", () => {
   /** Two replicas with separate tokens, as while Redis is away. */
   async function stageDiverged() {
-    const stage = stageTokens();
+    const stage = openSiteTokens();
     const open = () => {
       let isAway = true;
       const own = createMemoryTokenStore(stage.clock);
@@ -330,7 +330,7 @@ describe("replicas that each have their own assertion file", () => {
   } as const;
 
   it("get a token at once though one of them is refused with a stale file, and then share it with that one", async () => {
-    const { clock, login, openReplica, get } = stageTokens();
+    const { clock, login, openReplica, get } = openSiteTokens();
     const [stale, good] = [openReplica({ token }).source, openReplica({ token }).source];
     login.next(answered(401, '{"error":"invalid_client"}'));
     await expect(get(stale)).rejects.toMatchObject({ code: "credentials_refused" });
@@ -341,7 +341,7 @@ describe("replicas that each have their own assertion file", () => {
   });
 
   it("use their token until it expires while the file is missing, and request a new one once the file is back", async () => {
-    const { clock, login, recorder, openReplica, get } = stageTokens();
+    const { clock, login, recorder, openReplica, get } = openSiteTokens();
     const { source } = openReplica({ token });
     expect(await get(source)).toBe("token_1");
     const read = login.assertion;
@@ -361,7 +361,7 @@ describe("replicas that each have their own assertion file", () => {
 
 /** A stage with this many processes; the first is the stage's own. */
 function stageReplicas(count: number, names?: readonly [string, ...string[]]) {
-  const stage = stageTokens(names);
+  const stage = openSiteTokens(names);
   const replicas = [stage.source, ...Array.from({ length: count - 1 }, () => stage.openSource())];
   /** A request that the service answers with 401: returns the replacement of its token. */
   const refuse = async (source: CredentialFailover, site: string) =>

@@ -4,7 +4,7 @@ import { Secret } from "../../../src/model/secret.ts";
 import { AddressLimiter, type Priority, type Turn } from "../../../src/oauth/address-limiter.ts";
 import type { TokenAnswer } from "../../../src/oauth/token-endpoint.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
-import { hourMs, stageTokens } from "../../../testkit/token-stage.ts";
+import { hourMs, openSiteTokens } from "../../../testkit/site-tokens.ts";
 
 const issued: TokenAnswer = { kind: "issued", status: 200, grant: { secret: new Secret("token"), lifetimeMs: hourMs } };
 const throttled = (retryAfterMs: number | undefined): TokenAnswer => ({ kind: "throttled", status: 429, retryAfterMs });
@@ -147,7 +147,7 @@ describe("a pause", () => {
   });
 
   it("is that of all replicas: another set at another replica makes no request meanwhile", async () => {
-    const { clock, login, openReplica } = stageTokens(["blue", "green"]);
+    const { clock, login, openReplica } = openSiteTokens(["blue", "green"]);
     const [one, other] = [openReplica(), openReplica()];
     login.next({ kind: "answered", status: 429, body: "", retryAfter: "3", date: undefined });
     await one.members[0]?.source.warm("start");
@@ -164,7 +164,7 @@ describe("the caches of one process", () => {
   const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"] as const;
 
   it("an order's set that waits in the background is asked for at once", async () => {
-    const { clock, login, openReplica } = stageTokens(names);
+    const { clock, login, openReplica } = openSiteTokens(names);
     const { members } = openReplica();
     for (const _ of [1, 2, 3, 4]) login.hold();
     for (const { source } of members) void source.warm("missing");
@@ -177,7 +177,7 @@ describe("the caches of one process", () => {
   });
 
   it("orders that wait for another replica's refreshes hold up no others", async () => {
-    const { clock, login, openReplica } = stageTokens(names);
+    const { clock, login, openReplica } = openSiteTokens(names);
     const [one, other] = [openReplica(), openReplica()];
     for (const { source } of one.members.slice(0, 8)) {
       login.hold();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { openSiteTokens } from "../../../testkit/site-tokens.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
-import { stageTokens } from "../../../testkit/token-stage.ts";
 
 it("after a 401, a failed refresh of a fresh token is not tried again by the timer: the next 401 decides", async () => {
-  const { clock, source, deadline, login, replace } = stageTokens();
+  const { clock, source, deadline, login, replace } = openSiteTokens();
   const token = await source.get(deadline());
   login.next(answered(429, "", "2"));
   expect(await replace(token)).toBe("no_token");
@@ -13,7 +13,7 @@ it("after a 401, a failed refresh of a fresh token is not tried again by the tim
 
 describe("401 for ever", () => {
   it("pauses a site also if its service takes longer than a minute to refuse", async () => {
-    const { clock, source, login } = stageTokens();
+    const { clock, source, login } = openSiteTokens();
     const lateMs = 61_000;
     const call = async () => {
       const token = await source.get(clock.nowMs() + 600_000);
@@ -26,7 +26,7 @@ describe("401 for ever", () => {
   });
 
   it("on one operation of a site whose other calls are accepted uses three tokens a minute at most", async () => {
-    const { clock, source, deadline, login } = stageTokens();
+    const { clock, source, deadline, login } = openSiteTokens();
     const minutes: number[] = [];
     for (let minute = 0; minute < 5; minute++) {
       const before = login.requests;
@@ -48,7 +48,7 @@ describe("401 for ever", () => {
   });
 
   it("within a window delays the replacement of a token that was accepted and then revoked, by eleven 401s", async () => {
-    const { clock, login, order } = stageTokens();
+    const { clock, login, order } = openSiteTokens();
     /** An order, with time for a refresh. */
     const call = async (takes: (token: string) => boolean, forMs = 1_000) => {
       const answer = order(takes);

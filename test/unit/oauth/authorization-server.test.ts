@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
 import { sleep } from "../../../src/model/clock.ts";
+import { hourMs, openSiteTokens, show } from "../../../testkit/site-tokens.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
-import { hourMs, show, stageTokens } from "../../../testkit/token-stage.ts";
 
 describe("an authorization server that fails", () => {
   it.each([
     { stores: "stores of their own", isShared: false, mostInAMinute: 40 * 4, tokens: 40 },
     { stores: "one store", isShared: true, mostInAMinute: 4, tokens: 1 },
   ])("is asked $mostInAMinute times a minute by forty sidecars with $stores that start while it fails", async (row) => {
-    const { clock, login, openReplica } = stageTokens();
+    const { clock, login, openReplica } = openSiteTokens();
     let isAway = true;
     const issue = () => login.issued(login.requests);
     for (let n = 0; n < 2_000; n++) login.next(() => (isAway ? answered(503) : issue()));
@@ -32,7 +32,7 @@ describe("an authorization server that fails", () => {
   });
 
   it("gets one request per pause once it fails, however many orders wait, and delays orders by at most 30 s once it is back", async () => {
-    const { clock, login, get } = stageTokens();
+    const { clock, login, get } = openSiteTokens();
     for (let n = 0; n < 1_000; n++) login.next({ kind: "failed" });
     for (let second = 0; second < 600; second++) {
       const asked = Promise.allSettled([get(), get(), get()]);
@@ -45,7 +45,7 @@ describe("an authorization server that fails", () => {
   });
 
   it("and does not answer gets another request after a pause, for the callers that still wait", async () => {
-    const { clock, login, get } = stageTokens();
+    const { clock, login, get } = openSiteTokens();
     login.next(() => sleep(clock, 5_000).then(() => ({ kind: "timed_out" })));
     const first = expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
     await clock.advance(1_000);
@@ -59,7 +59,7 @@ describe("an authorization server that fails", () => {
   });
 
   it("tells callers that no token came in time, while the refresh continues after a failure", async () => {
-    const { clock, login, get } = stageTokens();
+    const { clock, login, get } = openSiteTokens();
     login.next(answered(500));
     const release = login.hold();
     const message = expect.stringContaining("the authorization server issued none in time");
@@ -71,7 +71,7 @@ describe("an authorization server that fails", () => {
 });
 
 it("a 429 leaves a valid token in use", async () => {
-  const { clock, login, get } = stageTokens();
+  const { clock, login, get } = openSiteTokens();
   await get();
   login.next(answered(429, "", "60"));
   await clock.advance(0.84 * hourMs);
@@ -87,7 +87,7 @@ it("a 429 leaves a valid token in use", async () => {
 
 describe("refused credentials", () => {
   it("leave a valid token in use until the second set has its own", async () => {
-    const { clock, login, get } = stageTokens(["blue", "green"]);
+    const { clock, login, get } = openSiteTokens(["blue", "green"]);
     await get();
     login.next(answered(401));
     const release = login.hold();
@@ -102,7 +102,7 @@ describe("refused credentials", () => {
   });
 
   it("whose token gets a 401 as well switch sets within the one retry, and that token is not attached again", async () => {
-    const { clock, login, source, deadline, get } = stageTokens(["blue", "green"]);
+    const { clock, login, source, deadline, get } = openSiteTokens(["blue", "green"]);
     const refused = await source.get(deadline());
     login.next(answered(401));
     const release = login.hold();
@@ -118,7 +118,7 @@ describe("refused credentials", () => {
   });
 
   it("whose token gets a 401 as well give later 401s the second set's token, without delay or another request", async () => {
-    const { clock, login, source, deadline, replace } = stageTokens(["blue", "green"]);
+    const { clock, login, source, deadline, replace } = openSiteTokens(["blue", "green"]);
     const refused = await source.get(deadline());
     login.next(answered(401));
     expect(show(await replace(refused))).toBe("token_3");
@@ -130,7 +130,7 @@ describe("refused credentials", () => {
   });
 
   it("whose token got a 401 as well are tried again after their pause, not only when that token is due", async () => {
-    const { clock, login, source, deadline, get, replace } = stageTokens(["blue", "green"]);
+    const { clock, login, source, deadline, get, replace } = openSiteTokens(["blue", "green"]);
     const refused = await source.get(deadline());
     login.next(answered(401));
     expect(show(await replace(refused))).toBe("token_3");
@@ -143,7 +143,7 @@ describe("refused credentials", () => {
 
 describe("a first set that gets nothing but 500, as an unknown client does at some servers", () => {
   it("gives way to the second within ten seconds, and comes back", async () => {
-    const { clock, login, source, get } = stageTokens(["blue", "green"]);
+    const { clock, login, source, get } = openSiteTokens(["blue", "green"]);
     const active = () => source.snapshot().find(({ isActive }) => isActive)?.credential;
     let isBlueUnknown = true;
     login.answer((clientId, n) => (isBlueUnknown && clientId === "client-blue" ? answered(500) : login.issued(n)));
@@ -172,7 +172,7 @@ describe("a first set that gets nothing but 500, as an unknown client does at so
   });
 
   it("keeps its place while it has a token that the service takes", async () => {
-    const { clock, login, get } = stageTokens(["blue", "green"]);
+    const { clock, login, get } = openSiteTokens(["blue", "green"]);
     await get();
     login.answer((clientId, n) => (clientId === "client-blue" ? answered(500) : login.issued(n)));
     await clock.advance(0.84 * hourMs);
@@ -183,7 +183,7 @@ describe("a first set that gets nothing but 500, as an unknown client does at so
   });
 
   it("whose token the service refuses as well gives way", async () => {
-    const { clock, login, source, deadline, get } = stageTokens(["blue", "green"]);
+    const { clock, login, source, deadline, get } = openSiteTokens(["blue", "green"]);
     const refused = await source.get(deadline());
     login.answer((clientId, n) => (clientId === "client-blue" ? answered(500) : login.issued(n)));
     const replacing = source.replace(refused, "S1", deadline());

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { sleep } from "../../../src/model/clock.ts";
+import { openSiteTokens } from "../../../testkit/site-tokens.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
-import { stageTokens } from "../../../testkit/token-stage.ts";
 
 /** Some servers keep one token for each client: a new one ends the last one, somewhere within its request. */
 it.each([
@@ -13,7 +13,7 @@ it.each([
 ])(
   "%i replicas at a server that ends each token with the next one, and answers after %i ms",
   async (replicas, answerMs) => {
-    const { clock, login, source, openSource, order } = stageTokens();
+    const { clock, login, source, openSource, order } = openSiteTokens();
     let active = "";
     let issued = 0;
     for (let n = 0; n < 1_000; n++) {

@@ -1,8 +1,8 @@
 /** A client id that several sites use: the authorization server's answer to one site counts for all (spec 8). */
 import { expect, it } from "vitest";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
+import { openTokensOf } from "../../../testkit/site-tokens.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
-import { openTokensOf } from "../../../testkit/token-stage.ts";
 
 const sites = ["S1000000001", "S1000000002", "S1000000004"];
 

@@ -1,8 +1,8 @@
 /** An authorization server that gives one token until it ends; `expires_in` is what is left, 0 in the last second. */
 import { describe, expect, it } from "vitest";
 import { sleep } from "../../../src/model/clock.ts";
+import { openSiteTokens } from "../../../testkit/site-tokens.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
-import { stageTokens } from "../../../testkit/token-stage.ts";
 
 const round = { down: Math.floor, up: Math.ceil };
 
@@ -42,7 +42,7 @@ interface Options {
 
 /** Plays orders for some lives of the server's tokens. The server answers after 100 ms. */
 async function play({ lifeMs, replicas, aheadMs, rounding, orderEveryMs }: Options, lives: number) {
-  const { clock, login, source, openSource, order } = stageTokens();
+  const { clock, login, source, openSource, order } = openSiteTokens();
   const startMs = clock.nowMs() - 0.3 * lifeMs;
   const lifeAt = (ms: number) => Math.floor((ms - startMs) / lifeMs);
   const requests: number[] = [];

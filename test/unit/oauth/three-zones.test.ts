@@ -2,11 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
 import { sleep } from "../../../src/model/clock.ts";
+import { hourMs, openSiteTokens } from "../../../testkit/site-tokens.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
-import { hourMs, stageTokens } from "../../../testkit/token-stage.ts";
 
 it("a fresh token is requested once and used by all requests", async () => {
-  const { login, get } = stageTokens();
+  const { login, get } = openSiteTokens();
   const tokens = await Promise.all(Array.from({ length: 100 }, () => get()));
   expect(new Set(tokens)).toEqual(new Set(["token_1"]));
   expect(login.requests).toBe(1);
@@ -14,7 +14,7 @@ it("a fresh token is requested once and used by all requests", async () => {
 
 describe("a due token", () => {
   it("still serves while one refresh runs, and no request waits", async () => {
-    const { clock, login, get } = stageTokens();
+    const { clock, login, get } = openSiteTokens();
     await get();
     const release = login.hold();
     await clock.advance(0.84 * hourMs);
@@ -27,7 +27,7 @@ describe("a due token", () => {
   });
 
   it("serves until it expires when the refresh fails all the time", async () => {
-    const { clock, login, get } = stageTokens();
+    const { clock, login, get } = openSiteTokens();
     await get();
     for (let n = 0; n < 1_000; n++) login.next(answered(503));
     for (let second = 0; second < (hourMs - 91_000) / 1_000; second += 30) {
@@ -42,7 +42,7 @@ describe("a due token", () => {
 
 describe("an expired token", () => {
   it("is never attached: requests wait for the one refresh", async () => {
-    const { clock, login, get } = stageTokens();
+    const { clock, login, get } = openSiteTokens();
     await get();
     await clock.advance(hourMs - 90_000);
     const release = login.hold();
@@ -54,7 +54,7 @@ describe("an expired token", () => {
   });
 
   it("keeps requests waiting for timeouts.token at most, and its refresh continues without them", async () => {
-    const { clock, login, get } = stageTokens();
+    const { clock, login, get } = openSiteTokens();
     const release = login.hold();
     const failed = expect(get()).rejects.toMatchObject({ code: "token_unavailable", status: 503, outcome: "not_sent" });
     await clock.advance(5_000);
@@ -68,7 +68,7 @@ describe("an expired token", () => {
 
 describe("the timer", () => {
   it("leaves an unused token alone, whose first use in the due zone refreshes it", async () => {
-    const { clock, login, source, get } = stageTokens();
+    const { clock, login, source, get } = openSiteTokens();
     source.warm();
     await clock.advance(0.9 * hourMs);
     expect(login.requests).toBe(1);
@@ -78,7 +78,7 @@ describe("the timer", () => {
   });
 
   it("refreshes at most once a second, however short tokens are valid", async () => {
-    const { clock, login, get } = stageTokens();
+    const { clock, login, get } = openSiteTokens();
     login.lifetimeSeconds = 1;
     for (let step = 0; step < 100; step++) {
       const token = get();
@@ -90,7 +90,7 @@ describe("the timer", () => {
   });
 
   it("fires again though it fired while a refresh after a 401 was suppressed", async () => {
-    const stage = stageTokens();
+    const stage = openSiteTokens();
     const { clock, recorder, login } = stage;
     login.lifetimeSeconds = 20;
     const inner = createMemoryTokenStore(clock);
@@ -122,7 +122,7 @@ describe("the timer", () => {
   });
 
   it("is not set again by a refresh that ends after the token cache was closed", async () => {
-    const { clock, login, openReplica } = stageTokens();
+    const { clock, login, openReplica } = openSiteTokens();
     const { source, members } = openReplica();
     const release = login.hold();
     source.warm();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
 import type { CredentialFailover } from "../../../src/oauth/credential-failover.ts";
 import type { TokenStore } from "../../../src/oauth/token-store.ts";
-import { show, stageTokens } from "../../../testkit/token-stage.ts";
+import { openSiteTokens, show } from "../../../testkit/site-tokens.ts";
 
 describe.each([
   ["each 12 s, two orders a second", 12, 12_000, 500],
@@ -109,7 +109,7 @@ describe("after an outage of the shared store in which each replica got a token 
 
 /** The service takes tokens from number `oldest` on. */
 function stageRevocations() {
-  const stage = stageTokens();
+  const stage = openSiteTokens();
   const { clock, login, order, deadline } = stage;
   let oldest = 1;
   const takes = (token: string) => Number(token.split("_")[1]) >= oldest;

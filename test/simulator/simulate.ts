@@ -28,21 +28,21 @@ const sites: readonly SimulatedSite[] = [
 ];
 
 /** A simulator whose clock stands still unless the test moves it; stopped at the end of the test. */
-export async function stage(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
+export async function simulate(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
   const simulator = await startSimulator({ sites, nowMs: () => nowSeconds * 1000, ...options });
   onTestFinished(() => simulator.stop());
   return simulator;
 }
 
 /** A simulator, and a valid token. */
-export async function stageWithToken(options: Partial<SimulatorOptions> = {}) {
-  const simulator = await stage(options);
+export async function simulateWithToken(options: Partial<SimulatorOptions> = {}) {
+  const simulator = await simulate(options);
   return { simulator, token: await obtainToken(simulator) };
 }
 
 /** A simulator that misbehaves at its API, and a valid token. */
-export async function stageFault(fault: FaultAction & Partial<FaultScope>) {
-  const staged = await stageWithToken();
+export async function simulateFault(fault: FaultAction & Partial<FaultScope>) {
+  const staged = await simulateWithToken();
   staged.simulator.faults.add({ ...fault, host: "api" });
   return staged;
 }

@@ -68,7 +68,7 @@ interface Staged extends Omit<Parts, "environments"> {
 }
 
 /** A service, and a configuration whose only environment, `sandbox`, leads to that service. */
-export async function stageDoctor({ service, files, sites = blueSites, ...parts }: Staged = {}) {
+export async function configureDoctor({ service, files, sites = blueSites, ...parts }: Staged = {}) {
   const simulator = await startService(service);
   const opened = await openFolder(files);
   const sandbox = `baseUrl: "${simulator.apiUrl}", authUrl: "${simulator.loginUrl}", allowPlaintext: true, ${sites}`;

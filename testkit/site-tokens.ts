@@ -45,7 +45,7 @@ interface Sharing {
 }
 
 /** The tokens of one process and one site; the test controls the clock and the authorization server. */
-export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
+export function openSiteTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const clock = new FakeClock();
   const login = new TokenEndpointScript();
   const recorder = new EventRecorder();
