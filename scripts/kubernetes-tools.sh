@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the tools that test/platform/kubernetes needs into .tools: helm, kubectl, jsonnet and two checkers from the Go module proxy,
+# Builds the tools that test/platform/kubernetes needs into .tools: helm, kubectl and two checkers from the Go module proxy,
 # kubernetes-validate from PyPI. Tools that exist already, in these versions, stay. Needs go and python3 with pip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ for package in lint/rules chartutil; do
 done
 # Unoptimised programs compile faster and are as good for tests.
 go -C "$module" build -p 2 -trimpath -gcflags='all=-N -l' -ldflags="$flags" -o "$tools/bin/" \
-  helm.sh/helm/v3/cmd/helm github.com/google/go-jsonnet/cmd/jsonnet ./kubectl ./pod-security ./custom-resources
+  helm.sh/helm/v3/cmd/helm ./kubectl ./pod-security ./custom-resources
 
 # The checker of .github/workflows.
 GOBIN=$tools/bin go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7

@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import { findDisagreements, homepageOf, publishedForm } from "../../scripts/release/versions.ts";
 import { failureType } from "../../src/serving/answer.ts";
 import { homepage } from "../../src/version.ts";
-import { ConfigFolder } from "../../testkit/config-folder.ts";
 
 it("the version is the same in all files", () => {
   expect(findDisagreements()).toEqual([]);
@@ -37,11 +36,4 @@ it("a failure answer links to the documents of its release, unless the configura
     "https://docs.example/pay/docs/reference/errors.html#draining",
   );
   expect(failureType("draining", undefined, undefined)).toBe("urn:countersign:failure:draining");
-});
-
-it("the configuration that the Homebrew formula checks is sound, and warns of nothing", async () => {
-  const [, yaml = ""] = /<<~YAML\n(.*?)\n *YAML\n/s.exec(readFileSync("deploy/homebrew/countersign.rb", "utf8")) ?? [];
-  expect(yaml).toContain("#{testpath}/secret");
-  const { warnings } = await new ConfigFolder().loadSound(yaml.replace("#{testpath}/secret", "DIR/green"));
-  expect(warnings).toEqual([]);
 });

@@ -14,7 +14,6 @@ const env = { ...process.env, PATH: path, PYTHONPATH: `${folder}/python`, HELM_C
 const trials = {
   helm: ["helm", "version"],
   kubectl: ["kubectl", "version", "--client"],
-  jsonnet: ["jsonnet", "--version"],
   "pod-security": ["pod-security"],
   "custom-resources": ["custom-resources", `${folder}/crds`],
   actionlint: ["actionlint", "-version"],

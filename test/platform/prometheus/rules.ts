@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { vectorSelector } from "../../../scripts/mixin/mixin.ts";
 import { plainEnvironment, runSync } from "../../../testkit/run-program.ts";
 
 export const rulesFile = "helm/countersign/files/rules.yaml";
@@ -37,6 +36,9 @@ export function fileWithOnly(name: string): RuleFile {
 }
 
 export const alerts: readonly Alert[] = rules.filter((rule): rule is Alert => rule.alert !== undefined);
+
+/** The name of a series, and its matchers, if any; without a name, it selects by `__name__`. */
+const vectorSelector = /(?<!")(\b(?:countersign|process|nodejs)[a-z0-9_:]+|\bup\b|(?=\{__name__))(\{[^}]*\})?/g;
 
 /** The vector selectors of an expression, without their ranges. */
 export function selectorsOf(expr: string): string[] {

@@ -2,10 +2,7 @@ module countersign.example/tools
 
 go 1.26.0
 
-tool (
-	github.com/google/go-jsonnet/cmd/jsonnet
-	helm.sh/helm/v3/cmd/helm
-)
+tool helm.sh/helm/v3/cmd/helm
 
 require (
 	k8s.io/api v0.36.6
@@ -57,7 +54,6 @@ require (
 	github.com/google/btree v1.1.3 // indirect
 	github.com/google/cel-go v0.26.0 // indirect
 	github.com/google/gnostic-models v0.7.0 // indirect
-	github.com/google/go-jsonnet v0.22.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
 	github.com/gosuri/uitable v0.0.4 // indirect
