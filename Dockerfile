@@ -27,6 +27,7 @@ COPY deploy/image/healthcheck.c /
 COPY --from=build /app/dist/main.js /app/dist/third-party-licenses.txt proxy/app/dist/
 COPY --from=build /app/dist/bundled proxy/app/dist/bundled
 COPY --from=build /app/bill.cdx.json runtime/usr/local/share/sbom/countersign.cdx.json
+COPY deploy/vex/countersign.openvex.json runtime/usr/local/share/sbom/
 COPY --from=build /app/simulator/dist simulator/app/dist
 COPY package.json LICENSE proxy/app/
 COPY simulator/package.json LICENSE simulator/app/

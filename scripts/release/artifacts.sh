@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes all published files, except the images, in a new folder: the npm package, its bill of materials, the chart, and the
+# Makes all published files, except the images, in a new folder: the npm package, its bill of materials with the answers to advisories, the chart, and the
 # SHA-256 of each. Usage: scripts/release/artifacts.sh FOLDER
 set -euo pipefail
 mkdir "$1"
@@ -10,6 +10,7 @@ PATH=$PWD/.tools/bin:$PATH
 version=$(node -p 'require("./package.json").version')
 npm pack --silent --pack-destination "$folder"
 node scripts/sbom.mjs "$folder/countersign-$version.cdx.json"
+cp deploy/vex/countersign.openvex.json "$folder/countersign-$version.openvex.json"
 helm package helm/countersign --destination "$folder/chart"
 
 cd "$folder"

@@ -20,7 +20,8 @@ const production = everything.filter(([, { dev }]) => dev !== true);
 const nameOf = (path: string) => path.split("node_modules/").at(-1) ?? path;
 
 describe("docs/dependencies.md", () => {
-  const rows = document
+  const [table = ""] = document.split("\n## ");
+  const rows = table
     .split("\n")
     .filter((line) => /^\| [a-z]/.test(line) && !line.startsWith("| package"))
     .map((line) => line.split("|").map((cell) => cell.trim()));
@@ -46,6 +47,41 @@ describe("docs/dependencies.md", () => {
     const taken = list.split(/, | and /);
     expect(production.filter(([, { license = "none" }]) => !taken.includes(license))).toEqual([]);
   });
+});
+
+describe("foreign code that is changed at run time", () => {
+  const rows = [...document.matchAll(/^\| \[([\w-]+\.ts)\]\(\.\.\/(src\/\S+)\) \| (.*?) \| (.*?) \| (.*) \|$/gm)];
+
+  it.each(
+    rows.map(([, name = "", file = "", what = "", version = "", tests = ""]) => ({ name, file, what, version, tests })),
+  )("in $name was read at the version in use: $what", ({ file, what, version, tests }) => {
+    expect(readFileSync(file, "utf8")).toContain(/`(?:\w+\.)*(\w+)`/.exec(what)?.[1] ?? what);
+    const name = Object.keys(direct).find((each) => what.startsWith(each)) ?? "Node.js";
+    expect(version).toBe(direct[name] ?? "Node.js 20 to 26");
+    for (const [, path = ""] of tests.matchAll(/\(\.\.\/(\S+)\)/g)) expect(readFileSync(path, "utf8")).not.toBe("");
+  });
+
+  it("is listed", () => {
+    expect(rows).toHaveLength(9);
+  });
+});
+
+it("the answers to advisories have the form of OpenVEX, and speak of versions in use", () => {
+  const vex = JSON.parse(readFileSync("deploy/vex/countersign.openvex.json", "utf8"));
+  expect(vex).toMatchObject({ "@context": "https://openvex.dev/ns/v0.2.0", version: expect.any(Number) });
+  expect(Date.parse(vex.timestamp)).toBeGreaterThan(0);
+  expect(vex.statements.length).toBeGreaterThan(0);
+  for (const { vulnerability, products, status, justification, impact_statement } of vex.statements) {
+    expect(vulnerability.name).toMatch(/^CVE-\d{4}-\d+$/);
+    expect(status).toBe("not_affected");
+    expect(justification ?? impact_statement).toBeDefined();
+    for (const { subcomponents } of products) {
+      for (const { "@id": id } of subcomponents) {
+        const [, name = "", version] = /^pkg:npm\/(.+)@(.+)$/.exec(id) ?? [];
+        expect(direct[name]).toBe(version);
+      }
+    }
+  }
 });
 
 it("every dependency, including those for development, is pinned to one version", () => {
