@@ -24,7 +24,7 @@ export const operations: readonly Operation[] = [
   { name: "request handler", budget: 10, open: () => openHandler() },
   { name: "traced request handler", budget: 24, open: openTracedHandler },
   { name: "response reader", budget: 1.2, open: openResponseReader },
-  { name: "counts", budget: 0.7, open: openCounting },
+  { name: "counts", budget: 2.4, open: openCounting },
   { name: "access line", budget: 3, open: openAccessLine },
   {
     name: "no line at level warn",

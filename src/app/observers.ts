@@ -60,7 +60,7 @@ export function openObservers(
         text: await writeExposition(metrics.registry, format),
       }),
       snapshot,
-      page: (refreshSeconds?: number) => renderPage(snapshot(), refreshSeconds),
+      page: async (refreshSeconds?: number) => renderPage(await snapshot(), refreshSeconds),
     },
   };
 }

@@ -25,7 +25,7 @@ const ok = { by: "service", status: 200, outcome: "answered", code: undefined } 
 const left = { by: "countersign", status: 499, outcome: "not_sent", code: undefined } as const;
 
 describe("the status model", () => {
-  it("shows the configured sets, and keeps what each has requested until the process ends", () => {
+  it("shows the configured sets, and keeps what each has requested until the process ends", async () => {
     const { model, state } = openModel(environment("sandbox", site("S1", "blue", "green"), site("S2", "own")));
     for (const label of ["S1/blue", "S1/green"]) model.report(requested("sandbox", label, "refused"));
     state.environments = [environment("sandbox", site("S1", "blue", "red")), environment("live", site("S9", "own"))];
@@ -34,7 +34,7 @@ describe("the status model", () => {
       snapshotOf("sandbox", "S1/red", { isActive: false, token: undefined }),
       snapshotOf("live", "S9/own", { token: undefined }),
     ];
-    const { credentials } = model.view();
+    const { credentials } = await model.view();
     expect(credentials).toMatchObject([
       { environment: "sandbox", credential: "S1/blue", isActive: true, token: { lifetimeMs: 3_600_000 } },
       { environment: "sandbox", credential: "S1/red", isActive: false, token: "none" },
@@ -46,9 +46,9 @@ describe("the status model", () => {
       {},
     ]);
     model.report(requested("sandbox", "S1/green", "issued"));
-    expect(model.view().credentials).toEqual(credentials);
+    expect((await model.view()).credentials).toEqual(credentials);
     state.credentials = [snapshotOf("sandbox", "S1/green")];
-    expect(model.view().credentials).toMatchObject([
+    expect((await model.view()).credentials).toMatchObject([
       {
         requests: { refused: { count: 1 }, issued: { count: 1 } },
         lastRequest: { result: "issued" },
@@ -57,14 +57,14 @@ describe("the status model", () => {
     ]);
   });
 
-  it("counts a token of another replica as the end of a failure", () => {
+  it("counts a token of another replica as the end of a failure", async () => {
     const { model, state } = openModel(environment("sandbox", site("S1", "blue")));
     state.credentials = [snapshotOf("sandbox", "S1/blue", { token: undefined, backoffUntilMs: 11_000 })];
-    const shown = () => model.view().credentials[0];
-    expect(shown()).toMatchObject({ failingSince: undefined, nextTryAt: undefined });
+    const shown = async () => (await model.view()).credentials[0];
+    expect(await shown()).toMatchObject({ failingSince: undefined, nextTryAt: undefined });
     model.report(requested("sandbox", "S1/blue", "refused"));
     const at = "2026-11-21T12:00:00.000Z";
-    expect(shown()).toMatchObject({
+    expect(await shown()).toMatchObject({
       failingSince: at,
       requests: { refused: { lastAt: at } },
       nextTryAt: "2026-11-21T12:00:10.000Z",
@@ -72,35 +72,35 @@ describe("the status model", () => {
     const life = { lifetimeMs: 3_600_000, remainingMs: 3_600_000 };
     const adopted = { environment: "sandbox", credential: "S1/blue", issuedHere: false, reason: "missing" } as const;
     model.report({ kind: "token_adopted", ...adopted, ...life });
-    expect(shown()).toMatchObject({
+    expect(await shown()).toMatchObject({
       failingSince: undefined,
       requests: { refused: { lastAt: at } },
       nextTryAt: undefined,
     });
   });
 
-  it("says when token requests go on, while the address of the authorization server pauses", () => {
+  it("says when token requests go on, while the address of the authorization server pauses", async () => {
     const { model, state } = openModel(environment("sandbox", site("S1", "blue")));
     state.credentials = [snapshotOf("sandbox", "S1/blue", { addressPausedUntilMs: 11_000 })];
-    const [blue] = model.view().credentials;
+    const [blue] = (await model.view()).credentials;
     expect(blue).toMatchObject({ failingSince: undefined, nextTryAt: "2026-11-21T12:00:10.000Z" });
   });
 
-  it("shows the configured sites, keeps all counts as metrics do, and shows unknown outcomes even of removed sites", () => {
+  it("shows the configured sites, keeps all counts as metrics do, and shows unknown outcomes even of removed sites", async () => {
     const [sandbox, old] = [environment("sandbox", site("S1", "a")), environment("old", site("S7", "a"))];
     const { model, state } = openModel(sandbox, old);
     model.report(finished({}));
     model.report(finished({ environment: "old", site: "S7", outcome: "unknown", by: "countersign", reference: "A-1" }));
     state.environments = [environment("sandbox", site("S1", "a"), site("S2", "b"))];
     model.report(finished({ environment: "old", site: "S7" }));
-    const { environments, requests, unknownOutcomes } = model.view();
+    const { environments, requests, unknownOutcomes } = await model.view();
     const talliesOf = ({ name, sites }: EnvironmentStatus) => [name, sites.map(({ tally }) => tally.answeredBy)];
     const [none, one] = [0, 1].map((service) => ({ service, countersign: 0 }));
     expect(environments.map(talliesOf)).toEqual([["sandbox", [one, none]]]);
     expect(requests).toMatchObject({ answeredBy: { service: 2, countersign: 1 }, unknownOutcomes: 1 });
     expect(unknownOutcomes).toMatchObject([{ environment: "old", site: "S7", reference: "A-1" }]);
     state.environments = [old];
-    expect(model.view().environments.map(talliesOf)).toEqual([["old", [{ service: 1, countersign: 1 }]]]);
+    expect((await model.view()).environments.map(talliesOf)).toEqual([["old", [{ service: 1, countersign: 1 }]]]);
   });
 
   it("shows when each thing happened last", async () => {
@@ -112,7 +112,7 @@ describe("the status model", () => {
     await clock.advance(60_000);
     model.report(finished({}));
     const lastAt = "2026-11-21T12:01:00.000Z";
-    expect(model.view().environments[0]?.sites[0]?.tally).toEqual({
+    expect((await model.view()).environments[0]?.sites[0]?.tally).toEqual({
       answeredBy: { service: 4, countersign: 2 },
       lastAt: "2026-11-21T12:02:00.000Z",
       failures: { overloaded: { count: 2, lastAt } },
@@ -122,7 +122,7 @@ describe("the status model", () => {
 
   it("shows the configured Redis servers, and since when each is up or down", async () => {
     const { model, state, clock } = openModel();
-    expect(model.view().redis).toEqual([]);
+    expect((await model.view()).redis).toEqual([]);
     const at = "2026-11-21T12:00:00.000Z";
     state.redis = [
       { node: "cache", isUp: true, sinceMs: clock.nowMs(), failure: undefined },
@@ -130,7 +130,7 @@ describe("the status model", () => {
       { node: "lock-3", isUp: undefined, sinceMs: undefined, failure: undefined },
     ];
     await clock.advance(60_000);
-    expect(model.view().redis).toEqual([
+    expect((await model.view()).redis).toEqual([
       { node: "cache", isUp: true, since: at, failure: undefined },
       { node: "lock-2", isUp: false, since: at, failure: "timeout" },
       { node: "lock-3", isUp: undefined, since: undefined, failure: undefined },
@@ -140,22 +140,22 @@ describe("the status model", () => {
   it("shows since when a configuration is active, and the last refused one until it is fixed", async () => {
     const { model, clock } = openModel();
     model.report(started);
-    const { inForceSince } = model.view().reload;
+    const { inForceSince } = (await model.view()).reload;
     const refused = { trigger: "sighup", problems: ["p"], problemCount: 51 } as const;
     model.report({ kind: "config_refused", hash: "h", ...refused });
-    expect(model.view().reload).toMatchObject({
+    expect((await model.view()).reload).toMatchObject({
       inForceSince,
       trigger: "start",
       routes: ["a"],
       lastRefused: { ...refused, isPending: true },
     });
     model.report({ kind: "config_unchanged", hash: "h" });
-    expect(model.view().reload.lastRefused?.isPending).toBe(false);
+    expect((await model.view()).reload.lastRefused?.isPending).toBe(false);
     model.report({ kind: "config_refused", hash: "h", trigger: "file_change", problems: ["q"], problemCount: 1 });
-    expect(model.view().reload.lastRefused).toMatchObject({ isPending: true, problems: ["q"] });
+    expect((await model.view()).reload.lastRefused).toMatchObject({ isPending: true, problems: ["q"] });
     await clock.advance(1_000);
     model.report({ kind: "config_applied", hash: "i", previousHash: "h", trigger: "file_change", routes: [] });
-    const { lastRefused, ...now } = model.view().reload;
+    const { lastRefused, ...now } = (await model.view()).reload;
     expect(now).toMatchObject({ trigger: "file_change", routes: ["a"] });
     expect(now.inForceSince).not.toBe(inForceSince);
     expect(lastRefused?.isPending).toBe(false);
@@ -164,10 +164,10 @@ describe("the status model", () => {
   it("measures a token's remaining time by the monotonic clock, whatever the wall clock is set to", async () => {
     const { model, clock, state } = openModel(environment("sandbox", site("S1", "blue")));
     state.credentials = [snapshotOf("sandbox", "S1/blue")];
-    expect(model.view().credentials[0]?.token).toMatchObject({ expiresAt: "2026-11-21T13:00:00.000Z" });
+    expect((await model.view()).credentials[0]?.token).toMatchObject({ expiresAt: "2026-11-21T13:00:00.000Z" });
     await clock.advance(600_000);
     clock.jumpWall(-5 * 3_600_000);
-    const [blue] = model.view().credentials;
+    const [blue] = (await model.view()).credentials;
     expect(blue?.token).toMatchObject({ remainingMs: 3_000_000, lifetimeMs: 3_600_000 });
     const expiresAt = new Date(clock.wallMs() + 3_000_000).toISOString();
     expect(blue?.token).toMatchObject({ expiresAt });
@@ -182,16 +182,16 @@ describe("the traffic of an environment", () => {
     for (let n = 0; n < 10; n += 1) add({ ...ok, status: 503, outcome: "unknown", durationMs: 700 });
     add({ ...left, durationMs: 1 });
     const answers = { service: { "2xx": 90, "5xx": 10 }, countersign: { "4xx": 1 } };
-    expect(shown().answers).toEqual(answers);
+    expect((await shown()).answers).toEqual(answers);
     await clock.advance(minuteMs);
-    const { recent } = shown();
+    const { recent } = await shown();
     expect(recent).toMatchObject({ seconds: 300, requests: 101, medianMs: 50, p95Ms: 1_000 });
     expect(recent.perSecond).toBeCloseTo(101 / 180);
     await clock.advance(3 * minuteMs);
-    expect(shown().recent).toMatchObject({ requests: 11, medianMs: 1_000 });
+    expect((await shown()).recent).toMatchObject({ requests: 11, medianMs: 1_000 });
     await clock.advance(2 * minuteMs);
-    expect(shown().recent).toMatchObject({ requests: 0, medianMs: undefined, p95Ms: undefined });
-    expect(shown().answers).toEqual(answers);
+    expect((await shown()).recent).toMatchObject({ requests: 0, medianMs: undefined, p95Ms: undefined });
+    expect((await shown()).answers).toEqual(answers);
   });
 
   it("has a rate over the time since the first request, or over a second if that is longer", async () => {
@@ -200,9 +200,9 @@ describe("the traffic of an environment", () => {
       await clock.advance(n === 0 ? minuteMs : 50);
       add({ ...ok, durationMs: 40 });
     }
-    expect(shown().recent.perSecond).toBe(20);
+    expect((await shown()).recent.perSecond).toBe(20);
     await clock.advance(3_050);
-    expect(shown().recent.perSecond).toBe(5);
+    expect((await shown()).recent.perSecond).toBe(5);
   });
 
   it("shows the failures, the most frequent first, and each step of ten seconds", async () => {
@@ -218,7 +218,7 @@ describe("the traffic of an environment", () => {
     // An answer that was cut after its head had been passed on.
     add({ ...ok, outcome: "unknown", code: "upstream_reset", durationMs: 1 });
     await clock.advance(9_999);
-    const { failures, steps } = shown().recent;
+    const { failures, steps } = (await shown()).recent;
     expect(failures).toEqual([
       { by: "service", what: "404", count: 2 },
       { by: "countersign", what: "499", count: 1 },
@@ -236,10 +236,10 @@ describe("the traffic of an environment", () => {
     ]);
   });
 
-  it("has no bound for a duration beyond the last one", () => {
+  it("has no bound for a duration beyond the last one", async () => {
     const { add, shown } = openTraffic();
     add({ ...ok, durationMs: 60_000 });
-    expect(shown().recent.medianMs).toBeUndefined();
+    expect((await shown()).recent.medianMs).toBeUndefined();
   });
 });
 
@@ -316,7 +316,7 @@ describe("readiness, with another configuration", () => {
     expect(readiness.view()).toMatchObject({ isReady: true });
   });
 
-  it("stays ready once it was ready, even if no probe had come before the reload", () => {
+  it("stays ready once it was ready, even if no probe had come before the reload", async () => {
     const { readiness, issue } = awaiting(one);
     issue("sandbox", "S1/a");
     readiness.follow([two]);
@@ -376,5 +376,5 @@ function openModel(...environments: readonly Environment[]) {
 function openTraffic() {
   const { model, clock } = openModel(environmentOf());
   const add = (change: Partial<RequestFinished>) => model.report(finishedRequest(change));
-  return { clock, add, shown: () => model.view().environments[0] ?? expect.unreachable() };
+  return { clock, add, shown: async () => (await model.view()).environments[0] ?? expect.unreachable() };
 }

@@ -215,12 +215,12 @@ export function createAdmin(
 /** The contents of the status port, which must hold no secret. */
 export interface StatusViews {
   /** The configuration, the state of each token, and the failures. */
-  snapshot(): object;
+  snapshot(): Promise<object>;
   /**
    * The same for people.
    * @param refreshSeconds how often the browser reloads it; absent: never
    */
-  page(refreshSeconds?: number): HtmlPage;
+  page(refreshSeconds?: number): Promise<HtmlPage>;
 }
 
 export interface HtmlPage {
@@ -236,12 +236,12 @@ const refreshSeconds = 5;
  */
 export function createStatus({ snapshot, page }: StatusViews, surroundings: Surroundings): SocketServer {
   const pages = {
-    "/": async () => asPage(page()),
-    "/live": async () => asPage(page(refreshSeconds)),
+    "/": async () => asPage(await page()),
+    "/live": async () => asPage(await page(refreshSeconds)),
     "/status": async () => ({
       status: 200,
       contentType: "application/json",
-      text: `${JSON.stringify(snapshot(), null, 2)}\n`,
+      text: `${JSON.stringify(await snapshot(), null, 2)}\n`,
     }),
   };
   return createReadOnlyServer(pages, (_, host) => isOwnHost(host), surroundings);

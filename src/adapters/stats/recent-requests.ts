@@ -55,11 +55,11 @@ export class RecentRequests {
 
   /**
    * @param end the same object for all requests that end alike
-   * @param bucket index of its duration's bucket in `answerBuckets`
    * @param nowMs monotonic
    */
-  add(end: End, bucket: number, nowMs: number): void {
+  add(end: End, durationMs: number, nowMs: number): void {
     const { ends, durations } = this.#stepAt(nowMs);
+    const bucket = bucketOf(durationMs / 1_000);
     ends.set(end, (ends.get(end) ?? 0) + 1);
     durations[bucket] = (durations[bucket] ?? 0) + 1;
   }
@@ -99,6 +99,12 @@ export class RecentRequests {
 
 function stepOf(nowMs: number): number {
   return Math.floor(nowMs / stepMs);
+}
+
+/** The index of the first bound that is not exceeded; beyond all bounds, their number. */
+function bucketOf(seconds: number): number {
+  const bucket = answerBuckets.findIndex((bound) => seconds <= bound);
+  return bucket === -1 ? answerBuckets.length : bucket;
 }
 
 /** The commonest first. */

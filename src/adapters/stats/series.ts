@@ -1,25 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Metric, type MetricObject, type OpenMetricsContentType, Registry } from "prom-client";
+import { Counter, Histogram, type Metric, type MetricObject, type OpenMetricsContentType, Registry } from "prom-client";
 
 /** A detail is a label that `/status` has and metrics have not; it may be undefined. */
 type Labels<Label extends string, Detail extends string = never> = Readonly<Record<Label, string>> &
   Readonly<Partial<Record<Detail, string | undefined>>>;
-
-/** A sample as prom-client writes it. Shared labels are made into text once. */
-interface Sample {
-  readonly metricName?: string;
-  readonly labels: Readonly<Record<string, string | number>>;
-  readonly sharedLabels: Labels<string>;
-  readonly value: number;
-  readonly exemplar?: (Exemplar & { readonly value: number }) | undefined;
-}
-
-/** A request whose value fell into a bucket (OpenMetrics 1.0, section Exemplars), as prom-client writes it. */
-export interface Exemplar {
-  readonly labelSet: Readonly<Record<string, string>>;
-  /** In seconds of Unix time. */
-  readonly timestamp: number;
-}
 
 /** The description of a metric, and the registry that has it. */
 interface About<Label extends string> {
@@ -29,90 +13,135 @@ interface About<Label extends string> {
   readonly labelNames: readonly Label[];
 }
 
-/** Registers a metric that is read at each scrape. prom-client's types demand its own classes; its registry needs these fields only. */
-function register(type: string, { registry, ...rest }: About<string>, read: () => readonly Sample[]): void {
-  const about = { type, ...rest };
-  registry.registerMetric({ ...about, get: async () => ({ ...about, values: read() }) } as unknown as Metric);
-}
-
-/** How often something happened, and when last. Code that counts often keeps a reference to it. */
-export class Series<Own extends object = object> {
+/** How often something happened since the start of the process, and when last. */
+export interface Series<Own extends object = object> {
   readonly labels: Own;
-  /** Since the start of the process, as metrics have it. */
-  count = 0;
-  /** By the wall clock. */
-  lastMs: number | undefined;
-
-  constructor(labels: Own) {
-    this.labels = labels;
-  }
-
-  /** @param atMs by the wall clock */
-  inc(atMs?: number, times = 1): void {
-    this.count += times;
-    this.lastMs = atMs;
-  }
+  readonly count: number;
+  /** By the wall clock; undefined where `/status` does not show it. */
+  readonly lastMs: number | undefined;
 }
 
 /** Replaces the name of each site and credential set if metrics do not name them. */
 export const allSites = "all";
 
 /**
- * A counter whose series can be kept by reference. prom-client's own makes a key of the labels at each `inc`.
- * @param namesSites read at each scrape; if false, metrics add up the series of all sites and credential sets, under `all`
+ * prom-client's counter, of which metrics show sums: over details, and over sites and credential sets unless they are named.
+ * @param namesSites read at each scrape; if false, all sites and credential sets are shown as `all`
  */
 export function createCounter<Label extends string, Detail extends string = never>(
-  about: About<Label>,
+  { registry, ...about }: About<Label>,
   details: readonly Detail[] = [],
   namesSites = () => true,
 ) {
   type Own = Labels<Label, Detail>;
   const { labelNames } = about;
-  const all = new Map<string, Series<Own>>();
-  /** Series that differ only in their details are one series in metrics. */
-  const shown = new Map<string, { readonly sharedLabels: Labels<string>; readonly parts: Series[] }>();
+  const allNames = [...labelNames, ...details];
+  const counter = new Counter<string>({ ...about, labelNames: allNames, registers: [] });
+  const lastTimes = new Map<string, number>();
+  const read = async () => (await counter.get()).values as { readonly labels: Own; readonly value: number }[];
+
   let isNamed = namesSites();
-  register("counter", about, () => {
+  let shownOf = createShownLabels(labelNames, isNamed);
+  const shown = { ...about, type: "counter" };
+  const get = async () => {
     if (isNamed !== namesSites()) {
       isNamed = namesSites();
-      shown.clear();
-      for (const each of all.values()) show(each);
+      shownOf = createShownLabels(labelNames, isNamed);
     }
-    return [...shown.values()].map(({ sharedLabels, parts }) => {
-      return { labels: {}, sharedLabels, value: parts.reduce((sum, { count }) => sum + count, 0) };
-    });
-  });
-  const labelOf = (name: string, value: string) => {
-    const isOfSite = (name === "site" && value !== "none") || name === "credential";
-    return isOfSite && !isNamed ? allSites : value;
+    const held = await read();
+    const isSum = details.length > 0 || !isNamed;
+    const values = isSum ? addUp(held, shownOf) : held;
+    return { ...shown, values: values.map(({ labels, value }) => ({ labels: {}, sharedLabels: labels, value })) };
   };
-  const show = (made: Series<Own>) => {
-    const sharedLabels = Object.fromEntries(labelNames.map((name) => [name, labelOf(name, made.labels[name])]));
-    getOrMake(shown, keyOf(labelNames, sharedLabels), () => ({ sharedLabels, parts: [] })).parts.push(made);
-  };
-  /** The series of these labels, which appears with its first call, at 0. */
-  const series = (labels: Own) =>
-    getOrMake(all, keyOf([...labelNames, ...details], labels), () => {
-      const made = new Series(labels);
-      show(made);
-      return made;
-    });
+  // prom-client's types demand its own classes; its registry needs these fields only.
+  registry.registerMetric({ ...shown, get } as unknown as Metric);
 
   return {
-    series,
-    /** The series that have counted since the start of the process. */
-    counted: () => [...all.values()].filter(({ count }) => count > 0),
+    /** For what happens often, or whose last time is shown: the labels are made once. The series appears with its first count. */
+    series(labels: Own) {
+      const key = keyOf(allNames, labels);
+      return {
+        /** @param atMs by the wall clock */
+        inc(atMs: number): void {
+          counter.inc(labels);
+          lastTimes.set(key, atMs);
+        },
+      };
+    },
+
     /** For rare events, whose last time is not shown. */
-    inc: (labels: Own, times = 1) => series(labels).inc(undefined, times),
+    inc: (labels: Own, times?: number) => counter.inc(labels, times),
+
+    /** The series that have counted. */
+    async counted(): Promise<Series<Own>[]> {
+      const some = (await read()).filter(({ value }) => value > 0);
+      return some.map(({ labels, value }) => {
+        return { labels, count: value, lastMs: lastTimes.get(keyOf(allNames, labels)) };
+      });
+    },
 
     /** Makes a series of each combination of these values: they are shown at 0. */
     start(values: Readonly<Record<Label, string | readonly string[]>>): void {
       let combinations: Record<string, string>[] = [{}];
       for (const name of labelNames) {
-        const some = new Set([values[name]].flat().map((value) => labelOf(name, value)));
+        const some = new Set([values[name]].flat().map((value) => shownValue(name, value, namesSites())));
         combinations = combinations.flatMap((labels) => [...some].map((value) => ({ ...labels, [name]: value })));
       }
-      for (const labels of combinations) series(labels as Own);
+      for (const labels of combinations) counter.inc(labels, 0);
+    },
+  };
+}
+
+function addUp<Shown extends object>(
+  series: readonly { readonly labels: Shown; readonly value: number }[],
+  shownOf: (labels: Shown) => Shown,
+) {
+  const sums = new Map<Shown, number>();
+  for (const { labels, value } of series) {
+    const shown = shownOf(labels);
+    sums.set(shown, (sums.get(shown) ?? 0) + value);
+  }
+  return [...sums].map(([labels, value]) => ({ labels, value }));
+}
+
+/** The labels of a series as metrics show them: the same object for equal labels, which prom-client makes into text once. */
+function createShownLabels<Label extends string>(labelNames: readonly Label[], namesSites: boolean) {
+  const byValues = new Map<string, Labels<Label>>();
+  const byLabels = new Map<Labels<Label>, Labels<Label>>();
+  return (labels: Labels<Label>) =>
+    getOrMake(byLabels, labels, () => {
+      const shown = Object.fromEntries(labelNames.map((name) => [name, shownValue(name, labels[name], namesSites)]));
+      return getOrMake(byValues, keyOf(labelNames, shown), () => shown as Labels<Label>);
+    });
+}
+
+function shownValue(name: string, value: string, namesSites: boolean): string {
+  const isOfSite = (name === "site" && value !== "none") || name === "credential";
+  return isOfSite && !namesSites ? allSites : value;
+}
+
+/**
+ * prom-client's histogram, whose buckets name a request each in OpenMetrics (section Exemplars).
+ * @param bounds upper bounds of its buckets, ascending
+ */
+export function createHistogram<Label extends string>({ registry, ...about }: About<Label>, bounds: readonly number[]) {
+  const { labelNames } = about;
+  const settings = { ...about, labelNames: [...labelNames], buckets: [...bounds], enableExemplars: true };
+  const histogram = new Histogram<string>({ ...settings, registers: [] });
+  // A registry of the text format, which leaves exemplars out, is refused by the constructor only.
+  registry.registerMetric(histogram);
+  const started = new Set<string>();
+  return {
+    /** @param exemplarLabels name the request; undefined unless its trace is recorded */
+    observe(labels: Labels<Label>, value: number, exemplarLabels?: Labels<string>): void {
+      histogram.observe(exemplarLabels === undefined ? { labels, value } : { labels, value, exemplarLabels });
+    },
+
+    /** Makes a series at 0, once: prom-client's `zero` sets one that has counted back. */
+    start(labels: Labels<Label>): void {
+      const key = keyOf(labelNames, labels);
+      if (!started.has(key)) histogram.zero(labels);
+      started.add(key);
     },
   };
 }
@@ -122,71 +151,12 @@ function keyOf(names: readonly string[], labels: Readonly<Record<string, string 
 }
 
 /** The map's value for a key, made if it is missing. */
-export function getOrMake<Made>(all: Map<string, Made>, key: string, make: () => Made): Made {
-  const made = all.get(key) ?? make();
+export function getOrMake<Key, Made>(all: Map<Key, Made>, key: Key, make: () => Made): Made {
+  const known = all.get(key);
+  if (known !== undefined) return known;
+  const made = make();
   all.set(key, made);
   return made;
-}
-
-/**
- * A histogram whose series can be kept by reference. prom-client's own makes a key of the labels of each value.
- * @param bounds upper bounds of its buckets, ascending
- */
-export function createHistogram<Label extends string>(about: About<Label>, bounds: readonly number[]) {
-  const all = new Map<string, HistogramSeries>();
-  register("histogram", about, () => [...all.values()].flatMap((series) => series.read()));
-  return {
-    /** The series of these labels, which appears with its first call, at 0. */
-    series: (labels: Labels<Label>): HistogramSeries =>
-      getOrMake(all, keyOf(about.labelNames, labels), () => new HistogramSeries(about.name, labels, bounds)),
-  };
-}
-
-class HistogramSeries {
-  readonly #name: string;
-  readonly #sharedLabels: Labels<string>;
-  readonly #bounds: readonly number[];
-  /** By bucket; the last is beyond all bounds. */
-  readonly #counts: number[];
-  #sum = 0;
-  /** The last exemplar of each bucket. */
-  readonly #exemplars: Sample["exemplar"][] = [];
-
-  constructor(name: string, labels: Labels<string>, bounds: readonly number[]) {
-    this.#name = name;
-    this.#sharedLabels = labels;
-    this.#bounds = bounds;
-    this.#counts = [...bounds, 0].fill(0);
-  }
-
-  /** @returns the index of the first bound that is not exceeded; beyond all bounds, the number of bounds */
-  observe(value: number, exemplar?: Exemplar): number {
-    const bounds = this.#bounds;
-    let bucket = 0;
-    while (bucket < bounds.length && value > (bounds[bucket] ?? 0)) bucket += 1;
-    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
-    this.#sum += value;
-    if (exemplar !== undefined) this.#exemplars[bucket] = { ...exemplar, value };
-    return bucket;
-  }
-
-  /** The samples as they are written: cumulative buckets, then sum and count. */
-  read(): Sample[] {
-    const sharedLabels = this.#sharedLabels;
-    const sample = (suffix: string, value: number) => ({
-      metricName: `${this.#name}_${suffix}`,
-      labels: {},
-      sharedLabels,
-      value,
-    });
-    let count = 0;
-    const buckets = this.#counts.map((inBucket, index) => {
-      count += inBucket;
-      const labels = { le: this.#bounds[index] ?? "+Inf" };
-      return { ...sample("bucket", count), labels, exemplar: this.#exemplars[index] };
-    });
-    return [...buckets, sample("sum", this.#sum), sample("count", count)];
-  }
 }
 
 /** Label values of an event. */
@@ -240,7 +210,7 @@ export async function writeExposition(registry: Registry, format: ExpositionForm
 }
 
 /** prom-client's types leave out that every metric can be read. */
-type Readable = MetricObject & Pick<Metric, "get">;
+type Readable = Metric & MetricObject;
 
 /**
  * The same metrics in a registry of their own, where the names of counters have no suffix. A registry that changes its
@@ -250,12 +220,15 @@ function asOpenMetrics(registry: Registry): Pick<Registry, "getMetricsAsArray" |
   const views = new Registry<OpenMetricsContentType>();
   views.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   for (const metric of registry.getMetricsAsArray() as Readable[]) {
-    const isCounter = String(metric.type) === "counter";
-    const get = async () => {
-      const { name, ...rest } = await metric.get();
-      return { ...rest, name: isCounter ? name.replace(/_total$/, "") : name };
-    };
-    views.registerMetric({ name: metric.name, get } as unknown as Metric);
+    views.registerMetric(String(metric.type) === "counter" ? withoutSuffix(metric) : metric);
   }
   return views;
+}
+
+function withoutSuffix(counter: Readable): Metric {
+  const get = async () => {
+    const { name, ...rest } = await counter.get();
+    return { ...rest, name: name.replace(/_total$/, "") };
+  };
+  return { name: counter.name, get } as unknown as Metric;
 }

@@ -77,7 +77,7 @@ function startCallbacks({ callbacks, callbacksUnguarded, callbackDuration }: Met
   callbacks.start({ environment, site: "none", result: forgeryReasons });
   callbacks.start({ environment, site, result: ["delivered", "callback_too_old"] });
   callbacksUnguarded.start({ environment });
-  callbackDuration.series({ environment });
+  callbackDuration.start({ environment });
 }
 
 function startDurations(metrics: Metrics, { name: environment, operations, passThrough = [] }: Environment): void {
@@ -85,8 +85,8 @@ function startDurations(metrics: Metrics, { name: environment, operations, passT
   const routes = passThrough.map(({ prefix }) => prefix);
   const sent = [...(operations === "any" ? ["other"] : operations), ...routes];
   for (const operation of new Set([...sent, "other", "none"])) {
-    for (const histogram of [requestDuration, overhead]) histogram.series({ environment, operation });
+    for (const histogram of [requestDuration, overhead]) histogram.start({ environment, operation });
   }
-  for (const operation of sent) upstreamDuration.series({ environment, operation });
-  for (const histogram of [tokenWait, tokenRequestDuration]) histogram.series({ environment });
+  for (const operation of sent) upstreamDuration.start({ environment, operation });
+  for (const histogram of [tokenWait, tokenRequestDuration]) histogram.start({ environment });
 }

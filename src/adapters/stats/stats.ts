@@ -23,7 +23,7 @@ import { type CredentialStatus, createTokenStats, findSitesWithoutToken } from "
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
  * process's wall clock. Nothing in it is secret.
  */
-export type StatusSnapshot = ReturnType<ReturnType<typeof createStats>["view"]>;
+export type StatusSnapshot = Awaited<ReturnType<ReturnType<typeof createStats>["view"]>>;
 export type EnvironmentStatus = StatusSnapshot["environments"][number];
 export type SiteStatus = EnvironmentStatus["sites"][number];
 export type CallerStatus = NonNullable<StatusSnapshot["callers"]>[number];
@@ -56,7 +56,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   const recent = new Map<string, RecentRequests>();
   const recentOf = (environment: string) => getOrMake(recent, environment, () => new RecentRequests());
   const count = createCounting(metrics, recentOf, clock);
-  const tokens = createTokenStats(metrics.tokenRequests, clock);
+  const tokens = createTokenStats(clock);
   const formatNow = () => formatTime(clock.wallMs());
   const startedAt = formatNow();
   /** Kept after every reload: an order may exist in an environment that is no longer configured. */
@@ -103,12 +103,13 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
     },
 
     /** @param configuration the effective one, secrets masked */
-    view(readiness: { readonly isReady: boolean; readonly reason: string }, configuration: object) {
+    async view(readiness: { readonly isReady: boolean; readonly reason: string }, configuration: object) {
       const { hash: configHash, environments, callers, callbacks } = source.configured();
       const { lastRefused, ...active } = reload;
-      const credentials = tokens.view(source.credentials(), source.wallTime);
+      const counts = await readCounts(metrics);
+      const credentials = tokens.view(counts.tokenRequests, source.credentials(), source.wallTime);
       const setsOf = groupBy(credentials, ({ environment }) => environment);
-      const endsOf = groupBy(metrics.requests.counted(), ({ labels }) => labels.environment);
+      const endsOf = groupBy(counts.requests, ({ labels }) => labels.environment);
       return {
         /** When this snapshot was taken. */
         at: formatNow(),
@@ -120,7 +121,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
         startedAt,
         configHash,
         readiness,
-        requests: viewTotals(metrics, source.inFlight()),
+        requests: viewTotals(counts, source.inFlight()),
         /** Newest first. */
         unknownOutcomes: unknown.toReversed(),
         environments: environments.map((environment) => {
@@ -129,9 +130,9 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
           return viewEnvironment(environment, lately, endsOf.get(name) ?? [], setsOf.get(name) ?? []);
         }),
         /** One for each listener for callbacks. */
-        callbacks: viewCallbacks(callbacks, metrics, callbackFailures),
+        callbacks: viewCallbacks(callbacks, counts, callbackFailures),
         /** Callers that have names, in the configuration's order; absent if there are none. */
-        ...(callers.length === 0 ? {} : { callers: viewCallers(callers, metrics.callerRequests.counted()) }),
+        ...(callers.length === 0 ? {} : { callers: viewCallers(callers, counts.callerRequests) }),
         credentials,
         /** One for each Redis server in use; none with the memory cache. */
         redis: source.redis().map(({ sinceMs, ...server }) => {
@@ -144,14 +145,28 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   };
 }
 
+type Counts = Awaited<ReturnType<typeof readCounts>>;
+
+/** The counts of metrics, all read at once. */
+async function readCounts(metrics: Metrics) {
+  const [requests, unknownOutcomes, callerRequests, callbacks, callbacksUnguarded, tokenRequests] = await Promise.all([
+    metrics.requests.counted(),
+    metrics.unknownOutcomes.counted(),
+    metrics.callerRequests.counted(),
+    metrics.callbacks.counted(),
+    metrics.callbacksUnguarded.counted(),
+    metrics.tokenRequests.counted(),
+  ]);
+  return { requests, unknownOutcomes, callerRequests, callbacks, callbacksUnguarded, tokenRequests };
+}
+
 /** Totals since the start, including what is no longer configured. */
-function viewTotals({ requests, unknownOutcomes }: Metrics, inFlight: ReturnType<Source["inFlight"]>) {
-  const ends = requests.counted();
+function viewTotals({ requests, unknownOutcomes }: Counts, inFlight: ReturnType<Source["inFlight"]>) {
   return {
     inFlight: sumOf([...inFlight.values()], (open) => open),
-    answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels }) => labels.by, countOf) },
-    unknownOutcomes: sumOf(unknownOutcomes.counted(), countOf),
-    failures: countBy(ends, ({ labels }) => labels.code, countOf),
+    answeredBy: { service: 0, countersign: 0, ...countBy(requests, ({ labels }) => labels.by, countOf) },
+    unknownOutcomes: sumOf(unknownOutcomes, countOf),
+    failures: countBy(requests, ({ labels }) => labels.code, countOf),
   };
 }
 
@@ -162,7 +177,7 @@ function viewTotals({ requests, unknownOutcomes }: Metrics, inFlight: ReturnType
 function viewEnvironment(
   environment: Environment,
   recent: ReturnType<RecentRequests["view"]>,
-  ends: ReturnType<Metrics["requests"]["counted"]>,
+  ends: Counts["requests"],
   sets: readonly CredentialStatus[],
 ) {
   const { name, baseUrl, authUrl, operations, defaultSite } = environment;
@@ -204,11 +219,11 @@ function viewEnvironment(
 /** The results of callbacks, by the listener that received them. */
 function viewCallbacks(
   places: readonly CallbackPlace[],
-  { callbacks, callbacksUnguarded }: Metrics,
+  { callbacks, callbacksUnguarded }: Counts,
   failures: ReadonlyMap<string, CallbackFailureStatus>,
 ) {
-  const resultsOf = groupBy(callbacks.counted(), ({ labels }) => placeKey(labels));
-  const unguardedOf = groupBy(callbacksUnguarded.counted(), ({ labels }) => placeKey(labels));
+  const resultsOf = groupBy(callbacks, ({ labels }) => placeKey(labels));
+  const unguardedOf = groupBy(callbacksUnguarded, ({ labels }) => placeKey(labels));
   return places.map((place) => {
     const key = placeKey(place);
     return {
@@ -223,7 +238,7 @@ function viewCallbacks(
 }
 
 /** The rights and the requests of each caller at a listener; each name once for each listener. */
-function viewCallers(configured: Configured["callers"], ends: ReturnType<Metrics["callerRequests"]["counted"]>) {
+function viewCallers(configured: Configured["callers"], ends: Counts["callerRequests"]) {
   const endsOf = groupBy(ends, ({ labels }) => callerKey(labels));
   const callers = new Map(configured.map((caller) => [callerKey({ ...caller, caller: caller.name }), caller]));
   return [...callers].map(([key, { name, environment, listener, certificates, ...rights }]) => ({

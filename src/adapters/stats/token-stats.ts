@@ -1,6 +1,6 @@
 import type { Clock, WallTime } from "../../model/clock.ts";
 import { type CredentialSnapshot, credentialKey, type TokenEvent } from "../../model/events.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Series } from "./series.ts";
 import { formatTime, groupBy, occurrences } from "./sums.ts";
 
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
@@ -23,9 +23,8 @@ export type SitesWithoutToken = NonNullable<ReturnType<typeof findSitesWithoutTo
 
 /**
  * The last requests to the authorization server, by credential set. The present token comes from the snapshot.
- * @param counts token requests by result
  */
-export function createTokenStats(counts: Metrics["tokenRequests"], clock: Clock) {
+export function createTokenStats(clock: Clock) {
   const histories = new Map<string, RequestHistory>();
 
   return {
@@ -42,11 +41,16 @@ export function createTokenStats(counts: Metrics["tokenRequests"], clock: Clock)
       histories.set(key, { lastRequest: { at, result, reason, status, cause }, failingSince });
     },
 
-    view(credentials: readonly CredentialSnapshot[], wallTime: WallTime) {
+    /** @param counts token requests by result */
+    view(
+      counts: readonly Series<Readonly<Record<"environment" | "credential" | "result", string>>>[],
+      credentials: readonly CredentialSnapshot[],
+      wallTime: WallTime,
+    ) {
       const nowMs = clock.nowMs();
       const format = (monotonicMs: number | undefined) =>
         monotonicMs === undefined ? undefined : formatTime(wallTime(monotonicMs));
-      const requests = groupBy(counts.counted(), ({ labels }) => credentialKey(labels));
+      const requests = groupBy(counts, ({ labels }) => credentialKey(labels));
       return credentials.map(({ environment, credential, isActive, token, lastUsedMs, ...pauses }) => {
         const key = credentialKey({ environment, credential });
         const { lastRequest, failingSince } = histories.get(key) ?? {};

@@ -58,7 +58,7 @@ it("writes what prom-client itself would write", async () => {
   const { registry, requests, requestDuration, clockSkew } = createMetrics();
   const site = { environment: 'a "b"\\c\nd', site: "S1", auth: "oauth", operation: "x" };
   requests.inc({ ...site, status: "200", by: "service", outcome: "answered" }, 3);
-  requestDuration.series({ environment: "e", operation: "x" }).observe(0.7);
+  requestDuration.observe({ environment: "e", operation: "x" }, 0.7);
   clockSkew.set({ environment: "e" }, Number.NEGATIVE_INFINITY);
   const ours = (text: string) => text.split("\n").filter((line) => line.includes("countersign_"));
   expect(ours(await writeExposition(registry, "text"))).toEqual(ours(await registry.metrics()));

@@ -154,7 +154,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     const { html, contentSecurityPolicy } = renderPage(quietNight);
     const poison = "<script>alert(1)</script><img src='http://127.0.0.1:1/x'>";
     const poisoned = { html: html.replace("<main>", `<main>${poison}`), contentSecurityPolicy };
-    const url = await serve(quietNight, () => poisoned);
+    const url = await serve(quietNight, async () => poisoned);
     const { complaints, otherRequests } = await visit(browser, url, { javaScriptEnabled: true });
     expect(otherRequests).toEqual([]);
     expect(complaints).toHaveLength(2);
@@ -165,10 +165,10 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
 /** Serves a page as the status port does. */
 async function serve(
   snapshot: StatusSnapshot,
-  page: StatusViews["page"] = () => renderPage(snapshot),
+  page: StatusViews["page"] = async () => renderPage(snapshot),
 ): Promise<string> {
   const server = createStatus(
-    { snapshot: () => snapshot, page },
+    { snapshot: async () => snapshot, page },
     { clock: systemClock, buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock) },
   );
   const bind = await listen(server, { kind: "tcp", host: "127.0.0.1", port: 0 });
