@@ -66,9 +66,9 @@ async function proxy(context: RequestContext, parts: RequestHandlerParts): Promi
   const key = options.once === undefined ? undefined : new OnceKey(options.once, prepared, parts.once, context, clock);
   context.once = key;
   const authenticated = await acquireMaterial(prepared, context, parts);
-  context.setRoute(authenticated.prepared.route, authenticated.bridged);
+  if (authenticated.bridged !== undefined) context.setRoute(authenticated.prepared.route, authenticated.bridged);
   if (key !== undefined) context.beginWait("claim_once");
-  const kept = await key?.claim(context);
+  const kept = key && (await key.claim(context));
   await deliver(kept ?? (await send(authenticated, context, parts)), context);
 }
 

@@ -29,11 +29,12 @@ export function createReadiness(clock: Clock) {
     if (wasReady || !isListening) return undefined;
     for (const { name: environment, defaultSite, sites } of awaited) {
       const { credentials, bridge } = sites.get(defaultSite ?? "") ?? {};
-      const keys = credentials?.sets.map(({ label }) => credentialKey({ environment, credential: label }));
+      if (credentials === undefined) continue;
+      const keys = credentials.sets.map(({ label }) => credentialKey({ environment, credential: label }));
       // One of its sets is enough. With a bridge, orders are signed once all have failed.
       const isServed =
-        keys?.some((key) => served.has(key)) || (bridge !== undefined && keys?.every((key) => failed.has(key)));
-      if (isServed === false) return `${environment}: ${credentials?.owner}`;
+        keys.some((key) => served.has(key)) || (bridge !== undefined && keys.every((key) => failed.has(key)));
+      if (!isServed) return `${environment}: ${credentials.owner}`;
     }
     wasReady = true;
     return undefined;
