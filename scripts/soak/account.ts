@@ -33,7 +33,7 @@ export interface Unexplained extends Failure {
 }
 
 /** Further ones are counted, but not kept. */
-const mostKept = 20;
+const longestList = 20;
 /** A round before the latest three, over before the order was sent, explains nothing: recovery ends before the next fault begins. */
 const mostOpen = 3;
 /** A replica needs a few 401s in a row to see that a token is revoked, when it may not refresh after each (forced-refresh-limiter.ts). */
@@ -91,7 +91,7 @@ export class Account {
     if (cause !== undefined) return;
     this.unexplained += 1;
     if (round !== undefined) round.unexplained += 1;
-    if (this.unexplainedFailures.length >= mostKept) return;
+    if (this.unexplainedFailures.length >= longestList) return;
     this.unexplainedFailures.push({ ...failure, during: round?.fault.name ?? "warming up" });
   }
 

@@ -2,11 +2,16 @@ import { setTimeout } from "node:timers/promises";
 import type { Fault as Misbehaviour } from "../../simulator/src/service/fault.ts";
 import { seededRandom } from "../../testkit/seeded-random.ts";
 import { hmacSite } from "../../testkit/simulated-sites.ts";
+import type { Fleet } from "./fleet.ts";
 import { requestTimeoutMs, tokenLifetimeSeconds, tokenTimeoutMs } from "./settings.ts";
-import type { Stage } from "./stage.ts";
+import type { Shared } from "./shared.ts";
 
 /** The objects with which faults are made. */
-type Scene = Pick<Stage, "simulator" | "redis" | "fleet" | "callers">;
+interface Scene extends Pick<Shared, "simulator" | "redis"> {
+  readonly fleet: Fleet;
+  /** The share of callers that leave before they have an answer. */
+  readonly callers: { leavingShare: number };
+}
 
 /** Ends a fault; undefined for a fault that ends by itself. */
 type End = (() => unknown) | undefined;

@@ -25,7 +25,7 @@ interface Entry {
 }
 
 /** Further ones are counted, but not kept. */
-const mostKept = 20;
+const longestList = 20;
 
 /**
  * The book of all orders. An order is kept from its sending until all three sides have reported it; then it is
@@ -95,7 +95,7 @@ export class Ledger {
 
   #disagree(number: number, what: string): void {
     this.disagreeing += 1;
-    if (this.disagreements.length < mostKept) this.disagreements.push({ number, what });
+    if (this.disagreements.length < longestList) this.disagreements.push({ number, what });
   }
 }
 
