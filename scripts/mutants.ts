@@ -2,10 +2,11 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import type { Node, SourceFile } from "typescript/unstable/ast";
 import * as is from "typescript/unstable/ast/is";
 import { API } from "typescript/unstable/sync";
+import { createVitest, type Reporter, type TestSpecification } from "vitest/node";
 import { print } from "../src/cli/terminal.ts";
 import { listenForInterrupt } from "../testkit/interrupt.ts";
 import { seededRandom } from "../testkit/seeded-random.ts";
@@ -21,6 +22,7 @@ const parts: Readonly<Record<string, readonly string[]>> = {
   "src/adapters/http-client/": ["proxy", "egress", "pass-through"],
   "src/adapters/http-server/": ["proxy", "corpus", "callbacks", "pass-through", "process", "observability"],
   "src/callbacks/": ["callbacks"],
+  "src/claims/": ["proxy", "callbacks"],
   "src/http/": ["proxy", "corpus"],
   "src/oauth/": ["proxy", "reload", "observability"],
   "src/orders/": ["proxy", "corpus", "observability"],
@@ -32,8 +34,8 @@ const parts: Readonly<Record<string, readonly string[]>> = {
 /** Pairs: each word is replaced by the other one of its pair. */
 const words = ["<", "<=", ">", ">=", "===", "!==", "&&", "||", "+", "-", "true", "false"];
 
-/** The tests' output is shown until it is clear that nothing fails without a break. */
-let stdio: "inherit" | "ignore" = "inherit";
+/** Longer than the tests of one mutant take on a busy machine. */
+const longestMs = 300_000;
 
 process.exitCode = await runCommand(readOptions, usage, run);
 
@@ -46,24 +48,28 @@ async function run({ count, seed, only = "src/" }: NonNullable<ReturnType<typeof
   const random = seededRandom(seed);
   const mutants = findMutants(only).map((mutant) => ({ ...mutant, order: random() }));
   print(`${count} of ${mutants.length} places, --seed ${seed}`);
+  const home = process.cwd();
   const folder = copyProject();
+  process.chdir(folder);
+  const tests = await openTests(interrupt);
   const survivors: string[] = [];
   try {
-    const culprit = await findKiller(folder, interrupt, only, ["run"]);
+    const culprit = await findKiller(tests, interrupt, only);
     if (culprit !== undefined) {
       print(interrupt.aborted ? `Ended by ${interrupt.reason}.` : `Nothing is broken yet, and this fails: ${culprit}.`);
       return 1;
     }
-    stdio = "ignore";
     for (const { file, name, source } of mutants.sort((a, b) => a.order - b.order).slice(0, count)) {
-      writeFileSync(join(folder, file), source);
-      const killer = await findKiller(folder, interrupt, file, ["related", "--run", file]);
-      cpSync(file, join(folder, file));
+      writeFileSync(file, source);
+      const killer = await findKiller(tests, interrupt, file);
+      cpSync(join(home, file), file);
       if (interrupt.aborted) break;
       print(`${(killer ?? "SURVIVED").padEnd(8)} ${name}`);
       if (killer === undefined) survivors.push(name);
     }
   } finally {
+    await tests.close();
+    process.chdir(home);
     rmSync(folder, { recursive: true, force: true });
   }
   print(["", `${survivors.length} noticed by no test:`, ...survivors].join("\n"));
@@ -121,32 +127,67 @@ function listFiles(...which: string[]): string[] {
     .filter(Boolean);
 }
 
-/** The first of unit tests, compiler and promises of that path to fail, also when tried again; undefined if none fails. */
-async function findKiller(folder: string, interrupt: AbortSignal, path: string, unit: readonly string[]) {
-  const meant = Object.entries(parts).filter(([part]) => path.startsWith(part) || part.startsWith(path));
-  const promises = new Set(meant.flatMap(([, names]) => names.map((name) => `test/promises/${name}/`)));
-  const soon = ["--bail", "1", "--retry", "1", "--passWithNoTests"];
-  const steps: [name: string, program: string, ...args: string[]][] = [
-    ["unit", "vitest", ...unit, "--project", "unit", ...soon],
-    ["types", "tsc", "--noEmit", "-p", "tsconfig.json"],
-    ["promises", "vitest", "run", "--project", "promises", ...soon, ...promises],
-  ];
-  for (const [name, program, ...args] of steps) {
-    if (!(await succeeds(folder, program, args, interrupt))) return name;
-  }
-  return undefined;
+/** One Vitest for all mutants: it transforms only the changed file again. */
+async function openTests(interrupt: AbortSignal) {
+  let hasFailed = false;
+  const note = (isFailure: boolean) => {
+    if (!isFailure || hasFailed) return;
+    hasFailed = true;
+    void vitest.cancelCurrentRun("test-failure");
+  };
+  const reporter: Reporter = {
+    onTestCaseResult: (test) => note(test.result().state === "failed"),
+    onTestSuiteResult: (suite) => note(suite.state() === "failed"),
+    onTestModuleEnd: (module) => note(module.state() === "failed"),
+    onTestRunEnd: (_, errors) => note(errors.length > 0),
+  };
+  const project = ["unit", "promises"];
+  const vitest = await createVitest("test", { watch: false, project, retry: 1, reporters: [reporter], silent: true });
+  // A broken condition may make a loop endless: cancelled twice, Vitest ends its workers by force.
+  const end = () => {
+    note(true);
+    void vitest.cancelCurrentRun("keyboard-input");
+  };
+  interrupt.addEventListener("abort", end);
+  const all = await vitest.globTestSpecifications();
+  const succeed = async (specifications: TestSpecification[]) => {
+    if (interrupt.aborted || specifications.length === 0) return !interrupt.aborted;
+    hasFailed = false;
+    const timer = setTimeout(end, longestMs);
+    await vitest.runTestSpecifications(specifications);
+    clearTimeout(timer);
+    return !hasFailed;
+  };
+  return {
+    /** Whether the unit tests that import this file succeed; all of them if it is a folder. */
+    async units(path: string) {
+      vitest.invalidateFile(resolve(path));
+      if (path.endsWith(".ts")) vitest.config.related = [resolve(path)];
+      const related = await vitest.getRelevantTestSpecifications();
+      return succeed(related.filter(({ project }) => project.name === "unit"));
+    },
+    promises(folders: ReadonlySet<string>) {
+      const isMeant = ({ project, moduleId }: TestSpecification) =>
+        project.name === "promises" && folders.has(`${dirname(relative(".", moduleId))}/`);
+      return succeed(all.filter(isMeant));
+    },
+    close: () => vitest.close(),
+  };
 }
 
-/** Runs in its own process group, which ends as a whole. */
-async function succeeds(cwd: string, program: string, args: readonly string[], interrupt: AbortSignal) {
-  if (interrupt.aborted) return false;
-  const child = spawn(join("node_modules/.bin", program), args, { cwd, stdio, detached: true });
-  const end = () => child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
-  // A broken condition may make a loop endless.
-  const timer = setTimeout(end, 600_000);
-  interrupt.addEventListener("abort", end);
+/** The first of unit tests, compiler and promises of that path to fail, also when tried again; undefined if none fails. */
+async function findKiller(tests: Awaited<ReturnType<typeof openTests>>, interrupt: AbortSignal, path: string) {
+  const meant = Object.entries(parts).filter(([part]) => path.startsWith(part) || part.startsWith(path));
+  const folders = new Set(meant.flatMap(([, names]) => names.map((name) => `test/promises/${name}/`)));
+  if (!(await tests.units(path))) return "unit";
+  if (!(await succeeds("node_modules/.bin/tsc", ["--noEmit", "-p", "tsconfig.json"], interrupt))) return "types";
+  // For promises that start the command.
+  if (!(await succeeds(process.execPath, ["scripts/build.mjs", "--if-stale"], interrupt))) return "build";
+  return (await tests.promises(folders)) ? undefined : "promises";
+}
+
+async function succeeds(program: string, args: readonly string[], signal: AbortSignal) {
+  const child = spawn(program, args, { stdio: "ignore", signal }).on("error", () => {});
   const [status] = await once(child, "close");
-  clearTimeout(timer);
-  interrupt.removeEventListener("abort", end);
   return status === 0;
 }

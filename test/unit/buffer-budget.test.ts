@@ -3,6 +3,7 @@ import { containerMemory, defaultBudget } from "../../src/app/process-limits.ts"
 import type { ProxyError } from "../../src/model/errors.ts";
 import { mostParameters } from "../../src/parameters/parameters.ts";
 import { BufferBudget } from "../../src/serving/buffer-budget.ts";
+import { Admission, ConcurrencyLimit } from "../../src/serving/concurrency-limit.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const mebibyte = 1_048_576;
@@ -56,6 +57,15 @@ describe("the buffer budget", () => {
     newcomer.reserve(600_000);
     expect(evictions).toMatchObject([[{ code: "overloaded", outcome: "not_sent" }], []]);
     for (const buffer of [other, ...greedy, newcomer]) buffer.close();
+    expect(budget.usedBytes).toBe(0);
+  });
+
+  it("is charged for a head from the request's admission to its end", () => {
+    const { budget } = open(mebibyte);
+    const admission = new Admission(new ConcurrencyLimit(1), budget);
+    admission.begin({ peer: { subject: undefined, address: undefined }, headBytes: 16_000 });
+    expect(budget.usedBytes).toBe(16_000);
+    admission.end();
     expect(budget.usedBytes).toBe(0);
   });
 

@@ -26,6 +26,7 @@ const kinds: Record<string, Plant> = {
   "another version of the form": text((name) => `2:1700000000000:${sealed(name)}`),
   "a sealed token without the form": text((name) => sealed(name)),
   "a moment that is no number": text((name) => `1:soon:${sealed(name)}`),
+  "a genuine token with a moment in the future": text((name) => `1:${Date.now() + 60_000}:${sealed(name)}`),
   "a moment in the future, and malformed": text("1:99999999999999:cmVhbGx5IG5vdCBhIHRva2Vu"),
   "another set's value": text(`1:1700000000000:${sealed(redisKeys("another").token)}`),
   "a value sealed with another key": text((name) => `1:1700000000000:${sealed(name, sealKey(9))}`),

@@ -219,6 +219,11 @@ describe("when the shared store is back", () => {
     expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
     expect(await get(one.source)).toBe("token_2");
     expect((await store.read(keyOfBlue)).token?.remainingMs).toBe(hourMs - 2_000);
+    const origins = [one, other].map(({ source }) => source.snapshot()[0]?.token);
+    expect(origins).toMatchObject([
+      { issuedHere: false, reason: "redis_recovered" },
+      { issuedHere: true, reason: "missing" },
+    ]);
   });
 
   it("a set that was closed meanwhile publishes nothing", async () => {

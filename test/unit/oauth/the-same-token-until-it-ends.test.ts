@@ -22,6 +22,26 @@ describe.each([1, 4])("%i replicas at a server that gives the same token until i
   });
 });
 
+it("an order in the leeway of such a token waits for the next one, which is requested because this one has expired", async () => {
+  const { clock, login, recorder, get } = openSiteTokens();
+  const endsMs = clock.nowMs() + 60_000;
+  login.answer(() => {
+    const leftMs = endsMs - clock.nowMs();
+    const expires_in = leftMs > 0 ? Math.ceil(leftMs / 1_000) : 60;
+    return answered(
+      200,
+      JSON.stringify({ access_token: leftMs > 0 ? "one" : "two", token_type: "Bearer", expires_in }),
+    );
+  });
+  await get();
+  await clock.advance(58_000);
+  const waiting = get();
+  await clock.advance(4_000);
+  expect(await waiting).toBe("two");
+  const reasons = recorder.of("token_requested").map(({ reason }) => reason);
+  expect([reasons[0], reasons.at(-1)]).toEqual(["missing", "expired"]);
+});
+
 it("an order that gets 401 in the token's last seconds waits for the next token, and uses its one retry", async () => {
   const { failed, requests } = await play(
     { lifeMs: 60_000, replicas: 1, aheadMs: 6_000, rounding: "down", orderEveryMs: 500 },
