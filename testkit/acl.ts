@@ -7,7 +7,7 @@ export const aclRules = [
   "~countersign:*",
   "resetchannels",
   "-@all",
-  ...["get", "set", "del", "pttl", "time", "eval", "info", "hello", "ping"].map((name) => `+${name}`),
+  ...["get", "set", "del", "pttl", "time", "eval", "evalsha", "info", "hello", "ping"].map((name) => `+${name}`),
 ];
 
 /** In a Cluster the client asks which node has which slots and whether the Cluster is well, and sends commands to the new owner of a slot that moves. */

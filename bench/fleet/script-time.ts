@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** The Redis key of the time that scripts read, in ms. */
 const timeKey = "fleet:time";
 
@@ -9,15 +11,22 @@ const askingTheFleet = `(function()
 end)()`;
 
 /**
- * The text of a script as it goes to Redis; other commands stay unchanged. Redis uses the machine's clock, and TIME cannot be
+ * The text of a script, or its digest, as it goes to Redis; other commands stay unchanged. Redis uses the machine's clock, and TIME cannot be
  * set. So scripts read another clock; their effect and the number of commands that run them stay the same.
  */
 export function replaceTime(command: string, text: string): string {
+  if (command === "evalsha") return replacedDigests.get(text) ?? text;
   if (command !== "eval") return text;
   const replaced = text.replaceAll(askingRedis, askingTheFleet);
   if (/\bTIME\b/.test(replaced)) throw new Error("this script asks Redis for the time in a way that is not known here");
+  replacedDigests.set(digestOf(text), digestOf(replaced));
   return replaced;
 }
+
+/** By the digest of a script's own text, which was sent before. */
+const replacedDigests = new Map<string, string>();
+
+const digestOf = (text: string) => createHash("sha1").update(text).digest("hex");
 
 /**
  * Sets the time that scripts read, and lets keys expire by it: Redis expires keys by the machine's clock, so each expiry is

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { Cluster, type Redis } from "ioredis";
 import { type Clock, within } from "../../model/clock.ts";
 import type { RedisClient } from "./client.ts";
@@ -47,6 +47,8 @@ const roundTrips = 20;
 /** Keys of the probe expire, even if its process is killed. */
 const probeLifeMs = 10_000;
 
+const lua = "return KEYS[1]";
+
 type Command = (client: RedisClient, key: string) => Promise<unknown>;
 
 /** Each command that Countersign needs, in this order: a key is set before it is read, and deleted at the end. */
@@ -54,7 +56,8 @@ const commands: Readonly<Record<string, Command>> = {
   set: (client, key) => client.set(key, "probe", "PX", probeLifeMs),
   get: (client, key) => client.get(key),
   pttl: (client, key) => client.pttl(key),
-  eval: (client, key) => client.eval("return KEYS[1]", 1, key),
+  eval: (client, key) => client.eval(lua, 1, key),
+  evalsha: (client, key) => client.evalsha(createHash("sha1").update(lua).digest("hex"), 1, key),
   time: (client) => client.time(),
   info: (client) => client.info("server"),
   ping: (client) => client.ping(),

@@ -6,6 +6,7 @@ import {
   type ForcedRefreshes,
   forcedRefreshMemoryMs,
 } from "../../oauth/token-store.ts";
+import { Script } from "./script.ts";
 
 /**
  * A key in Redis. A credential set's keys share one hash tag, so that a Cluster keeps them on one node and scripts may use
@@ -80,14 +81,14 @@ end
  * Returns { Redis's clock in ms, then for each key its value or nil, and its remaining ms (-1: no TTL) }. An unreadable value
  * is replaced by its error.
  */
-export const readScript = `${prelude}
+export const readScript = new Script(`${prelude}
 local reply = { now }
 for i, key in ipairs(KEYS) do
   reply[2 * i] = redis.pcall('GET', key)
   reply[2 * i + 1] = redis.call('PTTL', key)
 end
 return reply
-`;
+`);
 
 /**
  * Saves a token, unless there is a newer one. "Newer" is by Redis's clock alone: the token was issued at TIME minus its age,
@@ -102,7 +103,7 @@ return reply
  * The value's TTL is its remaining life. A value without a TTL, from the future, or not of its form is damaged, and
  * overwritten. A pause of the endpoint that is older than the token ends.
  */
-export const saveScript = `${prelude}
+export const saveScript = new Script(`${prelude}
 if isLate(ARGV[1]) then return false end
 local age = tonumber(ARGV[4])
 local issuedAt = now - age
@@ -120,7 +121,7 @@ redis.call('SET', KEYS[1], value, 'PX', left)
 local _, pauseAge = readEndpoint(KEYS[2])
 if pauseAge >= age then redis.call('DEL', KEYS[2]) end
 return { value, left }
-`;
+`);
 
 /**
  * Sets the endpoint's pause, unless there is a longer one.
@@ -128,12 +129,12 @@ return { value, left }
  * KEYS  1 endpoint
  * ARGV  1 as in save, 2 the pause, 3 its remaining ms
  */
-export const pauseScript = `${prelude}
+export const pauseScript = new Script(`${prelude}
 if isLate(ARGV[1]) then return 0 end
 local left = readEndpoint(KEYS[1])
 if left < tonumber(ARGV[3]) then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3] + ${endpointPauseMemoryMs}) end
 return 1
-`;
+`);
 
 /**
  * Sets counts of forced refreshes.
@@ -141,11 +142,11 @@ return 1
  * KEYS  one for each count
  * ARGV  1 as in save, further ones: the counts
  */
-export const forcedScript = `${prelude}
+export const forcedScript = new Script(`${prelude}
 if isLate(ARGV[1]) then return 0 end
 for i, key in ipairs(KEYS) do redis.call('SET', key, ARGV[i + 1], 'PX', ${forcedRefreshMemoryMs}) end
 return 1
-`;
+`);
 
 /** A longer Retry-After of an authorization server is cut to this (spec 8). */
 const longestPauseMs = 86_400_000;

@@ -4,6 +4,7 @@ import { Secret } from "../../model/secret.ts";
 import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
+import type { Script } from "./script.ts";
 import {
   aheadMs,
   forcedScript,
@@ -51,7 +52,7 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
     let askedAtMs = 0;
     const reply = await connection.run(redisKeys(key).token, (client) => {
       askedAtMs = clock.nowMs();
-      return client.eval(readScript, names.length, ...names);
+      return readScript.run(client, names, []);
     });
     const [redisMs, ...values]: unknown[] = Array.isArray(reply) ? reply : [];
     for (const value of values) if (value instanceof Error) connection.count(kindOf(value));
@@ -62,12 +63,10 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
   };
 
   /** Runs a script that writes. The script does nothing if Redis's clock shows that it was delayed on its way. */
-  const write = (key: string, lua: string, names: readonly string[], args: readonly (string | number)[]) => {
+  const write = (key: string, script: Script, names: readonly string[], args: readonly (string | number)[]) => {
     const offsetMs = offsetsMs.get(key);
     const expected = offsetMs === undefined ? "" : Math.round(clock.nowMs() + offsetMs);
-    return connection.run(redisKeys(key).token, (client) =>
-      client.eval(lua, names.length, ...names, expected, ...args),
-    );
+    return connection.run(redisKeys(key).token, (client) => script.run(client, names, [expected, ...args]));
   };
 
   /** A value's token with its remaining life; undefined unless it is ours, sealed for this name, and has an expiry. */

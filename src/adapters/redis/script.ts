@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import type { RedisClient } from "./client.ts";
+
+/** Redis does not have the script, or does not run scripts by their digest: it has done nothing. */
+const needsText = /^NOSCRIPT\b|'evalsha'/i;
+const hasNoScript = /^NOSCRIPT\b/;
+
+/** Servers that run scripts by their text alone: the user lacks `+evalsha`. */
+const textOnly = new WeakSet<RedisClient>();
+
+/** A script in Redis. It goes there by its digest; its text follows once for each server, which then has it. */
+export class Script {
+  readonly #text: string;
+  readonly #digest: string;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#digest = createHash("sha1").update(text).digest("hex");
+  }
+
+  async run(client: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    if (!textOnly.has(client)) {
+      try {
+        return await client.evalsha(this.#digest, keys.length, ...keys, ...args);
+      } catch (error) {
+        const message = error instanceof Error ? error.message : "";
+        if (!needsText.test(message)) throw error;
+        if (!hasNoScript.test(message)) textOnly.add(client);
+      }
+    }
+    return client.eval(this.#text, keys.length, ...keys, ...args);
+  }
+}
