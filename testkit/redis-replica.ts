@@ -73,7 +73,7 @@ export function openReplica(at: { readonly port: number } | RedisAccess, clock: 
   const others = access.lockNodes.map((node, index) =>
     connect(() => createNodeClient(node, access), lockTrialScript, lockNodeName(index)),
   );
-  const claims = new Claims(createRedisClaimRecords(cache), clock);
+  const claims = new Claims(createRedisClaimRecords(cache, clock), clock);
   onTestFinished(() => claims.close());
   return {
     recorder,

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { createCacheClient, type RedisClient } from "../../src/adapters/redis/client.ts";
-import { type ConnectionParts, RedisConnection } from "../../src/adapters/redis/connection.ts";
+import { type ConnectionParts, RedisConnection, type Task } from "../../src/adapters/redis/connection.ts";
 import { type Clock, systemClock } from "../../src/model/clock.ts";
 import type { FleetRedis } from "./fleet-redis.ts";
 import { replaceTime } from "./script-time.ts";
@@ -22,11 +22,11 @@ export class TimedConnection extends RedisConnection {
     this.#clock = parts.clock;
   }
 
-  override run<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
+  override run<Value>(key: string, task: Task<Value>): Promise<Value> {
     return this.#surroundings.work.track(this.#runInTime(key, task));
   }
 
-  async #runInTime<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
+  async #runInTime<Value>(key: string, task: Task<Value>): Promise<Value> {
     await this.#surroundings.redis.setTime(this.#clock.wallMs());
     return super.run(key, task);
   }

@@ -19,7 +19,7 @@ export function openRedisBackend(access: RedisAccess, report: Report, { clock, r
     return new RedisConnection({ open, trial: lockTrialScript, node: lockNodeName(index), ...shared });
   });
   const lock = createRedisRefreshLock(cache, others, clock);
-  const claims = new Claims(createRedisClaimRecords(cache), clock);
+  const claims = new Claims(createRedisClaimRecords(cache, clock), clock);
   return {
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
     lock,

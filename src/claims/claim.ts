@@ -46,6 +46,8 @@ interface NextRecord {
   /** From now to `until`. */
   readonly leaseMs: number;
   readonly content: string;
+  /** Nobody waits for it later: if it reaches the store after its sender has given up, it is not written. */
+  readonly isClaim?: boolean;
 }
 
 interface Swapped {
@@ -184,7 +186,12 @@ export class Claim {
   async #hold(expected: string): Promise<Swapped> {
     const { holder, note, leaseMs } = this.#terms;
     try {
-      const swapped = await this.#swap(expected, { atMs: undefined, leaseMs, content: `held ${holder} ${note}` });
+      const swapped = await this.#swap(expected, {
+        atMs: undefined,
+        leaseMs,
+        content: `held ${holder} ${note}`,
+        isClaim: true,
+      });
       if (swapped.isMade) this.#known = swapped;
       return swapped;
     } catch (error) {

@@ -18,6 +18,8 @@ export interface ConnectionParts {
   readonly report: Report;
 }
 
+export type Task<Value> = (client: RedisClient, untilMs: number) => Promise<Value>;
+
 /** The longest that one task may take. */
 const taskTimeoutMs = 100;
 /** The longest that the first task waits for the connection. */
@@ -72,20 +74,16 @@ export class RedisConnection {
   }
 
   /**
-   * @param task is repeated once if its connection closes before it is answered: Redis may have closed it before the task came
+   * @param task is repeated once if its connection closes before it is answered: Redis may have closed it before the task came;
+   * its answer counts until `untilMs`, on the monotonic clock
    * @throws RedisFailure, and nothing else
    */
-  async run<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
+  async run<Value>(key: string, task: Task<Value>): Promise<Value> {
     if (this.#sinceMs === undefined) await this.#trial;
     return this.#runUntil(this.#parts.clock.nowMs() + taskTimeoutMs, key, task);
   }
 
-  async #runUntil<Value>(
-    untilMs: number,
-    key: string,
-    task: (client: RedisClient) => Promise<Value>,
-    isRepeated = false,
-  ): Promise<Value> {
+  async #runUntil<Value>(untilMs: number, key: string, task: Task<Value>, isRepeated = false): Promise<Value> {
     const { clock } = this.#parts;
     let client = this.#client;
     try {
@@ -94,7 +92,7 @@ export class RedisConnection {
         client = this.#client;
       }
       const isShut = this.#failure !== undefined && isFatal(this.#failure);
-      if (client !== undefined && !isShut) return await this.#within(task(client), untilMs - clock.nowMs());
+      if (client !== undefined && !isShut) return await this.#within(task(client, untilMs), untilMs - clock.nowMs());
     } catch (error) {
       const kind = kindOf(error);
       if (kind === "connection" && this.#failure === undefined) {
