@@ -26,8 +26,7 @@ export function openRedisBackend(access: RedisAccess, report: Report, { clock, r
     claims,
     snapshot: () => [cache, ...others].map((connection) => connection.snapshot()),
     async close() {
-      claims.close();
-      await lock.close();
+      await Promise.all([claims.close(), lock.close()]);
       for (const connection of [cache, ...others]) connection.close();
     },
   };

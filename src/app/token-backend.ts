@@ -33,7 +33,7 @@ export async function openTokenBackend(
   const store = createMemoryTokenStore(dependencies.clock);
   const claims = new Claims(createMemoryClaimRecords(dependencies.clock), dependencies.clock);
   const lock = createMemoryRefreshLock();
-  return { store, lock, claims, snapshot: () => [], close: async () => claims.close() };
+  return { store, lock, claims, snapshot: () => [], close: () => claims.close() };
 }
 
 /** The Redis servers in use, as events and metrics name them. */

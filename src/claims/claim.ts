@@ -113,9 +113,9 @@ export class Claims {
     return new Claim(terms, this.#parts);
   }
 
-  /** Drops the writes that are still to be made. */
-  close(): void {
-    this.#parts.late.close();
+  /** Makes the writes that are still to be made, and drops those that the store does not accept within two seconds. */
+  close(): Promise<void> {
+    return this.#parts.late.close();
   }
 }
 

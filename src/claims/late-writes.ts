@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from "../model/clock.ts";
+import { type Cancel, type Clock, sleep, within } from "../model/clock.ts";
 
 /** A write that has the same effect when it is made later. */
 export interface LateWrite {
@@ -12,6 +12,9 @@ export interface LateWrite {
 }
 
 const retryIntervalMs = 1_000;
+/** At the end there is little time: a store that refuses writes is asked more often, for so long in all. */
+const closingRetryMs = 100;
+const closingMs = 2_000;
 /** Each takes a few hundred bytes. */
 const maxPending = 4_096;
 
@@ -56,14 +59,28 @@ export class LateWrites {
     for (const write of [...this.#pending.values()]) if (write.name === name) await this.#send(write);
   }
 
-  close(): void {
+  /** Makes the pending writes, and drops those that cannot be made within two seconds. */
+  async close(): Promise<void> {
+    await within(this.#clock, this.#makeAll(), closingMs);
     this.#isClosed = true;
     this.#pending.clear();
     this.#cancelRetry?.();
   }
 
+  async #makeAll(): Promise<void> {
+    for (;;) {
+      await this.#retryAll();
+      if (this.#pending.size === 0) return;
+      await sleep(this.#clock, closingRetryMs);
+    }
+  }
+
   #scheduleRetry(): void {
-    this.#cancelRetry ??= this.#clock.after(retryIntervalMs, () => void this.#retryAll());
+    this.#cancelRetry ??= this.#clock.after(retryIntervalMs, async () => {
+      await this.#retryAll();
+      this.#cancelRetry = undefined;
+      if (this.#pending.size > 0) this.#scheduleRetry();
+    });
   }
 
   /** Tries the pending writes one after the other, until one fails. The failed one moves to the end, so that it blocks no other. */
@@ -83,8 +100,6 @@ export class LateWrites {
       this.#pending.set(write.id, write);
       break;
     }
-    this.#cancelRetry = undefined;
-    if (this.#pending.size > 0) this.#scheduleRetry();
   }
 
   async #send(write: LateWrite): Promise<void> {

@@ -69,14 +69,37 @@ it("makes the kept write of a single name on request, and throws its error if th
   expect(written).toEqual(["a"]);
 });
 
-it("tries no write once it is closed", async () => {
+it("makes the kept writes before it is closed, as soon as that works", async () => {
+  const { clock, written, failing, make, writes } = open();
+  failing.add("*");
+  for (const value of ["1", "2", "3"]) await expect(writes.write(make(value, value))).rejects.toThrow();
+  const closed = writes.close();
+  await clock.advance(1_000);
+  expect(written).toEqual([]);
+  failing.clear();
+  await clock.advance(100);
+  await closed;
+  expect(new Set(written)).toEqual(new Set(["1", "2", "3"]));
+});
+
+it("is closed within two seconds, and tries no write from then on, not even one that hung", async () => {
   const { clock, tried, failing, make, writes } = open();
   failing.add("*");
   await expect(writes.write(make("a", "1"))).rejects.toThrow();
-  writes.close();
+  writes.keep({ ...make("c", "hangs"), send: () => new Promise(() => {}) });
+  const closed = writes.close();
+  await clock.advance(2_000);
+  await closed;
+  const before = tried.length;
   writes.keep(make("b", "2"));
   await clock.advance(5_000);
-  expect(tried).toEqual(["1"]);
+  expect(tried).toHaveLength(before);
+  expect(clock.pending).toBe(0);
+});
+
+it("is closed at once if nothing is kept", async () => {
+  const { writes } = open();
+  await writes.close();
 });
 
 /** The values written, in order; `failing` has the names that cannot be written, `*` means all. */

@@ -1,0 +1,47 @@
+/** Rows 82 and 85: what waits for Redis is written before the process ends, and before a Redis is left for another one. */
+import { expect, it } from "vitest";
+import { sleep, systemClock } from "../../../src/model/clock.ts";
+import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
+import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
+import { accepted, keysIn, stageOnce } from "./once-stage.ts";
+
+/** Redis refuses the result of the last order, and works again. */
+async function stage() {
+  const redis = await startRedis();
+  const served = { isRefusing: false };
+  const stage = await stageOnce(
+    redis,
+    async (_, socket) => {
+      if (served.isRefusing) await redis.config("maxmemory", 1);
+      socket.write(accepted);
+    },
+    { surroundings: { clock: systemClock }, timeouts: { requestMs: 1_000 } },
+  );
+  await expect.poll(async () => (await stage.once("before")).status).toBe(200);
+  served.isRefusing = true;
+  expect((await stage.once("order-1")).status).toBe(200);
+  await stage.recorder.nth("request_finished", 1, ({ once }) => once === "unrecorded");
+  return { redis, ...stage };
+}
+
+/** Outcome and status of each key, or that it is still held. */
+const results = async (redis: RealRedis) =>
+  [...(await keysIn(redis)).values()].map((value) => (value.includes(" held ") ? "held" : value.split(" ")[5])).sort();
+
+it("SIGTERM: a result that Redis had refused is recorded before the process ends", async () => {
+  const { redis, proxy } = await stage();
+  expect(await results(redis)).toEqual(["answered", "held"]);
+  await redis.config("maxmemory", 0);
+  await proxy.stop("SIGTERM");
+  expect(await results(redis)).toEqual(["answered", "answered"]);
+});
+
+it("a reload of `redis`: so it is, in the Redis that is left, as soon as that accepts it", async () => {
+  const { redis, reload, config } = await stage();
+  const { port } = await startRedis();
+  await reload({ ...config, tokens: { cache: "redis", redis: accessTo(nodeAt(port)) } });
+  // Late writes are tried each second until the former Redis is left, 3 s after the reload; then it has 2 s more.
+  await sleep(systemClock, 3_300);
+  await redis.config("maxmemory", 0);
+  await expect.poll(() => results(redis), { timeout: 3_000 }).toEqual(["answered", "answered"]);
+});
