@@ -1,6 +1,7 @@
 /** Rows 82 and 85: what waits for Redis is written before the process ends, and before a Redis is left for another one. */
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
+import { get } from "../../../testkit/call.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
 import { accepted, keysIn, stageOnce } from "./once-stage.ts";
@@ -15,7 +16,7 @@ async function stage() {
       if (served.isRefusing) await redis.config("maxmemory", 1);
       socket.write(accepted);
     },
-    { surroundings: { clock: systemClock }, timeouts: { requestMs: 1_000 } },
+    { surroundings: { clock: systemClock }, timeouts: { requestMs: 1_000, tokenMs: 1_000 } },
   );
   await expect.poll(async () => (await stage.once("before")).status).toBe(200);
   served.isRefusing = true;
@@ -29,10 +30,14 @@ const results = async (redis: RealRedis) =>
   [...(await keysIn(redis)).values()].map((value) => (value.includes(" held ") ? "held" : value.split(" ")[5])).sort();
 
 it("SIGTERM: a result that Redis had refused is recorded before the process ends", async () => {
-  const { redis, proxy } = await stage();
+  const { redis, proxy, url } = await stage();
+  const stopped = proxy.stop("SIGTERM");
+  // No request is open any more.
+  const isClosed = () => get(url, "/").then(String, ({ code }) => code);
+  await expect.poll(isClosed, { timeout: 5_000 }).toBe("ECONNREFUSED");
   expect(await results(redis)).toEqual(["answered", "held"]);
   await redis.config("maxmemory", 0);
-  await proxy.stop("SIGTERM");
+  await stopped;
   expect(await results(redis)).toEqual(["answered", "answered"]);
 });
 
@@ -41,7 +46,8 @@ it("a reload of `redis`: so it is, in the Redis that is left, as soon as that ac
   const { port } = await startRedis();
   await reload({ ...config, tokens: { cache: "redis", redis: accessTo(nodeAt(port)) } });
   // Late writes are tried each second until the former Redis is left, 3 s after the reload; then it has 2 s more.
-  await sleep(systemClock, 3_300);
+  await sleep(systemClock, 3_200);
+  expect(await results(redis)).toEqual(["answered", "held"]);
   await redis.config("maxmemory", 0);
   await expect.poll(() => results(redis), { timeout: 3_000 }).toEqual(["answered", "answered"]);
 });
