@@ -151,17 +151,34 @@ export class OnceKey implements OnceRecord {
     return parseAnswer(kept);
   }
 
-  /** Records the service's answer. It is kept if it decides the outcome, is framed, and was short enough to be read whole. */
-  async recordAnswer(answer: Answer, outcome: Outcome, buffer: AnswerBuffer | undefined): Promise<void> {
-    if (!this.#isClaimed) return;
-    const { body } = answer;
+  /**
+   * Records the service's answer. It is kept if it decides the outcome, is framed, and was short enough to be read whole.
+   * A longer one may still break off, so it is recorded when its end has come.
+   */
+  async recordAnswer(answer: Answer, outcome: Outcome, buffer: AnswerBuffer | undefined): Promise<Answer> {
+    if (!this.#isClaimed) return answer;
+    const { status, body } = answer;
+    const end = { outcome, status };
+    if (!(body instanceof Uint8Array)) return { ...answer, body: this.#recordedAtItsEnd(body, end) };
     let sealed: string | undefined;
-    if (outcome === "answered" && answer.isFramed && body instanceof Uint8Array) {
+    if (outcome === "answered" && answer.isFramed) {
       buffer?.chargeAnswer(body.length + heldBytesOf(answer.headers));
       sealed = this.#sealing.seal(this.#name, formatAnswer(answer, body));
     }
-    await this.recordEnd({ outcome, status: answer.status, sealed });
+    await this.recordEnd({ ...end, sealed });
     this.#isKept = sealed !== undefined;
+    return answer;
+  }
+
+  /** Passes the body on, its last piece after the end was recorded. */
+  async *#recordedAtItsEnd(body: AsyncIterable<Uint8Array>, end: RequestEnd): AsyncGenerator<Uint8Array, void> {
+    let last: Uint8Array | undefined;
+    for await (const piece of body) {
+      if (last !== undefined) yield last;
+      last = piece;
+    }
+    await this.recordEnd(end);
+    if (last !== undefined) yield last;
   }
 
   /** Never fails: an outcome that cannot be written is read as `unknown` later. */

@@ -210,7 +210,8 @@ export interface OnceRecord {
   readonly result: OnceResult | undefined;
   /** Id of the first request with this key. */
   readonly first: string | undefined;
-  recordAnswer(answer: Answer, outcome: Outcome, buffer: AnswerBuffer | undefined): Promise<void>;
+  /** @returns the answer to deliver: one that is not whole yet is recorded when its end has come */
+  recordAnswer(answer: Answer, outcome: Outcome, buffer: AnswerBuffer | undefined): Promise<Answer>;
   recordEnd(end: RequestEnd): Promise<void>;
 }
 

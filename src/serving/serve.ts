@@ -93,8 +93,8 @@ export async function deliver(
       const reserve = (bytes: number) => buffer?.takeForAnswer(bytes) !== false || once !== undefined;
       answer = { ...answer, body: await readAhead(answer.body, reserve) };
     }
-    // Recorded before the caller has its answer.
-    if (once !== undefined) await once.recordAnswer(answer, outcome, buffer);
+    // Recorded before the caller has its answer, or the last piece of it.
+    if (once !== undefined) answer = await once.recordAnswer(answer, outcome, buffer);
     const delivered = request.answer(answer, context.deadlineMs);
     if (delivered !== undefined) await delivered;
   } catch (error) {

@@ -80,6 +80,43 @@ it.each([
   expect(upstream.requests).toHaveLength(1);
 });
 
+it.each([
+  { what: "comes to its end", rest: "x".repeat(70_000), first: { outcome: "answered", status: 200 } },
+  { what: "breaks off", rest: "x", first: { outcome: "unknown", status: 200 } },
+])("a long answer that $what: its request is in progress until then", async ({ rest, first }) => {
+  let finish = () => {};
+  const { once, upstream, port } = await stageOnce(await startRedis(), (_, socket) => {
+    socket.write(rawAnswer(200, "x".repeat(140_000)).slice(0, -70_000));
+    finish = () => void socket.end(rest);
+  });
+  const caller = await RawConnection.open(port);
+  caller.write(rawPost({ more: ["Countersign-Once: order-1"] }));
+  await caller.until(/^HTTP\/1.1 200 /);
+  const early = await once("order-1", { headers: { "Countersign-Timeout-Ms": "200" } });
+  expectFailure(early, { status: 409, code: "once_in_progress" });
+  finish();
+  await caller.ended();
+  const again = await once("order-1");
+  expectFailure(again, { status: 409, code: "already_sent" });
+  expect(again.json.first).toMatchObject(first);
+  expect(upstream.requests).toHaveLength(1);
+});
+
+it("a long answer whose caller leaves is read to its end, and recorded", async () => {
+  let finish = () => {};
+  const { once, recorder, port } = await stageOnce(await startRedis(), (_, socket) => {
+    socket.write(rawAnswer(200, "x".repeat(140_000)).slice(0, -70_000));
+    finish = () => void socket.write("x".repeat(70_000));
+  });
+  const caller = await RawConnection.open(port);
+  caller.write(rawPost({ more: ["Countersign-Once: order-1"] }));
+  await caller.until(/^HTTP\/1.1 200 /);
+  await caller.leave();
+  finish();
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ once: "recorded", callerLeft: true });
+  expect((await once("order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
+});
+
 it("a kept answer can be decrypted for its own key and request only", async () => {
   const redis = await startRedis();
   const { once, upstream } = await stage("once", redis);
