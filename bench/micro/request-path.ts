@@ -79,7 +79,7 @@ export function openHandler(tracer?: Tracer): () => Promise<void> {
       },
       upstreamHeaders: [],
       slowAnswers: new SlowAnswers(),
-      once: { shared: undefined, lifetimeMs: 0, header: "Countersign-Once" },
+      once: { shared: undefined, lifetimeMs: 0, redisWaitMs: 0, header: "Countersign-Once" },
       newRequestId: () => String(++requests),
       requestMs: 20_000,
       concurrency: new ConcurrencyLimit(1),

@@ -141,14 +141,15 @@ interface Limit {
 
 /** Without Redis nothing is shared: one process would forget all keys when it ends. */
 function onceRules({ tokens, once = defaultOnce }: Config, claims: ClaimStore): OnceRules {
-  const { ttlMs: lifetimeMs, header } = once;
-  if (tokens.cache === "memory") return { shared: undefined, lifetimeMs, header };
+  const { ttlMs: lifetimeMs, waitMs: redisWaitMs, header } = once;
+  const rules = { lifetimeMs, redisWaitMs, header };
+  if (tokens.cache === "memory") return { shared: undefined, ...rules };
   const keys = tokens.redis.encryptionKeys;
   const sealing: Sealing = {
     seal: (name, plain) => seal(keys, redisKey(name, "once"), plain),
     open: (name, sealed) => open(keys, redisKey(name, "once"), sealed),
   };
-  return { shared: { claims, digestKeys: keys, sealing }, lifetimeMs, header };
+  return { shared: { claims, digestKeys: keys, sealing }, ...rules };
 }
 
 /** The environment of a listener's requests, and the host names by which it may be called. */

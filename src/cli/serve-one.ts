@@ -35,7 +35,7 @@ export async function serveOne(
     clock: systemClock,
     upstreamHeaders: [],
     slowAnswers: new SlowAnswers(),
-    once: { shared: undefined, lifetimeMs: 0, header: "Countersign-Once" },
+    once: { shared: undefined, lifetimeMs: 0, redisWaitMs: 0, header: "Countersign-Once" },
     requestMs: config.timeouts.requestMs,
     concurrency: new ConcurrencyLimit(1),
     buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock),

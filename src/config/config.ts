@@ -72,6 +72,7 @@ export interface TracingConfig
 
 export interface OnceConfig extends Written<NonNullable<RawConfig["once"]>, "header"> {
   readonly ttlMs: number;
+  readonly waitMs: number;
 }
 
-export const defaultOnce: OnceConfig = { ttlMs: 86_400_000, header: "Countersign-Once" };
+export const defaultOnce: OnceConfig = { ttlMs: 86_400_000, waitMs: 1_000, header: "Countersign-Once" };

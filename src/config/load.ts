@@ -151,7 +151,7 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
     status: raw.status?.bind,
     environments,
     tokens,
-    once: raw.once && { ttlMs: raw.once.ttl, header: raw.once.header },
+    once: raw.once && { ttlMs: raw.once.ttl, waitMs: raw.once.wait, header: raw.once.header },
     timeouts: { requestMs, connectMs, tokenMs },
     limits: raw.limits,
     log: raw.log,

@@ -4,6 +4,7 @@ import { type Clock, sleep } from "../model/clock.ts";
 import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
 import { compareNames, serialise, sign } from "../parameters/signature.ts";
+import type { Admission } from "../serving/concurrency-limit.ts";
 import {
   type Answer,
   type AnswerBuffer,
@@ -35,6 +36,8 @@ export interface OnceRules {
   readonly header: OnceHeader;
   /** `once.ttl`. */
   readonly lifetimeMs: number;
+  /** `once.wait`. */
+  readonly redisWaitMs: number;
 }
 
 /** The keys that encrypt tokens. The first makes a request's digest; a digest in Redis may come from any of them. */
@@ -52,9 +55,10 @@ interface KeptEnd extends RequestEnd {
   readonly sealed?: string | undefined;
 }
 
-/** A request that may wait for the first request with its key. */
+/** A request that may wait, for Redis or for the first request with its key. */
 interface Waiting {
   readonly request: Pick<CallerRequest, "isClosed">;
+  readonly admission: Pick<Admission, "acquirePermit" | "releasePermit">;
   /** On the monotonic clock. */
   readonly deadlineMs: number;
   readonly isShutDown: boolean;
@@ -74,6 +78,7 @@ export class OnceKey implements OnceRecord {
   /** The name under which the answer is sealed. */
   readonly #name: string;
   readonly #sealing: Sealing;
+  readonly #redisWaitMs: number;
   #isClaimed = false;
   /** The answer is kept: a failure of its delivery is not recorded. */
   #isKept = false;
@@ -85,11 +90,12 @@ export class OnceKey implements OnceRecord {
   constructor(
     key: string,
     prepared: PreparedRequest,
-    { shared, lifetimeMs }: OnceRules,
+    { shared, lifetimeMs, redisWaitMs }: OnceRules,
     { event, deadlineMs }: { readonly event: { readonly requestId: string }; readonly deadlineMs: number },
     clock: Clock,
   ) {
     this.#clock = clock;
+    this.#redisWaitMs = redisWaitMs;
     if (shared === undefined) {
       const fix = "It needs the Redis that replicas share: tokens.cache: redis.";
       throw new ProxyError("once_unavailable", `Countersign-Once cannot be kept here. ${fix}`, {
@@ -114,36 +120,38 @@ export class OnceKey implements OnceRecord {
   }
 
   /**
-   * Claims the key. Waits while the first request with the key is under way.
+   * Claims the key. Waits while the first request with the key is under way, and for a while if Redis fails. A waiting request
+   * has no permit, so that it keeps no other one out.
    * @returns the kept answer of the first request; undefined if this request is to be sent
-   * @throws ProxyError already_sent, once_in_progress, once_key_reused, once_unavailable; CallerLeft
+   * @throws ProxyError already_sent, once_in_progress, once_key_reused, once_unavailable, overloaded, draining; CallerLeft
    */
   async claim(waiting: Waiting): Promise<UpstreamResponse | undefined> {
-    const { request, deadlineMs } = waiting;
+    const { request, admission, deadlineMs } = waiting;
+    const redisUntilMs = Math.min(this.#clock.nowMs() + this.#redisWaitMs, deadlineMs);
     for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-      const first = await this.#claimOrFind();
-      this.first = first?.holder;
-      if (first === undefined) return undefined;
-      const leftMs = deadlineMs - this.#clock.nowMs();
-      const isAwaited =
-        leftMs > 0 && !waiting.isShutDown && endOf(first) === undefined && isSame(first.note, this.#digests);
-      if (!isAwaited) return this.#replay(first);
+      const found = await this.#claim.make().catch(() => undefined);
+      if (found?.kind === "claimed") {
+        this.first = undefined;
+        this.#isClaimed = true;
+        admission.acquirePermit();
+        return undefined;
+      }
+      this.first = found?.holder;
+      const leftMs = (found === undefined ? redisUntilMs : deadlineMs) - this.#clock.nowMs();
+      const isAwaited = found === undefined || (endOf(found) === undefined && isSame(found.note, this.#digests));
+      if (leftMs <= 0 || waiting.isShutDown || !isAwaited) return this.#replay(found);
+      admission.releasePermit();
       await sleep(this.#clock, Math.min(pauseMs, leftMs));
       if (request.isClosed()) throw new CallerLeft();
     }
   }
 
-  /** @returns the claim of another request; undefined if this request has the claim */
-  async #claimOrFind(): Promise<FoundClaim | undefined> {
-    const result = await this.#claim.make().catch(() => {
+  /** @param first the claim of another request; undefined if Redis did not answer */
+  #replay(first: FoundClaim | undefined): UpstreamResponse {
+    if (first === undefined) {
       const what = "Whether a request with this Countersign-Once was sent before cannot be looked up.";
       throw new ProxyError("once_unavailable", what, { retryAfterMs, causedBy: "Redis" });
-    });
-    this.#isClaimed = result.kind === "claimed";
-    return result.kind === "claimed" ? undefined : result;
-  }
-
-  #replay(first: FoundClaim): UpstreamResponse {
+    }
     const sealed = isSame(first.note, this.#digests) ? endOf(first)?.sealed : undefined;
     const kept = sealed === undefined ? undefined : this.#sealing.open(this.#name, sealed);
     if (kept === undefined) throw this.#refuse(first);

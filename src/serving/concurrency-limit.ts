@@ -95,18 +95,25 @@ export class Admission {
   }
 
   /**
-   * Permits are for requests that can be processed: an operation whose body is incomplete has none.
+   * Permits are for requests that can be processed: an operation whose body is incomplete has none. Does nothing if it has one.
    * @throws ProxyError overloaded, draining
    */
   acquirePermit(): void {
+    if (this.#hasPermit) return;
     this.#concurrency.acquire();
     this.#hasPermit = true;
+  }
+
+  /** It has to wait before it can be processed. */
+  releasePermit(): void {
+    if (this.#hasPermit) this.#concurrency.release();
+    this.#hasPermit = false;
   }
 
   end(): void {
     if (this.buffer === undefined) return;
     this.buffer.close();
-    if (this.#hasPermit) this.#concurrency.release();
+    this.releasePermit();
     this.#concurrency.end();
   }
 }

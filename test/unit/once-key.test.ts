@@ -45,9 +45,10 @@ function stage() {
     const context = openContext(systemClock, 1_000);
     const sealing = { seal: () => "sealed", open: () => undefined };
     const header = "Countersign-Once" as const;
-    const rules = { shared: { claims: store, digestKeys, sealing }, lifetimeMs: 900_000, header };
+    const rules = { shared: { claims: store, digestKeys, sealing }, lifetimeMs: 900_000, redisWaitMs: 0, header };
+    const { admission } = context;
     return new OnceKey("order-1", prepared, rules, context, systemClock)
-      .claim({ request: { isClosed: () => false }, isShutDown: false, deadlineMs: 0 })
+      .claim({ request: { isClosed: () => false }, isShutDown: false, deadlineMs: 0, admission })
       .then(
         () => "claimed",
         (error) => error.code,

@@ -163,6 +163,24 @@ it.each<[RedisFailureKind, string]>([
   },
 );
 
+it("a Redis that stood still for a moment is in use again with its next answer; it is tried once a second", async () => {
+  const { clock, connection, order, told, clients } = await stage();
+  const hanging = () => connection.run("key", () => new Promise(() => {})).catch(({ kind }) => kind);
+  const failed = hanging();
+  await clock.advance(100);
+  expect(await failed).toBe("timeout");
+  expect(told()).toEqual(["up", "timeout", "up"]);
+  expect(await order()).toBe(1);
+  const again = hanging();
+  await clock.advance(100);
+  expect(await again).toBe("timeout");
+  await clock.advance(799);
+  expect(told()).toEqual(["up", "timeout", "up", "timeout"]);
+  await clock.advance(101);
+  expect(told()).toEqual(["up", "timeout", "up", "timeout", "up"]);
+  expect(clients).toHaveLength(1);
+});
+
 it("a failure of one key alone is no outage", async () => {
   const { connection, told, clients, clock } = await stage();
   const wrong = Object.assign(new Error("WRONGTYPE Operation against a key"), { name: "ReplyError" });

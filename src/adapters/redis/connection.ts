@@ -121,11 +121,14 @@ export class RedisConnection {
     report({ kind: "redis_failed", node, failure: kind, isFirst: this.#throttle.isFirst(kind) });
   }
 
-  /** A fatal failure says enough. After any other, a trial shows whether this key alone failed. */
+  /**
+   * A fatal failure says enough. After any other, a trial shows whether this key alone failed. The trial is made at once, unless
+   * there was one within the last second: Redis may have stood still for a moment only.
+   */
   #onFailure(kind: RedisFailureKind, key: string): void {
     this.#trialKey = besideKey(key, "trial");
     if (isFatal(kind)) this.#goDown(kind);
-    else this.#tryAfter(this.#triedAtMs + retryEveryMs - this.#parts.clock.nowMs());
+    this.#tryAfter(this.#triedAtMs + retryEveryMs - this.#parts.clock.nowMs());
   }
 
   #tryAfter(delayMs: number): void {

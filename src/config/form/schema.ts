@@ -67,6 +67,9 @@ const once = mapping("Settings of `Countersign-Once`; needs `tokens.cache: redis
   ttl: duration("24h", 900_000, 2_592_000_000).describe(
     "How long a key and its answer are remembered; later a repetition is sent again. 15m to 720h.",
   ),
+  wait: duration("1s", 0, 60_000).describe(
+    "How long a request with a key waits for a Redis that does not answer, before 503 once_unavailable; 0s to 60s.",
+  ),
   header: withDefault(z.enum(["Countersign-Once", "Idempotency-Key"]), "Countersign-Once").describe(
     "`Idempotency-Key`: keys come in that header too, in double quotes (draft-ietf-httpapi-idempotency-key-header).",
   ),

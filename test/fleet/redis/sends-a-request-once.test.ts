@@ -150,7 +150,7 @@ it("a caller that leaves before its answer is whole gets the whole answer when i
 
 it("with once.header the standard's header carries keys too, and both headers mean the same key", async () => {
   const { url, once, upstream } = await stage("once", await startRedis(), undefined, {
-    config: { once: { ttlMs: 900_000, header: "Idempotency-Key" } },
+    config: { once: { ttlMs: 900_000, waitMs: 1_000, header: "Idempotency-Key" } },
   });
   const send = (key: string) => call(url, order, { headers: { "Idempotency-Key": key } });
   const first = await send('"order-1"');
@@ -310,7 +310,7 @@ it("Redis holds neither key nor request nor a readable answer, the service sees 
   const redis = await startRedis();
   const key = "customer-4711/order-0815";
   const { once, upstream } = await stage("once", redis, undefined, {
-    config: { once: { ttlMs: 3_600_000, header: "Countersign-Once" } },
+    config: { once: { ttlMs: 3_600_000, waitMs: 1_000, header: "Countersign-Once" } },
   });
   const body = { order_amount: "10.50", site_customer_identifier: "customer-4711" };
   await once(key, { body });

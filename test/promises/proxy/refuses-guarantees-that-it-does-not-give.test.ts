@@ -44,7 +44,7 @@ it("forwardHeaders passes such a header on to the service, unless Connection nam
 });
 
 it("with once.header the key is Countersign's: without Redis it is refused as Countersign-Once is", async () => {
-  const once = { ttlMs: 900_000, header: "Idempotency-Key" } as const;
+  const once = { ttlMs: 900_000, waitMs: 1_000, header: "Idempotency-Key" } as const;
   const { url, simulator } = await stage({ config: { once } });
   for (const headers of [key, { "Countersign-Once": "order-4711" }]) {
     const answer = await call(url, order, { headers: headers as Record<string, string> });
