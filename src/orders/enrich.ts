@@ -52,8 +52,7 @@ export function enrich(
     const { name, isPlain } = parameter;
     if (ofOneAttempt.has(name)) continue;
     if (headerName.test(name)) throw refuseHeader(name);
-    const text = writeOut(parameter);
-    const value = isDecimal(name, site.decimals) ? writeAmount(name, text) : text;
+    const value = writeValue(parameter, site.decimals);
     sent.push(value === parameter.value ? parameter : { name, value, isPlain });
   }
   checkVersion(sent, site);
@@ -71,6 +70,16 @@ export function put(sent: SentParameter[], name: string, value: string): void {
 function refuseHeader(name: string): ProxyError {
   const what = `The parameter ${showName(name)} is named like a header of Countersign, which has no effect in a body`;
   return refuseParameter("name_not_allowed", `${what}; send the header.`, name);
+}
+
+/**
+ * The value as it is sent: a number without its exponent, an amount with two digits.
+ * @param decimals names of amounts beside `*_amount`
+ * @throws ProxyError number_out_of_range, decimal_invalid
+ */
+export function writeValue(parameter: Parameter, decimals: ReadonlySet<string>): string {
+  const text = writeOut(parameter);
+  return isDecimal(parameter.name, decimals) ? writeAmount(parameter.name, text) : text;
 }
 
 function writeOut({ name, kind, value }: Parameter): string {

@@ -61,9 +61,11 @@ async function proxy(context: RequestContext, parts: RequestHandlerParts): Promi
   const { site } = choice;
   if (site.checksCallerSignature) context.setCallerSignature(checkCallerSignature(parameters, site));
   context.setStage("enrich");
-  const prepared = prepare({ environment, operation, ...choice }, parameters, request.headers, context.event.requestId);
+  const route = { environment, operation, ...choice };
+  const prepared = prepare(route, parameters, request.headers, context.event.requestId);
   checkCharacters(prepared, parts.report);
-  const key = options.once === undefined ? undefined : new OnceKey(options.once, prepared, parts.once, context, clock);
+  const key =
+    options.once === undefined ? undefined : new OnceKey(options.once, route, parameters, parts.once, context, clock);
   context.once = key;
   const authenticated = await acquireMaterial(prepared, context, parts);
   if (authenticated.bridged !== undefined) context.setRoute(authenticated.prepared.route, authenticated.bridged);

@@ -3,6 +3,7 @@ import { endToEndHeaders, type HeaderLines, heldBytesOf, isFramed } from "../htt
 import { type Clock, sleep } from "../model/clock.ts";
 import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
+import type { Parameters } from "../parameters/parameters.ts";
 import { compareNames, serialise, sign } from "../parameters/signature.ts";
 import type { Admission } from "../serving/concurrency-limit.ts";
 import {
@@ -11,11 +12,12 @@ import {
   CallerLeft,
   type CallerRequest,
   type OnceRecord,
-  type PreparedRequest,
   type RequestEnd,
+  type Route,
   type UpstreamResponse,
 } from "../serving/messages.ts";
 import type { OnceHeader } from "../serving/request-options.ts";
+import { writeValue } from "./enrich.ts";
 
 const retryAfterMs = 1_000;
 /** Longer: a repetition helps only after a change of the configuration. */
@@ -84,12 +86,14 @@ export class OnceKey implements OnceRecord {
   #isKept = false;
 
   /**
+   * @param parameters as the caller gave them, and `prepare` has accepted them: what is sent depends on the configuration too
    * @param deadlineMs on the monotonic clock
    * @throws ProxyError once_unavailable if there is no Redis
    */
   constructor(
     key: string,
-    prepared: PreparedRequest,
+    { environment, site, operation }: Pick<Route, "environment" | "site" | "operation">,
+    parameters: Parameters,
     { shared, lifetimeMs, redisWaitMs }: OnceRules,
     { event, deadlineMs }: { readonly event: { readonly requestId: string }; readonly deadlineMs: number },
     clock: Clock,
@@ -103,10 +107,9 @@ export class OnceKey implements OnceRecord {
         causedBy: "tokens.cache",
       });
     }
-    const { environment, site } = prepared.route;
     this.#name = digestOf(JSON.stringify([environment.name, site.identifier, key]));
     this.#sealing = shared.sealing;
-    this.#digests = digestsOf(`${this.#name} ${contentOf(prepared)}`, shared.digestKeys);
+    this.#digests = digestsOf(`${this.#name} ${contentOf(operation, parameters)}`, shared.digestKeys);
     this.#claim = shared.claims.open({
       kind: "once",
       key: this.#name,
@@ -251,15 +254,17 @@ export function parseAnswer(kept: Uint8Array): UpstreamResponse {
   return { status, headers, body: kept.subarray(end + 1), discard() {} };
 }
 
-/** Set by the configuration, which may have changed before a repetition. */
-const configured = ["version", "site_identifier"];
+/** Set by the configuration, which may have changed before a repetition, or anew for each attempt. */
+const notCompared = new Set(["version", "site_identifier", "timestamp", "signature"]);
 
-/** A digest of the operation and the sent parameters, sorted by name: a repetition may write them in another order. */
-function contentOf({ route, parameters }: PreparedRequest): string {
-  const sent = parameters.filter(({ name }) => !configured.includes(name));
-  sent.sort(compareNames);
-  // A digest, since a request may wait for long, and no memory is reserved for a second copy of its body.
-  return digestOf(`${route.operation} ${serialise(sent)}`);
+/** None, since a change of a site's `decimals` must not make another request of a repetition. */
+const noDecimals: ReadonlySet<string> = new Set();
+
+/** The operation and the caller's parameters, sorted by name: a repetition may write them in another order, and 10.5 as "10.50". */
+function contentOf(operation: string, parameters: Parameters): string {
+  const given = [...parameters.values()].filter(({ name }) => !notCompared.has(name)).sort(compareNames);
+  const written = given.map((each) => ({ ...each, value: writeValue(each, noDecimals) }));
+  return `${operation} ${serialise(written)}`;
 }
 
 /** `<id of the key>.<digest>`, one for each key. */
@@ -267,9 +272,16 @@ type Digests = readonly [string, ...string[]];
 
 /** A reader of Redis cannot guess a request from its digests, nor compare the requests of two once keys. */
 function digestsOf(content: string, [first, ...others]: DigestKeys): Digests {
-  const digest = (key: Secret) =>
-    `${sign("countersign once", key).slice(0, 8)}.${sign(`countersign once\n${content}`, key).slice(0, 32)}`;
+  const digest = (key: Secret) => `${idOf(key)}.${sign(`countersign once\n${content}`, key).slice(0, 32)}`;
   return [digest(first), ...others.map(digest)];
+}
+
+const keyIds = new WeakMap<Secret, string>();
+
+function idOf(key: Secret): string {
+  const id = keyIds.get(key) ?? sign("countersign once", key).slice(0, 8);
+  keyIds.set(key, id);
+  return id;
 }
 
 /** A digest made with a key that is no longer configured cannot be compared: it counts as the same. */

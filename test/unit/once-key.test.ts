@@ -5,7 +5,7 @@ import { Claims, type ClaimTerms } from "../../src/claims/claim.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import type { Secret } from "../../src/model/secret.ts";
 import { OnceKey } from "../../src/orders/once.ts";
-import type { PreparedRequest } from "../../src/serving/messages.ts";
+import type { Route } from "../../src/serving/messages.ts";
 import { sealKey } from "../../testkit/redis-replica.ts";
 import { openContext } from "./open-context.ts";
 
@@ -39,15 +39,14 @@ function stage() {
     },
   };
   const claim = async (value: string, digestKeys: readonly [Secret, ...Secret[]] = [sealKey()]) => {
-    const route = { environment: { name: "sandbox" }, site: { identifier: "S1" }, operation: "create_order" };
-    const parameters = [{ name: "note", value, isPlain: true }];
-    const prepared = { route, headers: [], parameters } as unknown as PreparedRequest;
+    const route = { environment: { name: "sandbox" }, site: { identifier: "S1" }, operation: "create_order" } as Route;
+    const parameters = new Map([["note", { name: "note", kind: "string", value, isPlain: true } as const]]);
     const context = openContext(systemClock, 1_000);
     const sealing = { seal: () => "sealed", open: () => undefined };
     const header = "Countersign-Once" as const;
     const rules = { shared: { claims: store, digestKeys, sealing }, lifetimeMs: 900_000, redisWaitMs: 0, header };
     const { admission } = context;
-    return new OnceKey("order-1", prepared, rules, context, systemClock)
+    return new OnceKey("order-1", route, parameters, rules, context, systemClock)
       .claim({ request: { isClosed: () => false }, isShutDown: false, deadlineMs: 0, admission })
       .then(
         () => "claimed",

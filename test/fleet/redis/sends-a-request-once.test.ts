@@ -117,6 +117,23 @@ it("a long answer whose caller leaves is read to its end, and recorded", async (
   expect((await once("order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
 });
 
+it("a repetition is the same request, though a reload changes how its amounts are written", async () => {
+  const { once, upstream, config, reload } = await stageOnce(await startRedis());
+  const body = { ...order, discount: 5 };
+  expect((await once("order-1", { body })).status).toBe(200);
+  const environments = [...config.environments].map(([name, environment]) => {
+    const sites = [...environment.sites].map(
+      ([id, site]) => [id, { ...site, decimals: new Set(["discount"]) }] as const,
+    );
+    return [name, { ...environment, sites: new Map(sites) }] as const;
+  });
+  await reload({ environments: new Map(environments) });
+  expect(await once("order-1", { body })).toMatchObject({ status: 200, headers: { "countersign-replayed": "true" } });
+  expectFailure(await once("order-1", { body: { ...body, discount: 6 } }), { status: 422, code: "once_key_reused" });
+  expect((await once("order-2", { body })).status).toBe(200);
+  expect(upstream.requests.map(({ body }) => /"discount":"([^"]*)"/.exec(body)?.[1])).toEqual(["5", "5.00"]);
+});
+
 it("a kept answer can be decrypted for its own key and request only", async () => {
   const redis = await startRedis();
   const { once, upstream } = await stage("once", redis);
