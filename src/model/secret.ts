@@ -1,4 +1,4 @@
-import { createHash, createSecretKey, hash, type KeyObject, randomBytes } from "node:crypto";
+import { createSecretKey, hash, type KeyObject, randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 
 const masked = "[secret]";
@@ -81,5 +81,5 @@ function lookupDigest(bytes: Buffer): string {
 
 /** SHA-256 of a text's UTF-8, in base64url: 43 characters, however long the text is. */
 export function digestOf(text: string): string {
-  return createHash("sha256").update(text, "utf8").digest("base64url");
+  return hash("sha256", text, "base64url");
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Redis } from "ioredis";
 import type { RedisClient } from "./client.ts";
 
 /** Redis does not have the script, or does not run scripts by their digest: it has done nothing. */
@@ -19,6 +20,7 @@ export class Script {
   }
 
   async run(client: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    writeTogether(client);
     if (!textOnly.has(client)) {
       try {
         return await client.evalsha(this.#digest, keys.length, ...keys, ...args);
@@ -30,4 +32,12 @@ export class Script {
     }
     return client.eval(this.#text, keys.length, ...keys, ...args);
   }
+}
+
+/** The commands of one turn go out in one write. */
+function writeTogether(client: RedisClient): void {
+  const { stream } = client as Partial<Redis>;
+  if (stream === undefined || stream.writableCorked > 0) return;
+  stream.cork();
+  setImmediate(() => stream.uncork());
 }

@@ -42,7 +42,13 @@ function decrypt(key: Secret, name: string, bytes: Buffer): Buffer | undefined {
   }
 }
 
+const keyIds = new WeakMap<Secret, Buffer>();
+
 /** Distinguishes keys during a rotation, and reveals nothing about them. */
 function keyId(key: Secret): Buffer {
-  return createHmac("sha256", key.key).update("countersign token key").digest().subarray(0, keyIdBytes);
+  const known = keyIds.get(key);
+  if (known !== undefined) return known;
+  const id = createHmac("sha256", key.key).update("countersign token key").digest().subarray(0, keyIdBytes);
+  keyIds.set(key, id);
+  return id;
 }
