@@ -26,6 +26,8 @@ class Client extends EventEmitter {
     this.isOpen = true;
   }
 
+  readonly options = {};
+
   eval = async () => {
     if (this.server.reply === undefined) return 1;
     throw Object.assign(new Error(this.server.reply), { name: "ReplyError" });

@@ -160,6 +160,8 @@ export class RedisConnection {
     const client = this.#parts.open(this.#turns++);
     this.#next = client;
     await this.#connect(client);
+    // That was for the greeting. Each task has a limit of its own, and a second timer for it costs as much as the first.
+    Object.assign(client.options, { commandTimeout: undefined });
     this.#retire(this.#client);
     if (this.#isEnded) return;
     this.#client = client;
@@ -253,7 +255,16 @@ export class RedisConnection {
   #within<Value>(promise: Promise<Value>, delayMs: number): Promise<Value> {
     return new Promise((resolve, reject) => {
       const cancel = this.#parts.clock.after(delayMs, () => reject(new RedisFailure("timeout")));
-      promise.then(resolve, reject).finally(cancel);
+      promise.then(
+        (value) => {
+          cancel();
+          resolve(value);
+        },
+        (error) => {
+          cancel();
+          reject(error);
+        },
+      );
     });
   }
 }
