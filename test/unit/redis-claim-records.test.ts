@@ -1,4 +1,4 @@
-/** Row 82: a claim is not made after its sender has given up, by Redis's clock alone, whatever that clock does. */
+/** A claim is not made after its sender has given up, by Redis's clock alone, whatever that clock does. */
 import { expect, it } from "vitest";
 import { createRedisClaimRecords } from "../../src/adapters/redis/claim-records.ts";
 import type { RedisClient } from "../../src/adapters/redis/client.ts";

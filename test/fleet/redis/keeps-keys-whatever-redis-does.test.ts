@@ -35,29 +35,29 @@ it("a Redis that hangs: nothing is sent, and a claim that it stores too late is 
 
 it("a Redis that stands still for a moment: requests wait for it, hold up no others, and each is sent once", async () => {
   const redis = await startRedis();
-  const stage = await stageOnce(redis, undefined, { ...hasty, limits: { inFlightPerEnvironment: 3 } });
-  expect((await whenBack(stage, "before")).status).toBe(200);
-  const count = stage.recorder.count("redis_down");
+  const staged = await stage("once", redis, undefined, { ...hasty, limits: { inFlightPerEnvironment: 3 } });
+  expect((await whenBack(staged, "before")).status).toBe(200);
+  const count = staged.recorder.count("redis_down");
   redis.stop();
-  const waiting = [1, 2, 3].map((n) => stage.once(`order-${n}`));
-  await stage.recorder.nth("redis_down", count + 1);
+  const waiting = [1, 2, 3].map((n) => staged.once(`order-${n}`));
+  await staged.recorder.nth("redis_down", count + 1);
   // They have no permits.
-  await expect.poll(async () => (await call(stage.url, order)).status).toBe(200);
+  await expect.poll(async () => (await call(staged.url, order)).status).toBe(200);
   redis.cont();
   for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
-  for (const n of [1, 2, 3]) expect(await stage.once(`order-${n}`)).toMatchObject(replayed);
+  for (const n of [1, 2, 3]) expect(await staged.once(`order-${n}`)).toMatchObject(replayed);
 });
 
 it("a request waits for Redis no longer than `once.wait`, or its own deadline", async () => {
   const redis = await startRedis();
   const once = { ttlMs: 900_000, waitMs: 400, header: "Countersign-Once" } as const;
-  const stage = await stageOnce(redis, undefined, { ...hasty, config: { once } });
-  expect((await whenBack(stage, "before")).status).toBe(200);
+  const staged = await stage("once", redis, undefined, { ...hasty, config: { once } });
+  expect((await whenBack(staged, "before")).status).toBe(200);
   redis.stop();
-  expectFailure(await stage.once("order-1"), refused);
-  expect((await stage.lastEnd()).durationMs).toBeGreaterThan(390);
-  expectFailure(await stage.once("order-1", { headers: { "Countersign-Timeout-Ms": "200" } }), refused);
-  expect((await stage.lastEnd()).durationMs).toBeLessThan(390);
+  expectFailure(await staged.once("order-1"), refused);
+  expect((await staged.lastEnd()).durationMs).toBeGreaterThan(390);
+  expectFailure(await staged.once("order-1", { headers: { "Countersign-Timeout-Ms": "200" } }), refused);
+  expect((await staged.lastEnd()).durationMs).toBeLessThan(390);
 });
 
 it("repetitions that wait for the first request keep no other order out", async () => {
@@ -67,21 +67,21 @@ it("repetitions that wait for the first request keep no other order out", async 
     if (isFirst(request.body)) answer = () => void socket.write(accepted);
     else socket.write(accepted);
   };
-  const stage = await stageOnce(await startRedis(), respond, { limits: { inFlightPerEnvironment: 2 } });
+  const staged = await stage("once", await startRedis(), respond, { limits: { inFlightPerEnvironment: 2 } });
   const body = { ...order, description: "first" };
-  const first = stage.once("order-1", { body });
-  await expect.poll(() => stage.upstream.requests.length).toBe(1);
+  const first = staged.once("order-1", { body });
+  await expect.poll(() => staged.upstream.requests.length).toBe(1);
   const repetitions = Array.from({ length: 10 }, async () => {
-    let called = await stage.once("order-1", { body });
-    while (called.status === 503) called = await stage.once("order-1", { body });
+    let called = await staged.once("order-1", { body });
+    while (called.status === 503) called = await staged.once("order-1", { body });
     return called;
   });
-  await whenInFlight(stage, 11);
-  for (const n of [2, 3, 4]) expect((await stage.once(`order-${n}`)).status).toBe(200);
+  await whenInFlight(staged, 11);
+  for (const n of [2, 3, 4]) expect((await staged.once(`order-${n}`)).status).toBe(200);
   answer();
   expect((await first).status).toBe(200);
   for (const repetition of await Promise.all(repetitions)) expect(repetition).toMatchObject(replayed);
-  expect(stage.upstream.requests).toHaveLength(4);
+  expect(staged.upstream.requests).toHaveLength(4);
 });
 
 it("a Redis that is killed: nothing is sent until it is back", async () => {

@@ -1,4 +1,4 @@
-/** Row 82: a claim is in Redis before its sender gives up, or never; a result is written whenever it arrives. */
+/** A claim is in Redis before its sender gives up, or never; a result is written whenever it arrives. */
 import { expect, it } from "vitest";
 import { createRedisClaimRecords } from "../../../src/adapters/redis/claim-records.ts";
 import type { ClaimTerms } from "../../../src/claims/claim.ts";

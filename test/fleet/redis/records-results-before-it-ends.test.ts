@@ -1,16 +1,18 @@
-/** Rows 82 and 85: what waits for Redis is written before the process ends, and before a Redis is left for another one. */
+/** What waits for Redis is written before the process ends, and before a Redis is left for another one. */
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
 import { get } from "../../../testkit/call.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
-import { accepted, keysIn, stageOnce } from "./once-stage.ts";
+import { accepted, keysIn } from "../../../testkit/stage/redis.ts";
+import { stage } from "../../../testkit/stage.ts";
 
 /** Redis refuses the result of the last order, and works again. */
-async function stage() {
+async function stageUnrecorded() {
   const redis = await startRedis();
   const served = { isRefusing: false };
-  const stage = await stageOnce(
+  const staged = await stage(
+    "once",
     redis,
     async (_, socket) => {
       if (served.isRefusing) await redis.config("maxmemory", 1);
@@ -18,11 +20,11 @@ async function stage() {
     },
     { surroundings: { clock: systemClock }, timeouts: { requestMs: 1_000, tokenMs: 1_000 } },
   );
-  await expect.poll(async () => (await stage.once("before")).status).toBe(200);
+  await expect.poll(async () => (await staged.once("before")).status).toBe(200);
   served.isRefusing = true;
-  expect((await stage.once("order-1")).status).toBe(200);
-  await stage.recorder.nth("request_finished", 1, ({ once }) => once === "unrecorded");
-  return { redis, ...stage };
+  expect((await staged.once("order-1")).status).toBe(200);
+  await staged.recorder.nth("request_finished", 1, ({ once }) => once === "unrecorded");
+  return { redis, ...staged };
 }
 
 /** Outcome and status of each key, or that it is still held. */
@@ -30,7 +32,7 @@ const results = async (redis: RealRedis) =>
   [...(await keysIn(redis)).values()].map((value) => (value.includes(" held ") ? "held" : value.split(" ")[5])).sort();
 
 it("SIGTERM: a result that Redis had refused is recorded before the process ends", async () => {
-  const { redis, proxy, url } = await stage();
+  const { redis, proxy, url } = await stageUnrecorded();
   const stopped = proxy.stop("SIGTERM");
   // No request is open any more.
   const isClosed = () => get(url, "/").then(String, ({ code }) => code);
@@ -42,7 +44,7 @@ it("SIGTERM: a result that Redis had refused is recorded before the process ends
 });
 
 it("a reload of `redis`: so it is, in the Redis that is left, as soon as that accepts it", async () => {
-  const { redis, reload, config } = await stage();
+  const { redis, reload, config } = await stageUnrecorded();
   const { port } = await startRedis();
   await reload({ ...config, tokens: { cache: "redis", redis: accessTo(nodeAt(port)) } });
   // Late writes are tried each second until the former Redis is left, 3 s after the reload; then it has 2 s more.

@@ -85,7 +85,7 @@ it.each([
   { what: "breaks off", rest: "x", first: { outcome: "unknown", status: 200 } },
 ])("a long answer that $what: its request is in progress until then", async ({ rest, first }) => {
   let finish = () => {};
-  const { once, upstream, port } = await stageOnce(await startRedis(), (_, socket) => {
+  const { once, upstream, port } = await stage("once", await startRedis(), (_, socket) => {
     socket.write(rawAnswer(200, "x".repeat(140_000)).slice(0, -70_000));
     finish = () => void socket.end(rest);
   });
@@ -104,7 +104,7 @@ it.each([
 
 it("a long answer whose caller leaves is read to its end, and recorded", async () => {
   let finish = () => {};
-  const { once, recorder, port } = await stageOnce(await startRedis(), (_, socket) => {
+  const { once, recorder, port } = await stage("once", await startRedis(), (_, socket) => {
     socket.write(rawAnswer(200, "x".repeat(140_000)).slice(0, -70_000));
     finish = () => void socket.write("x".repeat(70_000));
   });
@@ -118,7 +118,7 @@ it("a long answer whose caller leaves is read to its end, and recorded", async (
 });
 
 it("a repetition is the same request, though a reload changes how its amounts are written", async () => {
-  const { once, upstream, config, reload } = await stageOnce(await startRedis());
+  const { once, upstream, config, reload } = await stage("once", await startRedis());
   const body = { ...order, discount: 5 };
   expect((await once("order-1", { body })).status).toBe(200);
   const environments = [...config.environments].map(([name, environment]) => {

@@ -1,4 +1,4 @@
-/** Row 28: the text of a script goes to Redis once, and then its digest; always, if the user may not run it by its digest. */
+/** The text of a script goes to Redis once, and then its digest; always, if the user may not run it by its digest. */
 import { expect, it } from "vitest";
 import { aclUser } from "../../../testkit/acl.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
