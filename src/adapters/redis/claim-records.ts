@@ -2,7 +2,7 @@ import { type ClaimRecords, NotWritten } from "../../claims/claim.ts";
 import { type Clock, sleep } from "../../model/clock.ts";
 import type { RedisConnection } from "./connection.ts";
 import { isAnswer, kindOf } from "./failure.ts";
-import { Script } from "./script.ts";
+import { LuaScript } from "./lua-script.ts";
 import { luaNow, redisKey } from "./scripts.ts";
 
 /**
@@ -14,7 +14,7 @@ import { luaNow, redisKey } from "./scripts.ts";
  *       6 when the sender gives up, in ms by this clock, or nothing: a claim that comes later is not made
  * Returns { 1 if it was replaced, -1 if it came too late, the value now or nothing, Redis's clock in ms }.
  */
-const swapScript = new Script(`${luaNow}
+const swapScript = new LuaScript(`${luaNow}
 local found = redis.call('GET', KEYS[1]) or ''
 if found ~= ARGV[1] then return { string.match(found, '^%d+ %d+ (.*)$') == ARGV[2] and 1 or 0, found, now } end
 if ARGV[6] ~= '' and now >= tonumber(ARGV[6]) then return { -1, found, now } end

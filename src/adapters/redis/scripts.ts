@@ -6,7 +6,7 @@ import {
   type ForcedRefreshes,
   forcedRefreshMemoryMs,
 } from "../../oauth/token-store.ts";
-import { Script } from "./script.ts";
+import { LuaScript } from "./lua-script.ts";
 
 /**
  * A key in Redis. A credential set's keys share one hash tag, so that a Cluster keeps them on one node and scripts may use
@@ -81,7 +81,7 @@ end
  * Returns { Redis's clock in ms, then for each key its value or nil, and its remaining ms (-1: no TTL) }. An unreadable value
  * is replaced by its error.
  */
-export const readScript = new Script(`${prelude}
+export const readScript = new LuaScript(`${prelude}
 local reply = { now }
 for i, key in ipairs(KEYS) do
   reply[2 * i] = redis.pcall('GET', key)
@@ -103,7 +103,7 @@ return reply
  * The value's TTL is its remaining life. A value without a TTL, from the future, or not of its form is damaged, and
  * overwritten. A pause of the endpoint that is older than the token ends.
  */
-export const saveScript = new Script(`${prelude}
+export const saveScript = new LuaScript(`${prelude}
 if isLate(ARGV[1]) then return false end
 local age = tonumber(ARGV[4])
 local issuedAt = now - age
@@ -129,7 +129,7 @@ return { value, left }
  * KEYS  1 endpoint
  * ARGV  1 as in save, 2 the pause, 3 its remaining ms
  */
-export const pauseScript = new Script(`${prelude}
+export const pauseScript = new LuaScript(`${prelude}
 if isLate(ARGV[1]) then return 0 end
 local left = readEndpoint(KEYS[1])
 if left < tonumber(ARGV[3]) then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3] + ${endpointPauseMemoryMs}) end
@@ -142,7 +142,7 @@ return 1
  * KEYS  one for each count
  * ARGV  1 as in save, further ones: the counts
  */
-export const forcedScript = new Script(`${prelude}
+export const forcedScript = new LuaScript(`${prelude}
 if isLate(ARGV[1]) then return 0 end
 for i, key in ipairs(KEYS) do redis.call('SET', key, ARGV[i + 1], 'PX', ${forcedRefreshMemoryMs}) end
 return 1

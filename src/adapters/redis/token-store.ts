@@ -4,7 +4,7 @@ import { Secret } from "../../model/secret.ts";
 import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
-import type { Script } from "./script.ts";
+import type { LuaScript } from "./lua-script.ts";
 import {
   aheadMs,
   forcedScript,
@@ -63,7 +63,7 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
   };
 
   /** Runs a script that writes. The script does nothing if Redis's clock shows that it was delayed on its way. */
-  const write = (key: string, script: Script, names: readonly string[], args: readonly (string | number)[]) => {
+  const write = (key: string, script: LuaScript, names: readonly string[], args: readonly (string | number)[]) => {
     const offsetMs = offsetsMs.get(key);
     const expected = offsetMs === undefined ? "" : Math.round(clock.nowMs() + offsetMs);
     return connection.run(redisKeys(key).token, (client) => script.run(client, names, [expected, ...args]));

@@ -10,7 +10,7 @@ const hasNoScript = /^NOSCRIPT\b/;
 const textOnly = new WeakSet<RedisClient>();
 
 /** A script in Redis. It goes there by its digest; its text follows once for each server, which then has it. */
-export class Script {
+export class LuaScript {
   readonly #text: string;
   readonly #digest: string;
 
