@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { imageOptions } from "../../testkit/image-options.ts";
-import { key, site } from "./job.mjs";
-import { isThere, type Place, type Program, type Running, startProgram } from "./program.ts";
+import { type Job, key, site } from "./job.mjs";
+import { authorityFile, isThere, type Place, type Program, type Running, startProgram, targetOf } from "./program.ts";
 
 const root = join(import.meta.dirname, "../..");
 const main = join(root, "dist/main.js");
@@ -20,27 +20,35 @@ export function imageCommand(node: string, memoryBytes: number): Program {
   return { name: "Countersign", job: "hmac", isInstalled: () => true, start: startImage };
 }
 
-/** The built command, with HMAC and with OAuth. */
+/** The built command with each job. */
 export const countersign: readonly Program[] = [
-  { name: "Countersign HMAC", job: "hmac", isInstalled: () => true, start: (at) => start(at, "hmac") },
+  ...Object.entries({
+    "Countersign HMAC": "hmac",
+    "Countersign HMAC over TLS": "tls",
+    "Countersign callbacks": "callback",
+    "Countersign OAuth": "oauth",
+    "Countersign GET 1 KiB": "get1KiB",
+    "Countersign GET 1 MiB": "get1MiB",
+  } as const).map(([name, job]) => ({ name, job, isInstalled: () => true, start: (at: Place) => start(at, job) })),
   {
     name: "Countersign HMAC one of 1000 sites",
     job: "hmac",
     isInstalled: () => true,
     start: (at) => start(at, "hmac", { sites: 1_000 }),
   },
-  { name: "Countersign OAuth", job: "oauth", isInstalled: () => true, start: (at) => start(at, "oauth") },
-  {
-    name: "Countersign OAuth Redis",
-    job: "oauth",
-    isInstalled: () => isThere("redis-server"),
-    start: (at) => start(at, "oauth", { isShared: true }),
-  },
+  ...Object.entries({ "Countersign OAuth Redis": "oauth", "Countersign HMAC keyed": "keyed" } as const).map(
+    ([name, job]) => ({
+      name,
+      job,
+      isInstalled: () => isThere("redis-server"),
+      start: (at: Place) => start(at, job, { isShared: true }),
+    }),
+  ),
 ];
 
 async function start(
   { port, service, cpu, folder }: Place,
-  method: "hmac" | "oauth",
+  job: Job,
   { isShared = false, sites = 1, command = [process.execPath, main] } = {},
 ): Promise<Running> {
   const redis = isShared ? await startRedis(port + 2, folder) : undefined;
@@ -49,16 +57,19 @@ async function start(
     writeFileSync(file, value, { mode: 0o600 });
     return { file };
   };
+  const isPassing = job.startsWith("get");
+  const hasTokens = job === "oauth" || isPassing;
   const authOf = (index: number) =>
-    method === "hmac"
+    !hasTokens
       ? { keys: [{ identifier: `K${1_000_000_001 + index}`, secret: secret(`key-${index}`, key) }] }
       : {
           credentials: [{ name: "blue", clientId: "c", clientSecret: secret("secret", "s".repeat(32)), audience: "a" }],
         };
   const environment = {
-    baseUrl: `http://127.0.0.1:${service.port}/json-api`,
-    ...(method === "oauth" ? { authUrl: `http://127.0.0.1:${service.authPort}` } : {}),
-    allowPlaintext: true,
+    baseUrl: `${targetOf(job, service)}/json-api`,
+    ...(hasTokens ? { authUrl: `http://127.0.0.1:${service.authPort}` } : {}),
+    ...(job === "tls" ? { tls: { caFile: authorityFile } } : { allowPlaintext: true }),
+    ...(isPassing ? { passThrough: [{ prefix: "/files/", methods: ["GET"] }] } : {}),
     operations: ["create_order"],
     forwardHeaders: ["bench-job"],
     defaultSite: site,
@@ -67,7 +78,19 @@ async function start(
     ),
   };
   const config = {
-    listeners: [{ bind: `127.0.0.1:${port}`, environment: "bench" }],
+    ...(job === "callback"
+      ? {
+          listeners: [{ bind: "127.0.0.1:0", environment: "bench" }],
+          callbacks: [
+            {
+              bind: `127.0.0.1:${port}`,
+              environment: "bench",
+              application: { url: `http://127.0.0.1:${service.port}/` },
+              replay: "best_effort",
+            },
+          ],
+        }
+      : { listeners: [{ bind: `127.0.0.1:${port}`, environment: "bench" }] }),
     admin: { bind: "127.0.0.1:0" },
     status: { bind: "127.0.0.1:0" },
     environments: { bench: environment },

@@ -1,5 +1,5 @@
-/** The job of every program: the order, the key that signs it and the token that authorises it. */
-import { createHmac } from "node:crypto";
+/** The jobs of the programs: what is sent, the key that signs it and the token that authorises it. */
+import { createHmac, randomUUID } from "node:crypto";
 
 export const key = "a-key-for-the-benchmark-only";
 export const token = "tok-for-the-benchmark";
@@ -17,14 +17,37 @@ export const order = JSON.stringify({
 });
 
 /** @returns the body that leaves: completed, in strings, signed (spec 5.2) */
-export function signOrder(text) {
-  const body = stamp(JSON.parse(text));
+export const signOrder = (text) => sign(stamp(JSON.parse(text)));
+
+function sign(body) {
   const names = Object.keys(body).sort();
   let signed = "";
   for (const name of names) signed += name + body[name];
   body.signature = createHmac("sha256", key).update(signed).digest("hex");
   return JSON.stringify(body);
 }
+
+/** A genuine callback that differs from all others. */
+function newCallback() {
+  return sign(stamp({ ...JSON.parse(order), order_reference: randomUUID() }));
+}
+
+const orders = { method: "POST", path: "/create_order", body: order, rate: 1_000 };
+
+/**
+ * The request of each job. A function makes another body for each request; `isKeyed` gives each a key of its own. `rate` is
+ * that of the open loop, in requests a second.
+ */
+export const jobs = {
+  hmac: orders,
+  oauth: orders,
+  none: orders,
+  tls: orders,
+  keyed: { ...orders, isKeyed: true },
+  callback: { ...orders, path: "/", body: newCallback },
+  get1KiB: { method: "GET", path: "/files/1024", rate: 1_000 },
+  get1MiB: { method: "GET", path: "/files/1048576", rate: 50 },
+};
 
 function stamp(given) {
   const body = {};

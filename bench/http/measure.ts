@@ -1,20 +1,22 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { KernelLimits } from "../../testkit/kernel-limits.ts";
-import { order } from "./job.mjs";
+import { type Job, jobs } from "./job.mjs";
 import type { Options } from "./options.ts";
 import type { Place, Program, Running, Service } from "./program.ts";
 
 const run = promisify(execFile);
 const proxyCpu = { number: 0 };
 const loadCpu = 1;
-const openLoopRate = 1_000;
+/** More callbacks than any program takes. */
+const mostCallbacksPerSecond = 25_000;
 /** The time in which a program's compiler warms up. */
 const coldSeconds = 10;
 /** By then the work left over from the start is done. */
@@ -30,7 +32,7 @@ export interface Measured {
   readonly cpuUs: number;
   /** Requests per second under full load. */
   readonly rate: number;
-  /** At 1,000 requests a second, sent whether or not earlier ones were answered. */
+  /** At 1,000 requests a second, or 50 of 1 MiB, sent whether or not earlier ones were answered. */
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** Under full load. */
@@ -88,9 +90,9 @@ export async function measure(
     const cold = await load(program, running, port, connections, coldSeconds);
     const { cpuUs, rate } = await load(program, running, port, connections, seconds);
     const rssMiB = running.rssBytes() / 2 ** 20;
-    const { p50Ms, p99Ms } = await openLoop(port, program, openLoopRate, seconds);
+    const { p50Ms, p99Ms } = await openLoop(port, program, jobs[program.job].rate, seconds);
     const wrong = (await countsOf(service)).wrong - before.wrong;
-    if (wrong > 0) throw new WrongAnswer(`${program.name}: ${wrong} wrong orders`);
+    if (wrong > 0) throw new WrongAnswer(`${program.name}: ${wrong} wrong requests`);
     return { startMs: running.startMs, coldCpuUs: cold.cpuUs, cpuUs, rate, p50Ms, p99Ms, rssMiB, ...idle };
   });
 }
@@ -181,15 +183,36 @@ export async function measureCpu(
 async function load(program: Program, running: Running, port: number, connections: number, seconds: number) {
   const cpuMs = running.cpuMs();
   const { requests, durationMs, failed } = await wrk(port, program.job, connections, seconds);
-  if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} of ${requests} orders failed`);
+  if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} of ${requests} requests failed`);
   return { cpuUs: ((running.cpuMs() - cpuMs) * 1_000) / requests, rate: (requests * 1_000) / durationMs };
 }
 
-async function wrk(port: number, job: string, connections: number, seconds: number) {
-  const script = join(import.meta.dirname, "post.lua");
-  const command = ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", script, `http://127.0.0.1:${port}`];
-  const env = { ...process.env, BENCH_JOB: job, BENCH_ORDER: order };
+async function wrk(port: number, job: Job, connections: number, seconds: number) {
+  const { method, body, isKeyed } = jobs[job];
+  const script = join(import.meta.dirname, "load.lua");
+  const command = [
+    "-t1",
+    `-c${connections}`,
+    `-d${seconds}s`,
+    "-s",
+    script,
+    `http://127.0.0.1:${port}${jobs[job].path}`,
+  ];
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  const bodies = join(folder, "bodies");
+  if (typeof body === "function") {
+    writeFileSync(bodies, Array.from({ length: seconds * mostCallbacksPerSecond }, body).join("\n"));
+  }
+  const env = {
+    ...process.env,
+    BENCH_JOB: job,
+    BENCH_METHOD: method,
+    ...(typeof body === "string" ? { BENCH_BODY: body } : {}),
+    ...(typeof body === "function" ? { BENCH_BODIES: bodies } : {}),
+    ...(isKeyed ? { BENCH_KEYS: `${randomUUID()}-` } : {}),
+  };
   const { stdout } = await run("taskset", ["-c", `${loadCpu}`, "wrk", ...command], { env });
+  rmSync(folder, { recursive: true });
   const [, result = ""] = /RESULT (.*)/.exec(stdout) ?? [];
   return JSON.parse(result) as { requests: number; durationMs: number; failed: number };
 }
@@ -199,7 +222,7 @@ async function openLoop(port: number, { name, job }: Program, rate: number, seco
   const command = ["-c", `${loadCpu}`, process.execPath, file, `${port}`, `${rate}`, `${seconds}`, job];
   const { stdout } = await run("taskset", command);
   const { failed, ...latency } = JSON.parse(stdout) as { p50Ms: number; p99Ms: number; failed: number };
-  if (failed > 0) throw new WrongAnswer(`${name}: ${failed} orders failed at ${rate} a second`);
+  if (failed > 0) throw new WrongAnswer(`${name}: ${failed} requests failed at ${rate} a second`);
   return latency;
 }
 

@@ -1,12 +1,13 @@
-// Sends orders at a steady rate, whether or not earlier ones were answered; latency counts from the planned moment.
+// Sends requests at a steady rate, whether or not earlier ones were answered; latency counts from the planned moment.
 // Usage: open-loop.mjs PORT RATE SECONDS JOB. Prints one line of JSON.
+import { randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
-import { order } from "./job.mjs";
+import { jobs } from "./job.mjs";
 
 const [port, rate, seconds] = process.argv.slice(2, 5).map(Number);
 const job = process.argv[5];
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
-const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(order), "Bench-Job": job };
+const { method, path, body, isKeyed } = jobs[job];
 const latencies = [];
 let failed = 0;
 let sent = 0;
@@ -21,12 +22,18 @@ function sendDue() {
 }
 
 function send(plannedMs) {
-  const call = request({ port, host: "127.0.0.1", method: "POST", path: "/create_order", agent, headers }, (answer) => {
+  const text = typeof body === "function" ? body() : body;
+  const headers = {
+    "Bench-Job": job,
+    ...(text === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) }),
+    ...(isKeyed ? { "Countersign-Once": randomUUID() } : {}),
+  };
+  const call = request({ port, host: "127.0.0.1", method, path, agent, headers }, (answer) => {
     answer.resume();
     answer.on("end", () => finish(plannedMs, answer.statusCode === 200));
   });
   call.on("error", () => finish(plannedMs, false));
-  call.end(order);
+  call.end(text);
 }
 
 function finish(plannedMs, isGood) {

@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isThere, type Place, type Program, type Running, startProgram } from "./program.ts";
+import { type Job, token } from "./job.mjs";
+import { authorityFile, isThere, type Place, type Program, type Running, startProgram, targetOf } from "./program.ts";
 
 const here = import.meta.dirname;
 const tools = resolve(here, "../../.tools/bench");
@@ -11,18 +12,22 @@ const njs = "/usr/lib/nginx/modules/ngx_http_js_module.so";
 
 /** Programs to compare with. Each does its job with as little configuration as it allows. */
 export const peers: readonly Program[] = [
-  {
-    name: "nginx static header",
-    job: "none",
+  ...Object.entries({
+    "nginx static header": "none",
+    "nginx GET 1 KiB": "get1KiB",
+    "nginx GET 1 MiB": "get1MiB",
+  } as const).map(([name, job]) => ({
+    name,
+    job,
     isInstalled: () => isThere("nginx"),
-    start: (at) => startNginx(at, false),
-  },
-  {
-    name: "nginx + njs",
-    job: "hmac",
+    start: (at: Place) => startNginx(at, job),
+  })),
+  ...Object.entries({ "nginx + njs": "hmac", "nginx + njs over TLS": "tls" } as const).map(([name, job]) => ({
+    name,
+    job,
     isInstalled: () => isThere("nginx") && existsSync(njs),
-    start: (at) => startNginx(at, true),
-  },
+    start: (at: Place) => startNginx(at, job),
+  })),
   { name: "HAProxy static header", job: "none", isInstalled: () => isThere("haproxy"), start: startHaproxy },
   { name: "Envoy credential injector", job: "oauth", isInstalled: () => existsSync(envoy), start: startEnvoy },
   {
@@ -32,37 +37,41 @@ export const peers: readonly Program[] = [
     start: ({ port, service, cpu }) =>
       startProgram([oauthProxy, String(port), String(service.port), String(service.authPort)], { port, cpu }),
   },
-  {
-    name: "node:http + undici",
-    job: "hmac",
-    isInstalled: () => true,
-    start: (at) => startNode("floor.mjs", at),
-  },
-  {
-    name: "http-proxy program",
-    job: "hmac",
+  ...Object.entries({ "node:http + undici": "hmac", "node:http + undici over TLS": "tls" } as const).map(
+    ([name, job]) => ({ name, job, isInstalled: () => true, start: (at: Place) => startNode("floor.mjs", at, job) }),
+  ),
+  ...Object.entries({
+    "http-proxy program": "hmac",
+    "http-proxy GET 1 KiB": "get1KiB",
+    "http-proxy GET 1 MiB": "get1MiB",
+  } as const).map(([name, job]) => ({
+    name,
+    job,
     isInstalled: () => existsSync(join(modules, "http-proxy")),
-    start: (at) => startNode("http-proxy.mjs", at),
-  },
+    start: (at: Place) => startNode("http-proxy.mjs", at, job),
+  })),
   {
     name: "@fastify/http-proxy",
     job: "none",
     isInstalled: () => existsSync(join(modules, "@fastify/http-proxy")),
-    start: (at) => startNode("fastify-http-proxy.mjs", at),
+    start: (at) => startNode("fastify-http-proxy.mjs", at, "none"),
   },
 ];
 
-function startNode(file: string, { port, service, cpu }: Place): Promise<Running> {
-  const command = [process.execPath, join(here, "peers", file), String(port), String(service.port)];
-  return startProgram(command, { port, cpu, env: { BENCH_MODULES: modules } });
+function startNode(file: string, { port, service, cpu }: Place, job: Job): Promise<Running> {
+  const command = [process.execPath, join(here, "peers", file), String(port), targetOf(job, service)];
+  return startProgram(command, { port, cpu, env: { BENCH_MODULES: modules, NODE_EXTRA_CA_CERTS: authorityFile } });
 }
 
-function startNginx({ port, service, cpu, folder }: Place, isSigning: boolean): Promise<Running> {
-  const upstream = `proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection "";`;
+function startNginx({ port, service, cpu, folder }: Place, job: Job): Promise<Running> {
+  const isSigning = job === "hmac" || job === "tls";
+  const { protocol, host } = new URL(targetOf(job, service));
+  const upstream = `proxy_pass ${protocol}//service; proxy_http_version 1.1; proxy_set_header Connection "";
+      proxy_ssl_verify on; proxy_ssl_name localhost; proxy_ssl_trusted_certificate ${authorityFile};`;
   const locations = isSigning
     ? `location / { js_content job.sign; }
        location = /upstream { internal; rewrite ^ /json-api/create_order break; proxy_set_header Bench-Job hmac; ${upstream} }`
-    : `location / { proxy_set_header X-Key fixed; ${upstream} }`;
+    : `location / { proxy_set_header Authorization "Bearer ${token}"; ${upstream} }`;
   const file = join(folder, "nginx.conf");
   writeFileSync(
     file,
@@ -72,7 +81,7 @@ function startNginx({ port, service, cpu, folder }: Place, isSigning: boolean): 
     http {
       access_log off; client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy;
       ${isSigning ? `js_path ${here}/peers/; js_import job from sign.js;` : ""}
-      upstream service { server 127.0.0.1:${service.port}; keepalive 256; }
+      upstream service { server ${host}; keepalive 256; }
       server { listen 127.0.0.1:${port}; keepalive_requests 1000000000; client_body_buffer_size 64k; ${locations} }
     }`,
   );

@@ -2,12 +2,15 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KernelLimits } from "../../testkit/kernel-limits.ts";
+import type { Job } from "./job.mjs";
 
 /** Where the service of the benchmark listens. */
 export interface Service {
   readonly port: number;
+  readonly tlsPort: number;
   readonly authPort: number;
 }
 
@@ -29,11 +32,19 @@ export interface Place {
 /** A proxy to measure. */
 export interface Program {
   readonly name: string;
-  /** What the program does to an order, and the service checks: it signs it, attaches a token, or attaches a fixed header. */
-  readonly job: "hmac" | "oauth" | "none";
+  /** What is sent, and what the service checks: a signature, a token or a fixed header. */
+  readonly job: Job;
   readonly isInstalled: () => boolean;
   readonly start: (at: Place) => Promise<Running>;
 }
+
+/** The origin of the service for a job. */
+export function targetOf(job: Job, { port, tlsPort }: Service): string {
+  return job === "tls" ? `https://localhost:${tlsPort}` : `http://127.0.0.1:${port}`;
+}
+
+/** PEM file of the authority that signed the service's certificate. */
+export const authorityFile = join(import.meta.dirname, "../../testkit/certificates/authority.pem");
 
 export interface Running {
   /** From spawn to the first connection that it accepts. */

@@ -114,7 +114,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
       }
       for (const { application } of config.callbacks) {
         const { url: address, tls } = application;
-        const settings = { address, tls, connections, requestsPerConnection: 1 };
+        const settings = { address, tls, connections };
         // Listeners for callbacks may share a pool.
         const parts = ["application", address.origin, fingerprintOf(tls), connections, responseHeaderBytes, timeouts];
         const key = fingerprint(parts);

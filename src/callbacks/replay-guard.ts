@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Claim, ClaimStore, FoundClaim } from "../claims/claim.ts";
 import { ProxyError } from "../model/errors.ts";
 import { digestOf } from "../model/secret.ts";
@@ -116,8 +116,6 @@ function readClaim({ kind, note, value }: FoundClaim, ownNote: string): number {
 }
 
 function digestBytes({ method, query, body }: CallbackBytes): string {
-  const hash = createHash("sha256")
-    .update(`${method}\n${query ?? ""}\n`, "latin1")
-    .update(body);
-  return hash.digest().subarray(0, 16).toString("base64url");
+  const bytes = Buffer.concat([Buffer.from(`${method}\n${query ?? ""}\n`, "latin1"), body]);
+  return hash("sha256", bytes, "buffer").subarray(0, 16).toString("base64url");
 }

@@ -67,14 +67,13 @@ export function verifyCallback(
  * @throws ProxyError callback_too_old, callback_too_early
  */
 export function checkAge({ signedAtMs }: GenuineCallback, rememberMs: number, nowMs: number): void {
-  const signedAt = new Date(signedAtMs).toISOString();
   if (nowMs > signedAtMs + rememberMs) {
-    const what = `The callback was signed at ${signedAt}, longer ago than callbacks are remembered.`;
+    const what = `The callback was signed at ${new Date(signedAtMs).toISOString()}, longer ago than callbacks are remembered.`;
     throw new ProxyError("callback_too_old", `${what} Look at its order at the service.`, { causedBy: "timestamp" });
   }
   const earlyMs = signedAtMs - longestAheadMs - nowMs;
   if (earlyMs <= 0) return;
-  const what = `The callback is signed, and its timestamp is ${signedAt}, which is still to come.`;
+  const what = `The callback is signed, and its timestamp is ${new Date(signedAtMs).toISOString()}, which is still to come.`;
   const fix = `Here it is ${new Date(nowMs).toISOString()}: a clock is wrong, here or at the service.`;
   throw new ProxyError("callback_too_early", `${what} ${fix}`, { retryAfterMs: earlyMs, causedBy: "timestamp" });
 }

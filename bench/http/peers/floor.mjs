@@ -1,10 +1,10 @@
-// The floor: node:http and undici doing the signing job without a single check. Usage: floor.mjs PORT SERVICE_PORT
+// The floor: node:http and undici doing the signing job without a single check. Usage: floor.mjs PORT SERVICE_URL
 import { createServer } from "node:http";
 import { Pool } from "undici";
 import { signOrder } from "../job.mjs";
 
-const [port, servicePort] = process.argv.slice(2).map(Number);
-const pool = new Pool(`http://127.0.0.1:${servicePort}`, { connections: 256 });
+const [port, service] = process.argv.slice(2);
+const pool = new Pool(service, { connections: 256 });
 createServer((request, response) => {
   let text = "";
   request.setEncoding("utf8");
@@ -20,4 +20,4 @@ createServer((request, response) => {
       response.end(whole);
     });
   });
-}).listen(port, "127.0.0.1");
+}).listen(Number(port), "127.0.0.1");

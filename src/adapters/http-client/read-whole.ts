@@ -42,14 +42,13 @@ export function createPostSpans(pool: Pool, path: string, headers: HeaderLines, 
   return (body, timeoutMs) => post(pool, { path, headers: all, body }, timeoutMs, clock);
 }
 
-/**
- * Hands callbacks to an application.
- * @param pool of connections for one request each, so that no request uses one that is about to close
- */
+/** Hands callbacks to an application; once more on a new connection, if the first one ended before a byte was written. */
 export function createDeliver(pool: Pool): Deliver {
   return async ({ method, target, headers, body }, deadlineMs) => {
     const request = { method, path: target, headers, render: () => body };
-    const response = await exchange(pool, request, deadlineMs).catch(failAsApplication);
+    const response = await exchange(pool, request, deadlineMs)
+      .catch((error) => (wasUnreachable(error) ? exchange(pool, request, deadlineMs) : Promise.reject(error)))
+      .catch(failAsApplication);
     const whole = readWhole(response).catch(failAsApplication).then(checkLength);
     // An answer that breaks before it is read fails its reader later. It must not end the process.
     whole.catch(() => {});
@@ -89,9 +88,12 @@ function describeFailure(error: unknown): Exclude<PostResult, { kind: "answered"
  * @throws the errors of the body
  */
 async function readWhole(response: UpstreamResponse): Promise<Buffer | undefined> {
+  const { body } = response;
+  if (body instanceof Uint8Array) {
+    return body.length > longestAnswerBytes ? undefined : Buffer.from(body.buffer, body.byteOffset, body.length);
+  }
   const pieces: Uint8Array[] = [];
   let length = 0;
-  const body = response.body instanceof Uint8Array ? [response.body] : response.body;
   for await (const piece of body) {
     length += piece.length;
     if (length > longestAnswerBytes) {
@@ -121,6 +123,10 @@ const described: { readonly [Code in FailureCode]?: readonly [FailureCode, strin
   upstream_timeout: ["application_timeout", "The application gave no whole answer in time."],
   upstream_unreachable: ["application_unreachable", "No connection to the application."],
 };
+
+function wasUnreachable(error: unknown): boolean {
+  return error instanceof ProxyError && error.code === "upstream_unreachable";
+}
 
 /** A failure on the way to the application has codes of its own: the service did not fail. */
 function failAsApplication(error: unknown): never {

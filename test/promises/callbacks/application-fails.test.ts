@@ -1,5 +1,5 @@
 /** An application that fails gets a callback again, and its sender a true answer. */
-import { once } from "node:events";
+import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { accepts, answering } from "../../../testkit/stage/callbacks.ts";
 import { stage } from "../../../testkit/stage.ts";
@@ -54,28 +54,74 @@ it("an answer that is too long is not passed on", async () => {
   expect([whole.status, whole.text.length]).toEqual([500, 65_536]);
 });
 
-it.each(forms)("each callback has a connection of its own, which ends with the callback (%s)", async (_, write) => {
+it.each(forms)("callbacks share a kept connection (%s)", async (_, write) => {
   const heads: string[] = [];
-  const ended: Promise<unknown>[] = [];
+  let connections = 0;
   const { callbackPort } = await stage("application", (socket) => {
-    ended.push(once(socket.setEncoding("latin1"), "close"));
-    socket.on("data", (text: string) => {
+    connections += 1;
+    socket.setEncoding("latin1").on("data", (text: string) => {
       heads.push(text);
-      // An answer that keeps the connection open.
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK");
     });
   });
-  for (const nth of [1, 2]) {
+  for (let nth = 0; nth < 30; nth++) {
     const sent = write(freshCallback());
     expect(await send(callbackPort, sent)).toMatchObject({ status: 200, text: "OK" });
-    expect(ended).toHaveLength(nth);
-    const [head = "", body] = (heads[nth - 1] ?? "").split("\r\n\r\n");
-    expect(head).toMatch(/^connection: close$/im);
+    const [head = "", body] = (heads[nth] ?? "").split("\r\n\r\n");
+    expect(head).toMatch(/^connection: keep-alive$/im);
     expect(body).toBe(sent.body ?? "");
     const length = sent.body === undefined ? [] : [`content-length: ${sent.body.length}`];
     expect(head.match(/^(content-length|transfer-encoding):.*$/gim) ?? []).toEqual(length);
   }
-  await Promise.all(ended);
+  expect(connections).toBe(1);
+});
+
+it.each([
+  ["says so", "connection: close\r\n"],
+  ["speaks HTTP/1.0", ""],
+])("an application that %s gets each callback on a connection of its own", async (_, header) => {
+  const version = header === "" ? "1.0" : "1.1";
+  let connections = 0;
+  const { callbackPort } = await stage("application", (socket) => {
+    connections += 1;
+    socket.on("data", () => socket.end(`HTTP/${version} 200 OK\r\n${header}content-length: 2\r\n\r\nOK`));
+  });
+  for (let nth = 1; nth <= 3; nth++) {
+    expect(await sendJson(callbackPort, freshCallback())).toMatchObject({ status: 200 });
+    expect(connections).toBe(nth);
+  }
+});
+
+it.each([
+  ["closes", (socket: Socket) => socket.end()],
+  ["resets", (socket: Socket) => socket.resetAndDestroy()],
+])("an application that %s an idle connection gets the next callback on a new one", async (_, end) => {
+  const sockets: Socket[] = [];
+  const { callbackPort } = await stage("application", (socket) => {
+    sockets.push(socket);
+    socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK"));
+  });
+  for (let nth = 1; nth <= 5; nth++) {
+    expect(await sendJson(callbackPort, freshCallback())).toMatchObject({ status: 200 });
+    const last = sockets.at(-1) ?? expect.unreachable();
+    // The next callback is sent at the same moment.
+    end(last);
+  }
+  expect(sockets).toHaveLength(5);
+});
+
+it("a callback whose bytes were written to a kept connection that breaks is 502, unknown, and is not sent again", async () => {
+  let callbacks = 0;
+  const { callbackPort } = await stage("application", (socket) => {
+    socket.on("data", () => {
+      callbacks += 1;
+      if (callbacks === 1) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK");
+      else socket.end();
+    });
+  });
+  expect(await sendJson(callbackPort, freshCallback())).toMatchObject({ status: 200 });
+  expectProblem(await sendJson(callbackPort, freshCallback()), "application_failed", "unknown");
+  expect(callbacks).toBe(2);
 });
 
 it("interim answers are left out", async () => {
