@@ -17,7 +17,11 @@ export const aclUser = { username: "countersign", password: "canary-redis-passwo
 
 /** A line of redis.conf: every server of the tests has this user, and every proxy logs in as this user. */
 export const aclLine = [
-  ...["user", aclUser.username, "on", `>${aclUser.password}`, "resetkeys"],
+  "user",
+  aclUser.username,
+  "on",
+  `>${aclUser.password}`,
+  "resetkeys",
   ...aclRules,
   ...clusterRules,
 ].join(" ");

@@ -51,8 +51,18 @@ export async function playImage({ node = process.execPath, ...options }: Options
 }
 
 const heads = [
-  ...["program", "processors", "start ms", "CPU ms", "MiB 15 s", "MiB idle"],
-  ...["µs at 50/s", "at 200/s", "at 1,000/s", "at 200/s, warm", "p50 ms at 200/s", "p99 ms"],
+  "program",
+  "processors",
+  "start ms",
+  "CPU ms",
+  "MiB 15 s",
+  "MiB idle",
+  "µs at 50/s",
+  "at 200/s",
+  "at 1,000/s",
+  "at 200/s, warm",
+  "p50 ms at 200/s",
+  "p99 ms",
 ];
 
 /** The table of medians, as Markdown. */
@@ -63,11 +73,16 @@ function formatRows(
     const shown = (read: (one: Steady) => number | undefined, digits = 0) =>
       middle(measured.map(read))?.toFixed(digits) ?? "";
     return [
-      ...[name, String(cpus), shown(({ startMs }) => startMs), shown(({ startCpuMs }) => startCpuMs)],
-      ...[shown(({ soonMiB }) => soonMiB), shown(({ idleMiB }) => idleMiB)],
+      name,
+      String(cpus),
+      shown(({ startMs }) => startMs),
+      shown(({ startCpuMs }) => startCpuMs),
+      shown(({ soonMiB }) => soonMiB),
+      shown(({ idleMiB }) => idleMiB),
       ...[0, 1, 2].map((index) => shown(({ at }) => at[index]?.cpuUs)),
       shown(({ warm }) => warm?.cpuUs),
-      ...[shown(({ at }) => at[1]?.p50Ms, 1), shown(({ at }) => at[1]?.p99Ms, 1)],
+      shown(({ at }) => at[1]?.p50Ms, 1),
+      shown(({ at }) => at[1]?.p99Ms, 1),
     ];
   });
   return toMarkdown(heads, 1, cells);

@@ -46,7 +46,10 @@ export async function serveOne(
     method: "POST",
     target: `/${operation}`,
     headers: [
-      ...["host", "localhost", "content-type", "application/json"],
+      "host",
+      "localhost",
+      "content-type",
+      "application/json",
       ...(site === undefined ? [] : ["countersign-site", site]),
       ...(auth === undefined ? [] : ["countersign-auth", auth]),
     ],

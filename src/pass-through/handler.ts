@@ -35,7 +35,12 @@ interface Prepared extends StreamedRequest {
 
 /** Headers that are set anew, or are meant for Countersign alone, such as the caller's credentials. */
 const ours: ReadonlySet<string> = new Set([
-  ...["authorization", "content-length", "cookie", "expect", "host", "http2-settings"],
+  "authorization",
+  "content-length",
+  "cookie",
+  "expect",
+  "host",
+  "http2-settings",
   // No program sends this header on purpose, and as a key of an object it has another meaning.
   "__proto__",
 ]);

@@ -313,7 +313,16 @@ function propagate(
 
 /** The methods in OpenTelemetry's conventions for HTTP; any other is `_OTHER`. */
 const knownMethods: ReadonlySet<string> = new Set([
-  ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE", "QUERY"],
+  "CONNECT",
+  "DELETE",
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "PATCH",
+  "POST",
+  "PUT",
+  "TRACE",
+  "QUERY",
 ]);
 
 /** Names come from the configuration and the known methods, so that there are few. */

@@ -110,11 +110,25 @@ function answerOf(page: Page, packed: Buffer | undefined): Answer {
   const body = packed ?? Buffer.from(text);
   const headers = [
     ...(allow === undefined ? [] : ["Allow", allow]),
-    ...["Content-Type", contentType, "Content-Length", String(body.length)],
+    "Content-Type",
+    contentType,
+    "Content-Length",
+    String(body.length),
     ...(packed === undefined ? [] : ["Content-Encoding", "gzip"]),
-    ...["Vary", vary, "Cache-Control", "no-store", "Content-Security-Policy", contentSecurityPolicy],
-    ...["X-Frame-Options", "DENY", "X-Content-Type-Options", "nosniff"],
-    ...["Cross-Origin-Resource-Policy", "same-origin", "Referrer-Policy", "no-referrer"],
+    "Vary",
+    vary,
+    "Cache-Control",
+    "no-store",
+    "Content-Security-Policy",
+    contentSecurityPolicy,
+    "X-Frame-Options",
+    "DENY",
+    "X-Content-Type-Options",
+    "nosniff",
+    "Cross-Origin-Resource-Policy",
+    "same-origin",
+    "Referrer-Policy",
+    "no-referrer",
   ];
   return { status, headers, body, isLocal: true, isFramed: true };
 }

@@ -11,8 +11,16 @@ import { checkPlaintext, checkTokenSettings, type EnvironmentSettings } from "./
 /** Request headers that the proxy or its authentication sets, or that belong to one connection. */
 const neverForwarded: ReadonlySet<string> = new Set([
   ...hopByHop,
-  ...["accept", "accept-encoding", "authorization", "content-encoding", "content-length", "content-type"],
-  ...["cookie", "expect", "host", "via"],
+  "accept",
+  "accept-encoding",
+  "authorization",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "cookie",
+  "expect",
+  "host",
+  "via",
 ]);
 
 /**

@@ -8,7 +8,11 @@ import { loadTls } from "./tls.ts";
 /** Headers that Countersign sets on each export. */
 const ownHeaders: ReadonlySet<string> = new Set([
   ...hopByHop,
-  ...["content-encoding", "content-length", "content-type", "expect", "host"],
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
 ]);
 
 /** Visible ASCII, with blanks between (RFC 9110 section 5.5). */
