@@ -72,6 +72,29 @@ const shapes: Readonly<Record<string, Shape>> = {
   },
   "PingOne and PingFederate": { url: /\/as\/token$/, fields: { scope }, authorization: basic, answer: forAnHour },
   "ORY Hydra": { url: /\/oauth2\/token$/, fields: { scope, audience }, authorization: basic, answer: hydra },
+  "Spring Authorization Server": {
+    url: /\/oauth2\/token$/,
+    fields: { scope },
+    authorization: basic,
+    answer: { ...bearer, scope, expires_in: 299 },
+  },
+  "django-oauth-toolkit": {
+    url: /\/o\/token\/$/,
+    fields: { scope },
+    authorization: basic,
+    answer: { ...bearer, scope, expires_in: 36_000 },
+  },
+  Doorkeeper: {
+    url: /\/oauth\/token$/,
+    fields: { ...inBody, scope },
+    answer: { ...bearer, scope, expires_in: 7_200, created_at: 1_800_000_000 },
+  },
+  "oidc-provider": {
+    url: /\/token$/,
+    fields: { scope },
+    authorization: basic,
+    answer: { ...bearer, expires_in: 600 },
+  },
   // RFC 8705 section 3.1 shows no expires_in; such a token counts as valid for 300 s.
   "Client certificate (RFC 8705)": { url: /^https:\/\/mtls\./, fields: { client_id: "countersign" }, answer: bearer },
 };
