@@ -40,15 +40,17 @@ export function createRedisClaimRecords(connection: Pick<RedisConnection, "run">
     let sent = 0;
     let givenUpAtMs = 0;
     const reply = await connection
-      .run(name, async (client, untilMs) => {
+      .run(name, (client, untilMs) => {
         sent += 1;
         givenUpAtMs = untilMs;
         const server = client.isCluster ? call : client;
         const sentAtMs = clock.nowMs();
-        const reply = await swapScript.run(client, [name], [...args, isClaim ? redisTime.at(server, untilMs) : ""]);
-        const nowMs: unknown = Array.isArray(reply) ? reply[2] : undefined;
-        if (typeof nowMs === "number") redisTime.learn(server, sentAtMs, nowMs);
-        return reply;
+        const untilThere = isClaim ? redisTime.at(server, untilMs) : "";
+        return swapScript.run(client, [name], [...args, untilThere]).then((reply) => {
+          const nowMs: unknown = Array.isArray(reply) ? reply[2] : undefined;
+          if (typeof nowMs === "number") redisTime.learn(server, sentAtMs, nowMs);
+          return reply;
+        });
       })
       .catch(async (error) => {
         // If it was sent twice, the second answer says nothing of the first time.

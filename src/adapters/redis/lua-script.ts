@@ -19,18 +19,16 @@ export class LuaScript {
     this.#digest = createHash("sha1").update(text).digest("hex");
   }
 
-  async run(client: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  run(client: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     writeTogether(client);
-    if (!textOnly.has(client)) {
-      try {
-        return await client.evalsha(this.#digest, keys.length, ...keys, ...args);
-      } catch (error) {
-        const message = error instanceof Error ? error.message : "";
-        if (!needsText.test(message)) throw error;
-        if (!hasNoScript.test(message)) textOnly.add(client);
-      }
-    }
-    return client.eval(this.#text, keys.length, ...keys, ...args);
+    const runText = () => client.eval(this.#text, keys.length, ...keys, ...args);
+    if (textOnly.has(client)) return runText();
+    return client.evalsha(this.#digest, keys.length, ...keys, ...args).catch((error: unknown) => {
+      const message = error instanceof Error ? error.message : "";
+      if (!needsText.test(message)) throw error;
+      if (!hasNoScript.test(message)) textOnly.add(client);
+      return runText();
+    });
   }
 }
 

@@ -76,9 +76,9 @@ export async function readSlowly(lane: Lane): Promise<readonly Reply[]> {
   return [isAnswered ? 200 : "closed"];
 }
 
-/** The status of a page for probes. */
-export const page = (lane: Lane, path: string) =>
-  call(lane.adminUrl, "", { method: "GET", path }).then(
+/** The status of a page for probes, or for people. */
+export const page = (lane: Lane, path: string, url = lane.adminUrl) =>
+  call(url, "", { method: "GET", path }).then(
     ({ status }) => status,
     (): Reply => "closed",
   );

@@ -19,6 +19,11 @@ const contained: readonly Contained[] = [
     awaited: /^(acceptPending|wholeTurn|nextTurn|sweep|listener\.cutAnswers|Promise\.)/,
     why: "turns of the loop, and closings that cannot fail",
   },
+  {
+    file: "adapters/redis/connection.js",
+    awaited: /^promise$/,
+    why: "a task's promise, whose failure arises in the task",
+  },
   { file: "adapters/redis/refresh-lock.js", awaited: /lease\.release|^renewing/, why: "the lock ends by itself" },
   { file: "cli/serve.js", awaited: /^stop\.first/, why: "no signal is no failure" },
   { file: "cli/serve.js", awaited: /^askDescriptorLimit/, why: "takes what it cannot read for no limit" },
@@ -31,12 +36,11 @@ const contained: readonly Contained[] = [
   { file: "config/files/watch.js", awaited: /^(askEach|ask\(|Promise\.all)/, why: "any file has a stamp and a digest" },
   { file: "config/rules/site-folder.js", awaited: /^(this\.#readFile|readSites)/, why: "says what cannot be read" },
   {
-    file: "orders/handler.js",
+    file: "serving/serve.js",
     awaited: /^(fail\(|request\.answer\(answer)/,
     why: "the answer is handed over, or the caller has gone",
   },
-  { file: "orders/handler.js", awaited: /^context\.once/, why: "a key whose end is not written reads as unknown" },
-  { file: "callbacks/handler.js", awaited: /^(fail\(|request\.answer\(answer)/, why: "as in orders/handler.js" },
+  { file: "serving/serve.js", awaited: /^context\.once/, why: "a key whose end is not written reads as unknown" },
   { file: "oauth/token-cache.js", awaited: /^this\.#refresh/, why: "a failed refresh is a pause" },
   { file: "oauth/token-cache.js", awaited: /^republish\(/, why: "as in refresh.js" },
   {

@@ -74,6 +74,7 @@ export class Lane {
   #program: Program | undefined;
   #hasEnded = true;
   #adminUrl = "";
+  #statusUrl = "";
 
   private constructor(faulty: Faulty, surroundings: Surroundings) {
     this.#faulty = faulty;
@@ -151,7 +152,10 @@ export class Lane {
     const started = program.line((text) => text.includes('"event":"started"')).catch(() => "ended");
     const line = await Promise.race([started, delay(startMs, "neither")]);
     if (line === "ended") await program.ended;
-    this.#adminUrl = line.startsWith("{") ? `http://${JSON.parse(line).adminBind}` : "";
+    const urlOf = (bind: "adminBind" | "statusBind") =>
+      line.startsWith("{") ? `http://${JSON.parse(line)[bind]}` : "";
+    this.#adminUrl = urlOf("adminBind");
+    this.#statusUrl = urlOf("statusBind");
     return line !== "neither";
   }
 
@@ -162,6 +166,10 @@ export class Lane {
   get program(): Program {
     if (this.#program === undefined) throw new Error("not started");
     return this.#program;
+  }
+
+  get statusUrl(): string {
+    return this.#statusUrl;
   }
 
   get adminUrl(): string {

@@ -28,6 +28,14 @@ const scenesOfOrders: readonly Scene[] = [
     play: async (lane) => [await page(lane, "/metrics"), await page(lane, "/readyz"), await page(lane, "/other")],
   },
   {
+    name: "the status, for programs and for people",
+    play: async (lane) => {
+      const pages: Reply[] = [];
+      for (const path of ["/status", "/", "/live"]) pages.push(await page(lane, path, lane.statusUrl));
+      return pages;
+    },
+  },
+  {
     name: "requests that are refused",
     play: async (lane) => [
       await ask(lane, "nonsense\r\n\r\n"),
