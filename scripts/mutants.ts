@@ -63,6 +63,7 @@ async function run({ count, seed, only = "src/" }: NonNullable<ReturnType<typeof
       writeFileSync(file, source);
       const killer = await findKiller(tests, interrupt, file);
       cpSync(join(home, file), file);
+      tests.forget(file);
       if (interrupt.aborted) break;
       print(`${(killer ?? "SURVIVED").padEnd(8)} ${name}`);
       if (killer === undefined) survivors.push(name);
@@ -106,7 +107,9 @@ function visit(node: Node, tree: SourceFile, add: (node: Node, what: string, tex
   if (is.isNumericLiteral(node)) add(node, "number plus one", `(${text(node)} + 1)`);
   if (is.isExpressionStatement(node) && !text(node).startsWith("super(")) add(node, "statement dropped", ";");
   if (is.isReturnStatement(node)) add(node, "return dropped", `void [${text(node).slice("return".length, -1)}];`);
-  node.forEachChild((child) => visit(child, tree, add));
+  // A name of a property is no expression.
+  const name = is.isPropertyAssignment(node) ? node.name : undefined;
+  node.forEachChild((child) => child !== name && visit(child, tree, add));
 }
 
 /** The project as it is here, uncommitted changes included, with the packages that are installed here. */
@@ -159,9 +162,11 @@ async function openTests(interrupt: AbortSignal) {
     return !hasFailed;
   };
   return {
+    /** The file has changed: without this, Vite keeps the version that it has transformed. */
+    forget: (path: string) => vitest.invalidateFile(resolve(path)),
     /** Whether the unit tests that import this file succeed; all of them if it is a folder. */
     async units(path: string) {
-      vitest.invalidateFile(resolve(path));
+      this.forget(path);
       if (path.endsWith(".ts")) vitest.config.related = [resolve(path)];
       const related = await vitest.getRelevantTestSpecifications();
       return succeed(related.filter(({ project }) => project.name === "unit"));

@@ -74,8 +74,6 @@ const fixes: { readonly [error: string]: (configured: ConfiguredSet) => string }
   },
   invalid_target: ({ set }) =>
     `compare ${listOf(wantedBy(set)) || "audience and token.resource"} with what the client may have`,
-  unauthorized_client: () =>
-    "let the client use the grant client_credentials at the authorization server (Keycloak: service account roles)",
   unsupported_grant_type: ({ tokenUrl }) =>
     `see that ${tokenUrl.origin}${tokenUrl.path} is the token endpoint, and has the grant client_credentials`,
   use_dpop_nonce: () => withoutDpop,
@@ -92,6 +90,10 @@ function fixRefusal(configured: ConfiguredSet, config: Config, { status, cause }
   if (fix !== undefined) return fix(configured);
   const { clientAuth } = token;
   const more: string[] = [];
+  // Keycloak says so of a wrong secret too.
+  if (cause === "unauthorized_client") {
+    more.push("see that the client may use the grant client_credentials (Keycloak: service account roles)");
+  }
   if (token.body === "json" && cause === undefined) more.push("a server that reads no JSON needs token.body: form");
   if (clientAuth.method === "basic" && isEncoded(set)) {
     more.push("a server that takes client id and secret as they are needs clientAuth: basic_raw");

@@ -56,7 +56,12 @@ it.each([
   [400, "invalid_scope", ", scope: a b", "compare scope (a b) with what the client may have"],
   [400, "invalid_scope", "", "write token.scope: the authorization server demands one"],
   [400, "invalid_target", ", resource: r", "compare resource (r) with what the client may have"],
-  [401, "unauthorized_client", "", "let the client use the grant client_credentials at the authorization server"],
+  [
+    401,
+    "unauthorized_client",
+    "",
+    "see that the client may use the grant client_credentials (Keycloak: service account roles)",
+  ],
   [400, "invalid_request", "", "see in the authorization server's log what it misses"],
   [400, "use_dpop_nonce", "", "Countersign makes no DPoP proofs"],
   [400, "unsupported_grant_type", "", "/as/token is the token endpoint, and has the grant client_credentials"],
