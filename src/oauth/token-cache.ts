@@ -212,12 +212,12 @@ export class TokenCache {
     isAgain: boolean,
     deadlineMs: number,
   ): Promise<Token | NoNewerToken | undefined> {
-    const { clock } = this.#parts;
+    const { clock, tokenTimeoutMs } = this.#parts;
     const { token } = this.#state;
     const endsMs = endsAtMs(token?.id === refused.id ? token : refused);
     if (!(isAgain || (token?.id === refused.id && token.isRepeated)) || endsMs >= deadlineMs) return undefined;
     await sleep(clock, endsMs - clock.nowMs());
-    const found = await this.get(deadlineMs);
+    const found = await this.get(Math.min(deadlineMs, clock.nowMs() + tokenTimeoutMs));
     if (found === undefined) return "too_late";
     return "secret" in found ? found : "no_token";
   }

@@ -42,6 +42,27 @@ it("an order in the leeway of such a token waits for the next one, which is requ
   expect([reasons[0], reasons.at(-1)]).toEqual(["missing", "expired"]);
 });
 
+it("an order that gets 401 then waits for timeouts.token at most after that token's end", async () => {
+  const { clock, login, source, deadline } = openSiteTokens();
+  const endsMs = clock.nowMs() + 60_000;
+  login.answer(() => {
+    const expires_in = Math.ceil((endsMs - clock.nowMs()) / 1_000);
+    return answered(200, JSON.stringify({ access_token: "one", token_type: "Bearer", expires_in }));
+  });
+  const token = await source.get(deadline());
+  await clock.advance(58_000);
+  let result: unknown = "none yet";
+  void source.replace(token, "S1", deadline()).then((found) => {
+    result = found;
+  });
+  await clock.advance(1_500);
+  login.hold();
+  await clock.advance(5_000);
+  expect(result).toBe("none yet");
+  await clock.advance(1_000);
+  expect(result).toBe("too_late");
+});
+
 it("an order that gets 401 in the token's last seconds waits for the next token, and uses its one retry", async () => {
   const { failed, requests } = await play(
     { lifeMs: 60_000, replicas: 1, aheadMs: 6_000, rounding: "down", orderEveryMs: 500 },
