@@ -4,7 +4,6 @@ import { ProxyError } from "../model/errors.ts";
 import type { CallbackFinished } from "../model/events.ts";
 import { buildProblem, toProxyError } from "../serving/answer.ts";
 import { Context, type ServeParts } from "../serving/context.ts";
-
 import type { CallerRequest, RequestHandler, WholeAnswer } from "../serving/messages.ts";
 import { checkFraming } from "../serving/request-head.ts";
 import { peekRequestId } from "../serving/request-options.ts";

@@ -101,8 +101,7 @@ function fixRefusal(configured: ConfiguredSet, config: Config, { status, cause }
   const isForEndpoint =
     clientAuth.method === "private_key_jwt" && clientAuth.audience === `${tokenUrl.origin}${tokenUrl.path}`;
   if (isForEndpoint) more.push("a server that accepts its issuer alone as aud needs token.issuer");
-  const isOfClient = status !== 403;
-  const way = isOfClient ? `, and clientAuth (${clientAuth.method})` : "";
+  const way = status === 403 ? "" : `, and clientAuth (${clientAuth.method})`;
   const owner = token.url === undefined ? "service" : "authorization server";
   const compared = `${compare(configured, config)}${way} with what the ${owner} has`;
   return [compared, "the set may be deleted, or another environment's", ...more].join("; ");

@@ -14,9 +14,9 @@ import {
 } from "../parameters/signature.ts";
 import type { RequestContext } from "../serving/context.ts";
 import { type Attempt, acquireToken, type TokenParts, tokenSourceOf } from "../serving/forward.ts";
-import type { AuthMaterial, PreparedRequest, UpstreamRequest } from "../serving/messages.ts";
+import type { AuthMaterial, UpstreamRequest } from "../serving/messages.ts";
 import { identifierOf, keyOf } from "../serving/site.ts";
-import { put } from "./enrich.ts";
+import { type PreparedRequest, put } from "./enrich.ts";
 
 interface AuthenticateParts extends TokenParts {
   readonly report: Report;

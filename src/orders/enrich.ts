@@ -3,7 +3,7 @@ import type { Environment, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { type Parameter, type Parameters, refuseParameter, showName } from "../parameters/parameters.ts";
 import { expandNumber, isDecimal, type SentParameter, toTwoDigits } from "../parameters/signature.ts";
-import type { PreparedRequest, Route } from "../serving/messages.ts";
+import type { Route } from "../serving/messages.ts";
 
 /** Set anew for every attempt; the caller's values are dropped. */
 const ofOneAttempt: ReadonlySet<string> = new Set(["timestamp", "signature"]);
@@ -17,6 +17,14 @@ export const passedUpstream: readonly string[] = [
   "tracestate",
   "x-request-id",
 ];
+
+/** Complete except for the parts that belong to one attempt: the timestamp, and the signature or token. */
+export interface PreparedRequest {
+  readonly route: Route;
+  readonly headers: HeaderLines;
+  /** In the order they are sent, each name once. */
+  readonly parameters: readonly SentParameter[];
+}
 
 /**
  * Builds the request that is sent, without the parts that belong to one attempt.

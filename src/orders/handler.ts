@@ -3,7 +3,7 @@ import { checkCallerOperation, checkCallerSite } from "../serving/caller-auth.ts
 import type { RequestContext, ServeParts } from "../serving/context.ts";
 import { type ForwardParts, forward, type Sending, type TokenParts } from "../serving/forward.ts";
 import { checkGuarantees } from "../serving/guarantees.ts";
-import type { ListenerContext, PreparedRequest, RequestHandler, Send, UpstreamResponse } from "../serving/messages.ts";
+import type { ListenerContext, RequestHandler, Send, UpstreamResponse } from "../serving/messages.ts";
 import { checkHead } from "../serving/request-head.ts";
 import { readRequestOptions } from "../serving/request-options.ts";
 import { admit, deliver, serveRequest } from "../serving/serve.ts";
@@ -16,7 +16,7 @@ import {
   checkCallerSignature,
   checkCharacters,
 } from "./authenticate.ts";
-import { prepare } from "./enrich.ts";
+import { type PreparedRequest, prepare } from "./enrich.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
 import { checkOperation, resolveTarget } from "./operation.ts";
 

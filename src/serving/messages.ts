@@ -3,7 +3,6 @@ import type { AuthMethod, Environment, SigningKey, Site } from "../model/environ
 import type { Outcome, ProxyError } from "../model/errors.ts";
 import type { OnceResult, RequestFinished } from "../model/events.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
-import type { SentParameter } from "../parameters/signature.ts";
 import type { CallerRegistry } from "./caller-registry.ts";
 
 /** The listener on which a request arrived. */
@@ -99,14 +98,6 @@ export interface Route {
   readonly key: string | undefined;
   /** The value of `site_identifier`. */
   readonly identifier: string;
-}
-
-/** Complete except for the parts that belong to one attempt: the timestamp, and the signature or token. */
-export interface PreparedRequest {
-  readonly route: Route;
-  readonly headers: HeaderLines;
-  /** In the order they are sent, each name once. */
-  readonly parameters: readonly SentParameter[];
 }
 
 /** What an attempt is authenticated with: the key that signs it, or the token that it carries. */

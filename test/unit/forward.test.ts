@@ -5,8 +5,8 @@ import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
 import type { Token, TokenSource } from "../../src/oauth/token.ts";
 import { acquireMaterial } from "../../src/orders/authenticate.ts";
+import type { PreparedRequest } from "../../src/orders/enrich.ts";
 import { forward, type Sending, SlowAnswers } from "../../src/serving/forward.ts";
-import type { PreparedRequest } from "../../src/serving/messages.ts";
 import { siteOf } from "../../testkit/environment.ts";
 import { openContext } from "./open-context.ts";
 

@@ -4,10 +4,10 @@ import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
 import type { TokenSource } from "../../src/oauth/token.ts";
 import { authenticate, stamp } from "../../src/orders/authenticate.ts";
-import { enrich } from "../../src/orders/enrich.ts";
+import { enrich, type PreparedRequest } from "../../src/orders/enrich.ts";
 import { readParameters } from "../../src/parameters/parameters.ts";
 import { serialise } from "../../src/parameters/signature.ts";
-import type { AuthMaterial, PreparedRequest, Route } from "../../src/serving/messages.ts";
+import type { AuthMaterial, Route } from "../../src/serving/messages.ts";
 import { issued } from "../../testkit/issued-token.ts";
 
 const one = (value: string) => [{ name: "a", value, isPlain: false }];

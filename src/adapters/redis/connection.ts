@@ -122,8 +122,8 @@ export class RedisConnection {
   }
 
   /**
-   * A fatal failure says enough. After any other, a trial shows whether this key alone failed. The trial is made at once, unless
-   * there was one within the last second: Redis may have stood still for a moment only.
+   * After a fatal failure no task is sent until a trial has worked; after any other, a trial shows whether this key alone failed. It is
+   * made at once, unless there was one within the last second: Redis may have stood still for a moment only.
    */
   #onFailure(kind: RedisFailureKind, key: string): void {
     this.#trialKey = besideKey(key, "trial");

@@ -111,7 +111,8 @@ export const clientIdPattern = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
 export const clientIdForm = matching(clientIdPattern, "write one line of printable text, with no blank at its ends");
 
 /** An audience or a resource: sent in forms, written to logs. */
-export const printable = matching(/^[\x21-\x7e]+$/, "write one line of printable text without spaces");
+export const printablePattern = /^[\x21-\x7e]+$/;
+export const printable = matching(printablePattern, "write one line of printable text without spaces");
 
 /** A name that becomes a label of metrics and a field of log lines. */
 export const plainName = matching(/^[A-Za-z0-9._-]{1,64}$/, "write 1 to 64 of A-Z a-z 0-9 . _ -");

@@ -7,6 +7,7 @@ import {
   type TokenSettings,
 } from "../../model/environment.ts";
 import type { RawCredentialSet, RawTokenSettings } from "../form/credentials.ts";
+import { clientIdPattern } from "../form/fields.ts";
 import { fingerprint } from "../hash.ts";
 import type { LoadContext } from "./load-context.ts";
 import {
@@ -93,7 +94,7 @@ async function writeOut(
   needsAudience: boolean,
   context: LoadContext,
 ): Promise<WrittenSet> {
-  const clientId = await context.readText(`${dir}/client-id`, "client id");
+  const clientId = await context.readText(`${dir}/client-id`, "client id", clientIdPattern);
   const file = `${dir}/audience`;
   const hasOwn = needsAudience || (await context.hasFile(file));
   const audience = hasOwn ? await context.readText(file, "audience") : settings.audience;

@@ -2,8 +2,7 @@ import { resolve } from "node:path";
 import { Secret } from "../../model/secret.ts";
 import type { Diagnostics, Path, WarningCode } from "../diagnostics.ts";
 import { codeOf, type FileContent } from "../files/file-system.ts";
-import type { SecretSource } from "../form/fields.ts";
-import { clientIdPattern } from "../form/fields.ts";
+import { printablePattern, type SecretSource } from "../form/fields.ts";
 import { invisibleIn, mistakesIn, otherEncoding, type SecretForm } from "./secret-mistakes.ts";
 import { type UniqueValue, uniqueKey } from "./uniqueness.ts";
 
@@ -168,13 +167,12 @@ export class LoadContext {
   }
 
   /** A line of printable text, such as a client id or an audience. */
-  async readText(file: string, what: string): Promise<string | undefined> {
+  async readText(file: string, what: string, form = printablePattern): Promise<string | undefined> {
     const content = await this.readFile(file);
     if (content === undefined) return undefined;
     const bytes = dropNewline(content.bytes);
     const text = bytes.toString("utf8");
-    const isPlain = what === "client id" ? clientIdPattern : /^[\x21-\x7e]+$/;
-    if (isPlain.test(text)) return text;
+    if (form.test(text)) return text;
     const reason = otherEncoding(bytes) ?? invisibleIn(text);
     const fault = `is not one line of printable text${reason === undefined ? "" : `: ${reason}`}`;
     const message = `the ${what} ${text === "" ? "is empty" : fault}`;

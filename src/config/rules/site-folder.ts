@@ -268,11 +268,11 @@ function resolveClashes(candidates: readonly Candidate[], values: UniqueValues):
     for (const { key } of candidate.inForce?.values ?? []) holders.set(key, candidate);
   }
   for (;;) {
-    const lost = findLosers(candidates, holders);
-    if (lost.length === 0) return;
-    const isHeld = lost.some(({ holder }) => holder !== undefined);
+    const losses = findLosses(candidates, holders);
+    if (losses.length === 0) return;
+    const isHeld = losses.some(({ holder }) => holder !== undefined);
     const losers = new Set<Candidate>();
-    for (const { loser, problem, holder } of lost) {
+    for (const { loser, holder, problem } of losses) {
       if (isHeld && holder === undefined) continue;
       loser.problems.add(problem);
       losers.add(loser);
@@ -281,33 +281,41 @@ function resolveClashes(candidates: readonly Candidate[], values: UniqueValues):
   }
 }
 
-/** Every file that claims a value of another one, without holding it. */
-function findLosers(candidates: readonly Candidate[], holders: ReadonlyMap<string, Candidate>) {
-  const lost: { readonly loser: Candidate; readonly problem: string; readonly holder: Candidate | undefined }[] = [];
-  const claims = new Map<string, { readonly candidate: Candidate; readonly value: UniqueValue }>();
+/** A value in the version of a file that is chosen so far. */
+interface Claim {
+  readonly candidate: Candidate;
+  readonly value: UniqueValue;
+}
+
+/** A file that claims a value of another file. `holder`: of the two, the one that has it in force. */
+interface Loss {
+  readonly loser: Candidate;
+  readonly holder: Candidate | undefined;
+  readonly problem: string;
+}
+
+function findLosses(candidates: readonly Candidate[], holders: ReadonlyMap<string, Candidate>): Loss[] {
+  const losses: Loss[] = [];
+  const claims = new Map<string, Claim>();
   for (const candidate of candidates) {
     for (const value of candidate.served?.values ?? []) {
       const claim = { candidate, value };
-      const first = claims.get(value.key);
-      if (first === undefined || first.candidate === candidate) claims.set(value.key, claim);
-      else {
-        const held = holders.get(value.key);
-        const holder = [first.candidate, candidate].find((each) => each === held);
-        for (const [own, other] of [[first, claim] as const, [claim, first] as const]) {
-          const problem = clashBetween(own.value, other.value);
-          if (problem !== undefined && own.candidate !== holder) lost.push({ loser: own.candidate, problem, holder });
-        }
-        if (holder === candidate) claims.set(value.key, claim);
-      }
+      const [first, held] = [claims.get(value.key), holders.get(value.key)];
+      if (first !== undefined) losses.push(...lossOf(first, claim, held), ...lossOf(claim, first, held));
+      if (first === undefined || candidate === held) claims.set(value.key, claim);
     }
   }
-  return lost;
+  return losses;
 }
 
-function clashBetween(value: UniqueValue, other: UniqueValue): string | undefined {
+/** What a claim loses to another one; nothing if there is no clash, or if its own file holds the value. */
+function lossOf(own: Claim, other: Claim, held: Candidate | undefined): Loss[] {
+  const loser = own.candidate;
+  if (loser === other.candidate || loser === held) return [];
   const others = new UniqueValues();
-  others.add(other);
-  return findClashes({ values: [value] }, others)[0];
+  others.add(other.value);
+  const holder = other.candidate === held ? held : undefined;
+  return findClashes({ values: [own.value] }, others).map((problem) => ({ loser, holder, problem }));
 }
 
 /** The clashes of the file with these values, for people; none if the file can be served. */
