@@ -10,6 +10,9 @@ import type { Bind } from "../../model/listener.ts";
 /** Owner and group: a pod's containers share a group; other users of a machine get no access. */
 const socketMode = 0o660;
 
+/** As many as the kernel allows (net.core.somaxconn): beyond Node's 511 a burst of callers waits for the kernel's next try, a second or more. */
+const backlog = 65_535;
+
 /**
  * Listens, and returns the address, with the port that was chosen for port 0. A socket file that no process listens on
  * any more is removed first; a file in use is an error, as a port in use is.
@@ -20,9 +23,9 @@ export async function listen(server: Server, bind: Bind): Promise<Bind> {
     await stat(dirname(bind.path));
     if (await isStale(bind.path)) await unlink(bind.path);
   }
-  server.listen(
-    bind.kind === "unix" ? { path: bind.path } : { port: bind.port, ...(bind.host === "" ? {} : { host: bind.host }) },
-  );
+  const address =
+    bind.kind === "unix" ? { path: bind.path } : { port: bind.port, ...(bind.host === "" ? {} : { host: bind.host }) };
+  server.listen({ ...address, backlog });
   await once(server, "listening");
   if (bind.kind === "unix") {
     await chmod(bind.path, socketMode);

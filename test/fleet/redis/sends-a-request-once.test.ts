@@ -161,7 +161,7 @@ it("a caller that leaves before its answer is whole gets the whole answer when i
   const again = once("order-1");
   finish();
   expect(await again).toMatchObject({ text: "abcde", headers: { "countersign-replayed": "true" } });
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ once: "recorded" });
+  await recorder.nth("request_finished", 1, ({ once }) => once === "recorded");
   expect(upstream.requests).toHaveLength(1);
 });
 
