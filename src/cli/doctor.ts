@@ -192,7 +192,7 @@ async function judgeAnswer({ status, body }: Answer, environment: string): Promi
   const isWhole = body instanceof Uint8Array || (await buffer(body).catch(() => undefined)) !== undefined;
   if (!isWhole) return fail(`its answer, ${status}, broke off`, "see what stands between here and the service");
   const detail = `the service answers ${status}`;
-  if (status < 400) return ok(detail);
+  if (status >= 200 && status < 300) return ok(detail);
   return explainRefusal(status, `environments.${environment}`);
 }
 
@@ -202,6 +202,12 @@ async function judgeAnswer({ status, body }: Answer, environment: string): Promi
  */
 function explainRefusal(status: number, path: string): CheckResult {
   const answers = `the service answers ${status}`;
+  if (status < 400) {
+    return fail(
+      `${answers}: no redirect is followed, so no order exists`,
+      `correct ${path}.baseUrl if the host has moved; else see whether a login or a firewall answers`,
+    );
+  }
   switch (status) {
     case 401:
       return fail(

@@ -180,6 +180,16 @@ export function hasUnknownEffect(event: Pick<RequestFinished, "outcome" | "metho
   return event.outcome === "unknown" && !isSafe(event);
 }
 
+/**
+ * Whether the service refused or failed a request: 4xx or 5xx. Of an order 3xx too, since no redirect is followed: a moved host,
+ * a login or a firewall answered, and no order exists.
+ * @param operationLabel a path is the prefix of a pass-through route
+ */
+export function isFailedByService(by: string | undefined, status: number, operationLabel: string | undefined): boolean {
+  const isOrder = operationLabel !== undefined && !operationLabel.startsWith("/");
+  return by === "service" && status >= (isOrder ? 300 : 400);
+}
+
 /** The end of a callback: the access line of a listener for callbacks. */
 export interface CallbackFinished extends Finished {
   readonly kind: "callback_finished";

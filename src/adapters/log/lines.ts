@@ -2,6 +2,7 @@ import {
   type CallbackFinished,
   type Event,
   hasUnknownEffect,
+  isFailedByService,
   type RequestFinished,
   type TokenEvent,
 } from "../../model/events.ts";
@@ -148,14 +149,12 @@ function changedFields(event: Exclude<Event, RequestFinished>): Fields {
 }
 
 /**
- * An operator has to act on an unknown effect. A 4xx or 5xx of the service passes like any answer, but an order did not
+ * An operator has to act on an unknown effect. A refusal of the service passes like any answer, but an order did not
  * succeed: if all requests get 404, the path in baseUrl is wrong, and no caller can correct it.
  */
 export function levelOf(event: RequestFinished): EndLevel {
   if (hasUnknownEffect(event)) return "error";
-  const { code, by, status } = event;
-  const isServiceTrouble = by === "service" && status >= 400;
-  return code !== undefined || isServiceTrouble ? "warn" : "info";
+  return event.code !== undefined || isFailedByService(event.by, event.status, event.operationLabel) ? "warn" : "info";
 }
 
 /** `create_order for S1000000001: 502 upstream_unreachable (ECONNREFUSED), not_sent` */
@@ -177,9 +176,9 @@ function whatOf({ operation, method, target }: RequestFinished): string {
 }
 
 /** The failure's code, or a remark that the service gave an answer which looks like one of ours. */
-function nameOf(code: string | undefined, { by, status }: RequestFinished): string {
+function nameOf(code: string | undefined, event: RequestFinished): string {
   if (code !== undefined) return ` ${code}`;
-  return by === "service" && status >= 400 ? " from the service" : "";
+  return isFailedByService(event.by, event.status, event.operationLabel) ? " from the service" : "";
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Clock } from "../../model/clock.ts";
 import type { FailureCode } from "../../model/errors.ts";
-import { hasUnknownEffect, type Report, type RequestFinished, reportTo, statusClass } from "../../model/events.ts";
+import { type Report, type RequestFinished, reportTo, statusClass } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
-import { describeEnd, type End, type RecentRequests } from "./recent-requests.ts";
+import { describeEnd, type End, fateOf, type RecentRequests } from "./recent-requests.ts";
 import { onceForEach } from "./series.ts";
 
 /** Returns the last minutes of an environment: the same object for the same name. */
@@ -68,7 +68,6 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     const { environment, site = "none", auth = "none", operationLabel: operation, by, status, outcome, code } = event;
     const { bridged, callerSignature, retry, once, listener, callerName, tokenWaitMs, upstreamMs } = event;
     const wallMs = clock.wallMs();
-    const isUnknown = hasUnknownEffect(event);
     const { end, counters, ofOperation } = seriesOf(
       environment,
       site,
@@ -78,7 +77,7 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
       status,
       outcome,
       code,
-      isUnknown,
+      fateOf(event),
     );
     for (const counter of counters) counter.inc(wallMs);
     if (callerSignature !== undefined) metrics.callerSignatures.inc({ environment, site, result: callerSignature });

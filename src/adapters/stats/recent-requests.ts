@@ -1,4 +1,4 @@
-import type { RequestFinished } from "../../model/events.ts";
+import { hasUnknownEffect, isFailedByService, type RequestFinished } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
 import { sumOf } from "./sums.ts";
 
@@ -6,7 +6,7 @@ import { sumOf } from "./sums.ts";
 const stepMs = 10_000;
 const steps = 30;
 
-/** A request succeeded (2xx or 3xx of the service), failed, or may have had an effect that nobody knows. */
+/** A request succeeded, failed, or may have had an effect that nobody knows. */
 export const fates = ["succeeded", "failed", "unknown"] as const;
 type Fate = (typeof fates)[number];
 /** How many requests of a step had which fate. */
@@ -28,16 +28,23 @@ export interface RecentFailure extends Pick<RequestFinished, "by"> {
   readonly count: number;
 }
 
+export function fateOf(event: RequestFinished): Fate {
+  if (hasUnknownEffect(event)) return "unknown";
+  const hasSucceeded =
+    event.by === "service" &&
+    event.code === undefined &&
+    !isFailedByService(event.by, event.status, event.operationLabel);
+  return hasSucceeded ? "succeeded" : "failed";
+}
+
 export function describeEnd(
   by: End["by"],
   status: number,
   outcome: End["outcome"],
   code: End["code"],
-  isUnknown: boolean,
+  fate: Fate,
 ): End {
-  // An answer of 4xx is a failure for whoever waits for the order.
-  const fate = by === "service" && status < 400 && code === undefined ? "succeeded" : "failed";
-  return { by, status, outcome, code, fate: isUnknown ? "unknown" : fate };
+  return { by, status, outcome, code, fate };
 }
 
 interface Step {

@@ -1,3 +1,4 @@
+import { isFailedByService } from "../../model/events.ts";
 import { getOrMake, type Series } from "./series.ts";
 
 export interface Occurrence {
@@ -5,7 +6,7 @@ export interface Occurrence {
   readonly lastAt: string;
 }
 
-type Ends = readonly Series<Partial<Readonly<Record<"by" | "status" | "code", string | undefined>>>>[];
+type Ends = readonly Series<Partial<Readonly<Record<"by" | "status" | "code" | "operation", string | undefined>>>>[];
 export type Tally = ReturnType<typeof tally>;
 
 /** Counts requests by their end. */
@@ -15,9 +16,9 @@ export function tally(ends: Ends) {
     lastAt: ends.length === 0 ? undefined : lastOf(ends),
     /** By failure code. */
     failures: occurrences(ends, ({ labels }) => labels.code),
-    /** The service's answers of 4xx and 5xx that were passed on to callers, by status. */
-    refusals: occurrences(ends, ({ labels: { by, status } }) => {
-      return by === "service" && Number(status) >= 400 ? status : undefined;
+    /** The service's failures and refusals that were passed on to callers, by status. */
+    refusals: occurrences(ends, ({ labels: { by, status, operation } }) => {
+      return isFailedByService(by, Number(status), operation) ? status : undefined;
     }),
   };
 }

@@ -30,6 +30,16 @@ it.each([
   expect(exitCode).toBe(1);
 });
 
+it("finds a redirect, after which no order exists", async () => {
+  const { send, service } = await stage();
+  service.faults.add({ host: "api", kind: "answer", status: 302, times: "until_cleared" });
+  const { exitCode, stdout } = await send("--operation", "create_order", "--site", "S3");
+  expect(stdout).toMatch(
+    /^fail {2}send .*answers 302: no redirect is followed, so no order exists.*\n +fix: .*baseUrl/m,
+  );
+  expect(exitCode).toBe(1);
+});
+
 it("reports a refusal by Countersign itself, and a missing option, and sends nothing", async () => {
   const { send, orders } = await stage();
   const refused = await send("--operation", "delete_order");

@@ -95,8 +95,8 @@ it("names the operation as it was called, even if metrics say other", async () =
 });
 
 const grades = [
-  ...[200, 302].map((status) => [status, "info"] as const),
-  ...[400, 403, 404, 422, 429].map((status) => [status, "warn"] as const),
+  ...[200, 202].map((status) => [status, "info"] as const),
+  ...[302, 307, 400, 403, 404, 422, 429].map((status) => [status, "warn"] as const),
   ...[500, 502, 503, 504].map((status) => [status, "error"] as const),
 ];
 

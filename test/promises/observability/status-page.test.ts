@@ -52,7 +52,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     for (const secret of Object.values(canaries)) expect(source).not.toContain(secret);
   });
 
-  it.each(["upstream_unreachable", "401", "403", "404", "422", "429", "500"] as const)(
+  it.each(["upstream_unreachable", "302", "401", "403", "404", "422", "429", "500"] as const)(
     "says at a glance that every order fails: %s",
     async (what) => {
       const { statusUrl, url, simulator, recorder } = await stage({

@@ -83,6 +83,14 @@ it("and so is a POST that is answered 503", async () => {
   expect(await countsOf(staged)).toMatchObject({ counted: 1, level: "error", listed: [{ status: 503 }] });
 });
 
+it("and a redirect of a route is no failure: its caller may follow it", async () => {
+  const staged = await stageBytes(rawAnswer(302, "", "Location: /files/b\r\n"));
+  await staged.send("POST /files/a");
+  expect(await countsOf(staged)).toMatchObject({ counted: 0, level: "info" });
+  const { environments } = await staged.status();
+  expect(environments[0]?.recent).toMatchObject({ requests: 1, failures: [] });
+});
+
 /** Everything that counts or lists the outcome of the one request that was sent. */
 async function countsOf({ recorder, metrics, status, finished: ended }: Stage) {
   const finished = await ended();

@@ -241,6 +241,9 @@ function showAll(caption: string, all: readonly Happening[], now: string): Html 
   return table(`${caption}, newest first`, columnsOf("Failure", now, [where]), newestFirst(all));
 }
 
+const redirected =
+  "No redirect is followed, so no order exists: has the host of baseUrl moved, or does a login or a firewall answer?";
+
 /** What an operator checks first. The service's interface does not define its statuses. */
 const serviceRefusals: Readonly<Record<string, string>> = {
   "401": "It did not accept the token or the signature.",
@@ -254,5 +257,6 @@ export function serviceRefusal(status: string, allFail: boolean): string {
   if (status === "404" && allFail) return "It does not know the path: compare the environment’s baseUrl.";
   const known = serviceRefusals[status];
   if (known !== undefined) return known;
+  if (status.startsWith("3")) return redirected;
   return status.startsWith("5") ? "It failed." : "";
 }
