@@ -98,6 +98,38 @@ describe("the status page", () => {
     expect(toneOf({ environments: quietNight.environments.map((each) => ({ ...each, tokenOutage })) })).toBe("bad");
   });
 
+  it("shows the worst environment, which a healthy one does not hide, and the site that causes all", () => {
+    const [healthy] = withRecent(quietNight, { requests: 600 }).environments;
+    const failures = [{ by: "service", what: "401", count: 20, site: "S1000000002" } as const];
+    const [failing] = withRecent(quietNight, { requests: 20, failures }).environments;
+    if (healthy === undefined || failing === undefined) throw new Error("the night has no environment");
+    const night = { ...quietNight, environments: [{ ...healthy, name: "sandbox" }, failing] };
+    const { html: page } = renderPage(night);
+    expect(toneShown(night)).toBe("bad");
+    expect(page).toContain("20 of 20 requests failed in production in the last 5 min");
+    expect(page).toContain('aria-hidden="true">100 %</p>');
+    expect(page).toContain("sandbox: 0 of 600 requests failed.");
+    expect(page).toContain(
+      "20 × <code>401</code></strong> in production, all of <code>S1000000002</code>, answered by the service.",
+    );
+  });
+
+  it("is red if a single site fails, however many others succeed, and lists that site first", () => {
+    const failingSites = [{ site: "S1000000003", requests: 2, failed: 2 }];
+    const night = withRecent(quietNight, { ...failuresOf("401", 2), requests: 10_000, failingSites });
+    const environments = night.environments.map((each) => ({
+      ...each,
+      sites: each.sites.map((site) => ({ ...site, failedLately: site.identifier === "S1000000003" ? 2 : 0 })),
+    }));
+    expect(toneShown(night)).toBe("bad");
+    expect(toneShown(withRecent(night, { failingSites: [{ site: "S1000000003", requests: 41, failed: 2 }] }))).toBe(
+      "warn",
+    );
+    const { html: page } = renderPage({ ...night, environments });
+    const requests = page.slice(page.indexOf('id="requests"'));
+    expect(requests.indexOf("S1000000003")).toBeLessThan(requests.indexOf("S1000000001"));
+  });
+
   it("advises to compare the base URL if every request got 404, and only then", () => {
     const after404s = (requests: number) =>
       renderPage(withRecent(darkNight, { requests, ...failuresOf("404", 20) })).html;

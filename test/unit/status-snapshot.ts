@@ -47,6 +47,7 @@ export const quietNight: StatusSnapshot = {
         medianMs: 50,
         p95Ms: 250,
         failures: [],
+        failingSites: [],
         steps: stepsOf((index) => ({ succeeded: 37 + ((index * 7) % 13), failed: 0, unknown: 0 })),
       },
       tokenOutage: undefined,
@@ -222,6 +223,7 @@ function describeSite(identifier: string, change: Partial<SiteStatus>): SiteStat
     bridge: undefined,
     credentials,
     tally: untouched,
+    failedLately: 0,
     ...change,
   };
 }

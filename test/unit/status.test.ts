@@ -213,18 +213,23 @@ describe("the traffic of an environment", () => {
     await clock.advance(280_000);
     add({ ...left, durationMs: 1 });
     await clock.advance(10_000);
-    for (const status of [404, 404, 403]) add({ ...ok, status, durationMs: 1 });
+    for (const site of ["S1", "S2"]) add({ ...ok, site, status: 404, durationMs: 1 });
+    add({ ...ok, site: "S2", status: 403, durationMs: 1 });
     add({ by: "countersign", status: 502, outcome: "unknown", code: "upstream_reset", durationMs: 1 });
     // An answer that was cut after its head had been passed on.
     add({ ...ok, outcome: "unknown", code: "upstream_reset", durationMs: 1 });
     await clock.advance(9_999);
-    const { failures, steps } = (await shown()).recent;
+    const { failures, failingSites, steps } = (await shown()).recent;
     expect(failures).toEqual([
-      { by: "service", what: "404", count: 2 },
-      { by: "countersign", what: "499", count: 1 },
-      { by: "service", what: "403", count: 1 },
-      { by: "countersign", what: "upstream_reset", count: 1 },
-      { by: "service", what: "upstream_reset", count: 1 },
+      { by: "service", what: "404", count: 2, site: undefined },
+      { by: "countersign", what: "499", count: 1, site: "S1" },
+      { by: "service", what: "403", count: 1, site: "S2" },
+      { by: "countersign", what: "upstream_reset", count: 1, site: "S1" },
+      { by: "service", what: "upstream_reset", count: 1, site: "S1" },
+    ]);
+    expect(failingSites).toEqual([
+      { site: "S1", requests: 5, failed: 4 },
+      { site: "S2", requests: 2, failed: 2 },
     ]);
     expect(steps).toHaveLength(30);
     const none = { succeeded: 0, failed: 0, unknown: 0 };

@@ -41,23 +41,24 @@ export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
   });
 }
 
+/** How a request ended, apart from its site. */
+type How = Parameters<typeof describeEnd> extends [site: string, ...rest: infer Rest] ? Rest : never;
+
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
 function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): (event: RequestFinished) => void {
   const endOf = onceForEach(describeEnd);
   // One look-up for each request: most requests of a site end alike.
-  const seriesOf = onceForEach(
-    (environment: string, site: string, auth: string, operation: string, ...how: Parameters<typeof describeEnd>) => {
-      const end = endOf(...how);
-      const { by, status, outcome, code, fate } = end;
-      const counters = [
-        metrics.requests.series({ environment, site, auth, operation, status: String(status), by, outcome, code }),
-        metrics.answers.series({ environment, auth, by, status_class: statusClass(status) }),
-        ...(fate === "unknown" ? [metrics.unknownOutcomes.series({ environment, site })] : []),
-        ...(code === undefined ? [] : [metrics.failures.series({ environment, site, code, outcome })]),
-      ];
-      return { end, counters, ofOperation: { environment, operation } };
-    },
-  );
+  const seriesOf = onceForEach((environment: string, site: string, auth: string, operation: string, ...how: How) => {
+    const end = endOf(site, ...how);
+    const { by, status, outcome, code, fate } = end;
+    const counters = [
+      metrics.requests.series({ environment, site, auth, operation, status: String(status), by, outcome, code }),
+      metrics.answers.series({ environment, auth, by, status_class: statusClass(status) }),
+      ...(fate === "unknown" ? [metrics.unknownOutcomes.series({ environment, site })] : []),
+      ...(code === undefined ? [] : [metrics.failures.series({ environment, site, code, outcome })]),
+    ];
+    return { end, counters, ofOperation: { environment, operation } };
+  });
   const callerSeriesOf = onceForEach((listener: string, caller: string, { outcome, by, status, code }: End) => [
     metrics.callerRequests.series({ listener, caller, outcome, by, status: String(status), code }),
     ...(code !== undefined && callerRefusals.includes(code)

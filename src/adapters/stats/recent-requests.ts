@@ -1,6 +1,6 @@
 import { hasUnknownEffect, isFailedByService, type RequestFinished } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
-import { sumOf } from "./sums.ts";
+import { groupBy, sumOf } from "./sums.ts";
 
 /** The view covers so many steps of this length; the oldest step is dropped when a new one begins. */
 const stepMs = 10_000;
@@ -16,8 +16,10 @@ export function countFates(count: (fate: Fate) => number): RecentStep {
   return { succeeded: count("succeeded"), failed: count("failed"), unknown: count("unknown") };
 }
 
-/** One way in which requests end. Requests that end so are counted together. */
+/** One way in which requests of a site end. Requests that end so are counted together. */
 export interface End extends Pick<RequestFinished, "by" | "status" | "outcome" | "code"> {
+  /** `none` before it is known. */
+  readonly site: string;
   readonly fate: Fate;
 }
 
@@ -26,6 +28,15 @@ export interface RecentFailure extends Pick<RequestFinished, "by"> {
   /** The failure's code, or the status of the answer if it has none. */
   readonly what: string;
   readonly count: number;
+  /** Present if all are of one site. */
+  readonly site?: string | undefined;
+}
+
+/** The requests of a site, of which at least one did not succeed. */
+export interface FailingSite {
+  readonly site: string;
+  readonly requests: number;
+  readonly failed: number;
 }
 
 export function fateOf(event: RequestFinished): Fate {
@@ -38,13 +49,14 @@ export function fateOf(event: RequestFinished): Fate {
 }
 
 export function describeEnd(
+  site: string,
   by: End["by"],
   status: number,
   outcome: End["outcome"],
   code: End["code"],
   fate: Fate,
 ): End {
-  return { by, status, outcome, code, fate };
+  return { site, by, status, outcome, code, fate };
 }
 
 interface Step {
@@ -89,6 +101,7 @@ export class RecentRequests {
       medianMs: quantileMs(durations, 0.5),
       p95Ms: quantileMs(durations, 0.95),
       failures: countFailures(ends.flat()),
+      failingSites: findFailingSites(ends.flat()),
       steps: ends.map((step) => countFates((fate) => sumOf(step, ([end, count]) => (end.fate === fate ? count : 0)))),
     };
   }
@@ -114,16 +127,28 @@ function bucketOf(seconds: number): number {
   return bucket === -1 ? answerBuckets.length : bucket;
 }
 
+type Counted = readonly (readonly [end: End, count: number])[];
+
 /** The commonest first. */
-function countFailures(all: readonly (readonly [end: End, count: number])[]): readonly RecentFailure[] {
+function countFailures(all: Counted): readonly RecentFailure[] {
   const kinds = new Map<string, RecentFailure>();
-  for (const [{ by, status, code, fate }, count] of all) {
+  for (const [{ site, by, status, code, fate }, count] of all) {
     if (fate === "succeeded") continue;
     const what = code ?? String(status);
-    const known = kinds.get(`${by} ${what}`);
-    kinds.set(`${by} ${what}`, { by, what, count: (known?.count ?? 0) + count });
+    const known = kinds.get(`${by} ${what}`) ?? { site, count: 0 };
+    const onlySite = known.site === site ? site : undefined;
+    kinds.set(`${by} ${what}`, { by, what, count: known.count + count, site: onlySite });
   }
   return [...kinds.values()].sort((one, other) => other.count - one.count);
+}
+
+/** Those with most failures first. */
+function findFailingSites(all: Counted): readonly FailingSite[] {
+  const sites = [...groupBy(all, ([{ site }]) => site)].map(([site, ends]) => {
+    const requests = sumOf(ends, ([, count]) => count);
+    return { site, requests, failed: sumOf(ends, ([{ fate }, count]) => (fate === "succeeded" ? 0 : count)) };
+  });
+  return sites.filter(({ failed }) => failed > 0).sort((one, other) => other.failed - one.failed);
 }
 
 /** The bound that this share of durations does not exceed; undefined without durations, or beyond the last bound. */

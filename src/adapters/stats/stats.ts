@@ -182,10 +182,12 @@ function viewEnvironment(
 ) {
   const { name, baseUrl, authUrl, operations, defaultSite } = environment;
   const endsOf = groupBy(ends, ({ labels }) => labels.site);
+  const failedOf = new Map(recent.failingSites.map(({ site, failed }) => [site, failed]));
   const tallyOf = (site: string) => tally(endsOf.get(site) ?? []);
   const sites = [...environment.sites.values()].map(({ identifier, parent, auth, bridge, credentials }) => {
     const labels = credentials?.sets.map(({ label }) => label) ?? [];
-    return { identifier, parent, auth, bridge, credentials: labels, tally: tallyOf(identifier) };
+    const failedLately = failedOf.get(identifier) ?? 0;
+    return { identifier, parent, auth, bridge, credentials: labels, tally: tallyOf(identifier), failedLately };
   });
   const outageOf = (isBridged: boolean) => {
     const some = sites.filter(({ bridge }) => (bridge !== undefined) === isBridged);

@@ -44,24 +44,51 @@ export interface Verdict {
 }
 
 /**
- * Judges the requests of the last minutes, of all environments together.
+ * Judges the requests of the last minutes: of the environment where the largest share fails, since a healthy one must not hide it.
  * @param hasNotice whether the page says that something else needs attention
  */
 export function judge({ environments, requests }: StatusSnapshot, hasNotice: boolean): Verdict {
-  const all = sumOf(environments, ({ recent }) => recent.requests);
-  const failed = sumOf(environments, ({ recent }) => sumOf(recent.failures, ({ count }) => count));
-  const isAmiss = hasNotice || requests.unknownOutcomes > 0;
+  const [worst] = environments.map(countRecent).toSorted((one, other) => shareOf(other) - shareOf(one));
   const hasOutage = environments.some(({ tokenOutage }) => tokenOutage !== undefined);
   const seconds = environments[0]?.recent.seconds ?? 0;
   const lately = `in the last ${describeDuration(seconds * 1_000)}`;
-  if (all === 0) return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}`, share: "–" };
-  if (failed === 0) {
+  if (worst === undefined || environments.every(({ recent }) => recent.requests === 0)) {
+    return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}`, share: "–" };
+  }
+  if (worst.failed === 0) {
+    const isAmiss = hasNotice || requests.unknownOutcomes > 0;
     const tone = hasOutage ? "bad" : isAmiss ? "idle" : "good";
     return { tone, title: `No request failed ${lately}`, share: "0 %" };
   }
-  const isMore = failed >= failingRequests && failed / all >= failingShare;
-  const title = `${showCount(failed)} of ${showCount(all)} ${all === 1 ? "request" : "requests"} failed ${lately}`;
-  return { tone: isMore || hasOutage ? "bad" : "warn", title, share: describeShare(failed / all) };
+  const isFailing = environments.some((each) =>
+    [countRecent(each), ...each.recent.failingSites].some(isMoreThanChance),
+  );
+  const where = environments.length > 1 ? ` in ${worst.name}` : "";
+  const title = `${showFailed(worst)} failed${where} ${lately}`;
+  return { tone: isFailing || hasOutage ? "bad" : "warn", title, share: describeShare(shareOf(worst)) };
+}
+
+/** Requests of an environment or a site, and how many of them failed. */
+interface Failed {
+  readonly requests: number;
+  readonly failed: number;
+}
+
+function countRecent({ name, recent }: Pick<EnvironmentStatus, "name" | "recent">): Failed & { readonly name: string } {
+  return { name, requests: recent.requests, failed: sumOf(recent.failures, ({ count }) => count) };
+}
+
+function shareOf({ failed, requests }: Failed): number {
+  return failed / Math.max(requests, 1);
+}
+
+function isMoreThanChance(counted: Failed): boolean {
+  return counted.failed >= failingRequests && shareOf(counted) >= failingShare;
+}
+
+/** `20 of 620 requests` */
+function showFailed({ failed, requests }: Failed): string {
+  return `${showCount(failed)} of ${showCount(requests)} ${requests === 1 ? "request" : "requests"}`;
 }
 
 /** Never shows 0 % or 100 % for a share that is only near it. */
@@ -81,7 +108,7 @@ export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdi
 <p class="figure" aria-hidden="true">${share}</p>
 <div class="words">
 <h2 id="headline">${title}</h2>
-${list(environments.flatMap((environment) => describeTrouble(environment, at)))}
+${list(environments.flatMap((environment) => describeTrouble(environment, at)))}${environments.length > 1 ? html`<p>${environments.filter(({ recent }) => recent.requests > 0).map(showShare)}</p>` : nothing}
 <p>${doubt} since the start ${describeAge(startedAt, at)}. ${open} <span class="soft">This page knows this process alone.</span></p>
 </div>
 ${chart(environments)}</section>
@@ -121,18 +148,26 @@ function drawStep(step: RecentStep, x: number, scale: number): Html[] {
   });
 }
 
+/** One of several environments: `sandbox: 0 of 600 requests.` */
+function showShare(environment: EnvironmentStatus): Html {
+  return html`${environment.name}: ${showFailed(countRecent(environment))} failed. `;
+}
+
 /** Why requests of an environment fail, the commonest first. */
-function describeTrouble({ name, tokenOutage, recent }: EnvironmentStatus, now: string): Html[] {
-  const allFail = sumOf(recent.failures, ({ count }) => count) === recent.requests;
-  const kinds = recent.failures.slice(0, named).map((failure) => describeFailure(name, failure, allFail));
+function describeTrouble(environment: EnvironmentStatus, now: string): Html[] {
+  const { name, tokenOutage, recent } = environment;
+  const kinds = recent.failures.slice(0, named).map((failure) => describeFailure(environment, failure));
   const others = sumOf(recent.failures.slice(named), ({ count }) => count);
   const rest =
     others === 0 ? nothing : html`${showCount(others)} × others in ${name}: see <a href="#failures">failures</a>.`;
   return [describeOutage(name, tokenOutage, "not sent", now), ...kinds, rest];
 }
 
-function describeFailure(environment: string, { by, what, count }: RecentFailure, allFail: boolean): Html {
-  const place = html`<strong>${showCount(count)} × <code>${what}</code></strong> in ${environment}`;
+function describeFailure({ name, sites, recent }: EnvironmentStatus, { by, what, count, site }: RecentFailure): Html {
+  const isOfOne = site !== undefined && site !== "none" && sites.length > 1;
+  const whose = isOfOne ? html`, all of ${showName(site)}` : nothing;
+  const place = html`<strong>${showCount(count)} × <code>${what}</code></strong> in ${name}${whose}`;
+  const allFail = countRecent({ name, recent }).failed === recent.requests;
   if (by === "service") {
     if (what in failures) return html`${place}. The service’s answer began, and the caller did not get all of it.`;
     return html`${place}, answered by the service. ${serviceRefusal(what, allFail)}`;

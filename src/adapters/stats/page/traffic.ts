@@ -40,6 +40,7 @@ const siteColumns = (now: string, defaultSite: string | undefined): readonly Col
   ["Method", ({ auth }) => auth?.join(", ") ?? quiet("–")],
   ["Answered by the service", ({ tally }) => tally?.answeredBy.service ?? 0, "number"],
   ["By Countersign", ({ tally }) => tally?.answeredBy.countersign ?? 0, "number"],
+  ["Failed lately", ({ failedLately = 0 }) => failedLately, "number"],
   ["Last", ({ tally }) => showTime(tally?.lastAt, now)],
 ];
 
@@ -47,11 +48,16 @@ function showEnvironment(environment: EnvironmentStatus, now: string): Html {
   const { name, baseUrl, operations, sites, withoutSite, defaultSite } = environment;
   const others = withoutSite.lastAt === undefined ? [] : [{ tally: withoutSite }];
   const areAllShown = sites.length < shownRows;
-  // The sites that were used last come first if not all are shown.
-  const rows = areAllShown ? [...sites, ...others] : [...others, ...sites.toSorted(byLastUse)];
+  // The sites that were used last come first if not all are shown; those that fail come before all others.
+  const ordered = (areAllShown ? sites : sites.toSorted(byLastUse)).toSorted(byFailures);
+  const rows = areAllShown ? [...ordered, ...others] : [...others, ...ordered];
   return html`<h3>${name}</h3>
 <p class="soft">leads to <code>${baseUrl}</code>: ${operations.map((operation) => html`<code>${operation}</code> `)}</p>
 ${showRates(environment)}${table(`Requests of ${name} by site`, siteColumns(now, defaultSite), rows)}`;
+}
+
+function byFailures(one: SiteStatus, other: SiteStatus): number {
+  return other.failedLately - one.failedLately;
 }
 
 function byLastUse(one: SiteStatus, other: SiteStatus): number {
