@@ -20,6 +20,16 @@ const requestIds = [
 
 const untouched: Tally = { answeredBy: { service: 0, countersign: 0 }, lastAt: undefined, failures: {}, refusals: {} };
 
+const idle = {
+  seconds: 300,
+  requests: 0,
+  perSecond: 0,
+  medianMs: undefined,
+  p95Ms: undefined,
+  failures: [],
+  failingSites: [],
+};
+
 /** A night on which nothing has gone wrong. */
 export const quietNight: StatusSnapshot = {
   at: ago(0),
@@ -72,6 +82,7 @@ export const quietNight: StatusSnapshot = {
         signature_wrong: { count: 4, lastAt: ago(9 * hourMs) },
       },
       unguarded: 0,
+      recent: { ...idle, steps: stepsOf(() => ({ succeeded: 0, failed: 0, unknown: 0 })) },
       lastFailure: {
         at: ago(9 * hourMs),
         result: "signature_wrong",

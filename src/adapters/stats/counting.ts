@@ -2,11 +2,11 @@ import type { Clock } from "../../model/clock.ts";
 import type { FailureCode } from "../../model/errors.ts";
 import { type Report, type RequestFinished, reportTo, statusClass } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
-import { describeEnd, type End, fateOf, type RecentRequests } from "./recent-requests.ts";
+import { describeCallbackEnd, describeEnd, fateOf, type RecentRequests, type RequestEnd } from "./recent-requests.ts";
 import { onceForEach } from "./series.ts";
 
-/** Returns the last minutes of an environment: the same object for the same name. */
-type RecentOf = (environment: string) => RecentRequests;
+/** Returns the last minutes of an environment, or of the callbacks of its listener: the same object for the same names. */
+export type RecentOf = (environment: string, callbacksAt?: string) => RecentRequests;
 
 /**
  * Counts each event once, for metrics and for `/status`. Gauges (gauges.ts) read the present state instead. Labels of
@@ -14,12 +14,15 @@ type RecentOf = (environment: string) => RecentRequests;
  */
 export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): Report {
   const countRequest = createRequestCounting(metrics, recentOf, clock);
+  const callbackEndOf = onceForEach(describeCallbackEnd);
   return reportTo({
     request_finished: countRequest,
     callback_finished({ environment, listener, site = "none", result, isGuarded, durationMs }) {
       metrics.callbacks.series({ environment, site, result, listener }).inc(clock.wallMs());
       if (isGuarded === false) metrics.callbacksUnguarded.inc({ environment, listener });
       metrics.callbackDuration.observe({ environment }, durationMs / 1_000);
+      const end = callbackEndOf(site, result);
+      if (end !== undefined) recentOf(environment, listener).add(end, durationMs, clock.nowMs());
     },
     tunnel_requested: ({ environment, result }) => metrics.tunnels.inc({ environment, result }),
     upstream_unauthorized: ({ environment, site, auth, attempt }) =>
@@ -59,7 +62,7 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     ];
     return { end, counters, ofOperation: { environment, operation } };
   });
-  const callerSeriesOf = onceForEach((listener: string, caller: string, { outcome, by, status, code }: End) => [
+  const callerSeriesOf = onceForEach((listener: string, caller: string, { outcome, by, status, code }: RequestEnd) => [
     metrics.callerRequests.series({ listener, caller, outcome, by, status: String(status), code }),
     ...(code !== undefined && callerRefusals.includes(code)
       ? [metrics.callerRefusals.series({ listener, caller, code })]

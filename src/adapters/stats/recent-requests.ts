@@ -1,4 +1,4 @@
-import { hasUnknownEffect, isFailedByService, type RequestFinished } from "../../model/events.ts";
+import { type CallbackResult, hasUnknownEffect, isFailedByService, type RequestFinished } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
 import { groupBy, sumOf } from "./sums.ts";
 
@@ -16,17 +16,22 @@ export function countFates(count: (fate: Fate) => number): RecentStep {
   return { succeeded: count("succeeded"), failed: count("failed"), unknown: count("unknown") };
 }
 
-/** One way in which requests of a site end. Requests that end so are counted together. */
-export interface End extends Pick<RequestFinished, "by" | "status" | "outcome" | "code"> {
+/** One way in which requests, or callbacks, of a site end. Those that end so are counted together. */
+export interface End {
   /** `none` before it is known. */
   readonly site: string;
+  /** Of a callback, the application is `service`. */
+  readonly by: RequestFinished["by"];
+  /** The failure's code, the result of a callback, or the status of the answer. */
+  readonly what: string;
   readonly fate: Fate;
 }
 
+/** One way in which requests end. */
+export interface RequestEnd extends End, Pick<RequestFinished, "status" | "outcome" | "code"> {}
+
 /** Requests that did not succeed, of one kind. */
-export interface RecentFailure extends Pick<RequestFinished, "by"> {
-  /** The failure's code, or the status of the answer if it has none. */
-  readonly what: string;
+export interface RecentFailure extends Pick<End, "by" | "what"> {
   readonly count: number;
   /** Present if all are of one site. */
   readonly site?: string | undefined;
@@ -52,11 +57,22 @@ export function describeEnd(
   site: string,
   by: End["by"],
   status: number,
-  outcome: End["outcome"],
-  code: End["code"],
+  outcome: RequestEnd["outcome"],
+  code: RequestEnd["code"],
   fate: Fate,
-): End {
-  return { site, by, status, outcome, code, fate };
+): RequestEnd {
+  return { site, by, status, outcome, code, what: code ?? String(status), fate };
+}
+
+/** Anybody can send what names no site of ours. */
+const foreign: ReadonlySet<CallbackResult> = new Set(["parameter_missing", "site_unknown"]);
+
+/** Undefined for a callback that is not the service's, as far as one can tell. */
+export function describeCallbackEnd(site: string, result: CallbackResult): End | undefined {
+  if (foreign.has(result)) return undefined;
+  const hasSucceeded = result === "delivered" || result === "repeated";
+  const by = hasSucceeded || result === "declined" ? "service" : "countersign";
+  return { site, by, what: result, fate: hasSucceeded ? "succeeded" : "failed" };
 }
 
 interface Step {
@@ -67,7 +83,7 @@ interface Step {
   readonly durations: number[];
 }
 
-/** How the requests of one environment ended in the last five minutes. */
+/** How the requests of one environment, or the callbacks of one listener, ended in the last five minutes. */
 export class RecentRequests {
   /** By the step's number on the monotonic clock. */
   readonly #steps = new Map<number, Step>();
@@ -132,9 +148,8 @@ type Counted = readonly (readonly [end: End, count: number])[];
 /** The commonest first. */
 function countFailures(all: Counted): readonly RecentFailure[] {
   const kinds = new Map<string, RecentFailure>();
-  for (const [{ site, by, status, code, fate }, count] of all) {
+  for (const [{ site, by, what, fate }, count] of all) {
     if (fate === "succeeded") continue;
-    const what = code ?? String(status);
     const known = kinds.get(`${by} ${what}`) ?? { site, count: 0 };
     const onlySite = known.site === site ? site : undefined;
     kinds.set(`${by} ${what}`, { by, what, count: known.count + count, site: onlySite });

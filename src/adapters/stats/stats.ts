@@ -11,10 +11,10 @@ import {
   statusClass,
 } from "../../model/events.ts";
 import { version } from "../../version.ts";
-import { createCounting } from "./counting.ts";
+import { createCounting, type RecentOf } from "./counting.ts";
 import type { Metrics } from "./metrics.ts";
 import { RecentRequests } from "./recent-requests.ts";
-import { getOrMake } from "./series.ts";
+import { onceForEach } from "./series.ts";
 import type { CallbackPlace, Configured, Source } from "./source.ts";
 import { countBy, countOf, formatTime, groupBy, occurrences, sumOf, tally } from "./sums.ts";
 import { type CredentialStatus, createTokenStats, findSitesWithoutToken } from "./token-stats.ts";
@@ -53,8 +53,7 @@ const keptUnknown = 100;
 
 /** Counts events in metrics, keeps the recent ones that an operator needs, and makes `/status` from both. */
 export function createStats(source: Source, metrics: Metrics, clock: Clock) {
-  const recent = new Map<string, RecentRequests>();
-  const recentOf = (environment: string) => getOrMake(recent, environment, () => new RecentRequests());
+  const recentOf: RecentOf = onceForEach((_environment: string, _callbacksAt?: string) => new RecentRequests());
   const count = createCounting(metrics, recentOf, clock);
   const tokens = createTokenStats(clock);
   const formatNow = () => formatTime(clock.wallMs());
@@ -106,6 +105,9 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
     async view(readiness: { readonly isReady: boolean; readonly reason: string }, configuration: object) {
       const { hash: configHash, environments, callers, callbacks } = source.configured();
       const { lastRefused, ...active } = reload;
+      const recentCallbacksAt = ({ environment, listener }: CallbackPlace) => {
+        return recentOf(environment, listener).view(clock.nowMs());
+      };
       const counts = await readCounts(metrics);
       const credentials = tokens.view(counts.tokenRequests, source.credentials(), source.wallTime);
       const setsOf = groupBy(credentials, ({ environment }) => environment);
@@ -130,7 +132,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
           return viewEnvironment(environment, lately, endsOf.get(name) ?? [], setsOf.get(name) ?? []);
         }),
         /** One for each listener for callbacks. */
-        callbacks: viewCallbacks(callbacks, counts, callbackFailures),
+        callbacks: viewCallbacks(callbacks, counts, callbackFailures, recentCallbacksAt),
         /** Callers that have names, in the configuration's order; absent if there are none. */
         ...(callers.length === 0 ? {} : { callers: viewCallers(callers, counts.callerRequests) }),
         credentials,
@@ -223,6 +225,7 @@ function viewCallbacks(
   places: readonly CallbackPlace[],
   { callbacks, callbacksUnguarded }: Counts,
   failures: ReadonlyMap<string, CallbackFailureStatus>,
+  recentAt: (place: CallbackPlace) => ReturnType<RecentRequests["view"]>,
 ) {
   const resultsOf = groupBy(callbacks, ({ labels }) => placeKey(labels));
   const unguardedOf = groupBy(callbacksUnguarded, ({ labels }) => placeKey(labels));
@@ -235,6 +238,7 @@ function viewCallbacks(
       /** Callbacks that the application may get twice, since the store of replays failed. */
       unguarded: sumOf(unguardedOf.get(key) ?? [], countOf),
       lastFailure: failures.get(key),
+      recent: recentAt(place),
     };
   });
 }

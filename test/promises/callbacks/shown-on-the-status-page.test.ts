@@ -11,7 +11,7 @@ it("before the first callback they show the listener, and nothing else", async (
   const staged = await stage("callbacks");
   const application = staged.application.url;
   expect(await statusOf(staged)).toEqual([
-    { environment: "sandbox", listener, application, results: {}, unguarded: 0 },
+    { environment: "sandbox", listener, application, results: {}, unguarded: 0, recent: expect.anything() },
   ]);
   const page = await pageOf(staged);
   expect(page).toContain(`${listener} leads to ${application}`);
@@ -52,6 +52,26 @@ it("they count by result, show the last callback, the last that was not accepted
   await recorder.nth("callback_finished", 6);
   const failure = { result: "application_unreachable", status: 502, cause: "ECONNREFUSED", site };
   expect((await statusOf(staged))[0].lastFailure).toMatchObject(failure);
+});
+
+it("the headline is red when callbacks are refused or declined, and not when anybody sends what names no site", async () => {
+  const staged = await stage("callbacks");
+  const { application, callbackPort, recorder } = staged;
+  const headline = async () =>
+    /class="verdict headline (\w+)".*?<h2[^>]*>(.*?)<\/h2>/s.exec(await staged.page())?.slice(1);
+  await sendJson(callbackPort, { customer: "nobody" });
+  await recorder.nth("callback_finished", 1);
+  expect(await headline()).toEqual(["idle", "No request in the last 5 min"]);
+  for (let time = 0; time < 2; time += 1) await sendJson(callbackPort, { ...freshCallback(), event: "other" });
+  await recorder.nth("callback_finished", 3);
+  expect(await headline()).toEqual(["bad", "2 of 2 callbacks failed in the last 5 min"]);
+  application.answerWith((response) => response.writeHead(418).end());
+  await sendJson(callbackPort, freshCallback());
+  await recorder.nth("callback_finished", 4);
+  expect(await headline()).toEqual(["bad", "3 of 3 callbacks failed in the last 5 min"]);
+  const page = await pageOf(staged);
+  expect(page).toContain(`Callbacks: 2 × signature_wrong in sandbox, all of ${site}. It is not signed`);
+  expect(page).toContain(`Callbacks: 1 × declined in sandbox, all of ${site}. The application answered something`);
 });
 
 it("a reload keeps a listener's counts, even if the application changes", async () => {

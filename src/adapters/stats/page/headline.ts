@@ -3,7 +3,7 @@ import type { TokenResult } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
 import { describeRedisFailure } from "../../../model/redis-access.ts";
 import { isNotAsked } from "../../../oauth/token-endpoint.ts";
-import { countFates, fates, type RecentFailure, type RecentStep } from "../recent-requests.ts";
+import { countFates, type FailingSite, fates, type RecentFailure, type RecentStep } from "../recent-requests.ts";
 import type { EnvironmentStatus, RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
 import { sumOf } from "../sums.ts";
 import type { CredentialStatus, SitesWithoutToken, TokenRequestStatus } from "../token-stats.ts";
@@ -24,7 +24,7 @@ import {
   showTime,
   table,
 } from "./html.ts";
-import { describeUntaken, serviceRefusal } from "./traffic.ts";
+import { describeUntaken, meaningOfCallback, serviceRefusal } from "./traffic.ts";
 
 /** Failures are more than chance from this share and this number on. */
 const failingShare = 0.05;
@@ -44,42 +44,57 @@ export interface Verdict {
 }
 
 /**
- * Judges the requests of the last minutes: of the environment where the largest share fails, since a healthy one must not hide it.
+ * Judges the requests and callbacks of the last minutes: those of the environment where the largest share fails, since a healthy
+ * one must not hide it.
  * @param hasNotice whether the page says that something else needs attention
  */
-export function judge({ environments, requests }: StatusSnapshot, hasNotice: boolean): Verdict {
-  const [worst] = environments.map(countRecent).toSorted((one, other) => shareOf(other) - shareOf(one));
+export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
+  const { environments, requests } = snapshot;
+  const all = countAll(snapshot);
+  const [worst] = all.toSorted((one, other) => shareOf(other) - shareOf(one));
   const hasOutage = environments.some(({ tokenOutage }) => tokenOutage !== undefined);
   const seconds = environments[0]?.recent.seconds ?? 0;
   const lately = `in the last ${describeDuration(seconds * 1_000)}`;
-  if (worst === undefined || environments.every(({ recent }) => recent.requests === 0)) {
-    return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}`, share: "–" };
-  }
+  if (worst === undefined) return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}`, share: "–" };
   if (worst.failed === 0) {
     const isAmiss = hasNotice || requests.unknownOutcomes > 0;
     const tone = hasOutage ? "bad" : isAmiss ? "idle" : "good";
     return { tone, title: `No request failed ${lately}`, share: "0 %" };
   }
-  const isFailing = environments.some((each) =>
-    [countRecent(each), ...each.recent.failingSites].some(isMoreThanChance),
-  );
+  const isFailing = all.some((each) => [each, ...each.failingSites].some(isMoreThanChance));
   const where = environments.length > 1 ? ` in ${worst.name}` : "";
   const title = `${showFailed(worst)} failed${where} ${lately}`;
   return { tone: isFailing || hasOutage ? "bad" : "warn", title, share: describeShare(shareOf(worst)) };
 }
 
-/** Requests of an environment or a site, and how many of them failed. */
+/** How many requests there were, and how many of them failed. */
 interface Failed {
   readonly requests: number;
   readonly failed: number;
 }
 
-function countRecent({ name, recent }: Pick<EnvironmentStatus, "name" | "recent">): Failed & { readonly name: string } {
-  return { name, requests: recent.requests, failed: sumOf(recent.failures, ({ count }) => count) };
+/** The last minutes of an environment's requests, or of a listener's callbacks. */
+interface Recent extends Failed {
+  /** The environment's. */
+  readonly name: string;
+  readonly what: "request" | "callback";
+  readonly failures: readonly RecentFailure[];
+  readonly failingSites: readonly FailingSite[];
+}
+
+/** All that had any: requests first. */
+function countAll({ environments, callbacks }: StatusSnapshot): readonly Recent[] {
+  const all = [
+    ...environments.map(({ name, recent }) => ({ name, what: "request" as const, ...recent })),
+    ...callbacks.map(({ environment: name, recent }) => ({ name, what: "callback" as const, ...recent })),
+  ];
+  return all
+    .filter(({ requests }) => requests > 0)
+    .map((recent) => ({ ...recent, failed: sumOf(recent.failures, ({ count }) => count) }));
 }
 
 function shareOf({ failed, requests }: Failed): number {
-  return failed / Math.max(requests, 1);
+  return failed / requests;
 }
 
 function isMoreThanChance(counted: Failed): boolean {
@@ -87,8 +102,8 @@ function isMoreThanChance(counted: Failed): boolean {
 }
 
 /** `20 of 620 requests` */
-function showFailed({ failed, requests }: Failed): string {
-  return `${showCount(failed)} of ${showCount(requests)} ${requests === 1 ? "request" : "requests"}`;
+function showFailed({ failed, requests, what }: Recent): string {
+  return `${showCount(failed)} of ${showCount(requests)} ${plural(requests, what, `${what}s`)}`;
 }
 
 /** Never shows 0 % or 100 % for a share that is only near it. */
@@ -100,6 +115,8 @@ function describeShare(share: number): string {
 /** The top of the page: the share of requests that failed, why, and a picture of the last minutes. */
 export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdict): Html {
   const { environments, requests, startedAt, at } = snapshot;
+  const all = countAll(snapshot);
+  const outages = environments.map(({ name, tokenOutage }) => describeOutage(name, tokenOutage, "not sent", at));
   const { inFlight, unknownOutcomes: unknown } = requests;
   const open = `${inFlight === 0 ? "None is" : showCount(inFlight)} under way now.`;
   const doubt =
@@ -108,7 +125,7 @@ export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdi
 <p class="figure" aria-hidden="true">${share}</p>
 <div class="words">
 <h2 id="headline">${title}</h2>
-${list(environments.flatMap((environment) => describeTrouble(environment, at)))}${environments.length > 1 ? html`<p>${environments.filter(({ recent }) => recent.requests > 0).map(showShare)}</p>` : nothing}
+${list([...outages, ...all.flatMap(describeTrouble)])}${all.length > 1 ? html`<p>${all.map(showShare)}</p>` : nothing}
 <p>${doubt} since the start ${describeAge(startedAt, at)}. ${open} <span class="soft">This page knows this process alone.</span></p>
 </div>
 ${chart(environments)}</section>
@@ -148,29 +165,27 @@ function drawStep(step: RecentStep, x: number, scale: number): Html[] {
   });
 }
 
-/** One of several environments: `sandbox: 0 of 600 requests.` */
-function showShare(environment: EnvironmentStatus): Html {
-  return html`${environment.name}: ${showFailed(countRecent(environment))} failed. `;
+/** One of several: `sandbox: 0 of 600 requests failed.` */
+function showShare(recent: Recent): Html {
+  return html`${recent.name}: ${showFailed(recent)} failed. `;
 }
 
-/** Why requests of an environment fail, the commonest first. */
-function describeTrouble(environment: EnvironmentStatus, now: string): Html[] {
-  const { name, tokenOutage, recent } = environment;
-  const kinds = recent.failures.slice(0, named).map((failure) => describeFailure(environment, failure));
-  const others = sumOf(recent.failures.slice(named), ({ count }) => count);
+/** Why requests or callbacks of an environment fail, the commonest first. */
+function describeTrouble(recent: Recent): Html[] {
+  const { name, failures: kinds } = recent;
+  const others = sumOf(kinds.slice(named), ({ count }) => count);
   const rest =
     others === 0 ? nothing : html`${showCount(others)} × others in ${name}: see <a href="#failures">failures</a>.`;
-  return [describeOutage(name, tokenOutage, "not sent", now), ...kinds, rest];
+  return [...kinds.slice(0, named).map((failure) => describeFailure(recent, failure)), rest];
 }
 
-function describeFailure({ name, sites, recent }: EnvironmentStatus, { by, what, count, site }: RecentFailure): Html {
-  const isOfOne = site !== undefined && site !== "none" && sites.length > 1;
-  const whose = isOfOne ? html`, all of ${showName(site)}` : nothing;
-  const place = html`<strong>${showCount(count)} × <code>${what}</code></strong> in ${name}${whose}`;
-  const allFail = countRecent({ name, recent }).failed === recent.requests;
+function describeFailure(recent: Recent, { by, what, count, site }: RecentFailure): Html {
+  const whose = site === undefined || site === "none" ? nothing : html`, all of ${showName(site)}`;
+  const place = html`<strong>${showCount(count)} × <code>${what}</code></strong> in ${recent.name}${whose}`;
+  if (recent.what === "callback") return html`Callbacks: ${place}. ${showSentence(meaningOfCallback(what))}`;
   if (by === "service") {
     if (what in failures) return html`${place}. The service’s answer began, and the caller did not get all of it.`;
-    return html`${place}, answered by the service. ${serviceRefusal(what, allFail)}`;
+    return html`${place}, answered by the service. ${serviceRefusal(what, recent.failed === recent.requests)}`;
   }
   return html`${place}. ${what === "499" ? "The caller left before it had an answer." : showSentence(failures[what as FailureCode]?.meaning ?? "")}`;
 }

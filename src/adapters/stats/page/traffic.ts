@@ -193,9 +193,14 @@ const whyUnguarded = "what was delivered before was not known, or could not be w
 
 function resultsOf({ results }: CallbackStatus): Happening[] {
   const all = Object.entries(results).map(([what, occurrence]) => {
-    return { what, ...occurrence, meaning: meanings[what] ?? failures[what as FailureCode]?.meaning ?? "" };
+    return { what, ...occurrence, meaning: meaningOfCallback(what) };
   });
   return newestFirst(all);
+}
+
+/** @param result a CallbackResult */
+export function meaningOfCallback(result: string): string {
+  return meanings[result] ?? failures[result as FailureCode]?.meaning ?? "";
 }
 
 function showFailure({ at, result, status, cause, site, requestId }: CallbackFailureStatus, now: string): Html {
