@@ -1,4 +1,4 @@
-import { CORE_SCHEMA, load, mapTag } from "js-yaml";
+import { CORE_SCHEMA, load, loadAll, mapTag } from "js-yaml";
 import {
   type Document,
   isCollection,
@@ -34,7 +34,21 @@ const mostAliases = 100;
  * takes a fraction of the time, which matters for a thousand sites. Positions are then found by `locate`.
  */
 export function readDocument(text: string): SourceDocument {
-  const value = readJson(text) ?? readPlainYaml(text);
+  return toDocument(text, readJson(text) ?? readPlainYaml(text));
+}
+
+/** As `readDocument`, for many small texts: to begin with a text takes the reader of YAML longer than to read it. */
+export function readDocuments(texts: readonly string[]): SourceDocument[] {
+  const yaml = texts.filter((text) => !isJson(text) && !isUnusual(text));
+  const values = readPlainStream(yaml);
+  return texts.map((text) => {
+    const value = values?.get(text);
+    return value === undefined ? readDocument(text) : toDocument(text, value);
+  });
+}
+
+/** @param value undefined: not read yet */
+function toDocument(text: string, value: unknown): SourceDocument {
   if (value === undefined) return readYaml(text);
   let document: SourceDocument | undefined;
   const locate = (path: Path) => {
@@ -46,10 +60,14 @@ export function readDocument(text: string): SourceDocument {
 
 const jsonString = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
 
+function isJson(text: string): boolean {
+  return /^\s*\{/.test(text);
+}
+
 /** @returns undefined if the text is not a JSON object, or has a fault that `readYaml` reports */
 function readJson(text: string): unknown {
   // An error for each of thousands of files would take longer than reading its YAML.
-  if (!/^\s*\{/.test(text)) return undefined;
+  if (!isJson(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     // JSON.parse keeps one of two equal keys. Outside of strings there is one colon for each key, and no other.
@@ -85,11 +103,33 @@ const plainSchema = CORE_SCHEMA.withTags({
 /** @returns undefined if `readYaml` might report a fault, or read another value */
 export function readPlainYaml(text: string): unknown {
   try {
-    const value = unusual.test(`\n${text}`) ? undefined : load(text, { schema: plainSchema });
-    return typeof value === "object" ? (value ?? undefined) : undefined;
+    return isUnusual(text) ? undefined : asValue(load(text, { schema: plainSchema }));
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Reads each text as one document of a stream.
+ * @param texts none is unusual, so that no text begins or ends a document itself
+ * @returns undefined if a text has a fault, or takes in the next document
+ */
+function readPlainStream(texts: readonly string[]): ReadonlyMap<string, unknown> | undefined {
+  try {
+    const values = loadAll(texts.map((text) => `---\n${text}\n`).join(""), { schema: plainSchema });
+    if (values.length !== texts.length) return undefined;
+    return new Map(texts.map((text, index) => [text, asValue(values[index])]));
+  } catch {
+    return undefined;
+  }
+}
+
+function isUnusual(text: string): boolean {
+  return unusual.test(`\n${text}`);
+}
+
+function asValue(value: unknown): object | undefined {
+  return typeof value === "object" ? (value ?? undefined) : undefined;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Secret } from "../../model/secret.ts";
 import { Diagnostics, describeProblem, formatPath, type Path, type Warning } from "../diagnostics.ts";
 import { decodeText, stampOf } from "../files/file-system.ts";
 import type { WatchedFolder } from "../files/watch.ts";
-import { readDocument, type SourceDocument } from "../files/yaml.ts";
+import { readDocument, readDocuments, type SourceDocument } from "../files/yaml.ts";
 import { checkForm } from "../form/check-form.ts";
 import { siteIdentifier } from "../form/fields.ts";
 import { siteInEffect } from "../form/site.ts";
@@ -72,19 +72,23 @@ export class SiteFolder {
     }
     const changedFiles = changed?.has(this.path) ? undefined : changed;
     const latest = new Map<string, SiteFile>();
-    for (const name of names) {
-      const earlier = known.get(name);
-      const stamps = earlier?.stamps ?? [];
-      // This avoids a promise for each of thousands of files.
-      const isStale =
-        changedFiles === undefined ? await haveChanged(stamps) : stamps.some(([path]) => changedFiles.has(path));
-      if (earlier !== undefined && !isStale) {
-        latest.set(name, earlier);
-        continue;
+    for (let from = 0; from < names.length; from += readTogether) {
+      const some = names.slice(from, from + readTogether);
+      const stale: string[] = [];
+      for (const name of some) {
+        const stamps = known.get(name)?.stamps;
+        // This avoids a promise for each of thousands of files.
+        const isFresh =
+          changedFiles === undefined ? await areFresh(stamps) : stamps?.every(([path]) => !changedFiles.has(path));
+        if (!isFresh) stale.push(name);
       }
-      const read = await this.#readFile(name, settings, folder, dependencies);
-      const same = [earlier, this.#inForce.get(name)].find((each) => each !== undefined && areSame(each, read));
-      latest.set(name, same ? { ...same, stamps: read.stamps, warnings: read.warnings } : read);
+      const read = await this.#readFiles(stale, settings, folder, dependencies);
+      for (const name of some) {
+        const [earlier, now] = [known.get(name), read.get(name)];
+        const same = now && [earlier, this.#inForce.get(name)].find((each) => each !== undefined && areSame(each, now));
+        const file = now && same ? { ...same, stamps: now.stamps, warnings: now.warnings } : (now ?? earlier);
+        if (file !== undefined) latest.set(name, file);
+      }
     }
     this.#latest = latest;
   }
@@ -154,12 +158,28 @@ export class SiteFolder {
     this.#active = { basis: this.#basis, files: this.#admitted };
   }
 
-  async #readFile(
-    name: string,
+  /** Reads these files, with the files that they name. */
+  async #readFiles(
+    names: readonly string[],
     settings: EnvironmentSettings,
     folder: string,
     dependencies: ConfigDependencies,
-  ): Promise<SiteFile> {
+  ): Promise<SiteFiles> {
+    const readings: Reading[] = [];
+    for (const name of names) readings.push(await this.#open(name, folder, dependencies));
+    const documents = readDocuments(readings.map(({ source }) => source.text));
+    const files = new Map<string, SiteFile>();
+    for (const [index, reading] of readings.entries()) {
+      reading.source.document = documents[index];
+      const sites = await this.#loadSites(reading, settings);
+      reading.source.document = undefined;
+      files.set(reading.name, toSiteFile(reading, sites));
+    }
+    return files;
+  }
+
+  /** Reads a file's text. */
+  async #open(name: string, folder: string, dependencies: ConfigDependencies): Promise<Reading> {
     const path = join(this.path, name);
     const identifier = name.slice(0, -ending.length);
     const base = ["environments", this.#environment, "sites", identifier];
@@ -167,55 +187,74 @@ export class SiteFolder {
     const stamps = new Map<string, string>();
     const noted = noteFiles(dependencies, stamps, ({ stamp }) => stamp);
     const diagnostics = new Diagnostics(locateIn(source, base.length), path);
-    const context = LoadContext.open(noted, folder, diagnostics).in(...base.slice(0, -1));
-    const { origins, uniqueValues: values } = context.state;
-    const at = context.in(identifier);
-    const readSites = async (): Promise<readonly Site[]> => {
-      const content = await at.readFile(path);
-      if (!name.endsWith(ending) || !siteIdentifier.safeParse(identifier).success) {
-        const fix = `name it S….yaml: the Site Identifier (spec 5.3), and ${ending}`;
-        at.report("the file's name is no site's", fix, name);
-      }
-      if (content === undefined || diagnostics.problems.length > 0) return [];
-      const text = decodeText(content.bytes);
-      if (text === undefined) at.report("the file is not UTF-8", "save it as UTF-8", name);
-      source.text = text ?? "";
-      const document = readDocument(source.text);
-      source.document = document;
-      diagnostics.problems.push(...document.yamlProblems);
-      if (diagnostics.problems.length > 0) return [];
-      const raw = checkForm(document.value, siteInEffect, diagnostics, base);
-      if (raw === undefined) return [];
-      const sites = await loadSites([[identifier, raw]], settings, context);
-      const isAnywhere = settings.authUrl !== undefined || settings.token?.url !== undefined;
-      if (!isAnywhere && [raw, ...Object.values(raw.children)].some(asksAuthorizationServer)) {
-        at.report("the environment has no authUrl, and the site has credentials", "add authUrl to the environment");
-      }
-      for (const site of sites) at.addUniqueValue("site", `${this.#environment} ${site.identifier}`, path);
-      checkUniqueness(values, diagnostics);
-      return sites;
-    };
-    const sites = await readSites();
-    const { problems, warnings } = diagnostics;
-    source.document = undefined;
-    return {
-      stamps: [...stamps],
-      sites: problems.length > 0 ? [] : sites,
-      // A copy: a list that grew keeps spare memory.
-      values: [...values],
-      problems: problems.map(describeProblem),
-      warnings,
-      origins: [...origins],
-    };
+    const atSites = LoadContext.open(noted, folder, diagnostics).in(...base.slice(0, -1));
+    const at = atSites.in(identifier);
+    const content = await at.readFile(path);
+    if (!name.endsWith(ending) || !siteIdentifier.safeParse(identifier).success) {
+      const fix = `name it S….yaml: the Site Identifier (spec 5.3), and ${ending}`;
+      at.report("the file's name is no site's", fix, name);
+    }
+    const text = content && decodeText(content.bytes);
+    if (content !== undefined && text === undefined) at.report("the file is not UTF-8", "save it as UTF-8", name);
+    source.text = text ?? "";
+    return { name, path, identifier, source, stamps, atSites, at };
+  }
+
+  async #loadSites(reading: Reading, settings: EnvironmentSettings): Promise<readonly Site[]> {
+    const { path, identifier, source, atSites, at } = reading;
+    const { diagnostics, uniqueValues } = at.state;
+    if (diagnostics.problems.length > 0 || source.document === undefined) return [];
+    const { value, yamlProblems } = source.document;
+    diagnostics.problems.push(...yamlProblems);
+    if (diagnostics.problems.length > 0) return [];
+    const raw = checkForm(value, siteInEffect, diagnostics, at.path);
+    if (raw === undefined) return [];
+    const sites = await loadSites([[identifier, raw]], settings, atSites);
+    const isAnywhere = settings.authUrl !== undefined || settings.token?.url !== undefined;
+    if (!isAnywhere && [raw, ...Object.values(raw.children)].some(asksAuthorizationServer)) {
+      at.report("the environment has no authUrl, and the site has credentials", "add authUrl to the environment");
+    }
+    for (const site of sites) at.addUniqueValue("site", `${this.#environment} ${site.identifier}`, path);
+    checkUniqueness(uniqueValues, diagnostics);
+    return sites;
   }
 }
 
-async function haveChanged(stamps: SiteFile["stamps"]): Promise<boolean> {
-  for (const [path, known] of stamps) if ((await stampOf(path)) !== known) return true;
-  return false;
+/** A file of which the text has been read. */
+interface Reading {
+  readonly name: string;
+  readonly path: string;
+  readonly identifier: string;
+  readonly source: Source;
+  readonly stamps: ReadonlyMap<string, string>;
+  readonly atSites: LoadContext;
+  /** Of the site. */
+  readonly at: LoadContext;
+}
+
+function toSiteFile({ stamps, at }: Reading, sites: readonly Site[]): SiteFile {
+  const { diagnostics, origins, uniqueValues } = at.state;
+  const { problems, warnings } = diagnostics;
+  return {
+    stamps: [...stamps],
+    sites: problems.length > 0 ? [] : sites,
+    // A copy: a list that grew keeps spare memory.
+    values: [...uniqueValues],
+    problems: problems.map(describeProblem),
+    warnings,
+    origins: [...origins],
+  };
+}
+
+async function areFresh(stamps: SiteFile["stamps"] | undefined): Promise<boolean> {
+  if (stamps === undefined) return false;
+  for (const [path, known] of stamps) if ((await stampOf(path)) !== known) return false;
+  return true;
 }
 
 const ending = ".yaml";
+/** So many files are parsed in one go, which takes a few milliseconds. */
+const readTogether = 100;
 /** Requests get a turn after this many files, which take some milliseconds. */
 const admittedAtOnce = 2_000;
 
