@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 /** A file that the configuration names. */
@@ -33,10 +33,18 @@ export async function readAtOnce(path: string, mayBePipe = false): Promise<FileC
   try {
     const stats = fstatSync(file);
     if (!mayBePipe || stats.isFile()) checkStats(path, stats);
-    return { bytes: readFileSync(file), mode: stats.mode & permissionBits, stamp: stampIn(stats) };
+    return { bytes: readRest(file, stats.size), mode: stats.mode & permissionBits, stamp: stampIn(stats) };
   } finally {
     closeSync(file);
   }
+}
+
+/** @param size the file's; `readFileSync` asks for it again, and takes longer */
+function readRest(file: number, size: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size);
+  const length = readSync(file, bytes);
+  // A pipe has no size, and a file may change at this moment.
+  return length === size && size > 0 ? bytes : Buffer.concat([bytes.subarray(0, length), readFileSync(file)]);
 }
 
 /**
