@@ -7,6 +7,7 @@ import { authenticate } from "countersign/orders/authenticate";
 import { prepare } from "countersign/orders/enrich";
 import { createRequestHandler } from "countersign/orders/handler";
 import { readParameters } from "countersign/parameters/parameters";
+import { signWith } from "countersign/serving/authentication";
 import { BufferBudget } from "countersign/serving/buffer-budget";
 import { ConcurrencyLimit } from "countersign/serving/concurrency-limit";
 import { SlowAnswers } from "countersign/serving/forward";
@@ -50,19 +51,11 @@ export function openResponseReader(): () => void {
 export function openSigning(): () => void {
   const environment = createEnvironment();
   const site = [...environment.sites.values()][0];
-  const key = site?.defaultKey;
-  if (site === undefined || key === undefined) throw new Error("the site signs");
-  const route = {
-    environment,
-    operation: "create_order",
-    site,
-    auth: "hmac",
-    key: undefined,
-    identifier: site.identifier,
-  } as const;
+  if (site === undefined) throw new Error("there is a site");
+  const route = { environment, operation: "create_order", site, key: undefined };
   return () => {
     const prepared = prepare(route, readParameters(body), headers, "id");
-    authenticate({ request: prepared, material: { key } }, () => 1_700_000_000).render();
+    authenticate({ request: prepared, material: signWith(route) }, () => 1_700_000_000).render();
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Secret } from "./secret.ts";
 
+export const authMethods = ["oauth", "hmac"] as const;
 /** `oauth`: bearer token, spec 5.4. `hmac`: signature in the body, spec 5.2. */
-export type AuthMethod = "oauth" | "hmac";
+export type AuthMethod = (typeof authMethods)[number];
 
 /** A checked http(s) URL, split into its parts once, so that nothing is ever resolved against it again. */
 export interface Address {

@@ -18,7 +18,7 @@ export const passedUpstream: readonly string[] = [
   "x-request-id",
 ];
 
-/** Complete except for the parts that belong to one attempt: the timestamp, and the signature or token. */
+/** Complete except for what belongs to one attempt: the timestamp, and the `site_identifier` with its signature or token. */
 export interface PreparedRequest {
   readonly route: Route;
   readonly headers: HeaderLines;
@@ -39,21 +39,18 @@ export function prepare(
   return {
     route,
     headers: headersUpstream(headers, route.environment, requestId),
-    parameters: enrich(parameters, route.site, route.identifier),
+    parameters: enrich(parameters, route.site),
   };
 }
 
 /**
- * The parameters that are sent, except timestamp and signature: the caller's, in the caller's order, every value a string
- * (spec 2.1), amounts with two digits (spec 5.2 rule 2). `version` and `site_identifier` keep the caller's position, or are
- * added at the end.
- * @param identifier the value of `site_identifier`
+ * The parameters that are sent, except those of one attempt: the caller's, in the caller's order, every value a string
+ * (spec 2.1), amounts with two digits (spec 5.2 rule 2). `version` keeps the caller's position, or is added at the end.
  * @throws ProxyError name_not_allowed, number_out_of_range, decimal_invalid, version_mismatch
  */
 export function enrich(
   parameters: Parameters,
   site: Pick<Site, "identifier" | "version" | "decimals">,
-  identifier: string,
 ): SentParameter[] {
   const sent: SentParameter[] = [];
   for (const parameter of parameters.values()) {
@@ -65,7 +62,6 @@ export function enrich(
   }
   checkVersion(sent, site);
   put(sent, "version", site.version);
-  put(sent, "site_identifier", identifier);
   return sent;
 }
 

@@ -1,26 +1,21 @@
 import { checkForSecrets, mostParameters, readParameters } from "../parameters/parameters.ts";
+import type { AcquireParts } from "../serving/authentication.ts";
 import { checkCallerOperation, checkCallerSite } from "../serving/caller-auth.ts";
 import type { RequestContext, ServeParts } from "../serving/context.ts";
-import { type ForwardParts, forward, type Sending, type TokenParts } from "../serving/forward.ts";
+import { type ForwardParts, forward, type Sending } from "../serving/forward.ts";
 import { checkGuarantees } from "../serving/guarantees.ts";
-import type { ListenerContext, RequestHandler, Send, UpstreamResponse } from "../serving/messages.ts";
+import type { AuthMaterial, ListenerContext, RequestHandler, Send, UpstreamResponse } from "../serving/messages.ts";
 import { checkHead } from "../serving/request-head.ts";
 import { readRequestOptions } from "../serving/request-options.ts";
 import { admit, deliver, serveRequest } from "../serving/serve.ts";
 import { chooseSite } from "../serving/site.ts";
 import { checkAuthority, parseTarget } from "../serving/target.ts";
-import {
-  type Authenticated,
-  acquireMaterial,
-  authenticate,
-  checkCallerSignature,
-  checkCharacters,
-} from "./authenticate.ts";
+import { authenticate, checkCallerSignature } from "./authenticate.ts";
 import { type PreparedRequest, prepare } from "./enrich.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
 import { checkOperation, resolveTarget } from "./operation.ts";
 
-export interface RequestHandlerParts extends ForwardParts, ServeParts, TokenParts {
+export interface RequestHandlerParts extends ForwardParts, ServeParts, AcquireParts {
   readonly send: Send;
   readonly once: OnceRules;
 }
@@ -56,26 +51,27 @@ async function proxy(context: RequestContext, parts: RequestHandlerParts): Promi
   checkForSecrets(parameters, environment);
   context.setStage("choose_site");
   const choice = chooseSite(environment, options, parameters.get("site_identifier")?.value, caller);
-  context.setRoute(choice);
-  checkCallerSite(caller, choice.site);
-  const { site } = choice;
+  const { site, scheme, key } = choice;
+  context.setSite(site, scheme.name);
+  checkCallerSite(caller, site);
   if (site.checksCallerSignature) context.setCallerSignature(checkCallerSignature(parameters, site));
   context.setStage("enrich");
-  const route = { environment, operation, ...choice };
+  const route = { environment, operation, site, key };
   const prepared = prepare(route, parameters, request.headers, context.event.requestId);
-  checkCharacters(prepared, parts.report);
-  const key =
+  scheme.check(prepared, parts.report);
+  const once =
     options.once === undefined ? undefined : new OnceKey(options.once, route, parameters, parts.once, context, clock);
-  context.once = key;
-  const authenticated = await acquireMaterial(prepared, context, parts);
-  if (authenticated.bridged !== undefined) context.setRoute(authenticated.prepared.route, authenticated.bridged);
-  if (key !== undefined) context.beginWait("claim_once");
-  const kept = key && (await key.claim(context));
-  await deliver(kept ?? (await send(authenticated, context, parts)), context);
+  context.once = once;
+  const material = await scheme.acquire(prepared, context, parts);
+  context.setMaterial(material);
+  if (once !== undefined) context.beginWait("claim_once");
+  const kept = once && (await once.claim(context));
+  await deliver(kept ?? (await send(prepared, material, context, parts)), context);
 }
 
 function send(
-  { prepared, material }: Authenticated,
+  prepared: PreparedRequest,
+  material: AuthMaterial,
   context: RequestContext,
   parts: RequestHandlerParts,
 ): Promise<UpstreamResponse> {

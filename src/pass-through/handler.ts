@@ -2,13 +2,12 @@ import type { Duplex } from "node:stream";
 import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, heldBytesOf } from "../http/headers.ts";
 import type { Environment, PassThroughRoute } from "../model/environment.ts";
 import { ProxyError, shutDown } from "../model/errors.ts";
-import { authorizationOf } from "../oauth/token.ts";
+import type { AuthScheme, TokenParts } from "../serving/authentication.ts";
 import { checkCallerOperation, checkCallerSite } from "../serving/caller-auth.ts";
 import type { RequestContext, ServeParts } from "../serving/context.ts";
-import { acquireToken, type ForwardParts, forward, type Sending, type TokenParts } from "../serving/forward.ts";
+import { type ForwardParts, forward, type Sending } from "../serving/forward.ts";
 import { checkGuarantees } from "../serving/guarantees.ts";
 import {
-  type AuthMaterial,
   CallerLeft,
   type ListenerContext,
   type RequestHandler,
@@ -29,7 +28,7 @@ interface PassThroughParts extends ForwardParts, ServeParts, TokenParts {
 
 /** A request of a route, complete except for its token. */
 interface Prepared extends StreamedRequest {
-  readonly choice: Pick<Route, "environment" | "site" | "auth" | "key">;
+  readonly choice: Pick<Route, "environment" | "site" | "key"> & { readonly scheme: AuthScheme };
   readonly route: PassThroughRoute;
 }
 
@@ -77,9 +76,9 @@ function prepare(
     undefined,
     caller,
   );
-  context.setRoute(choice);
+  context.setSite(choice.site, choice.scheme.name);
   checkCallerSite(caller, choice.site);
-  if (choice.auth !== "oauth") throw hmacNotPossible(route);
+  if (choice.scheme.signs) throw signingNotPossible(route, choice.scheme);
   const body = request.streamBody();
   const upgrades = body === undefined && route.upgrade === "websocket" && asksForWebSocket(method, request.headers);
   buffer.chargeBody(body === undefined ? 0 : bodyBytes, 0);
@@ -127,7 +126,8 @@ async function pass(
           onConnected();
         },
       };
-      const response = await parts.sendStream(withToken(request, material), control);
+      const headers = [...request.headers, ...material.headers];
+      const response = await parts.sendStream({ ...request, headers }, control);
       context.admission.buffer?.chargeAnswerHead(heldBytesOf(response.headers));
       // The time of the request's body does not count against the deadline.
       if (body?.takenBytes) context.deadlineMs = Math.max(context.deadlineMs, clock.nowMs() + headMs);
@@ -138,7 +138,8 @@ async function pass(
   shutdown?.addEventListener("abort", onShutdown);
   request.onGone(() => ending.abort(new CallerLeft()));
   try {
-    const material = await acquireToken(prepared.choice, context.deadlineMs, context, parts);
+    const { choice } = prepared;
+    const material = await choice.scheme.acquire({ route: choice, parameters: [] }, context, parts);
     const response = await forward(sending, material, context, parts);
     const streaming = { idleMs: route.idleMs, signal };
     if (response.connection === undefined) await deliver(response, context, streaming);
@@ -205,14 +206,9 @@ export function createPassThroughHandler(
   };
 }
 
-function withToken(request: StreamedRequest, { token }: AuthMaterial): StreamedRequest {
-  if (token === undefined) throw new Error("a pass-through request is authenticated by OAuth");
-  return { ...request, headers: [...request.headers, "authorization", authorizationOf(token)] };
-}
-
-function hmacNotPossible({ prefix }: PassThroughRoute): ProxyError {
+function signingNotPossible({ prefix }: PassThroughRoute, { name }: AuthScheme): ProxyError {
   const what = `Below ${prefix} requests carry a token; HMAC signs parameters, and these have none.`;
-  return new ProxyError("auth_not_configured", what, { causedBy: "hmac" });
+  return new ProxyError("auth_not_configured", what, { causedBy: name });
 }
 
 function onceNotPossible({ prefix }: PassThroughRoute): ProxyError {

@@ -1,14 +1,8 @@
 import { readTraceParent } from "../http/trace-context.ts";
 import type { Clock } from "../model/clock.ts";
+import type { AuthMethod, Site } from "../model/environment.ts";
 import type { FailureCode, Outcome } from "../model/errors.ts";
-import type {
-  CallerSignatureResult,
-  NoRetryReason,
-  OnceResult,
-  Report,
-  RequestFinished,
-  TokenOutage,
-} from "../model/events.ts";
+import type { CallerSignatureResult, NoRetryReason, OnceResult, Report, RequestFinished } from "../model/events.ts";
 import type { BufferBudget } from "./buffer-budget.ts";
 import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
 import type {
@@ -18,7 +12,6 @@ import type {
   ListenerContext,
   OnceRecord,
   RequestTrace,
-  Route,
   Tracer,
   UpstreamResponse,
 } from "./messages.ts";
@@ -201,9 +194,13 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> exten
     this.#event.operationLabel = known !== "any" && known.has(operation) ? operation : "other";
   }
 
-  /** @param bridged why the request is signed in place of carrying a token */
-  setRoute({ site, auth }: Pick<Route, "site" | "auth">, bridged?: TokenOutage): void {
-    this.#event.site = site.identifier;
+  setSite({ identifier }: Site, auth: AuthMethod): void {
+    this.#event.site = identifier;
+    this.#event.auth = auth;
+  }
+
+  /** The request has what authenticates it. */
+  setMaterial({ auth, bridged }: AuthMaterial): void {
     this.#event.auth = auth;
     if (bridged !== undefined) this.#event.bridged = bridged;
   }
@@ -220,10 +217,10 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> exten
     this.#event.responseBytes = bytes;
   }
 
-  beginAttempt({ key, token }: AuthMaterial): void {
+  beginAttempt({ key, credential }: AuthMaterial): void {
     this.#event.attempts += 1;
-    if (token === undefined) this.#event.key = key.identifier;
-    else this.#event.credential = token.credential;
+    if (key !== undefined) this.#event.key = key;
+    if (credential !== undefined) this.#event.credential = credential;
   }
 
   /** The service has answered an attempt. */

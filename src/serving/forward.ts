@@ -1,11 +1,11 @@
 import { parseHttpDate } from "../http/date.ts";
 import { firstOf, type HeaderLines, valuesOf } from "../http/headers.ts";
 import type { Clock } from "../model/clock.ts";
-import { ProxyError, shutDown } from "../model/errors.ts";
+import { ProxyError } from "../model/errors.ts";
 import type { NoRetryReason, Report } from "../model/events.ts";
-import type { TokenSource } from "../oauth/token.ts";
+import { carry } from "./authentication.ts";
 import type { RequestContext } from "./context.ts";
-import { type AuthMaterial, type BearerMaterial, CallerLeft, type Route, type UpstreamResponse } from "./messages.ts";
+import { type AuthMaterial, CallerLeft, type Route, type UpstreamResponse } from "./messages.ts";
 import { type BufferedResponse, bufferResponse } from "./read-ahead.ts";
 
 export interface ForwardParts {
@@ -14,35 +14,6 @@ export interface ForwardParts {
   /** `log.upstreamHeaders`, in lower case. */
   readonly upstreamHeaders: readonly string[];
   readonly slowAnswers: SlowAnswers;
-}
-
-export interface TokenParts {
-  /** The tokens of the credential sets configured at a site. */
-  readonly tokensOf: (environment: string, owner: string) => TokenSource;
-}
-
-/**
- * Gets a token. Waits if there is none in memory.
- * @param untilMs on the monotonic clock
- * @throws ProxyError of the token source; `draining` if the process ends first
- */
-export async function acquireToken(
-  route: Pick<Route, "environment" | "site">,
-  untilMs: number,
-  context: RequestContext,
-  parts: TokenParts,
-): Promise<BearerMaterial> {
-  const source = tokenSourceOf(route, parts);
-  const get = () => source.get(untilMs);
-  return { token: await context.awaitToken(get, () => Promise.reject(shutDown(false))), source };
-}
-
-export function tokenSourceOf(
-  { environment, site }: Pick<Route, "environment" | "site">,
-  { tokensOf }: TokenParts,
-): TokenSource {
-  if (site.credentials === undefined) throw new Error("a site with oauth has credentials");
-  return tokensOf(environment.name, site.credentials.owner);
 }
 
 /** One sending of a request: what is sent, with which key or token, and until when. */
@@ -55,7 +26,7 @@ export interface Attempt<Request> {
 
 /** A request that lacks only its authentication. */
 export interface Sending<Request, Response extends UpstreamResponse = UpstreamResponse> {
-  readonly route: Pick<Route, "environment" | "site" | "auth">;
+  readonly route: Pick<Route, "environment" | "site" | "key">;
   readonly request: Request;
   /**
    * Makes one attempt. It may be made again if no byte was written.
@@ -105,15 +76,15 @@ export async function forward<Request, Response extends UpstreamResponse>(
   const forwarding = { sending, context, parts };
   const sentAtMs = parts.clock.nowMs();
   const response = await attempt(material, forwarding);
-  if (material.token === undefined) return response;
-  if (response.status === 401) return retryOnce(material, bufferResponse(response, parts.clock), forwarding);
-  const { source, token } = material;
+  if (material.bearer === undefined) return response;
+  if (response.status === 401) return retryOnce(material.bearer, bufferResponse(response, parts.clock), forwarding);
+  const { source, token } = material.bearer;
   if (showsAcceptance(response)) source.accepted(token, sending.route.site.identifier, sentAtMs);
   return response;
 }
 
 async function retryOnce<Request, Response extends UpstreamResponse>(
-  { source, token: refused }: BearerMaterial,
+  { source, token: refused }: NonNullable<AuthMaterial["bearer"]>,
   first: BufferedResponse<Response>,
   forwarding: Forwarding<Request, Response>,
 ): Promise<Response> {
@@ -137,7 +108,7 @@ async function retryOnce<Request, Response extends UpstreamResponse>(
   await first.finishReading(Math.min(longestFinishMs, spareMs));
   try {
     const sentAtMs = parts.clock.nowMs();
-    const second = await attempt({ token, source }, forwarding);
+    const second = await attempt(carry(token, source, sending.route), forwarding);
     first.response.discard();
     if (second.status === 401) source.refused(token, site);
     else if (showsAcceptance(second)) source.cured(token, site, sentAtMs);
@@ -206,10 +177,10 @@ async function attempt<Request, Response extends UpstreamResponse>(
 
 function recordResponse<Request, Response extends UpstreamResponse>(
   response: Response,
-  { token }: AuthMaterial,
+  { auth, credential }: AuthMaterial,
   { sending, context, parts }: Forwarding<Request, Response>,
 ): void {
-  const { environment, site, auth } = sending.route;
+  const { environment, site } = sending.route;
   const { attempts, requestId, reference } = context.event;
   const upstreamHeaders = pickHeaders(response.headers, parts.upstreamHeaders);
   context.setAnswered(upstreamHeaders);
@@ -230,7 +201,7 @@ function recordResponse<Request, Response extends UpstreamResponse>(
     site: site.identifier,
     auth,
     attempt: attempts === 1 ? 1 : 2,
-    credential: token?.credential,
+    credential,
     requestId,
     reference,
     upstreamHeaders: upstreamHeaders ?? {},

@@ -1,8 +1,9 @@
 import type { HeaderLines } from "../http/headers.ts";
-import type { AuthMethod, Environment, SigningKey, Site } from "../model/environment.ts";
+import type { AuthMethod, Environment, Site } from "../model/environment.ts";
 import type { Outcome, ProxyError } from "../model/errors.ts";
-import type { OnceResult, RequestFinished } from "../model/events.ts";
+import type { OnceResult, RequestFinished, TokenOutage } from "../model/events.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
+import type { SentParameter } from "../parameters/signature.ts";
 import type { CallerRegistry } from "./caller-registry.ts";
 
 /** The listener on which a request arrived. */
@@ -85,34 +86,39 @@ export class CallerLeft extends Error {
 /** The one event that sums up a request, while it is being filled in. */
 export type AccessEvent = { -readonly [Name in keyof RequestFinished]: RequestFinished[Name] };
 
-/** The site that the request is for and how it will be authenticated. */
+/** The operation and the site that the request is for. */
 export interface Route {
   readonly environment: Environment;
   /** Checked segments, e.g. `create_order`. */
   readonly operation: string;
   readonly site: Site;
-  readonly auth: AuthMethod;
-  /** Whether the request is signed if no token is available: its site has `bridge`, and its caller named no method. */
-  readonly isBridged?: boolean;
   /** K… that the caller named. */
   readonly key: string | undefined;
-  /** The value of `site_identifier`. */
-  readonly identifier: string;
+}
+
+/** What a scheme authenticates. Requests of pass-through routes have no parameters. */
+export interface Unauthenticated {
+  readonly route: Pick<Route, "environment" | "site" | "key">;
+  readonly parameters: readonly SentParameter[];
 }
 
 /** What an attempt is authenticated with: the key that signs it, or the token that it carries. */
-export type AuthMaterial = SigningMaterial | BearerMaterial;
-
-export interface SigningMaterial {
-  readonly key: SigningKey;
-  readonly token?: undefined;
-}
-
-export interface BearerMaterial {
-  readonly key?: undefined;
-  readonly token: Token;
-  /** Where a newer token comes from. */
-  readonly source: TokenSource;
+export interface AuthMaterial {
+  readonly auth: AuthMethod;
+  /** Why the request is signed instead of carrying a token: its site has `bridge: hmac`. */
+  readonly bridged?: TokenOutage;
+  /** K… of the key. */
+  readonly key?: string;
+  /** `<site>/<name>` of the set that the token was issued for. */
+  readonly credential?: string;
+  /** The value of `site_identifier`. */
+  readonly identifier: string;
+  /** Header lines that are added. */
+  readonly headers: HeaderLines;
+  /** Adds the signature, if there is one, to parameters that are otherwise complete. */
+  readonly sign: (parameters: readonly SentParameter[]) => readonly SentParameter[];
+  /** The token, and where a newer one comes from: after a 401 the request may be sent again with that one. */
+  readonly bearer?: { readonly token: Token; readonly source: TokenSource };
 }
 
 /** One attempt, ready to be written. */

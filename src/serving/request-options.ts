@@ -1,5 +1,5 @@
 import { type HeaderLines, one, valuesOf } from "../http/headers.ts";
-import type { AuthMethod } from "../model/environment.ts";
+import { type AuthMethod, authMethods } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { nearestName, nearestWithin } from "../model/names.ts";
 
@@ -119,8 +119,9 @@ function onlyKey(once: string | undefined, other: string | undefined): string | 
 }
 
 function readAuth(value: string | undefined): AuthMethod | undefined {
-  if (value === undefined || value === "oauth" || value === "hmac") return value;
-  throw malformed("Countersign-Auth must be oauth or hmac", "Countersign-Auth");
+  const method = authMethods.find((name) => name === value);
+  if (value === method) return method;
+  throw malformed(`Countersign-Auth must be ${authMethods.join(" or ")}`, "Countersign-Auth");
 }
 
 function readTimeoutMs(value: string | undefined, longestMs: number): number | undefined {

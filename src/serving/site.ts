@@ -1,6 +1,8 @@
-import type { AuthMethod, Environment, SigningKey, Site } from "../model/environment.ts";
+import type { AuthMethod, Environment, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { listNames } from "../model/names.ts";
+import { type AuthScheme, schemes } from "./authentication.ts";
+import { bridge } from "./bridge.ts";
 import type { KnownCaller } from "./caller-registry.ts";
 import type { Route } from "./messages.ts";
 import type { RequestOptions } from "./request-options.ts";
@@ -15,7 +17,7 @@ interface Named {
 const shortIdentifier = /^[SK][A-Za-z0-9_-]{1,14}$/;
 
 /**
- * Chooses a request's site, its authentication and its `site_identifier`. The header names the site, else the body, else
+ * Chooses a request's site and how it is authenticated. The header names the site, else the body, else
  * it is the environment's default site (spec 5.1, 5.3).
  * @param caller if callers have names: errors list only sites that this caller may use
  * @throws ProxyError site_not_configured, auth_not_configured, site_conflict, site_required
@@ -25,7 +27,7 @@ export function chooseSite(
   options: Pick<RequestOptions, "site" | "auth">,
   inBody: string | undefined,
   caller?: Pick<KnownCaller, "sites">,
-): Pick<Route, "site" | "auth" | "isBridged" | "key" | "identifier"> {
+): Pick<Route, "site" | "key"> & { readonly scheme: AuthScheme } {
   const { site, key } =
     reconcile(
       lookUp(environment, options.site, "Countersign-Site", caller),
@@ -33,27 +35,9 @@ export function chooseSite(
     ) ?? defaultSiteOf(environment);
   const auth = options.auth ?? site.auth[0];
   if (!site.auth.includes(auth)) throw notConfigured(site, auth);
-  const isBridged = site.bridge !== undefined && auth === "oauth" && options.auth === undefined;
-  return { site, auth, isBridged, key, identifier: identifierOf(site, auth, key) };
-}
-
-/**
- * The key that signs: the one that the caller named, else the site's default key (spec 5.3). The configuration makes sure
- * that a site with HMAC has exactly one default.
- */
-export function keyOf({ site, key }: Pick<Route, "site" | "key">): SigningKey {
-  const found = key === undefined ? site.defaultKey : site.keys.find(({ identifier }) => identifier === key);
-  if (found === undefined) throw new Error("a site with hmac has a key");
-  return found;
-}
-
-/**
- * The value of `site_identifier`. A site that signs may be configured to send its default key instead of itself (spec 5.3).
- * @param named K… that the caller named
- */
-export function identifierOf(site: Site, auth: AuthMethod, named: string | undefined): string {
-  const byKey = auth === "hmac" && site.identifyBy === "key" ? site.defaultKey?.identifier : undefined;
-  return named ?? byKey ?? site.identifier;
+  // A site with `bridge` uses OAuth first, and a caller that names OAuth insists on it.
+  const isBridged = site.bridge !== undefined && options.auth === undefined;
+  return { site, key, scheme: isBridged ? bridge : schemes[auth] };
 }
 
 /** @param givenIn the header or the parameter that has the identifier */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/model/events.ts";
-import { checkCharacters } from "../../src/orders/authenticate.ts";
 import { findForbiddenCharacter } from "../../src/parameters/signature.ts";
+import { schemes } from "../../src/serving/authentication.ts";
 import type { Route } from "../../src/serving/messages.ts";
 import { cpuMsOf } from "../../testkit/cpu-time.ts";
 import { refusalOf } from "./refusal-of.ts";
@@ -39,12 +39,11 @@ describe("the site decides what happens with such a character", () => {
   const check = (auth: "hmac" | "oauth", characters: "reject" | "warn" | "off", value = "top secret") => {
     const events: Event[] = [];
     const route = {
-      auth,
       environment: { name: "sandbox" },
       site: { identifier: "S1", characters, exempt },
     } as unknown as Route;
     const parameters = [{ name: "note", value, isPlain: true }];
-    const step = () => checkCharacters({ route, parameters }, (event) => events.push(event));
+    const step = () => schemes[auth].check({ route, parameters }, (event) => events.push(event));
     return { step, events };
   };
 

@@ -10,8 +10,10 @@ const read = (text: string) => readParameters(new TextEncoder().encode(text));
 const findValue = (sent: readonly SentParameter[], name: string) =>
   sent.find((parameter) => parameter.name === name)?.value;
 const send = (text: string, identifier = "S1000000001") =>
-  enrich(read(text), site, identifier).map(({ name, value }) => [name, value]);
-const sendValue = (name: string, value: string) => findValue(enrich(read(`{"${name}":${value}}`), site, "S1"), name);
+  stamp(enrich(read(text), site), identifier, 0)
+    .map(({ name, value }) => [name, value])
+    .slice(0, -1);
+const sendValue = (name: string, value: string) => findValue(enrich(read(`{"${name}":${value}}`), site), name);
 
 describe("the common parameters (spec 2.1)", () => {
   it("are appended after the caller's", () => {
@@ -76,5 +78,5 @@ it.each([
   [1582149833.999, "1582149833"],
   [4_102_444_800, "4102444800"],
 ])("the stamp of %d is in whole seconds: %s", (seconds, text) => {
-  expect(findValue(stamp(enrich(read("{}"), site, "S1"), seconds), "timestamp")).toBe(text);
+  expect(findValue(stamp(enrich(read("{}"), site), "S1", seconds), "timestamp")).toBe(text);
 });

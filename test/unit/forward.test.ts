@@ -4,10 +4,11 @@ import { systemClock } from "../../src/model/clock.ts";
 import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
 import type { Token, TokenSource } from "../../src/oauth/token.ts";
-import { acquireMaterial } from "../../src/orders/authenticate.ts";
-import type { PreparedRequest } from "../../src/orders/enrich.ts";
+import { carry, schemes } from "../../src/serving/authentication.ts";
 import { forward, type Sending, SlowAnswers } from "../../src/serving/forward.ts";
+import type { Unauthenticated } from "../../src/serving/messages.ts";
 import { siteOf } from "../../testkit/environment.ts";
+import { issued } from "../../testkit/issued-token.ts";
 import { openContext } from "./open-context.ts";
 
 const common = { clock: systemClock, report() {}, upstreamHeaders: [], slowAnswers: new SlowAnswers() };
@@ -17,16 +18,15 @@ const environment = { name: "sandbox", baseUrl: { path: "" } };
 it("a request meant for OAuth is never signed with a key instead", async () => {
   const key = { identifier: "K1", version: "3.0", secret: new Secret("0123456789abcdef") };
   const site = siteOf("S1", { auth: ["oauth"], keys: [key] });
-  const route = { environment, operation: "create_order", site, auth: "oauth", identifier: "S1" };
-  const prepared = { route, headers: [], parameters: [] } as unknown as PreparedRequest;
+  const request = { route: { environment, site }, parameters: [] } as unknown as Unauthenticated;
   const tokensOf = () => expect.unreachable("there is nothing to fetch a token with");
-  const material = acquireMaterial(prepared, openContext(systemClock, 1_000), { report() {}, tokensOf });
+  const material = schemes.oauth.acquire(request, openContext(systemClock, 1_000), { report() {}, tokensOf });
   await expect(material).rejects.toThrow("a site with oauth has credentials");
 });
 
 /** An answer of the service uses up the key, whatever happens to the retry after the answer. */
 it("a request whose caller leaves while the retry finds no connection counts as answered, by its 401", async () => {
-  const token = { credential: "blue" } as Token;
+  const token: Token = { ...issued("t", 0), id: "1", credential: "blue", issuedAtMs: 0 };
   const source = { replace: async () => token, accepted() {} } as unknown as TokenSource;
   let hasLeft = false;
   const context = openContext(systemClock, 5_000, () => hasLeft);
@@ -36,9 +36,9 @@ it("a request whose caller leaves while the retry finds no connection counts as 
   });
   attempt.mockResolvedValueOnce({ status: 401, headers: [], body: Buffer.alloc(0), discard() {} } as never);
   const site = { identifier: "S1", credentials: { owner: "S1" } };
-  const route = { auth: "oauth", environment, site } as unknown as Sending<object>["route"];
+  const route = { environment, site } as unknown as Sending<object>["route"];
   const sending = { route, request: {}, isRepeatable: () => true, send: attempt };
-  const sent = forward(sending, { token, source }, context, common);
+  const sent = forward(sending, carry(token, source, route), context, common);
   expect(await sent).toMatchObject({ status: 401 });
   expect(attempt).toHaveBeenCalledTimes(2);
   // With this outcome the key's claim is settled.

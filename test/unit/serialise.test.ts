@@ -7,6 +7,7 @@ import { authenticate, stamp } from "../../src/orders/authenticate.ts";
 import { enrich, type PreparedRequest } from "../../src/orders/enrich.ts";
 import { readParameters } from "../../src/parameters/parameters.ts";
 import { serialise } from "../../src/parameters/signature.ts";
+import { carry, signWith } from "../../src/serving/authentication.ts";
 import type { AuthMaterial, Route } from "../../src/serving/messages.ts";
 import { issued } from "../../testkit/issued-token.ts";
 
@@ -47,8 +48,11 @@ describe("the signed values are the sent values", () => {
   const escaped = (text: string) =>
     text.replace(/[a-z\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
   const key = { identifier: "K1", version: "3.0", secret: new Secret("k") };
-  const route = { environment: { baseUrl: { path: "" } }, site: { ...site, exempt } } as unknown as Route;
-  const read = (body: string) => enrich(readParameters(new TextEncoder().encode(body)), site, "S1");
+  const route = {
+    environment: { baseUrl: { path: "" } },
+    site: { ...site, exempt, defaultKey: key },
+  } as unknown as Route;
+  const read = (body: string) => enrich(readParameters(new TextEncoder().encode(body)), site);
   const render = (body: string, material: AuthMaterial, unixSeconds: () => number) => {
     const prepared: PreparedRequest = { route, headers: [], parameters: read(body) };
     return authenticate({ request: prepared, material }, unixSeconds).render;
@@ -62,7 +66,7 @@ describe("the signed values are the sent values", () => {
           isEscaped
             ? body.replace(/"(?:[^"\\]|\\.)*"/g, (literal) => (literal.includes("\\") ? literal : escaped(literal)))
             : body,
-          { key },
+          signWith(route),
           () => seconds,
         );
         const first = renderSigned();
@@ -72,7 +76,7 @@ describe("the signed values are the sent values", () => {
           [renderSigned(), "1582149834"],
         ] as const) {
           const arrived = membersInOrder(text);
-          const stamped = stamp(read(body), Number(timestamp)).map(({ name, value }) => [name, value]);
+          const stamped = stamp(read(body), "S1", Number(timestamp)).map(({ name, value }) => [name, value]);
           expect(arrived).toEqual([...stamped, ["signature", expect.any(String)]]);
           expect(arrived.at(-2)).toEqual(["timestamp", timestamp]);
           const object: Record<string, unknown> = JSON.parse(text);
@@ -92,7 +96,7 @@ describe("the signed values are the sent values", () => {
 
   it("and with a token nothing is signed", () => {
     const token = { ...issued("t", 0), id: "1", credential: "c", issuedAtMs: 0 };
-    expect(render('{"a":"\\n"}', { token, source: {} as TokenSource }, () => 1)()).toBe(
+    expect(render('{"a":"\\n"}', carry(token, {} as TokenSource, route), () => 1)()).toBe(
       String.raw`{"a":"\n","version":"3.0","site_identifier":"S1","timestamp":"1"}`,
     );
   });

@@ -2,8 +2,11 @@
 import { describe, expect, it } from "vitest";
 import type { AuthMethod, SigningKey, Site } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { chooseSite, keyOf } from "../../src/serving/site.ts";
+import type { TokenSource } from "../../src/oauth/token.ts";
+import { carry, schemes, signWith } from "../../src/serving/authentication.ts";
+import { chooseSite } from "../../src/serving/site.ts";
 import { environmentOf, siteOf } from "../../testkit/environment.ts";
+import { issued } from "../../testkit/issued-token.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 const oauth = siteOf("S1");
@@ -145,15 +148,16 @@ describe("the key that signs (spec 5.3)", () => {
   it("is the named key, or the default key, whichever position it has", () => {
     const [first, second] = [key("K71"), key("K72")];
     const at = siteOf("S7", { keys: [first, second], defaultKey: second });
-    expect(keyOf({ site: at, key: undefined })).toBe(second);
-    expect(keyOf({ site: at, key: "K71" })).toBe(first);
+    const signing = (named?: string) => signWith({ environment: environment([at]), site: at, key: named });
+    expect(signing()).toMatchObject({ key: second.identifier, identifier: "S7" });
+    expect(signing("K71")).toMatchObject({ key: first.identifier, identifier: "K71" });
   });
 
   it.each([
     [oauth, undefined],
     [hmac, "K41"],
   ])("is never another site's key, and never missing: %#", (at, named) => {
-    expect(() => keyOf({ site: at, key: named })).toThrow("has a key");
+    expect(() => signWith({ environment: environment(all), site: at, key: named })).toThrow("has a key");
   });
 });
 
@@ -161,7 +165,11 @@ function key(identifier: string): SigningKey {
   return { identifier, version: "3.0", secret: new Secret("0123456789abcdef") };
 }
 
+const token = { ...issued("t", 0), id: "1", credential: "blue", issuedAtMs: 0 };
+
 function choose(header?: string, inBody?: string, auth?: AuthMethod, at = environment(all, "S1")) {
-  const choice = chooseSite(at, { site: header, auth }, inBody);
-  return { site: choice.site.identifier, auth: choice.auth, key: choice.key, sent: choice.identifier };
+  const { site, key, scheme } = chooseSite(at, { site: header, auth }, inBody);
+  const route = { environment: at, site, key };
+  const { identifier } = scheme === schemes.hmac ? signWith(route) : carry(token, {} as TokenSource, route);
+  return { site: site.identifier, auth: scheme.name, key, sent: identifier };
 }
