@@ -24,7 +24,14 @@ export function nodeAt(port: number, more: Partial<Extract<RedisNode, { kind: "t
 /** Access as the user with the fewest privileges. */
 export function accessTo(node: RedisNode, more: Partial<RedisAccess> = {}): RedisAccess {
   const user = { username: aclUser.username, password: new Secret(aclUser.password), tls: undefined };
-  return { place: { kind: "standalone", node }, lockNodes: [], ...user, encryptionKeys: [sealKey()], ...more };
+  return {
+    place: { kind: "standalone", node },
+    lockNodes: [],
+    confirmsOnce: false,
+    ...user,
+    encryptionKeys: [sealKey()],
+    ...more,
+  };
 }
 
 /**

@@ -36,6 +36,7 @@ export class FleetRedis {
       username: undefined,
       password: undefined,
       tls: undefined,
+      confirmsOnce: false,
       encryptionKeys: [new Secret(randomBytes(32))],
     };
     const { token, lock, endpoint } = redisKeys(cacheKey);

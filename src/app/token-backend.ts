@@ -4,7 +4,7 @@ import { type ClaimStore, Claims } from "../claims/claim.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprintOf } from "../config/hash.ts";
 import type { Report } from "../model/events.ts";
-import { lockNodeName, type RedisSnapshot } from "../model/redis-access.ts";
+import { claimsNodeName, lockNodeName, type RedisSnapshot } from "../model/redis-access.ts";
 import type { RefreshLock, TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources } from "./keyed-resources.ts";
@@ -38,7 +38,9 @@ export async function openTokenBackend(
 
 /** The Redis servers in use, as events and metrics name them. */
 export function redisNodes({ tokens }: Config): readonly string[] {
-  return tokens.cache === "redis" ? ["cache", ...tokens.redis.lockNodes.map((_, index) => lockNodeName(index))] : [];
+  if (tokens.cache === "memory") return [];
+  const { confirmsOnce, lockNodes } = tokens.redis;
+  return ["cache", ...(confirmsOnce ? [claimsNodeName] : []), ...lockNodes.map((_, index) => lockNodeName(index))];
 }
 
 const unknown = { isUp: undefined, sinceMs: undefined, failure: undefined };

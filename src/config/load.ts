@@ -136,7 +136,7 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
   }
   const isShared = raw.tokens.cache === "redis";
   const callbacks = await loadCallbacks(raw.callbacks, raw.environments, isShared, context.in("callbacks"));
-  const redis = await loadRedis(raw.redis, raw.tokens.cache, context);
+  const redis = await loadRedis(raw, context);
   const tracing = await loadTracing(raw.tracing, context.in("tracing"));
   const tokens: TokensConfig = redis === undefined ? { cache: "memory" } : { cache: "redis", redis };
   if (raw.once !== undefined && raw.tokens.cache === "memory") {

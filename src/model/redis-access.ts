@@ -36,6 +36,9 @@ export function lockNodeName(index: number): string {
   return `lock-${index + 2}`;
 }
 
+/** The connection for claims alone, as events and metrics name it. */
+export const claimsNodeName = "claims";
+
 /** How replicas reach the Redis that they share, and how they encrypt values in it. */
 export interface RedisAccess {
   readonly place: RedisPlace;
@@ -46,13 +49,15 @@ export interface RedisAccess {
   readonly password: Secret | undefined;
   /** Set if Sentinel or Cluster nodes speak TLS, or a node needs a private CA or a client certificate. */
   readonly tls: Tls | undefined;
+  /** A replica confirms each claim of a once key (`once.durability: replica`); claims have a connection of their own. */
+  readonly confirmsOnce: boolean;
   /** 32 bytes each (AES-256-GCM); the first encrypts, each of them decrypts. */
   readonly encryptionKeys: readonly [Secret, ...Secret[]];
 }
 
 /** The present state of one Redis server, for gauges and /status. */
 export interface RedisSnapshot {
-  /** `cache`, or `lock-2`, … for further masters of the lock. */
+  /** `cache`, `claims` with `once.durability: replica`, or `lock-2`, … for further masters of the lock. */
   readonly node: string;
   /** Undefined until the first connection is up or has failed. */
   readonly isUp: boolean | undefined;
@@ -93,7 +98,7 @@ export function describeRedisFailure(kind: RedisFailureKind): string {
   return kind === "no_clock" ? "its scripts get no time (TIME refused, or 0)" : kind;
 }
 
-/** Events of Redis. `node` is `cache`, or `lock-2`, `lock-3`, … for further masters of the lock. */
+/** Events of Redis. `node` as in `RedisSnapshot`. */
 export type RedisEvent =
   /** A command failed; a login counts as a command. */
   | {

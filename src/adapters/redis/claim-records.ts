@@ -1,12 +1,14 @@
 import { type ClaimRecords, NotWritten } from "../../claims/claim.ts";
 import { type Clock, sleep } from "../../model/clock.ts";
+import type { RedisClient } from "./client.ts";
 import type { RedisConnection } from "./connection.ts";
 import { isAnswer, kindOf } from "./failure.ts";
 import { LuaScript } from "./lua-script.ts";
 import { luaNow, redisKey } from "./scripts.ts";
 
 /**
- * Replaces the expected value; again does nothing, since the answer to the first time may be lost. Times are by Redis's clock, since replicas' clocks may differ. A look-up without a change
+ * Replaces the expected value; again writes the same, since the answer to the first time may be lost, and a WAIT on another
+ * connection knows only what that has written. Times are by Redis's clock, since replicas' clocks may differ. A look-up without a change
  * works on a server that accepts no writes.
  *
  * KEYS  1 name
@@ -16,7 +18,11 @@ import { luaNow, redisKey } from "./scripts.ts";
  */
 const swapScript = new LuaScript(`${luaNow}
 local found = redis.call('GET', KEYS[1]) or ''
-if found ~= ARGV[1] then return { string.match(found, '^%d+ %d+ (.*)$') == ARGV[2] and 1 or 0, found, now } end
+if found ~= ARGV[1] then
+  if string.match(found, '^%d+ %d+ (.*)$') ~= ARGV[2] then return { 0, found, now } end
+  redis.call('SET', KEYS[1], found, 'KEEPTTL')
+  return { 1, found, now }
+end
 if ARGV[6] ~= '' and now >= tonumber(ARGV[6]) then return { -1, found, now } end
 if ARGV[2] == '' then
   if found ~= '' then redis.call('DEL', KEYS[1]) end
@@ -31,30 +37,44 @@ return { 1, value, now }
 /** The first may find out what time it is for Redis; the next may meet a clock that was set. */
 const mostTries = 4;
 
-/** Claims that replicas share: a string for each. A server that is full, read-only or unreachable accepts none. */
-export function createRedisClaimRecords(connection: Pick<RedisConnection, "run">, clock: Clock): ClaimRecords {
+/**
+ * Claims that replicas share: a string for each. A server that is full, read-only or unreachable accepts none.
+ * @param confirm fails if what the client wrote may be lost: claims of once keys then fail too, and are released
+ */
+export function createRedisClaimRecords(
+  connection: Pick<RedisConnection, "run">,
+  clock: Clock,
+  confirm?: (client: RedisClient) => Promise<void>,
+): ClaimRecords {
   const redisTime = new RedisTime(clock);
 
   /** @param call the same for all tries of one call: they reach the same server */
-  async function swapOnce(call: object, name: string, isClaim: boolean, args: readonly (string | number)[]) {
+  async function swapOnce(
+    call: object,
+    name: string,
+    { isClaim, isConfirmed }: { readonly isClaim: boolean; readonly isConfirmed: boolean },
+    args: readonly (string | number)[],
+  ) {
     let sent = 0;
+    let isMade = false;
     let givenUpAtMs = 0;
     const reply = await connection
-      .run(name, (client, untilMs) => {
+      .run(name, async (client, untilMs) => {
         sent += 1;
         givenUpAtMs = untilMs;
         const server = client.isCluster ? call : client;
         const sentAtMs = clock.nowMs();
         const untilThere = isClaim ? redisTime.at(server, untilMs) : "";
-        return swapScript.run(client, [name], [...args, untilThere]).then((reply) => {
-          const nowMs: unknown = Array.isArray(reply) ? reply[2] : undefined;
-          if (typeof nowMs === "number") redisTime.learn(server, sentAtMs, nowMs);
-          return reply;
-        });
+        const reply = await swapScript.run(client, [name], [...args, untilThere]);
+        const [made, , nowMs]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+        if (typeof nowMs === "number") redisTime.learn(server, sentAtMs, nowMs);
+        isMade = made === 1;
+        if (isMade && isConfirmed) await confirm?.(client);
+        return reply;
       })
       .catch(async (error) => {
         // If it was sent twice, the second answer says nothing of the first time.
-        if (sent === 0 || (sent === 1 && isAnswer(kindOf(error)))) throw new NotWritten();
+        if (sent === 0 || (sent === 1 && !isMade && isAnswer(kindOf(error)))) throw new NotWritten();
         // From then on the claim is not made any more, so it can be released.
         if (isClaim) await sleep(clock, givenUpAtMs - clock.nowMs());
         throw error;
@@ -69,8 +89,10 @@ export function createRedisClaimRecords(connection: Pick<RedisConnection, "run">
       const times = next === undefined ? ["", 0] : [next.atMs ?? "", Math.ceil(next.leaseMs)];
       const args = [expected, next?.content ?? "", ...times, Math.ceil(lifetimeMs)];
       const call = {};
+      const isClaim = next?.isClaim === true;
+      const how = { isClaim, isConfirmed: isClaim && kind === "once" };
       for (let tries = 1; tries <= mostTries; tries += 1) {
-        const { made, line, nowMs } = await swapOnce(call, redisKey(key, kind), next?.isClaim === true, args);
+        const { made, line, nowMs } = await swapOnce(call, redisKey(key, kind), how, args);
         if (made !== -1) return { isMade: made === 1, line, nowMs };
       }
       throw new Error("claims reach Redis too late");

@@ -10,6 +10,10 @@ export interface ConnectionParts {
   readonly open: (turn: number) => RedisClient;
   /** A script that does what the scripts in use do, on a key that it deletes. */
   readonly trial: string;
+  /** A further step of tasks, which the trial takes too. */
+  readonly confirm?: ((client: RedisClient) => Promise<void>) | undefined;
+  /** The longest that one task may take. */
+  readonly taskTimeoutMs?: number | undefined;
   /** As in RedisEvent. */
   readonly node: string;
   readonly clock: Clock;
@@ -20,8 +24,8 @@ export interface ConnectionParts {
 
 export type Task<Value> = (client: RedisClient, untilMs: number) => Promise<Value>;
 
-/** The longest that one task may take. */
-const taskTimeoutMs = 100;
+/** The default of `taskTimeoutMs`. */
+const shortTaskMs = 100;
 /** The longest that the first task waits for the connection. */
 const firstConnectMs = 1_000;
 /** The longest that any later attempt to connect may take, which has steps of 500 ms. */
@@ -41,6 +45,7 @@ const mostQuickCloses = 10;
  */
 export class RedisConnection {
   readonly #parts: ConnectionParts;
+  readonly #taskTimeoutMs: number;
   readonly #throttle: LogThrottle;
   /** The client in use. Undefined while there is no connection. */
   #client: RedisClient | undefined;
@@ -64,6 +69,7 @@ export class RedisConnection {
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
+    this.#taskTimeoutMs = parts.taskTimeoutMs ?? shortTaskMs;
     this.#throttle = new LogThrottle(parts.clock);
     this.#trial = this.#try();
   }
@@ -80,7 +86,7 @@ export class RedisConnection {
    */
   async run<Value>(key: string, task: Task<Value>): Promise<Value> {
     if (this.#sinceMs === undefined) await this.#trial;
-    return this.#runUntil(this.#parts.clock.nowMs() + taskTimeoutMs, key, task);
+    return this.#runUntil(this.#parts.clock.nowMs() + this.#taskTimeoutMs, key, task);
   }
 
   async #runUntil<Value>(untilMs: number, key: string, task: Task<Value>, isRepeated = false): Promise<Value> {
@@ -199,7 +205,7 @@ export class RedisConnection {
 
   /** Tasks that it was given may still end. */
   #retire(client: RedisClient | undefined): void {
-    if (client !== undefined) this.#parts.clock.after(taskTimeoutMs, () => client.disconnect());
+    if (client !== undefined) this.#parts.clock.after(this.#taskTimeoutMs, () => client.disconnect());
   }
 
   /** A task may find a closed connection before its end is told; in a Cluster that of one node. */
@@ -214,10 +220,11 @@ export class RedisConnection {
   }
 
   async #runTrial(client: RedisClient): Promise<void> {
-    const { clock, trial } = this.#parts;
+    const { clock, trial, confirm } = this.#parts;
     this.#triedAtMs = clock.nowMs();
-    const limitMs = this.#sinceMs === undefined ? firstConnectMs : taskTimeoutMs;
-    await this.#within(client.eval(trial, 1, this.#trialKey), limitMs).catch((error) => {
+    const limitMs = this.#sinceMs === undefined ? firstConnectMs : this.#taskTimeoutMs;
+    const tried = client.eval(trial, 1, this.#trialKey).then(() => confirm?.(client));
+    await this.#within(tried, limitMs).catch((error) => {
       const kind = kindOf(error);
       this.#countQuietly(kind);
       throw new RedisFailure(kind);

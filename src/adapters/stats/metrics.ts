@@ -260,7 +260,7 @@ export function createMetrics(source?: Source) {
     ),
     redisUp: gauge(
       "countersign_redis_up",
-      "1 while Redis does what the scripts need; node is cache, or lock-2, lock-3, ….",
+      "1 while Redis does what the scripts need; node is cache, claims with once.durability, or lock-2, lock-3, ….",
       ["node"],
       (from) => from.redis().map(({ node, isUp }) => [{ node }, isUp ? 1 : 0]),
     ),

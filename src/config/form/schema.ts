@@ -70,6 +70,9 @@ const once = mapping("Settings of `Countersign-Once`; needs `tokens.cache: redis
   wait: duration("1s", 0, 60_000).describe(
     "How long a request with a key waits for a Redis that does not answer, before 503 once_unavailable; 0s to 60s.",
   ),
+  durability: withDefault(z.enum(["none", "replica"]), "none").describe(
+    "`replica`: nothing is sent before a replica of Redis has confirmed the key (WAIT); else 503 once_unavailable.",
+  ),
   header: withDefault(z.enum(["Countersign-Once", "Idempotency-Key"]), "Countersign-Once").describe(
     "`Idempotency-Key`: keys come in that header too, in double quotes (draft-ietf-httpapi-idempotency-key-header).",
   ),

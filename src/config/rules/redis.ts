@@ -1,8 +1,7 @@
 import { describeRedisNode, type RedisAccess, type RedisNode, type RedisPlace } from "../../model/redis-access.ts";
 import type { Secret } from "../../model/secret.ts";
-import type { TokensConfig } from "../config.ts";
 import type { SecretSource } from "../form/fields.ts";
-import type { RawRedis } from "../form/schema.ts";
+import type { RawConfig, RawRedis } from "../form/schema.ts";
 import { isLocal } from "../form/values.ts";
 import type { Content, LoadContext } from "./load-context.ts";
 import { loadTls } from "./tls.ts";
@@ -23,8 +22,7 @@ type NodeByUrl = readonly [node: RedisNode, at: LoadContext];
  * @param root of the whole configuration
  */
 export async function loadRedis(
-  raw: RawRedis | undefined,
-  cache: TokensConfig["cache"],
+  { redis: raw, tokens: { cache }, once }: Pick<RawConfig, "redis" | "tokens" | "once">,
   root: LoadContext,
 ): Promise<RedisAccess | undefined> {
   const context = root.in("redis");
@@ -62,7 +60,12 @@ export async function loadRedis(
   const { username, password } = await loadLogin(raw, context);
   const tls = raw.tls && (await loadTls(raw.tls, context.in("tls")));
   if (place === undefined || encryptionKeys === undefined) return undefined;
-  return { place, lockNodes, username, password, tls, encryptionKeys };
+  const confirmsOnce = once?.durability === "replica";
+  if (confirmsOnce && place.kind === "cluster") {
+    const fix = "use Sentinels, or one address that leads to the master; or remove it";
+    root.in("once", "durability").report("replicas of a Cluster are not asked", fix);
+  }
+  return { place, lockNodes, username, password, tls, confirmsOnce, encryptionKeys };
 }
 
 /** The user and the password: each from its own place, or both from one file. */
