@@ -259,7 +259,8 @@ const rows = {
     only: "once",
     status: 503,
     title: "Repetitions cannot be recognised",
-    meaning: "Whether this Countersign-Once was used cannot be looked up: there is no Redis, or it does not answer.",
+    meaning:
+      "Whether this Countersign-Once was used cannot be looked up or kept: there is no Redis, it does not answer, or no replica confirms the key.",
   },
   callback_not_genuine: {
     only: "callback",

@@ -95,6 +95,7 @@ export type RedisFailureKind = (typeof redisFailures)[number];
 
 /** Why Redis is down, for people. */
 export function describeRedisFailure(kind: RedisFailureKind): string {
+  if (kind === "noreplicas") return "no replica confirms what is written (noreplicas)";
   return kind === "no_clock" ? "its scripts get no time (TIME refused, or 0)" : kind;
 }
 

@@ -152,7 +152,7 @@ export class OnceKey implements OnceRecord {
   /** @param first the claim of another request; undefined if Redis did not answer */
   #replay(first: FoundClaim | undefined): UpstreamResponse {
     if (first === undefined) {
-      const what = "Whether a request with this Countersign-Once was sent before cannot be looked up.";
+      const what = "Redis cannot look this Countersign-Once up, or cannot keep it safely. Nothing was sent.";
       throw new ProxyError("once_unavailable", what, { retryAfterMs, causedBy: "Redis" });
     }
     const sealed = isSame(first.note, this.#digests) ? endOf(first)?.sealed : undefined;

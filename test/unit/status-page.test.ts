@@ -153,6 +153,13 @@ describe("the status page", () => {
     );
   });
 
+  it("says that only keys are refused while no replica of Redis confirms them", () => {
+    const redis = [{ node: "claims", isUp: false, since: ago(9_000), failure: "noreplicas" as const }];
+    const { html: page } = renderPage({ ...quietNight, redis });
+    expect(page).toContain("(no replica confirms what is written (noreplicas)).");
+    expect(page).toContain("Requests with <code>Countersign-Once</code> are refused; tokens are shared as before.");
+  });
+
   it("shows callbacks if there is a listener for them", () => {
     const { html: page } = renderPage(badNight);
     expect(page).toContain(

@@ -6,7 +6,7 @@ import {
   type RequestFinished,
   type TokenEvent,
 } from "../../model/events.ts";
-import { describeRedisFailure } from "../../model/redis-access.ts";
+import { claimsNodeName, describeRedisFailure } from "../../model/redis-access.ts";
 
 /** The level of a line for the end of a request or callback. */
 type EndLevel = "info" | "warn" | "error";
@@ -49,13 +49,15 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   token_cache_read: ({ result }) => ["trace", `token looked up: ${result}`],
   refresh_lock_tried: ({ result }) => ["debug", `refresh lock: ${result}`],
   redis_failed: (event) => [throttledLevel(event), `a Redis command failed: ${event.failure}`],
-  redis_down: ({ failure }) => [
+  redis_down: ({ node, failure }) => [
     "warn",
-    `Redis is away: ${describeRedisFailure(failure)}; every replica keeps its own tokens`,
+    `Redis is away: ${describeRedisFailure(failure)}; ${node === claimsNodeName ? "orders with a key get 503" : "every replica keeps its own tokens"}`,
   ],
-  redis_up: ({ awayMs }) => [
+  redis_up: ({ node, awayMs }) => [
     "info",
-    awayMs === undefined ? "Redis is there" : "Redis is back; tokens are shared again",
+    awayMs === undefined
+      ? "Redis is there"
+      : `Redis is back; ${node === claimsNodeName ? "keys" : "tokens"} are shared again`,
   ],
   spans_exported: () => ["debug", "spans exported"],
   spans_lost: (event) => [throttledLevel(event), `${event.count} spans were ${event.result}: ${event.cause}`],

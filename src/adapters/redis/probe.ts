@@ -3,6 +3,7 @@ import { Cluster, type Redis } from "ioredis";
 import { type Clock, within } from "../../model/clock.ts";
 import type { RedisClient } from "./client.ts";
 import { kindOf, RedisFailure, type RedisTrouble, troubleOf } from "./failure.ts";
+import { confirmByReplica } from "./replicas.ts";
 import { redisKey } from "./scripts.ts";
 
 /** The result of a probe of Redis. */
@@ -64,6 +65,9 @@ const commands: Readonly<Record<string, Command>> = {
   del: (client, key) => client.del(key),
 };
 
+/** With `once.durability: replica`. */
+const confirmingCommands: Readonly<Record<string, Command>> = { wait: confirmByReplica };
+
 /** Each node of a Cluster has users and rules of its own. */
 const clusterCommands: Readonly<Record<string, (node: Redis) => Promise<unknown>>> = {
   "cluster|slots": (node) => node.cluster("SLOTS"),
@@ -76,12 +80,14 @@ const clusterCommands: Readonly<Record<string, (node: Redis) => Promise<unknown>
  * the server about itself. Never fails, and disconnects the client.
  * @param cacheKeys the probe's keys are on the same nodes as these keys': in a Cluster each may be on another node
  * @param trial does what the scripts do that use this server
+ * @param isConfirmed a replica has to confirm what is written
  */
 export async function probeRedis(
   client: RedisClient,
   cacheKeys: readonly string[],
   trial: string,
   clock: Clock,
+  isConfirmed: boolean,
 ): Promise<RedisProbe> {
   const errors: RedisTrouble[] = [];
   const onError = (error: unknown) => void errors.push(troubleOf(error));
@@ -94,7 +100,7 @@ export async function probeRedis(
     const keys = cacheKeys.map((key) => redisKey(key, `probe-${randomBytes(8).toString("hex")}`));
     const { tookMs, lost } = await measure(client, keys[0] ?? redisKey("probe", "probe"), clock);
     if (lost !== undefined && tookMs.length === 0) return { kind: "refused", trouble: lost };
-    const tried = await tryCommands(client, keys);
+    const tried = await tryCommands(client, keys, isConfirmed);
     const scripts = await firstTrouble(keys.map((key) => () => client.eval(trial, 1, key)));
     return { kind: "answered", objection, roundTripsMs: tookMs, tried, scripts, facts: await readServerFacts(client) };
   } finally {
@@ -132,14 +138,18 @@ async function measure(
   return { tookMs };
 }
 
-async function tryCommands(client: RedisClient, keys: readonly string[]): Promise<TriedCommand[]> {
+async function tryCommands(
+  client: RedisClient,
+  keys: readonly string[],
+  isConfirmed: boolean,
+): Promise<TriedCommand[]> {
   const tried: TriedCommand[] = [];
   if (client instanceof Cluster) {
     for (const [name, run] of Object.entries(clusterCommands)) {
       tried.push({ name, trouble: await firstTrouble(client.nodes("master").map((node) => () => run(node))) });
     }
   }
-  for (const [name, run] of Object.entries(commands)) {
+  for (const [name, run] of Object.entries({ ...commands, ...(isConfirmed && confirmingCommands) })) {
     tried.push({ name, trouble: await firstTrouble(keys.map((key) => () => run(client, key))) });
   }
   return tried;

@@ -23,18 +23,19 @@ type Answered = Extract<RedisProbe, { kind: "answered" }>;
 export async function checkRedis({ config, clock }: Run, tags: readonly string[]): Promise<Check[]> {
   const { tokens } = config;
   if (tokens.cache === "memory") return [];
-  const { username: user = "default", lockNodes } = tokens.redis;
+  const { username: user = "default", lockNodes, confirmsOnce } = tokens.redis;
   const checks: Check[] = [];
   const report = (subject: string, result: CheckResult, tookMs = 0) =>
     checks.push(toCheck({ topic: "redis", subject }, result, tookMs));
   const probes = new Map<string, RedisProbe>();
   for (const server of serversOf(tokens.redis)) {
     const sinceMs = clock.nowMs();
-    const trial = server.node === "cache" ? trialScript : lockTrialScript;
-    const probe = await probeRedis(server.client, tags, trial, clock);
+    const isCache = server.node === "cache";
+    const trial = isCache ? trialScript : lockTrialScript;
+    const probe = await probeRedis(server.client, tags, trial, clock, isCache && confirmsOnce);
     const tookMs = Math.round(clock.nowMs() - sinceMs);
     probes.set(server.node, probe);
-    if (server.node === "cache" && probe.kind === "answered") {
+    if (isCache && probe.kind === "answered") {
       for (const subject of remembered(config)) report(subject, evaluateMemory(probe.facts));
     }
     for (const [index, result] of evaluateServer(probe, server, user).entries()) {
@@ -198,6 +199,11 @@ function explainCommandFailure(command: string, { kind, code = kind }: RedisTrou
       return fail(
         "its scripts get no time (TIME refused, or 0), so replicas can share nothing in it",
         "use a server whose scripts get it: docs/redis.md lists some",
+      );
+    case "noreplicas":
+      return fail(
+        `no replica confirms what is written (${command}: NOREPLICAS)`,
+        "see their state in INFO replication; once.durability or min-replicas-to-write asks for them",
       );
     case "clusterdown":
     case "masterdown":

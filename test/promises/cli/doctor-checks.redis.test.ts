@@ -96,6 +96,20 @@ it("recognises a replica, and a full memory", async () => {
   );
 });
 
+it("asks for a replica's confirmation if keys need it, and says what is missing", async () => {
+  const { replica, master } = await startReplicated(startRedis);
+  const confirmed = async () => (await check(urlOf(master), "once: { durability: replica }")).about("cache");
+  expect(await confirmed()).toContainEqual(expect.stringMatching(/^fail: .* may not WAIT \| .* \+wait/));
+  await acl(master, "+wait");
+  await expect
+    .poll(confirmed, { timeout: 20_000 })
+    .toContainEqual(expect.stringMatching(/^ok: every command .* wait$/));
+  replica.stop();
+  expect(await confirmed()).toContainEqual(
+    expect.stringMatching(/^fail: no replica confirms what is written \(WAIT: NOREPLICAS\) \| see their state/),
+  );
+});
+
 it("checks each master of the lock, and finds two names of one server", async () => {
   const [first, second, third] = await startMasters(startRedis);
   const places = (...nodes: readonly string[]) =>

@@ -23,7 +23,14 @@ test.each([
 ])("the place of the cache %s", async (settings, place) => {
   const { encryptionKeys, ...access } = await accessOf(settings);
   expect(encryptionKeys.map(({ key }) => key.export().toString("hex"))).toEqual([tokenKey]);
-  expect(access).toStrictEqual({ place, lockNodes: [], username: undefined, password: undefined, tls: undefined });
+  expect(access).toStrictEqual({
+    place,
+    lockNodes: [],
+    username: undefined,
+    password: undefined,
+    tls: undefined,
+    confirmsOnce: false,
+  });
 });
 
 test("the user and both passwords", async () => {

@@ -1,7 +1,7 @@
 import { type FailureCode, failures } from "../../../model/errors.ts";
 import type { TokenResult } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
-import { describeRedisFailure } from "../../../model/redis-access.ts";
+import { claimsNodeName, describeRedisFailure } from "../../../model/redis-access.ts";
 import { isNotAsked } from "../../../oauth/token-endpoint.ts";
 import { countFates, type FailingSite, fates, type RecentFailure, type RecentStep } from "../recent-requests.ts";
 import type { EnvironmentStatus, RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
@@ -310,7 +310,9 @@ function describeUnrenewed({ environment, credential, token, lastRequest }: Cred
 function describeAway({ node, since, failure }: RedisStatus, hasCallbacks: boolean, now: string): Html {
   const away = since === undefined ? "is away" : `has been away for ${describeSpan(since, now)}`;
   const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${describeRedisFailure(failure ?? "other")}).`;
+  const refused = html`Requests with <code>Countersign-Once</code> are refused`;
+  if (node === claimsNodeName) return html`${what} ${refused}; tokens are shared as before.`;
   if (node !== "cache") return html`${what} It is one of several for the refresh lock.`;
   const callbacks = hasCallbacks ? html`; so are callbacks, where <code>replay</code> is <code>strict</code>` : nothing;
-  return html`${what} This process keeps its own tokens. Requests with <code>Countersign-Once</code> are refused${callbacks}.`;
+  return html`${what} This process keeps its own tokens. ${refused}${callbacks}.`;
 }
