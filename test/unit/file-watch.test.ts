@@ -283,6 +283,58 @@ it("reports a file that is written, renamed or removed in a real folder, also in
   expect(await next(() => writeFileSync(one, "keys"))).toEqual([one]);
 });
 
+it("reports a secret that is written, or swapped by a link, beside the folder, and no other file there", async () => {
+  const root = emptyFolder();
+  const path = `${join(root, "sites")}/`;
+  mkdirSync(path);
+  for (const name of ["first", "second"]) {
+    mkdirSync(join(root, name));
+    writeFileSync(join(root, name, "secret"), name);
+  }
+  symlinkSync("first", join(root, "..data"));
+  const [plain, linked, other] = [join(root, "plain"), join(root, "linked"), join(root, "other")];
+  symlinkSync("..data/secret", linked);
+  writeFileSync(plain, "plain");
+  let tell = (_: readonly string[]): void => {};
+  const watch = new FileWatch(systemClock, (changed) => tell([...changed].toSorted()));
+  onTestFinished(() => watch.close());
+  const stamps = await Promise.all([plain, linked].map(async (each) => [each, await stampOf(each)] as const));
+  watch.follow({ files: new Map(), folders: [{ path, stamps }] });
+  const next = (change: () => void) =>
+    new Promise<readonly string[]>((resolve) => {
+      tell = resolve;
+      change();
+    });
+  // Both within the time for which a change must be stable: only the secret is reported.
+  const written = await next(() => {
+    writeFileSync(other, "a log");
+    writeFileSync(plain, "another");
+  });
+  expect(written).toEqual([plain]);
+  const swapped = await next(() => {
+    symlinkSync("second", join(root, "..data_new"));
+    renameSync(join(root, "..data_new"), join(root, "..data"));
+  });
+  expect(swapped).toEqual([linked, plain]);
+});
+
+it("watches a thousand folders of secrets at most", () => {
+  const watched: string[] = [];
+  const system = {
+    read: () => expect.unreachable(),
+    stamp: async () => "as read",
+    watch(folder: string) {
+      watched.push(folder);
+      return () => {};
+    },
+  };
+  const watch = new FileWatch(new FakeClock(), () => {}, system);
+  const stamps = Array.from({ length: 1_500 }, (_, n) => [`/secrets/${n}/client-secret`, "as read"] as const);
+  watch.follow({ files: new Map(), folders: [{ path: "/d/", stamps: [["/d/S1.yaml", "as read"], ...stamps] }] });
+  expect(watched.length).toBe(1 + 1_000);
+  expect(watched.slice(0, 2)).toEqual(["/d/", "/secrets/0/"]);
+});
+
 /** Lets looks wait until the returned function is called. */
 function hold(looks: { untilLooked: Promise<void> }): () => void {
   let release = () => {};

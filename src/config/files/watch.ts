@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { watch } from "node:fs";
+import { dirname } from "node:path";
 import type { Cancel, Clock } from "../../model/clock.ts";
 import { codeOf, readRegularFile, stampOf } from "./file-system.ts";
 
@@ -45,13 +46,15 @@ const longestWaitMs = 1_000;
 const folderFilesAtOnce = 32;
 const pauseMs = 100;
 const mostConcurrent = 8;
+/** So many folders of secrets are watched: each takes a watch of the system, and some microseconds at each reload. */
+const mostBeside = 1_000;
 
 /**
  * Watches the files of a configuration by polling: that works on every file system, and for every kind of change. Kubernetes
  * swaps a link in the path of a mounted file, and editors rename files. Only a change of content is reported.
  *
- * Folders may have thousands of files. The system reports a change in a folder at once. In addition, all their files are
- * checked by their stamps, a few at a time: some are in other folders, and some file systems report nothing.
+ * Folders may have thousands of files, which name others, such as secrets. The system reports a change in the folder of a file
+ * at once. In addition, all files are checked by their stamps, a few at a time, since some file systems report nothing.
  */
 export class FileWatch {
   readonly #clock: Clock;
@@ -60,7 +63,7 @@ export class FileWatch {
   /** The digests when the configuration was read, or at the last reported change. */
   #digests: FileDigests = new Map();
   #cancelCheck: Cancel = () => {};
-  #watchedFolders: readonly Cancel[] = [];
+  #watchedFolders: Cancel[] = [];
   #folderStamps: ReadonlyMap<string, string> = new Map();
   #isCheckingFolders = false;
   #cancelFolderCheck: Cancel = () => {};
@@ -83,8 +86,11 @@ export class FileWatch {
     const former = this.#watchedFolders;
     // Anew each time, since a path may lead to another folder by now: the system watches the folder, not its path.
     this.#watchedFolders = folders.map(({ path }) => this.#system.watch(path, (name) => this.#addFrom(path, name)));
-    for (const end of former) end();
     this.#folderStamps = new Map(folders.flatMap(({ stamps }) => stamps));
+    for (const path of this.#foldersBeside(folders)) {
+      this.#watchedFolders.push(this.#system.watch(path, (name) => this.#addBeside(path, name)));
+    }
+    for (const end of former) end();
     if (this.#isCheckingFolders || this.#folderStamps.size === 0) return;
     this.#isCheckingFolders = true;
     this.#checkFoldersAfter(pollMs, []);
@@ -144,6 +150,23 @@ export class FileWatch {
     // Kubernetes and git-sync change a whole folder by one link, whose name begins with two dots.
     if (name.startsWith("..")) this.#add(folder);
     else if (!name.startsWith(".")) this.#add(`${folder}${name}`);
+  }
+
+  /** The folders of files that the sites' files name. */
+  #foldersBeside(folders: readonly WatchedFolder[]): readonly string[] {
+    const beside = new Set<string>();
+    for (const path of this.#folderStamps.keys()) beside.add(`${dirname(path)}/`);
+    for (const { path } of folders) beside.delete(path);
+    return [...beside].slice(0, mostBeside);
+  }
+
+  /** Other files in the folder, such as a log, are no concern of ours. */
+  #addBeside(folder: string, name = ".."): void {
+    const isAny = name.startsWith("..");
+    const paths = isAny
+      ? [...this.#folderStamps.keys()].filter((path) => path.startsWith(folder))
+      : [`${folder}${name}`];
+    for (const path of paths) if (this.#folderStamps.has(path)) this.#add(path);
   }
 
   #add(path: string): void {
