@@ -2,12 +2,11 @@ import type { ClaimStore } from "../claims/claim.ts";
 import { readTraceParent } from "../http/trace-context.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { CallbackFinished } from "../model/events.ts";
-import { buildProblem, toProxyError } from "../serving/answer.ts";
 import { Context, type ServeParts } from "../serving/context.ts";
-import type { CallerRequest, RequestHandler, WholeAnswer } from "../serving/messages.ts";
+import { CallerLeft, type CallerRequest, type RequestHandler, type WholeAnswer } from "../serving/messages.ts";
 import { checkFraming } from "../serving/request-head.ts";
 import { peekRequestId } from "../serving/request-options.ts";
-import { serve } from "../serving/serve.ts";
+import { type Failures, serve } from "../serving/serve.ts";
 import { parseTarget, targetInLog } from "../serving/target.ts";
 import {
   type ApplicationRequest,
@@ -34,7 +33,7 @@ interface CallbackHandlerParts extends Omit<ServeParts, "tracer"> {
 }
 
 /** One callback that is being served. Its steps fill in its event, which is reported when the callback ends. */
-class CallbackContext extends Context<CallerRequest> {
+class CallbackContext extends Context {
   readonly listener: CallbackListener;
   readonly event: { -readonly [Name in keyof CallbackFinished]: CallbackFinished[Name] };
 
@@ -61,7 +60,10 @@ class CallbackContext extends Context<CallerRequest> {
     };
   }
 
-  /** Completes the event, which is then reported. */
+  setResponseBytes(bytes: number): void {
+    this.event.responseBytes = bytes;
+  }
+
   finish(): CallbackFinished {
     this.event.durationMs = this.elapsedMs;
     this.event.callerLeft = this.request.isClosed();
@@ -104,7 +106,13 @@ async function reply(answer: WholeAnswer, { request, event, deadlineMs }: Callba
   event.status = answer.status;
   event.outcome = "answered";
   event.responseBytes = answer.body.length;
-  await request.answer(answer, deadlineMs);
+  try {
+    await request.answer(answer, deadlineMs);
+  } catch (error) {
+    if (!(error instanceof ProxyError) || error.code !== "upstream_bad_response") throw error;
+    const what = "The head of the application's answer cannot be passed on.";
+    throw new ProxyError("application_failed", what, { causedBy: "head" });
+  }
 }
 
 /** Hands the callback to the application, which accepts it with a 2xx. Otherwise the service may send it again. */
@@ -136,49 +144,30 @@ async function pass(
 /** Serves one listener for callbacks. */
 export function createCallbackHandler(parts: CallbackHandlerParts, listener: CallbackListener): RequestHandler {
   const answer = (request: CallerRequest, steps: (context: CallbackContext) => Promise<void>) =>
-    serve(new CallbackContext(request, listener, parts), parts.report, steps, (error, context) =>
-      fail(error, context, parts),
-    );
+    serve(new CallbackContext(request, listener, parts), parts, ofCallbacks, steps);
   return {
     handle: (request) => answer(request, (context) => receive(context, parts)),
     refuse: (request, error) => answer(request, () => Promise.reject(error)),
   };
 }
 
-/**
- * Records a failure.
- * @returns the answer; undefined if the answer had begun, but the service did not read the rest
- */
-async function fail(
-  error: unknown,
-  context: CallbackContext,
-  { report, docsUrl }: CallbackHandlerParts,
-): Promise<WholeAnswer | undefined> {
-  const { event, request } = context;
-  const found = toProxyError(error, "callback", event, report);
-  // The listener could not write the head of the application's answer.
-  const failure = found.code === "upstream_bad_response" ? unwritable() : found;
-  if (request.answeredStatus() !== undefined) return undefined;
-  event.cause = failure.causedBy;
-  event.code = failure.code;
-  event.result = failure instanceof NotGenuine ? failure.reason : failure.code;
-  if (failure instanceof NotGenuine) event.site = failure.site?.identifier;
-  event.status = failure.status;
-  event.outcome = failure.outcome;
+const ofCallbacks: Failures<CallbackContext> = {
+  stageOf: () => "callback",
+  record(failure, { event }, answered) {
+    // If the answer had begun, the service did not read the rest.
+    if (failure instanceof CallerLeft || answered !== undefined) return;
+    event.cause = failure.causedBy;
+    event.code = failure.code;
+    event.result = failure instanceof NotGenuine ? failure.reason : failure.code;
+    if (failure instanceof NotGenuine) event.site = failure.site?.identifier;
+    event.status = failure.status;
+    event.outcome = failure.outcome;
+  },
+  /** Whether the callback reached the application, and so whether it may be repeated. */
+  advise: ({ outcome }) =>
+    outcome === "not_sent"
+      ? "Nothing reached the application."
+      : "The application may have taken the callback; send it again.",
   // RFC 9110 section 15.5.2: a 401 names a scheme.
-  const challenge = failure.status === 401 ? ["WWW-Authenticate", 'HMAC realm="callbacks"'] : [];
-  const answer = buildProblem(failure, adviseOn(failure), context, docsUrl, challenge);
-  event.responseBytes = answer.body.length;
-  return answer;
-}
-
-function unwritable(): ProxyError {
-  const what = "The head of the application's answer cannot be passed on.";
-  return new ProxyError("application_failed", what, { causedBy: "head" });
-}
-
-/** Whether the callback reached the application, and so whether it may be repeated. */
-function adviseOn({ outcome }: ProxyError): string {
-  if (outcome === "not_sent") return "Nothing reached the application.";
-  return "The application may have taken the callback; send it again.";
-}
+  headers: ({ status }) => (status === 401 ? ["WWW-Authenticate", 'HMAC realm="callbacks"'] : []),
+};

@@ -3,7 +3,7 @@ import { describeDefect, printable } from "../model/defect.ts";
 import { type FailureCode, failures, type Outcome, ProxyError } from "../model/errors.ts";
 import { isSafe, type Report, type RequestFinished } from "../model/events.ts";
 import { homepage } from "../version.ts";
-import type { RequestContext } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
 import type { Answer, UpstreamResponse, WholeAnswer } from "./messages.ts";
 
 const longestClassName = 64;
@@ -70,19 +70,6 @@ export function toProxyError(
   });
 }
 
-/** The answer to a request that failed. */
-export function problemAnswer(error: ProxyError, context: RequestContext, docsUrl: string | undefined): WholeAnswer {
-  const { attempts } = context.event;
-  const more = attempts > 1 ? ["Countersign-Attempts", String(attempts)] : [];
-  return buildProblem(error, adviseOn(error, context), context, docsUrl, more);
-}
-
-/** A request or callback that failed, and how long it has taken. */
-interface Served {
-  readonly event: { readonly requestId: string; readonly reference?: string | undefined };
-  readonly elapsedMs: number;
-}
-
 /**
  * The only place where an error becomes an HTTP response: problem details (RFC 9457), and headers that say the same.
  * @param advice whether the request was sent and may be repeated, in whole sentences
@@ -92,9 +79,9 @@ interface Served {
 export function buildProblem(
   error: ProxyError,
   advice: string,
-  { event: { requestId, reference }, elapsedMs }: Served,
+  { event: { requestId, reference }, elapsedMs }: Context,
   docsUrl: string | undefined,
-  more: HeaderLines = [],
+  more: HeaderLines,
 ): WholeAnswer {
   const { status, code, outcome } = error;
   const elapsed = status === 504 ? ` ${(elapsedMs / 1_000).toFixed(1)} s had passed by then.` : "";
@@ -135,7 +122,7 @@ export function failureType(code: FailureCode, docsUrl: string | undefined, read
 }
 
 /** Whether the request was sent, and so whether it may be repeated. */
-function adviseOn({ outcome, members }: ProxyError, { operation, event }: RequestContext): string {
+export function adviseOn({ outcome, members }: ProxyError, { operation, event }: RequestContext): string {
   // An earlier request with the same Countersign-Once may have been sent.
   if ("first" in members) return "This request was not sent.";
   if (outcome === "not_sent") return "Nothing was sent.";

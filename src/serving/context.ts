@@ -2,7 +2,14 @@ import { readTraceParent } from "../http/trace-context.ts";
 import type { Clock } from "../model/clock.ts";
 import type { AuthMethod, Site } from "../model/environment.ts";
 import type { FailureCode, Outcome } from "../model/errors.ts";
-import type { CallerSignatureResult, NoRetryReason, OnceResult, Report, RequestFinished } from "../model/events.ts";
+import type {
+  CallerSignatureResult,
+  Event,
+  NoRetryReason,
+  OnceResult,
+  Report,
+  RequestFinished,
+} from "../model/events.ts";
 import type { BufferBudget } from "./buffer-budget.ts";
 import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
 import type {
@@ -67,7 +74,9 @@ const onceRefusals: { readonly [code: string]: OnceResult | undefined } = {
 } satisfies { readonly [Code in FailureCode]?: OnceResult };
 
 /** A request or a callback that is being served. */
-export abstract class Context<Request extends CallerRequest> {
+export abstract class Context<Request extends CallerRequest = CallerRequest> {
+  /** What is known of it so far. */
+  abstract readonly event: Pick<RequestFinished, "requestId" | "outcome"> & { readonly reference?: string | undefined };
   readonly request: Request;
   readonly target: Target;
   readonly admission: Admission;
@@ -88,6 +97,10 @@ export abstract class Context<Request extends CallerRequest> {
   get elapsedMs(): number {
     return this.clock.nowMs() - this.startedMs;
   }
+
+  abstract setResponseBytes(bytes: number): void;
+  /** Completes the event, which is then reported. */
+  abstract finish(): Event;
 }
 
 /** One request that is being served. Its steps fill in its event, which is reported when the request ends. */
@@ -114,7 +127,6 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> exten
     this.#shutdown = parts.shutdown;
   }
 
-  /** What is known of the request so far. */
   get event(): RequestFinished {
     return this.#event;
   }
@@ -296,7 +308,6 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> exten
     if (cause !== undefined) event.cause = cause;
   }
 
-  /** Completes the event, which is then reported. */
   finish(): RequestFinished {
     const event = this.#event;
     event.durationMs = this.elapsedMs;

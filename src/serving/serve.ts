@@ -1,7 +1,8 @@
+import type { HeaderLines } from "../http/headers.ts";
 import { isUndecided } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { type Event, isSafe, type Report } from "../model/events.ts";
-import { problemAnswer, toAnswer, toProxyError } from "./answer.ts";
+import { isSafe } from "../model/events.ts";
+import { adviseOn, buildProblem, toAnswer, toProxyError } from "./answer.ts";
 import type { RequestBuffer } from "./buffer-budget.ts";
 import { authenticateCaller, checkCallerRate } from "./caller-auth.ts";
 import type { KnownCaller } from "./caller-registry.ts";
@@ -17,18 +18,37 @@ import {
 import { readAhead } from "./read-ahead.ts";
 import type { Target } from "./target.ts";
 
+/** What is said of failures: requests of applications and callbacks differ in this. */
+export interface Failures<Served> {
+  /** The step in which a defect occurred, for the log. */
+  readonly stageOf: (context: Served) => string;
+  /**
+   * Completes the event.
+   * @param answered the status, if the head of an answer was sent to the caller: the connection's reset shows the failure
+   */
+  readonly record: (
+    failure: ProxyError | CallerLeft,
+    context: Served,
+    answered: number | undefined,
+  ) => void | Promise<void>;
+  /** Whether the request took effect and may be repeated, in whole sentences. */
+  readonly advise: (failure: ProxyError, context: Served) => string;
+  /** Further header lines of the answer. */
+  readonly headers: (failure: ProxyError, context: Served) => HeaderLines;
+}
+
 /** Runs the steps, answers even if a step fails, and reports how it ended. */
-export async function serve<Served extends Context<CallerRequest> & { finish(): Event }>(
+export async function serve<Served extends Context>(
   context: Served,
-  report: Report,
+  parts: Pick<ServeParts, "report" | "docsUrl">,
+  failures: Failures<Served>,
   steps: (context: Served) => Promise<void>,
-  fail: (error: unknown, context: Served) => Promise<WholeAnswer | undefined>,
 ): Promise<void> {
   const { admission, request } = context;
   try {
     await steps(context);
   } catch (error) {
-    const answer = await fail(error, context);
+    const answer = await fail(error, context, parts, failures);
     if (answer !== undefined) {
       // The rest of the request's body may come late, and is not kept.
       admission.buffer?.close();
@@ -36,7 +56,23 @@ export async function serve<Served extends Context<CallerRequest> & { finish(): 
     }
   }
   admission.end();
-  report(context.finish());
+  parts.report(context.finish());
+}
+
+/** @returns the answer; undefined if the caller has left, or if the head of an answer was sent */
+async function fail<Served extends Context>(
+  error: unknown,
+  context: Served,
+  { report, docsUrl }: Pick<ServeParts, "report" | "docsUrl">,
+  { stageOf, record, advise, headers }: Failures<Served>,
+): Promise<WholeAnswer | undefined> {
+  const failure = error instanceof CallerLeft ? error : toProxyError(error, stageOf(context), context.event, report);
+  const answered = context.request.answeredStatus();
+  await record(failure, context, answered);
+  if (failure instanceof CallerLeft || answered !== undefined) return undefined;
+  const answer = buildProblem(failure, advise(failure, context), context, docsUrl, headers(failure, context));
+  context.setResponseBytes(answer.body.length);
+  return answer;
 }
 
 /** Serves a request of an application: an operation, or one of a pass-through route. */
@@ -47,9 +83,25 @@ export function serveRequest<Request extends CallerRequest>(
   parts: ServeParts,
   steps: (context: RequestContext<Request>) => Promise<void>,
 ): Promise<void> {
-  const context = new RequestContext(request, target, listener, parts);
-  return serve(context, parts.report, steps, (error) => fail(error, context, parts));
+  return serve(new RequestContext(request, target, listener, parts), parts, ofRequests, steps);
 }
+
+const ofRequests: Failures<RequestContext> = {
+  stageOf: ({ event }) => event.stage,
+  async record(failure, context, answered) {
+    context.endWait();
+    const hasLeft = failure instanceof CallerLeft;
+    const { outcome } = hasLeft ? context.event : failure;
+    await context.once?.recordEnd({ outcome, status: hasLeft ? undefined : answered });
+    // Logs and metrics show 499, as nginx does.
+    if (hasLeft) context.end(499, "countersign", outcome);
+    else if (answered === undefined)
+      context.end(failure.status, "countersign", outcome, failure.code, failure.causedBy);
+    else context.end(answered, "service", outcome, failure.code, failure.causedBy);
+  },
+  advise: adviseOn,
+  headers: (_, { event: { attempts } }) => (attempts > 1 ? ["Countersign-Attempts", String(attempts)] : []),
+};
 
 /**
  * The first steps of every request: authenticates its caller, checks the caller's rate, and admits the request.
@@ -108,29 +160,4 @@ function explain(error: unknown, status: number): unknown {
   if (!(error instanceof ProxyError)) return error;
   const { code, message, outcome, causedBy } = error;
   return new ProxyError(code, `The service answered ${status}. ${message}`, { outcome, causedBy });
-}
-
-/**
- * Records a failure.
- * @returns the answer; undefined if the caller has left, or if the head of the service's response was sent to the caller: then the
- * connection's reset shows the failure
- */
-async function fail(error: unknown, context: RequestContext, parts: ServeParts): Promise<WholeAnswer | undefined> {
-  context.endWait();
-  const { stage, outcome } = context.event;
-  // Logs and metrics show 499, as nginx does.
-  if (error instanceof CallerLeft) {
-    await context.once?.recordEnd({ outcome });
-    context.end(499, "countersign", outcome);
-    return undefined;
-  }
-  const failure = toProxyError(error, stage, context.event, parts.report);
-  const status = context.request.answeredStatus();
-  const by = status === undefined ? "countersign" : "service";
-  await context.once?.recordEnd({ outcome: failure.outcome, status });
-  context.end(status ?? failure.status, by, failure.outcome, failure.code, failure.causedBy);
-  if (status !== undefined) return undefined;
-  const answer = problemAnswer(failure, context, parts.docsUrl);
-  context.setResponseBytes(answer.body.length);
-  return answer;
 }
