@@ -6,14 +6,14 @@ import { dirname, join, relative, resolve } from "node:path";
 import type { Node, SourceFile } from "typescript/unstable/ast";
 import * as is from "typescript/unstable/ast/is";
 import { API } from "typescript/unstable/sync";
-import { createVitest, type Reporter, type TestSpecification } from "vitest/node";
+import { BaseSequencer, createVitest, type Reporter, type TestSpecification } from "vitest/node";
 import { print } from "../src/cli/terminal.ts";
 import { listenForInterrupt } from "../testkit/interrupt.ts";
 import { seededRandom } from "../testkit/seeded-random.ts";
 import { readOptions as read, runCommand, seed, text, wholeNumber } from "./command-line.ts";
 
-// `npm run mutants`: breaks the code at random places, one at a time, and lists the changes that no test has noticed. It works in a
-// copy of the project, and removes the copy.
+// `npm run mutants`: breaks the code at random places, one at a time, and lists the changes that no test has noticed. Changes that
+// the compiler refuses do not count. It works in a copy of the project, and removes the copy.
 
 const usage = "npm run mutants -- [--count 20] [--seed N] [--only src/orders/]";
 
@@ -35,7 +35,7 @@ const parts: Readonly<Record<string, readonly string[]>> = {
 const words = ["<", "<=", ">", ">=", "===", "!==", "&&", "||", "+", "-", "true", "false"];
 
 /** Longer than the tests of one mutant take on a busy machine. */
-const longestMs = 300_000;
+const longestRunMs = 300_000;
 
 process.exitCode = await runCommand(readOptions, usage, run);
 
@@ -53,18 +53,22 @@ async function run({ count, seed, only = "src/" }: NonNullable<ReturnType<typeof
   process.chdir(folder);
   const tests = await openTests(interrupt);
   const survivors: string[] = [];
+  let tried = 0;
   try {
     const culprit = await findKiller(tests, interrupt, only);
     if (culprit !== undefined) {
       print(interrupt.aborted ? `Ended by ${interrupt.reason}.` : `Nothing is broken yet, and this fails: ${culprit}.`);
       return 1;
     }
-    for (const { file, name, source } of mutants.sort((a, b) => a.order - b.order).slice(0, count)) {
+    for (const { file, name, source, original } of mutants.sort((a, b) => a.order - b.order)) {
+      if (tried === count) break;
       writeFileSync(file, source);
       const killer = await findKiller(tests, interrupt, file);
-      cpSync(join(home, file), file);
+      writeFileSync(file, original);
       tests.forget(file);
       if (interrupt.aborted) break;
+      if (killer === "types") continue;
+      tried++;
       print(`${(killer ?? "SURVIVED").padEnd(8)} ${name}`);
       if (killer === undefined) survivors.push(name);
     }
@@ -73,7 +77,7 @@ async function run({ count, seed, only = "src/" }: NonNullable<ReturnType<typeof
     process.chdir(home);
     rmSync(folder, { recursive: true, force: true });
   }
-  print(["", `${survivors.length} noticed by no test:`, ...survivors].join("\n"));
+  print(["", `${survivors.length} of ${tried} noticed by no test:`, ...survivors].join("\n"));
   return 0;
 }
 
@@ -81,7 +85,7 @@ async function run({ count, seed, only = "src/" }: NonNullable<ReturnType<typeof
 function findMutants(only: string) {
   const api = new API({ cwd: process.cwd() });
   const program = api.updateSnapshot({ openProject: "tsconfig.json" }).getProjects()[0]?.program;
-  const mutants: Record<"file" | "name" | "source", string>[] = [];
+  const mutants: Record<"file" | "name" | "source" | "original", string>[] = [];
   for (const file of Object.keys(parts).flatMap((part) => listFiles(part))) {
     const tree = file.startsWith(only) ? program?.getSourceFile(resolve(file)) : undefined;
     if (tree === undefined) continue;
@@ -89,7 +93,7 @@ function findMutants(only: string) {
       const before = tree.text.slice(0, node.getStart(tree));
       const line = before.split("\n").length;
       const name = `${file}:${line} ${what}: ${tree.text.split("\n")[line - 1]?.trim()}`;
-      mutants.push({ file, name, source: before + text + tree.text.slice(node.end) });
+      mutants.push({ file, name, source: before + text + tree.text.slice(node.end), original: tree.text });
     });
   }
   api.close();
@@ -99,7 +103,10 @@ function findMutants(only: string) {
 function visit(node: Node, tree: SourceFile, add: (node: Node, what: string, text: string) => void): void {
   if (is.isTypeNode(node) || is.isInterfaceDeclaration(node) || is.isTypeAliasDeclaration(node)) return;
   const text = (piece: Node) => piece.getText(tree);
-  const negate = (condition: Node) => add(condition, "condition negated", `!(${text(condition)})`);
+  // A comparison for equality is negated by its own pair below.
+  const isEquality = (node: Node) => is.isBinaryExpression(node) && /^[!=]==$/.test(text(node.operatorToken));
+  const negate = (condition: Node) =>
+    isEquality(condition) || add(condition, "condition negated", `!(${text(condition)})`);
   if (is.isIfStatement(node)) negate(node.expression);
   if (is.isConditionalExpression(node)) negate(node.condition);
   const other = words[words.indexOf(text(node)) ^ 1];
@@ -133,6 +140,14 @@ function listFiles(...which: string[]): string[] {
 /** One Vitest for all mutants: it transforms only the changed file again. */
 async function openTests(interrupt: AbortSignal) {
   let hasFailed = false;
+  const failures = new Map<string, number>();
+  const longestMs = new Map<string, number>();
+  /** The test files that have noticed most for their time go first. */
+  const worth = ({ moduleId }: TestSpecification) =>
+    (1 + (failures.get(moduleId) ?? 0)) / (longestMs.get(moduleId) ?? 1_000);
+  const sequencer = class extends BaseSequencer {
+    override sort = async (files: TestSpecification[]) => files.sort((one, other) => worth(other) - worth(one));
+  };
   const note = (isFailure: boolean) => {
     if (!isFailure || hasFailed) return;
     hasFailed = true;
@@ -141,11 +156,18 @@ async function openTests(interrupt: AbortSignal) {
   const reporter: Reporter = {
     onTestCaseResult: (test) => note(test.result().state === "failed"),
     onTestSuiteResult: (suite) => note(suite.state() === "failed"),
-    onTestModuleEnd: (module) => note(module.state() === "failed"),
+    onTestModuleEnd: (module) => {
+      const { moduleId } = module;
+      const isFailure = module.state() === "failed";
+      if (isFailure) failures.set(moduleId, 1 + (failures.get(moduleId) ?? 0));
+      longestMs.set(moduleId, Math.max(1, longestMs.get(moduleId) ?? 0, module.diagnostic().duration));
+      note(isFailure);
+    },
     onTestRunEnd: (_, errors) => note(errors.length > 0),
   };
   const project = ["unit", "promises"];
   const vitest = await createVitest("test", { watch: false, project, retry: 1, reporters: [reporter], silent: true });
+  vitest.config.sequence.sequencer = sequencer;
   // A broken condition may make a loop endless: cancelled twice, Vitest ends its workers by force.
   const end = () => {
     note(true);
@@ -156,7 +178,7 @@ async function openTests(interrupt: AbortSignal) {
   const succeed = async (specifications: TestSpecification[]) => {
     if (interrupt.aborted || specifications.length === 0) return !interrupt.aborted;
     hasFailed = false;
-    const timer = setTimeout(end, longestMs);
+    const timer = setTimeout(end, longestRunMs);
     await vitest.runTestSpecifications(specifications);
     clearTimeout(timer);
     return !hasFailed;
@@ -180,12 +202,20 @@ async function openTests(interrupt: AbortSignal) {
   };
 }
 
-/** The first of unit tests, compiler and promises of that path to fail, also when tried again; undefined if none fails. */
+/** The first of compiler, unit tests and promises of that path to fail, also when tried again; undefined if none fails. */
 async function findKiller(tests: Awaited<ReturnType<typeof openTests>>, interrupt: AbortSignal, path: string) {
   const meant = Object.entries(parts).filter(([part]) => path.startsWith(part) || part.startsWith(path));
   const folders = new Set(meant.flatMap(([, names]) => names.map((name) => `test/promises/${name}/`)));
+  const compile = [
+    "--noEmit",
+    "-p",
+    "tsconfig.json",
+    "--incremental",
+    "--tsBuildInfoFile",
+    "node_modules/.tsbuildinfo",
+  ];
+  if (!(await succeeds("node_modules/.bin/tsc", compile, interrupt))) return "types";
   if (!(await tests.units(path))) return "unit";
-  if (!(await succeeds("node_modules/.bin/tsc", ["--noEmit", "-p", "tsconfig.json"], interrupt))) return "types";
   // For promises that start the command.
   if (!(await succeeds(process.execPath, ["scripts/build.mjs", "--if-stale"], interrupt))) return "build";
   return (await tests.promises(folders)) ? undefined : "promises";
