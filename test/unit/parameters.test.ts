@@ -48,6 +48,8 @@ describe("a refusal of bytes that are not UTF-8 (the JSON corpus has the whole t
       "The body starts with a byte order mark; send it without one.",
     ],
     ["UTF-16", [0x7b, 0, 0x7d, 0], "The body looks like UTF-16; send it as UTF-8."],
+    ["UTF-16 by its mark", [0xff, 0xfe, 0x3a, 0x26], "The body looks like UTF-16; send it as UTF-8."],
+    ["UTF-16 by its mark, big endian", [0xfe, 0xff, 0x26, 0x3a], "The body looks like UTF-16; send it as UTF-8."],
     ["the bad byte", [0x7b, 0x22, 0x80, 0x22], "The body is not valid UTF-8: see byte 3."],
     ["a character cut by the end", [0x7b, 0xe2, 0x82], "The body is not valid UTF-8: see byte 2."],
     ["the first of two bad bytes", [0x7b, 0xff, 0xff], "The body is not valid UTF-8: see byte 2."],

@@ -125,6 +125,7 @@ describe("an operation", () => {
     [new Set(["create_order"]), "create_order/x", " Call /create_order."],
     [new Set(["any"]), "create_order", ""],
     [new Set<string>(), "create_order", ""],
+    [new Set(["create_order"]), "x".repeat(80), ""],
     [new Set(["create_order"]), "x".repeat(15_000), ""],
   ])("%# is not allowed", (operations, operation, suggestion) => {
     expect(refusalOf(() => checkOperation(operation, allowing(operations)))).toMatchObject({

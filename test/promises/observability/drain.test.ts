@@ -80,7 +80,7 @@ it("cuts a connection that outstays the deadline and two seconds, not before, an
 });
 
 it("answers late requests 503 draining once the time for open requests is up", async () => {
-  const { clock, port, proxy, adminUrl, simulator, config } = await stage();
+  const { clock, port, proxy, adminUrl, simulator, recorder, config } = await stage();
   const late = (await RawConnection.open(port)).write(head);
   await get(adminUrl, "/livez");
   const stopped = proxy.stop("SIGTERM");
@@ -92,6 +92,8 @@ it("answers late requests 503 draining once the time for open requests is up", a
   late.socket.end();
   expect(await stopped).toBe(true);
   expect(simulator.counts().apiRequests).toBe(0);
+  // Before the body is read, a key claimed or a token awaited.
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ stage: "admit", code: "draining" });
 });
 
 it("with drain.min continues to serve for that long, though it is no longer ready", async () => {

@@ -72,6 +72,11 @@ describe("a callback", () => {
 });
 
 describe("a store that fails", () => {
+  it("lets no callback pass with strict", async () => {
+    const { callback, claim } = stage();
+    expect(await codeOf(claim(callback(), {}, strict, broken))).toBe("replay_store_unavailable");
+  });
+
   it("lets each callback pass with best_effort, and says that the callback was not guarded", async () => {
     const { callback, deliver } = stage();
     expect((await deliver(callback(), bestEffort, broken)).isGuarded).toBe(false);

@@ -16,6 +16,14 @@ it.each([
   expect(backoffMs(failures, () => 0.999_999)).toBeLessThanOrEqual(longest);
 });
 
+it("a 429 without Retry-After counts as six failures more", () => {
+  const backoff = new EndpointBackoff(new FakeClock(), () => 0.5);
+  for (const remainingMs of [1_600, 3_200]) {
+    backoff.onAnswer({ kind: "throttled", status: 429, retryAfterMs: undefined });
+    expect(backoff.toShared()).toMatchObject({ kind: "throttled", remainingMs });
+  }
+});
+
 function afterAnswer(answer: TokenAnswer) {
   const clock = new FakeClock();
   const before = new EndpointBackoff(clock, () => 0.5);
