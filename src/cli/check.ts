@@ -6,7 +6,7 @@ import { jsonSchema } from "../config/form/schema.ts";
 import { loadConfig } from "../config/load.ts";
 import { configOption, countOf, exitCodes } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
-import { paint, print, printJson } from "./terminal.ts";
+import { escapeControls, paint, print, printJson } from "./terminal.ts";
 
 interface Options {
   readonly config: string;
@@ -33,19 +33,21 @@ async function checkForPeople(file: string): Promise<void> {
   for (const route of routes(config)) print(`${paint("green", "ok")}  ${route}`);
   if (warnings.length > 0) {
     print(`\n${paint("yellow", countOf(warnings.length, "warning"))}`);
-    print(formatProblems(file, located(warnings)));
+    print(escapeControls(formatProblems(file, located(warnings))));
     print("\nA warning that is known can be silenced: acknowledge: [ code ]");
   }
   for (const [name, { sites, siteFolder }] of config.environments) {
     if (siteFolder === undefined) continue;
     const { path, refused } = siteFolder;
-    print(`${paint("green", "ok")}  ${name} serves ${countOf(sites.size, "site")} of ${path}`);
+    print(`${paint("green", "ok")}  ${name} serves ${countOf(sites.size, "site")} of ${escapeControls(path)}`);
     for (const { file, problems } of refused) {
       process.exitCode = exitCodes.no;
-      print(`${paint("red", "refused")}  ${file}\n${problems.map((problem) => `    ${problem}`).join("\n")}`);
+      const lines = [file, ...problems.map((problem) => `    ${problem.replaceAll("\n", " ")}`)];
+      print(`${paint("red", "refused")}  ${escapeControls(lines.join("\n"))}`);
     }
   }
-  if (acknowledged.length > 0) print(`\nacknowledged: ${located(acknowledged).map(describeAcknowledged).join(", ")}`);
+  if (acknowledged.length > 0)
+    print(`\nacknowledged: ${escapeControls(located(acknowledged).map(describeAcknowledged).join(", "))}`);
 }
 
 function describeAcknowledged({ code, path }: Problem): string {

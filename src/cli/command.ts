@@ -34,8 +34,8 @@ export function countOf(number: number, thing: string): string {
 export function configOption(): Option {
   return new Option("--config <file>", "configuration file (YAML)")
     .env("COUNTERSIGN_CONFIG")
-    .argParser(readFileName)
-    .makeOptionMandatory();
+    .default("countersign.yaml", "./countersign.yaml")
+    .argParser(readFileName);
 }
 
 function readFileName(text: string): string {

@@ -27,14 +27,15 @@ import {
 import { checkCallers, checkConfig } from "./doctor/config.ts";
 import { boundLookUps, checkCallbacks, checkEnvironments, checkServe, checkTracing } from "./doctor/peers.ts";
 import { checkRedis } from "./doctor/redis.ts";
-import { checkEncryptionKeys } from "./doctor/token.ts";
+import { checkEncryptionKeys, tokenSample } from "./doctor/token.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { type OneRequest, pickEnvironment, problemOf, serveOne } from "./serve-one.ts";
-import { paint, print, printJson } from "./terminal.ts";
+import { escapeControls, paint, print, printJson } from "./terminal.ts";
 
 interface Options {
   readonly config: string;
   readonly token: boolean;
+  readonly allTokens?: boolean;
   readonly send?: string;
   readonly operation?: string;
   readonly environment?: string;
@@ -50,6 +51,7 @@ export function createCommand(): Command {
     )
     .addOption(configOption())
     .option("--no-token", "request no token; tokens in the shared cache are still checked")
+    .option("--all-tokens", `check every credential set, where otherwise ${tokenSample} of an environment are checked`)
     .addOption(
       new Option("--send <body>", "send one real request with this JSON body, which you know to be harmless").conflicts(
         "token",
@@ -69,6 +71,7 @@ Without --send it sends no order:
   Each host gets one HEAD / without credentials, for its Date.
   A token is requested only for a credential set that has none in the shared
   cache, or one that is due. The new token goes there.
+  Of many sets in an environment, a sample is checked; --all-tokens: every one.
   In Redis, probe keys under countersign: are written, and removed at once.
   An application that callbacks go to is connected to, and gets nothing.
   A collector gets an export without spans.
@@ -81,7 +84,7 @@ Exit code 0: nothing failed. 1: something did. 2: the configuration is refused.
 `;
 
 async function doctor(options: Options): Promise<void> {
-  const { config: file, token: withToken, json = false } = options;
+  const { config: file, token: withToken, allTokens = false, json = false } = options;
   const loaded = json ? await loadConfig(file) : await loadOrRefuse(file);
   if (loaded.kind === "refused") {
     printJson({ ok: false, problems: loaded.problems });
@@ -91,7 +94,15 @@ async function doctor(options: Options): Promise<void> {
   const { config } = loaded;
   const chosen = chooseRequest(options, config);
   boundLookUps(config.timeouts.connectMs);
-  const run: Run = { file, ...loaded, withToken, clock: systemClock, deadlineMs: systemClock.nowMs() + runMs, chosen };
+  const run: Run = {
+    file,
+    ...loaded,
+    withToken,
+    allTokens,
+    clock: systemClock,
+    deadlineMs: systemClock.nowMs() + runMs,
+    chosen,
+  };
   const environmentWidth = Math.max(...[...config.environments.keys()].map((name) => name.length));
   const checks: Check[] = [];
   const sum: Record<Verdict, number> = { ok: 0, warn: 0, fail: 0, skipped: 0 };
@@ -102,7 +113,12 @@ async function doctor(options: Options): Promise<void> {
   }
   const notChecked = listUnchecked(config, checks);
   if (json) printJson({ ok: sum.fail === 0, sum, configHash: config.hash, checks, notChecked });
-  else print(formatSum(sum, notChecked));
+  else {
+    // Again, since thousands of lines may be in between.
+    const failed = checks.filter(({ verdict }) => verdict === "fail");
+    if (checks.length > shortReport) for (const check of failed) print(formatCheck(check, environmentWidth));
+    print(formatSum(sum, notChecked));
+  }
   process.exitCode = sum.fail === 0 ? exitCodes.ok : exitCodes.no;
   // A check that was given up, such as a look-up, must not keep the process alive.
   systemClock.after(0, () => process.exit());
@@ -246,6 +262,9 @@ function listUnchecked({ environments }: Config, checks: readonly Check[]): read
   });
 }
 
+/** A longer report repeats its failures at the end. */
+const shortReport = 20;
+
 const styles = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as const;
 const indent = 6;
 
@@ -254,8 +273,8 @@ export function formatCheck(check: Check, environmentWidth: number): string {
   const { topic, environment = "", subject, verdict, detail, fix, tookMs } = check;
   const word = paint(styles[verdict], verdict.slice(0, "skip".length).padEnd(indent));
   const took = tookMs > 0 ? ` (${tookMs} ms)` : "";
-  const line = `${word}${topic.padEnd(7)} ${environment.padEnd(environmentWidth + 2)}${subject}: ${detail}${took}`;
-  return fix === undefined ? line : `${line}\n${" ".repeat(indent)}fix: ${fix}`;
+  const line = `${word}${topic.padEnd(7)} ${environment.padEnd(environmentWidth + 2)}${escapeControls(`${subject}: ${detail}`)}${took}`;
+  return fix === undefined ? line : `${line}\n${" ".repeat(indent)}fix: ${escapeControls(fix)}`;
 }
 
 function formatSum({ ok, warn, fail, skipped }: Record<Verdict, number>, notChecked: readonly string[]): string {

@@ -9,7 +9,7 @@ import { readOrRefuse } from "./input.ts";
 import { print, printable } from "./terminal.ts";
 
 interface Options {
-  readonly config?: string;
+  readonly config: string;
   readonly admin?: Bind;
   readonly ready?: boolean;
 }
@@ -19,7 +19,7 @@ const answerMs = 3_000;
 export function createCommand(): Command {
   return new Command("health")
     .description("Ask the running serve whether it is alive; for health checks of containers.")
-    .addOption(configOption().makeOptionMandatory(false))
+    .addOption(configOption())
     .option("--admin <address>", "ask at this host:port instead of the configuration's admin.bind", parseBind)
     .option("--ready", "ask whether it is ready (/readyz), not only alive (/livez)")
     .addHelpText("after", notes)
@@ -53,8 +53,7 @@ function parseBind(text: string): Bind {
   return read.value;
 }
 
-async function readAdminBind(file: string | undefined): Promise<Bind> {
-  if (file === undefined) throw usageFailure("Give --config FILE or --admin HOST:PORT.");
+async function readAdminBind(file: string): Promise<Bind> {
   const bytes = await readOrRefuse(file, ": give the path of serve's configuration.");
   const read = readAdmin(bytes.toString("utf8"));
   if ("fix" in read) throw usageFailure(`${file}: admin.bind cannot be read: ${read.fix}.`);

@@ -2,6 +2,7 @@ import { formatProblems } from "../config/diagnostics.ts";
 import { readAtOnce } from "../config/files/file-system.ts";
 import { type Loaded, type Loader, loadConfig } from "../config/load.ts";
 import { countOf, usageFailure } from "./command.ts";
+import { escapeControls } from "./terminal.ts";
 
 /**
  * Loads the configuration.
@@ -13,6 +14,6 @@ export async function loadOrRefuse(file: string, load?: Loader): Promise<Extract
   if (loaded.kind === "loaded") return loaded;
   const { problems } = loaded;
   throw usageFailure(
-    `${formatProblems(file, problems)}\n\n${countOf(problems.length, "problem")}; nothing was started.`,
+    `${escapeControls(formatProblems(file, problems))}\n\n${countOf(problems.length, "problem")}; nothing was started.`,
   );
 }

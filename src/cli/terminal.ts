@@ -21,6 +21,14 @@ export function paint(style: Style, text: string): string {
   return isWanted ? styleText(style, text) : text;
 }
 
+/** Text that holds names from disk: a control character, or one that turns the direction of writing, is shown by its number. */
+export function escapeControls(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant
+  return text.replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, (character) => {
+    return `\\u{${character.charCodeAt(0).toString(16)}}`;
+  });
+}
+
 const longestShown = 80;
 
 /** Foreign text for a terminal: one line, no control characters, not too long. */

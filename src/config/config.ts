@@ -16,7 +16,8 @@ export interface ListenerConfig extends Written<RawListener, "bind" | "environme
 }
 
 /** A listener for the service's callbacks of one environment. */
-export interface CallbackListenerConfig extends Written<RawCallbackListener, "bind" | "environment" | "replay"> {
+export interface CallbackListenerConfig extends Written<RawCallbackListener, "bind" | "environment"> {
+  readonly replay: "strict" | "best_effort";
   readonly application: { readonly url: Address; readonly timeoutMs: number; readonly tls: Tls };
   /** Always holds `signature`. */
   readonly exempt: ReadonlySet<string>;

@@ -10,7 +10,7 @@ import { readDocument } from "./files/yaml.ts";
 import { checkForm } from "./form/check-form.ts";
 import { configSchema, type RawConfig } from "./form/schema.ts";
 import { hashConfig } from "./hash.ts";
-import { loadCallbacks } from "./rules/callbacks.ts";
+import { defaultReplay, loadCallbacks } from "./rules/callbacks.ts";
 import { loadEnvironment, type ReadSites } from "./rules/environments.ts";
 import { loadListeners } from "./rules/listeners.ts";
 import { type ConfigDependencies, LoadContext, noteFiles } from "./rules/load-context.ts";
@@ -164,7 +164,12 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
     acknowledge: raw.acknowledge,
   };
   await takeTurns();
-  return { ...config, hash: hashConfig(config), written: raw, secretOrigins: context.state.origins };
+  const withReplay = raw.callbacks.map((listener) => ({
+    ...listener,
+    replay: listener.replay ?? defaultReplay(isShared),
+  }));
+  const written = { ...raw, callbacks: withReplay };
+  return { ...config, hash: hashConfig(config), written, secretOrigins: context.state.origins };
 }
 
 async function readText(file: string, { readFile }: ConfigDependencies): Promise<string | Problem> {

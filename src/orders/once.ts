@@ -20,8 +20,6 @@ import type { OnceHeader } from "../serving/request-options.ts";
 import { writeValue } from "./enrich.ts";
 
 const retryAfterMs = 1_000;
-/** Longer: a repetition helps only after a change of the configuration. */
-const unconfiguredRetryAfterMs = 60_000;
 /** A request ends by its deadline; the claim counts as in progress for this much longer. */
 const leaseMarginMs = 1_000;
 
@@ -103,7 +101,6 @@ export class OnceKey implements OnceRecord {
     if (shared === undefined) {
       const fix = "It needs the Redis that replicas share: tokens.cache: redis.";
       throw new ProxyError("once_unavailable", `Countersign-Once cannot be kept here. ${fix}`, {
-        retryAfterMs: unconfiguredRetryAfterMs,
         causedBy: "tokens.cache",
       });
     }

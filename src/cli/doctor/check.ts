@@ -49,6 +49,8 @@ export interface Run {
   readonly warnings: readonly Warning[];
   /** Whether a token may be requested. */
   readonly withToken: boolean;
+  /** Whether every credential set is checked, and not only a sample. */
+  readonly allTokens: boolean;
   readonly clock: Clock;
   /** Monotonic. No check waits longer. */
   readonly deadlineMs: number;

@@ -101,8 +101,8 @@ export const callbackListener = mapping("A place where the service calls.", {
   remember: duration("168h", 3_600_000, 2_592_000_000).describe(
     "How old a callback's timestamp may be, and how long a delivered callback is remembered; 1h to 720h.",
   ),
-  replay: withDefault(z.enum(["strict", "best_effort"]), "strict").describe(
-    "What happens to a callback that may have been delivered before. strict: 503, so that the service repeats it. best_effort: it passes, and is counted.",
+  replay: optional(z.enum(["strict", "best_effort"])).describe(
+    "What happens to a callback that may have been delivered before. strict: 503, so that the service repeats it. best_effort: it passes, and is counted. Default: strict with `tokens.cache: redis`, else best_effort.",
   ),
   mtls: callersMtls
     .describe("TLS with a client, such as an ingress, that must prove itself with a certificate.")

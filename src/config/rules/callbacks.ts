@@ -25,7 +25,15 @@ export async function loadCallbacks(
 ): Promise<CallbackListenerConfig[]> {
   const listeners: CallbackListenerConfig[] = [];
   for (const [listener, at] of context.each(raw)) {
-    const { bind, environment, application, exempt, remember: rememberMs, replay, mtls } = listener;
+    const {
+      bind,
+      environment,
+      application,
+      exempt,
+      remember: rememberMs,
+      replay = defaultReplay(isShared),
+      mtls,
+    } = listener;
     checkEnvironment(environment, environments, at.in("environment"));
     checkApplication(listener, at.in("application", "url"));
     checkExempt(exempt, at.in("exempt"));
@@ -41,10 +49,15 @@ export async function loadCallbacks(
     });
     if (replay === "strict" && !isShared) {
       const message = "each restart forgets what was delivered, so every callback that was signed before it is refused";
-      at.in("replay").warn("callbacks_forgotten", message, "use tokens: { cache: redis }, or replay: best_effort");
+      at.in("replay").warn("callbacks_forgotten", message, "use tokens: { cache: redis }, or leave replay out");
     }
   }
   return listeners;
+}
+
+/** Without Redis, `strict` would refuse every callback that was signed before the process started. */
+export function defaultReplay(isShared: boolean): CallbackListenerConfig["replay"] {
+  return isShared ? "strict" : "best_effort";
 }
 
 /** Looks only at what is written: a key that cannot be read is reported elsewhere. */

@@ -216,7 +216,7 @@ it.each([
   { args: ["nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'nonsense'/ },
   { args: ["constructor"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'constructor'/ },
   { args: ["--nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown option '--nonsense'/ },
-  { args: ["doctor"], exitCode: 2, stdout: /^$/, stderr: /^error: required option '--config <file>' not specified\n$/ },
+  { args: ["doctor"], exitCode: 2, stdout: /^$/, stderr: /^countersign\.yaml:1:1 .*cannot be read \(ENOENT\)/ },
   {
     args: ["doctor"],
     env: { COUNTERSIGN_CONFIG: "" },

@@ -4,6 +4,7 @@ import { checkConfig } from "../../../src/cli/doctor/config.ts";
 import { evaluateConnection, type Target } from "../../../src/cli/doctor/connection.ts";
 import { evaluateClock } from "../../../src/cli/doctor/peers.ts";
 import { evaluateEviction, evaluateLatency } from "../../../src/cli/doctor/redis.ts";
+import { sampleOf, tokenSample } from "../../../src/cli/doctor/token.ts";
 import { printable } from "../../../src/cli/terminal.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
@@ -170,7 +171,14 @@ test("a warning about the configuration as a whole names its file", async () => 
   const folder = new ConfigFolder();
   const file = `${folder.path}/countersign.yaml`;
   const loaded = await folder.loadSound(sound, { mountPoints: new Set([file]) });
-  const checks = checkConfig({ file, ...loaded, withToken: false, clock: systemClock, deadlineMs: 0 });
+  const checks = checkConfig({
+    file,
+    ...loaded,
+    withToken: false,
+    allTokens: false,
+    clock: systemClock,
+    deadlineMs: 0,
+  });
   const lines = checks.map(({ verdict, subject, detail, fix }) => `${verdict} ${subject}: ${detail} | ${fix}`);
   expect(lines).toContain(
     `warn ${file}: this file is mounted by subPath and is never updated | mount its whole folder`,
@@ -193,4 +201,10 @@ test.each([
 test("foreign text has no effect on a terminal", () => {
   expect(printable("a\u001b[2Jb\r\nc\u0007\u202ed\u009be")).toBe("a [2Jb c d e");
   expect(printable("x".repeat(81))).toBe(`${"x".repeat(79)}…`);
+});
+
+test("of many credential sets a sample is checked, at equal distances", () => {
+  const all = Array.from({ length: 10_000 }, (_, index) => index);
+  expect(sampleOf(all.slice(0, tokenSample))).toEqual(all.slice(0, tokenSample));
+  expect(sampleOf(all)).toEqual([0, 1_111, 2_222, 3_333, 4_444, 5_555, 6_666, 7_777, 8_888, 9_999]);
 });

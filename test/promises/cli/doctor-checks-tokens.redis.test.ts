@@ -125,3 +125,22 @@ it("accepts a shared token up to its leeway, even if the authorization server re
   await live(7_800_000);
   expect((await diagnose(file)).of("token")).toEqual(["ok S1/blue: issued, valid for 24 h, and shared from now on"]);
 });
+
+it("requests tokens for a sample of many credential sets, says so, and for all on request", async () => {
+  const simulator = await startService();
+  const { write } = await openFolder();
+  const sites = Array.from({ length: 30 }, (_, n) => {
+    const set = `{ name: blue, clientId: c${n}, clientSecret: { file: DIR/k1 }, audience: "https://api.example" }`;
+    return `S${n + 1}: { credentials: [ ${set} ] }`;
+  });
+  const sandbox = `baseUrl: "${simulator.apiUrl}", authUrl: "${simulator.loginUrl}", allowPlaintext: true, sites: { ${sites.join(", ")} }`;
+  const file = write({ environments: { sandbox } });
+  const lines = (await diagnose(file)).of("token");
+  expect(asked(simulator)).toBe(10);
+  expect(lines.length).toBe(11);
+  expect(lines.at(-1)).toBe(
+    "skipped other credential sets: 20 of 30 credential sets are not checked; --all-tokens checks every one",
+  );
+  expect((await diagnose(file, { allTokens: true })).of("token").length).toBe(30);
+  expect(asked(simulator)).toBe(10 + 30);
+});

@@ -92,11 +92,11 @@ export async function runDoctor(args: readonly string[], env = plainEnvironment(
 export type Diagnosis = Awaited<ReturnType<typeof diagnose>>;
 
 /** Runs the checks in this process, which takes a tenth of the time. */
-export async function diagnose(file: string, { withToken = true } = {}) {
+export async function diagnose(file: string, { withToken = true, allTokens = false } = {}) {
   const loaded = await loadConfig(file);
   if (loaded.kind === "refused") throw new Error(formatProblems(file, loaded.problems));
   const deadlineMs = systemClock.nowMs() + runMs;
-  const run: Run = { file, ...loaded, withToken, clock: systemClock, deadlineMs };
+  const run: Run = { file, ...loaded, withToken, allTokens, clock: systemClock, deadlineMs };
   const checks: Check[] = [];
   for await (const check of runChecks(run)) checks.push(check);
   for (const { verdict, fix } of checks) expect(fix !== undefined).toBe(verdict === "warn" || verdict === "fail");

@@ -126,6 +126,18 @@ it("check and doctor report wrong site files", async () => {
   );
 });
 
+it("check and doctor show control characters in names of site files by their numbers", async () => {
+  const { config, write } = await stage([one]);
+  write("\u001b[31mS1\u0007\u009b\u202e", contentOf(two));
+  for (const command of ["check", "doctor"]) {
+    const { exitCode, stdout, stderr } = await runCommand([command, "--config", `${config.path}/countersign.yaml`]);
+    expect(exitCode).toBe(1);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not come
+    expect(stdout + stderr).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+    expect(stdout).toContain("\\u{1b}[31mS1\\u{7}\\u{9b}\\u{202e}");
+  }
+});
+
 /** A site's file; its paths are relative to the configuration's folder. */
 function contentOf(site: string) {
   return site === four

@@ -69,7 +69,16 @@ describe("sound settings of callbacks", () => {
     const shared = "tokens: { cache: redis }\nredis: { url: redis://a, encryptionKeys: [ { file: DIR/token-key } ] }\n";
     const isWarned = async (more: string, before = "") =>
       (await load(`${before}${listener(`{ ${own}, ${here}${more} }`)}`)).codes.includes("callbacks_forgotten");
-    expect(await isWarned("")).toBe(true);
+    const replayOf = async (before: string) => (await load(`${before}${listener(`{ ${own}, ${here} }`)}`)).config;
+    for (const [before, replay] of [
+      ["", "best_effort"],
+      [shared, "strict"],
+    ] as const) {
+      const config = await replayOf(before);
+      expect([config.callbacks, explain(config)]).toMatchObject([[{ replay }], { callbacks: [{ replay }] }]);
+    }
+    expect(await isWarned("")).toBe(false);
+    expect(await isWarned(", replay: strict")).toBe(true);
     expect(await isWarned(", replay: best_effort")).toBe(false);
     expect(await isWarned("", shared)).toBe(false);
   });
