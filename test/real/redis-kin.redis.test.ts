@@ -11,6 +11,7 @@ const run = promisify(execFile);
 const files = [
   "test/fleet/contract",
   ...[
+    "confirms-keys-on-a-replica",
     "finds-the-redis-that-took-over",
     "keeps-keys-whatever-redis-does",
     "says-that-scripts-get-no-time",

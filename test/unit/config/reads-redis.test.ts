@@ -23,14 +23,8 @@ test.each([
 ])("the place of the cache %s", async (settings, place) => {
   const { encryptionKeys, ...access } = await accessOf(settings);
   expect(encryptionKeys.map(({ key }) => key.export().toString("hex"))).toEqual([tokenKey]);
-  expect(access).toStrictEqual({
-    place,
-    lockNodes: [],
-    username: undefined,
-    password: undefined,
-    tls: undefined,
-    confirmsOnce: false,
-  });
+  const absent = { username: undefined, password: undefined, tls: undefined };
+  expect(access).toStrictEqual({ place, lockNodes: [], confirmsOnce: false, ...absent });
 });
 
 test("the user and both passwords", async () => {
@@ -95,6 +89,13 @@ itRefuses("Redis that cannot work", [
     "redis: not used while tokens.cache is memory … cache: redis",
   ),
   fault(atTheEnd("once: { ttl: 24h }"), "once: needs the Redis that replicas share … tokens: { cache: redis }"),
+  fault(
+    atTheEnd(
+      'tokens: { cache: redis }\nredis: { cluster: { nodes: ["a:7000"] }, encryptionKeys: [ { file: DIR/token-key } ] }\nonce: { durability: replica }',
+    ),
+    "once.durability: replicas of a Cluster are not asked … use Sentinels",
+    { "token-key": tokenKey },
+  ),
   fault(atTheEnd("once: { ttl: 60s }"), "once.ttl: less than 15m … from 15m"),
   wrong("url: redis://u:canary-redis-pw@a:6379", ".url: password"),
   wrong('url: redis://a, sentinel: { name: m, nodes: ["s:26379"] }', ": one place only … keep one"),
