@@ -115,7 +115,7 @@ const variants: readonly string[] = [
   ].map((settings) => atTheEnd(`tracing: { otlp: { endpoint: https://${settings} }`)),
   ...[
     ...["a }", "b }", "a, timeout: 5s }", "a, tls: { caFile: ca } }", "a }, exempt: [call]", "a }, remember: 24h"],
-    ...["a }, replay: best_effort", "a }, mtls: { caFile: ca, certFile: cert, keyFile: key }"],
+    ...["a }, replay: strict", "a }, mtls: { caFile: ca, certFile: cert, keyFile: key }"],
   ].map((settings) => withCallbacks("127.0.0.1:7415", settings)),
   withCallbacks("127.0.0.1:7416", "a }"),
   ...[

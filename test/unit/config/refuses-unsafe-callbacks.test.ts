@@ -42,7 +42,7 @@ describe("sound settings of callbacks", () => {
     const { config, codes } = await load(listener(`{ ${own}, ${here} }`));
     const [callbacks] = config.callbacks ?? [];
     expect(callbacks).toMatchObject({
-      ...{ environment: "sandbox", rememberMs: 604_800_000, replay: "strict", tls: undefined },
+      ...{ environment: "sandbox", rememberMs: 604_800_000, replay: "best_effort", tls: undefined },
       application: { timeoutMs: 10_000, url: { path: "/callbacks" } },
     });
     expect([...(callbacks?.exempt ?? [])]).toEqual(["format", "signature", "call"]);
