@@ -1,11 +1,12 @@
 /** What `doctor` and `token` say of a token request that brought no token, and what to do about it. */
 import type { ConfiguredSet } from "../app/token-sources.ts";
 import type { Config } from "../config/config.ts";
-import type { CredentialSet } from "../model/environment.ts";
+import { type Address, type CredentialSet, placeOf, withoutBrackets } from "../model/environment.ts";
 import { describeNoToken } from "../oauth/endpoint-backoff.ts";
 import { isNotAsked, type NoToken, notSigned, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import type { EndpointPause } from "../oauth/token-store.ts";
 import { type CheckResult, fail, formatSpan, skip } from "./doctor/check.ts";
+import { explainConnectFailure } from "./doctor/connection.ts";
 import { printable } from "./terminal.ts";
 
 /** Why replicas request no token now. */
@@ -52,7 +53,9 @@ export function explainNoToken(
   }
   if (status === undefined) {
     if (cause === notSigned) return fail("the client assertion could not be signed", "see that privateKey is whole");
-    return fail(`no complete answer (${cause})`, "run this again");
+    return (
+      explainNotReached(cause, tokenUrl, setting, config) ?? fail(`no complete answer (${cause})`, "run this again")
+    );
   }
   if (status >= 500) {
     return fail(`the authorization server is in trouble (${status})`, "that is its owner's to fix");
@@ -61,6 +64,16 @@ export function explainNoToken(
     ? "token requests go to {authUrl}/oauth/token"
     : "it is the whole address of the token endpoint";
   return fail(`answered ${status} at ${url}`, `correct ${setting}: ${meaning}, no redirect is followed`);
+}
+
+/** Undefined if the server may have been reached: these two also end a connection that was in use. */
+function explainNotReached(code: string, url: Address, setting: string, { timeouts }: Config): CheckResult | undefined {
+  if (code === "ECONNRESET" || code === "EPIPE") return undefined;
+  const place = placeOf(url);
+  const host = withoutBrackets(url.host);
+  const to = { place, host, setting, tlsSetting: "tls", connectTimeoutMs: timeouts.connectMs };
+  const result = explainConnectFailure(code, to);
+  return result && { ...result, detail: `${place}: ${result.detail}` };
 }
 
 /** What a refusal with this `error` asks for (RFC 6749 section 5.2, RFC 8707 section 2, RFC 9449 section 5), of other servers than the service's. */

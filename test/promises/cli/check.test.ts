@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createCommands } from "../../../src/cli/program.ts";
 import { ConfigFolder, canaries, edited, sound } from "../../../testkit/config-folder.ts";
+import { freePort } from "../../../testkit/free-port.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { plainEnvironment, runCommand, runSync } from "../../../testkit/run-program.ts";
 
@@ -245,6 +246,15 @@ it.each([
   const { exitCode, stderr } = await run(["token", "--config", write(yaml), "--environment", "nope"]);
   expect(exitCode).toBe(2);
   expect(stderr).toBe(`No credential set matches --environment and --site. ${fix}\n`);
+});
+
+it("token says which server could not be reached, and where to look", async () => {
+  const port = await freePort();
+  const yaml = edited(["https://login.sandbox.example", `https://127.0.0.1:${port}`]);
+  const { exitCode, stdout } = await run(["token", "--config", write(yaml)]);
+  expect(exitCode).toBe(1);
+  const fix = "see that it is up, and that host and port in authUrl are right";
+  expect(stdout).toContain(`: 127.0.0.1:${port}: connections are refused (ECONNREFUSED)\n     fix  ${fix}\n`);
 });
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
