@@ -1,13 +1,11 @@
 import type { ClaimStore } from "../claims/claim.ts";
-import { readTraceParent } from "../http/trace-context.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { CallbackFinished } from "../model/events.ts";
-import { Context, type ServeParts } from "../serving/context.ts";
+import { Context, openEvent, type ServeParts } from "../serving/context.ts";
 import { CallerLeft, type CallerRequest, type RequestHandler, type WholeAnswer } from "../serving/messages.ts";
 import { checkFraming } from "../serving/request-head.ts";
-import { peekRequestId } from "../serving/request-options.ts";
 import { type Failures, serve } from "../serving/serve.ts";
-import { parseTarget, targetInLog } from "../serving/target.ts";
+import { parseTarget } from "../serving/target.ts";
 import {
   type ApplicationRequest,
   applicationReply,
@@ -39,25 +37,8 @@ class CallbackContext extends Context {
 
   constructor(request: CallerRequest, listener: CallbackListener, parts: CallbackHandlerParts) {
     super(request, parseTarget(request.target), parts);
-    const { method, headers, peer } = request;
     this.listener = listener;
-    this.event = {
-      kind: "callback_finished",
-      environment: listener.environment.name,
-      requestId: parts.newRequestId(),
-      callerRequestId: peekRequestId(headers),
-      traceId: readTraceParent(headers)?.traceId,
-      method: method === "" ? undefined : method,
-      target: targetInLog(method, this.target),
-      listener: listener.listener,
-      caller: peer?.subject,
-      callerAddress: peer?.address,
-      result: "internal",
-      status: 0,
-      outcome: "not_sent",
-      durationMs: 0,
-      callerLeft: false,
-    };
+    this.event = openEvent("callback_finished", parts.newRequestId(), request, this.target, listener);
   }
 
   setResponseBytes(bytes: number): void {

@@ -4,7 +4,9 @@ import { expect, it } from "vitest";
 import { headline, levelOf, writeAccessLine } from "../../src/adapters/log/lines.ts";
 import { failureCodes } from "../../src/model/errors.ts";
 import {
+  type CallbackFinished,
   callerSignatureResults,
+  forgeryReasons,
   noRetryReasons,
   onceResults,
   type RequestFinished,
@@ -38,9 +40,9 @@ const pick = <Value>(...values: readonly [Value, ...Value[]]): Value => values[b
 const units = ["a", "Z", "7", "/", " ", "é", "ÿ", "😀", "\u007f", "\u0085", "\u2028"] as const;
 const escaped = ['"', "\\", "\n", "\r", "\t", "\b", "\f", "\0", "\u001b", "\u001f"] as const;
 
-it("the access line is byte for byte what pino writes, for 10,000 random requests", () => {
-  for (let n = 0; n < 10_000; n++) {
-    const event = drawRequest();
+it("the access line is byte for byte what pino writes, for 20,000 random requests and callbacks", () => {
+  for (let n = 0; n < 20_000; n++) {
+    const event = n % 2 === 0 ? drawRequest() : drawCallback();
     const line = writeAccessLine(event, levelOf(event), time);
     if (line !== writeByPino(event)) expect(line).toBe(writeByPino(event));
   }
@@ -53,7 +55,7 @@ it("the access line keeps half of a surrogate pair, which UTF-8 cannot encode, a
 });
 
 /** Writes the line by pino, as every other line of the log. */
-function writeByPino(event: RequestFinished): string {
+function writeByPino(event: RequestFinished | CallbackFinished): string {
   const { kind, ...own } = event;
   const left = { operationLabel: undefined, callerName: undefined };
   const fields = { event: kind, ...own, ...left, callerLeft: event.callerLeft || undefined };
@@ -72,6 +74,39 @@ function drawText(): string {
 
 function drawMs(): number {
   return pick(0, 0.0004, 0.0005, 0.001, 0.9995, 1, 1.005, 999.9999, 1e-9, 86_400_000, random(), random() * 40_000);
+}
+
+/** A random callback with every field, in the order of the line. */
+function drawCallback(): CallbackFinished {
+  const text = () => pick("S1000000001", "/callbacks", drawText());
+  const maybe = <Value>(draw: () => Value) => (random() < 0.3 ? undefined : draw());
+  const drawn: Required<CallbackFinished> = {
+    kind: "callback_finished",
+    environment: text(),
+    requestId: text(),
+    callerRequestId: maybe(text),
+    traceId: maybe(text),
+    method: maybe(text),
+    target: maybe(text),
+    listener: text(),
+    caller: maybe(text),
+    callerAddress: maybe(text),
+    result: pick("delivered", "declined", "repeated", ...forgeryReasons, ...failureCodes),
+    status: pick(200, 204, 401, 502),
+    outcome: pick("answered", "not_sent", "unknown"),
+    durationMs: drawMs(),
+    callerLeft: pick(true, false),
+    form: pick(undefined, "json", "form", "query"),
+    requestBytes: maybe(() => below(1e7)),
+    site: maybe(text),
+    key: maybe(text),
+    applicationMs: maybe(drawMs),
+    isGuarded: pick(undefined, true, false),
+    responseBytes: maybe(() => below(1e7)),
+    cause: maybe(text),
+    code: pick(undefined, ...failureCodes),
+  };
+  return drawn;
 }
 
 /** A random event with every field, in the order in which a request gets its fields. */

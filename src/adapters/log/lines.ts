@@ -126,8 +126,8 @@ function describePause(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
 }
 
-/** The event's own fields; undefined ones are left out of the line. Access lines of requests: see `writeAccessLine`. */
-export function fieldsOf(event: Exclude<Event, RequestFinished>): Fields {
+/** The event's own fields; undefined ones are left out of the line. Access lines are written by `writeAccessLine`. */
+export function fieldsOf(event: Exclude<Event, RequestFinished | CallbackFinished>): Fields {
   const { kind, ...fields } = event;
   const written = Object.entries({ event: kind, ...fields, ...changedFields(event) });
   return Object.fromEntries(
@@ -136,10 +136,8 @@ export function fieldsOf(event: Exclude<Event, RequestFinished>): Fields {
 }
 
 /** Fields that differ in the line; undefined ones are left out. */
-function changedFields(event: Exclude<Event, RequestFinished>): Fields {
+function changedFields(event: Exclude<Event, RequestFinished | CallbackFinished>): Fields {
   switch (event.kind) {
-    case "callback_finished":
-      return { callerLeft: event.callerLeft || undefined };
     // A line's `status` is a number, and one field of two types breaks the index of a log store.
     case "started":
       return { admin: undefined, status: undefined, adminBind: event.admin, statusBind: event.status };
@@ -154,7 +152,8 @@ function changedFields(event: Exclude<Event, RequestFinished>): Fields {
  * An operator has to act on an unknown effect. A refusal of the service passes like any answer, but an order did not
  * succeed: if all requests get 404, the path in baseUrl is wrong, and no caller can correct it.
  */
-export function levelOf(event: RequestFinished): EndLevel {
+export function levelOf(event: RequestFinished | CallbackFinished): EndLevel {
+  if (event.kind === "callback_finished") return callbackLevelOf(event);
   if (hasUnknownEffect(event)) return "error";
   return event.code !== undefined || isFailedByService(event.by, event.status, event.operationLabel) ? "warn" : "info";
 }
@@ -184,10 +183,44 @@ function nameOf(code: string | undefined, event: RequestFinished): string {
 }
 
 /**
- * The access line, as pino would write it. It is put together directly, to save time, since every request has one.
+ * The access line, as pino would write it. It is put together directly, to save time, since every request and callback has one.
  * @param time ISO 8601
  */
-export function writeAccessLine(event: RequestFinished, level: EndLevel, time: string): string {
+export function writeAccessLine(event: RequestFinished | CallbackFinished, level: EndLevel, time: string): string {
+  return event.kind === "callback_finished"
+    ? writeCallbackLine(event, level, time)
+    : writeRequestLine(event, level, time);
+}
+
+function writeCallbackLine(event: CallbackFinished, level: EndLevel, time: string): string {
+  return (
+    `{"level":"${level}","time":"${time}","event":"callback_finished"` +
+    text(',"environment":', event.environment) +
+    text(',"requestId":', event.requestId) +
+    text(',"callerRequestId":', event.callerRequestId) +
+    text(',"traceId":', event.traceId) +
+    text(',"method":', event.method) +
+    text(',"target":', event.target) +
+    text(',"listener":', event.listener) +
+    text(',"caller":', event.caller) +
+    text(',"callerAddress":', event.callerAddress) +
+    `,"result":"${event.result}","status":${event.status},"outcome":"${event.outcome}"` +
+    milliseconds(',"durationMs":', event.durationMs) +
+    (event.callerLeft ? ',"callerLeft":true' : "") +
+    text(',"form":', event.form) +
+    integer(',"requestBytes":', event.requestBytes) +
+    text(',"site":', event.site) +
+    text(',"key":', event.key) +
+    milliseconds(',"applicationMs":', event.applicationMs) +
+    (event.isGuarded === undefined ? "" : `,"isGuarded":${event.isGuarded}`) +
+    integer(',"responseBytes":', event.responseBytes) +
+    text(',"cause":', event.cause) +
+    text(',"code":', event.code) +
+    `,"message":${quote(describeCallback(event))}}\n`
+  );
+}
+
+function writeRequestLine(event: RequestFinished, level: EndLevel, time: string): string {
   const { upstreamHeaders } = event;
   return (
     `{"level":"${level}","time":"${time}","event":"request_finished"` +

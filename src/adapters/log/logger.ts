@@ -19,7 +19,7 @@ interface LogDestination extends DestinationStream {
 
 /**
  * Turns events into log lines: one JSON object each. An access line may wait for others. Any other line, and that of a
- * request that is a warning or an error, is written at once, after the waiting lines.
+ * request or callback that is a warning or an error, is written at once, after the waiting lines.
  * @param level the least severe level that is written
  */
 export function createLogging(level: string, destination: LogDestination) {
@@ -37,7 +37,7 @@ export function createLogging(level: string, destination: LogDestination) {
   // Routes of listeners are logged at any level: they decide which orders are real.
   const always = logger.child({}, { level: "info" });
   const report: Report = (event) => {
-    if (event.kind === "request_finished") {
+    if (event.kind === "request_finished" || event.kind === "callback_finished") {
       const level = levelOf(event);
       if (!logger.isLevelEnabled(level)) return;
       destination.write(writeAccessLine(event, level, now()));

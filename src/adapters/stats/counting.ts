@@ -1,6 +1,6 @@
 import type { Clock } from "../../model/clock.ts";
 import type { FailureCode } from "../../model/errors.ts";
-import { type Report, type RequestFinished, reportTo, statusClass } from "../../model/events.ts";
+import { type CallbackResult, type Report, type RequestFinished, reportTo, statusClass } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
 import { describeCallbackEnd, describeEnd, fateOf, type RecentRequests, type RequestEnd } from "./recent-requests.ts";
 import { onceForEach } from "./series.ts";
@@ -14,14 +14,20 @@ export type RecentOf = (environment: string, callbacksAt?: string) => RecentRequ
  */
 export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): Report {
   const countRequest = createRequestCounting(metrics, recentOf, clock);
-  const callbackEndOf = onceForEach(describeCallbackEnd);
+  const callbackSeriesOf = onceForEach(
+    (environment: string, listener: string, site: string, result: CallbackResult) => ({
+      counter: metrics.callbacks.series({ environment, site, result, listener }),
+      ofEnvironment: { environment },
+      end: describeCallbackEnd(site, result),
+    }),
+  );
   return reportTo({
     request_finished: countRequest,
     callback_finished({ environment, listener, site = "none", result, isGuarded, durationMs }) {
-      metrics.callbacks.series({ environment, site, result, listener }).inc(clock.wallMs());
+      const { counter, ofEnvironment, end } = callbackSeriesOf(environment, listener, site, result);
+      counter.inc(clock.wallMs());
       if (isGuarded === false) metrics.callbacksUnguarded.inc({ environment, listener });
-      metrics.callbackDuration.observe({ environment }, durationMs / 1_000);
-      const end = callbackEndOf(site, result);
+      metrics.callbackDuration.observe(ofEnvironment, durationMs / 1_000);
       if (end !== undefined) recentOf(environment, listener).add(end, durationMs, clock.nowMs());
     },
     tunnel_requested: ({ environment, result }) => metrics.tunnels.inc({ environment, result }),
