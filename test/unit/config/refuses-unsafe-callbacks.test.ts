@@ -48,7 +48,7 @@ describe("sound settings of callbacks", () => {
     expect([...(callbacks?.exempt ?? [])]).toEqual(["format", "signature", "call"]);
     expect(routes(config)).toContain("127.0.0.1:7414 hands callbacks of sandbox to http://127.0.0.1:8080/callbacks");
     const application = { url: "http://127.0.0.1:8080/callbacks", timeout: "10s" };
-    const written = { exempt: ["format", "signature", "call"], remember: "168h", replay: "strict" };
+    const written = { exempt: ["format", "signature", "call"], remember: "168h", replay: "best_effort" };
     expect(explain(config)).toMatchObject({
       callbacks: [{ bind: "127.0.0.1:7414", environment: "sandbox", application, ...written }],
     });
