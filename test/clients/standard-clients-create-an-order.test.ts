@@ -21,7 +21,11 @@ it.runIf(hasPython).each([
   const demo = await openDemo({ listener: 0, admin: 0, status: 0, api: 0, login: 0 });
   onTestFinished(() => demo.close("test"));
   const { simulator, url } = demo;
-  const args = ["test/clients/programs/order.py", `${isByProxy ? simulator.apiUrl : url}/create_order`, body];
+  const args = [
+    "test/clients/programs/python/one_order.py",
+    `${isByProxy ? simulator.apiUrl : url}/create_order`,
+    body,
+  ];
   const env = plainEnvironment(isByProxy ? { http_proxy: url } : {});
   const { exitCode, stdout, stderr } = await runToEnd("python3", args, env);
   expect(exitCode, stderr).toBe(0);

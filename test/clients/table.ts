@@ -1,60 +1,83 @@
 /** The tables of docs/clients.md: a row for each client, written by `npm run clients` and read by the tests. */
 import { readFileSync, writeFileSync } from "node:fs";
+import type { Client } from "./clients.ts";
 
 const page = "docs/clients.md";
 
-const heads = {
-  version: "measured with",
-  connections: "connections for 100 calls",
-  sendsAgain: "sends an order again",
-  withProxy: "a proxy is set, an `http://` URL is called",
-  loopbackWithProxy: "a proxy is set, a loopback URL is called",
-} as const;
-
-type Column = keyof typeof heads;
-
-/** The measurements of a client, in the words of the page. */
-export type Row = Readonly<Partial<Record<Column, string | undefined>>>;
+/** Cells by the head of their column, in the words of the page. */
+export type Row = Readonly<Record<string, string | undefined>>;
 
 /** A table between two marks of the page. */
-export interface Table {
+export interface Table<Column extends string> {
   readonly name: string;
-  readonly columns: readonly Column[];
-  readonly clients: readonly string[];
+  /** The head of each column after the first one. */
+  readonly heads: Readonly<Record<Column, string>>;
 }
 
-export const exampleColumns = Object.keys(heads) as readonly Column[];
-/** The columns that are measured for a library with its defaults. */
-export const comparisonColumns: readonly Column[] = ["version", "connections", "sendsAgain"];
+export const behaviour: Table<"version" | "again" | "setting" | "againSet" | "proxied" | "connections" | "also"> = {
+  name: "behaviour",
+  heads: {
+    version: "measured with",
+    again: "sends an order again",
+    setting: "setting",
+    againSet: "sends it again with the setting",
+    proxied: "goes through a proxy that is set",
+    connections: "connections for 100 orders",
+    also: "also",
+  },
+};
+
+/** Events beside Countersign; the cells count how often the service got an order more than once. */
+export const beside: Table<"drain" | "reload" | "idle" | "overload" | "cut" | "silence" | "kill" | "killOnce"> = {
+  name: "beside Countersign",
+  heads: {
+    drain: "SIGTERM",
+    reload: "reload",
+    idle: "idle close at the same moment",
+    overload: "overload",
+    cut: "answer cut",
+    silence: "no answer (504)",
+    kill: "`kill -9`",
+    killOnce: "`kill -9`, with `Countersign-Once`",
+  },
+};
 
 /** The rows of a table, by the name of the client, in page order. */
-export function readRows(table: Table): Map<string, Row> {
+export function readRows<Column extends string>(table: Table<Column>): Map<string, Partial<Record<Column, string>>> {
   const { text, from, to } = find(table);
+  const columns = Object.keys(table.heads);
   const lines = text.slice(from, to).split("\n").slice(2);
   return new Map(
     lines.map((line) => {
-      const [client = "", ...cells] = line.slice(2, -2).split(" | ");
-      return [client, Object.fromEntries(table.columns.map((column, index) => [column, cells[index]]))];
+      const [first = "", ...cells] = line.slice(2, -2).split(" | ");
+      const row = Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
+      return [/^\[(.+)\]/.exec(first)?.[1] ?? first, row as Partial<Record<Column, string>>];
     }),
   );
 }
 
-/** Rewrites the table. Clients that were not measured keep their row. */
-export function writeRows(table: Table, measured: ReadonlyMap<string, Row>): void {
-  const rows = new Map([...readRows(table), ...measured]);
+/** Rewrites the table. Cells that were not measured stay. */
+export function writeRows<Column extends string>(
+  table: Table<Column>,
+  clients: readonly Client[],
+  measured: ReadonlyMap<string, Row>,
+): void {
+  const before = readRows(table);
   const { text, from, to } = find(table);
-  const written = table.clients.flatMap((client) => {
-    const row = rows.get(client);
-    return row === undefined ? [] : [[client, ...table.columns.map((column) => row[column] ?? "")]];
+  const columns = Object.keys(table.heads) as Column[];
+  const rows = clients.flatMap(({ name, source }) => {
+    const row: Row = { ...before.get(name), ...measured.get(name) };
+    if (!before.has(name) && !measured.has(name)) return [];
+    return [[`[${name}](../${source})`, ...columns.map((column) => row[column] ?? "")]];
   });
-  const cells = [["client", ...table.columns.map((column) => heads[column])], ...written];
+  const cells = [["client", ...columns.map((column) => table.heads[column])], ...rows];
   const [head = "", ...lines] = cells.map((row) => `| ${row.join(" | ")} |`);
-  const rule = `|${"---|".repeat(table.columns.length + 1)}`;
+  const rule = `|${"---|".repeat(columns.length + 1)}`;
   writeFileSync(page, `${text.slice(0, from)}${[head, rule, ...lines].join("\n")}${text.slice(to)}`);
 }
 
 /** @throws Error if the page has no marks of the table */
-function find({ name }: Table): { text: string; from: number; to: number } {
+function find({ name }: Table<never>): { text: string; from: number; to: number } {
   const text = readFileSync(page, "utf8");
   const begin = `<!-- ${name}: written by npm run clients -->\n`;
   const from = text.indexOf(begin) + begin.length;

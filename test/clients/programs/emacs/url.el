@@ -1,0 +1,13 @@
+(require 'url)
+(dotimes (index (string-to-number (getenv "COUNT")))
+  (let* ((url-request-method "POST")
+         (url-request-data "{\"order_amount\": 10.10, \"order_currency\": \"EUR\"}")
+         (url-show-status nil)
+         (inhibit-message t)
+         (url-request-extra-headers
+          `(("Content-Type" . "application/json") (,(getenv "HEADER") . ,(format "order-%d" (1+ index)))))
+         (buffer (condition-case nil (url-retrieve-synchronously (concat (getenv "BASE_URL") "/create_order"))
+                   (error nil)))
+         (status (and buffer (with-current-buffer buffer url-http-response-status))))
+    (princ (format "%s\n" (or status "no answer")))
+    (when buffer (kill-buffer buffer))))

@@ -1,3 +1,0 @@
-module example.com/idempotency-key
-
-go 1.22
