@@ -4,7 +4,7 @@ import org.springframework.http.HttpStatusCode;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
 import org.springframework.http.client.JdkClientHttpRequestFactory;
-import org.springframework.web.client.ResourceAccessException;
+import org.springframework.web.client.RestClientException;
 import org.springframework.web.client.RestClient;
 
 /** Creates orders through Countersign with Spring's RestClient: COUNT of them, over one connection. */
@@ -48,7 +48,7 @@ class WithRestClient {
             String outcome = answer.getHeaders().getFirst("Countersign-Outcome");
             System.out.println(answer.getStatusCode().value() + " " + outcome);
             return outcome == null ? "unknown" : outcome;
-        } catch (ResourceAccessException error) {
+        } catch (RestClientException error) {
             System.err.println(reference + ": no answer: " + error.getMessage());
             return "unknown";
         }

@@ -122,15 +122,6 @@ const runners: Readonly<Record<string, (source: string, choice: Choice) => Comma
   lua: (source) => ["lua", source],
   tcl: (source) => ["tclsh", source],
   R: (source) => ["Rscript", "--vanilla", source],
-  ml: (source) =>
-    compiled(source, (into, folder) => [
-      ...[
-        "sh",
-        "-c",
-        'cp "$0" "$1" && cd "$1" && ocamlfind ocamlopt -package cohttp-lwt-unix -linkpkg order.ml -o "$2"',
-      ],
-      ...[source, folder, into],
-    ]),
   hs: (source) => compiled(source, (into, folder) => ["ghc", "-O0", "-outputdir", folder, "-o", into, source]),
   el: (source) => ["emacs", "--batch", "-Q", "--load", source],
   scm: (source) => ["guile", "--no-auto-compile", source],
@@ -148,9 +139,10 @@ function run(source: string, choice: Choice): Command {
 }
 
 function client(name: string, version: string | undefined, file: string, choice: Choice = {}): Client {
-  const source = join(programs, file);
+  const own = join(programs, file);
   const { setting: text, example, isBuilt = true, proxySettings } = choice;
-  const plain = version !== undefined && isBuilt && existsSync(source) ? () => run(source, choice) : undefined;
+  const source = existsSync(own) || example === undefined ? own : join("examples", example);
+  const plain = version !== undefined && isBuilt && existsSync(own) ? () => run(source, choice) : undefined;
   const place = example === undefined ? source : join("examples", example);
   const command = example === undefined ? plain : version && (() => run(place, { ...choice, jars: ["java"] }));
   const setting = text === undefined ? undefined : { text, source: place, command: command || undefined };
@@ -405,7 +397,6 @@ export const clients: readonly Client[] = [
   client("Haskell, http-client", packaged("http-client", "libghc-http-client-dev"), "haskell/Order.hs", {
     setting: "`managerRetryableException = const False`, `redirectCount = 0`",
   }),
-  client("OCaml, cohttp", packaged("cohttp", "libcohttp-lwt-unix-ocaml-dev"), "ocaml/order.ml"),
   client("Lua, socket.http", packaged("LuaSocket", "lua-socket"), "lua/socket_http.lua", {
     setting: "`redirect`: false",
   }),

@@ -8,10 +8,13 @@ import { nameFor } from "../../testkit/run-program.ts";
 import { stage } from "../../testkit/stage.ts";
 import { type Client, clients } from "./clients.ts";
 import { findBehaviour, runClient, runWithProxy, type Variant, variantsOf } from "./measures.ts";
-import { behaviour, beside, type Row, readRows, writeRows } from "./table.ts";
+import { behaviour, type Row, readRows, writeRows } from "./table.ts";
 
 const calls = 100;
 const isWriting = process.env["COUNTERSIGN_CLIENTS"] === "write";
+/** CI runs the clients that it installs; `npm run clients` runs each that this machine has. */
+const runsAll = isWriting || process.env["COUNTERSIGN_CLIENTS"] === "check";
+const alsoInCi = ["Java, HttpURLConnection", "Java, Spring RestClient with Apache's on the class path"];
 const onPage = readRows(behaviour);
 const measured = new Map<string, Row>();
 
@@ -22,19 +25,12 @@ afterAll(() => {
 it.skipIf(isWriting)("the page has a row for each client, and no other", () => {
   const names = clients.map(({ name }) => name);
   expect([...onPage.keys()]).toEqual(names);
-  expect([...readRows(beside).keys()]).toEqual(names.filter((name) => readRows(beside).has(name)));
 });
 
 it("the page has no example that sends an order twice, except after a 421, which says that the server has done nothing", () => {
   const examples = clients.filter(({ setting }) => setting?.isExample);
   const again = examples.map(({ name }) => onPage.get(name)?.againSet ?? "never");
   expect(again.filter((when) => when !== "never" && when !== "after 421")).toEqual([]);
-});
-
-it("the page has no order that came twice with Countersign-Once, or without a kill, a cut or a silence", () => {
-  const certain = ["drain", "reload", "idle", "overload", "killOnce"] as const;
-  const doubles = [...readRows(beside)].filter(([, row]) => certain.some((event) => /[1-9]/.test(row[event] ?? "")));
-  expect(doubles).toEqual([]);
 });
 
 it("each setting that the page names stands in a program", () => {
@@ -47,7 +43,7 @@ it("each setting that the page names stands in a program", () => {
 });
 
 /** The names of the tests say which programs this machine lacks; scripts/client-programs.sh fetches those that it can. */
-for (const client of clients) {
+for (const client of clients.filter(({ name, setting }) => runsAll || setting?.isExample || alsoInCi.includes(name))) {
   const { plain, set } = variantsOf(client);
   const example = set?.isExample ? set : undefined;
   const shown = example ?? plain;
@@ -95,8 +91,8 @@ function measure(client: Client, variant: Variant): void {
       ["403", "through"],
       ["200", "past"],
     ]);
-    const loopback = ways.get(own.lines[0]?.split(" ")[0] ?? "") ?? "tunnel";
-    expect(own.connections > 0).toBe(loopback !== "past");
+    const loopback = ways.get(own.lines[0]?.split(" ")[0] ?? "") ?? (own.connections > 0 ? "tunnel" : "fails");
+    if (loopback !== "fails") expect(own.connections > 0).toBe(loopback !== "past");
     const others = isThrough ? "through" : connections > 0 ? "tunnel" : "past";
     expectOnPage(client, { proxied: describeProxied(others, loopback) });
     if (!isExample) return;
@@ -108,6 +104,7 @@ function measure(client: Client, variant: Variant): void {
 const notSent = "order-1 was not sent: it may be sent again\n";
 
 function describeProxied(others: string, loopback: string): string {
+  if (loopback === "fails") return "fails";
   if (others === "past" && loopback === "past") return "no";
   const how = others === "tunnel" || loopback === "tunnel" ? "by a tunnel (405)" : "yes";
   if (others === loopback) return how;

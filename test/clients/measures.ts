@@ -97,8 +97,8 @@ interface Seen {
 }
 
 /**
- * Plays the script with the client, whose orders have this header. An example stops when an order may exist, and is started again
- * for the rest.
+ * Plays the script with the client, whose orders have this header. A program that ends before is started again for the rest: an
+ * example stops when an order may exist, and some libraries crash or wait for ever after a cut answer.
  */
 export async function findBehaviour(variant: Variant, header = "Countersign-Reference"): Promise<Findings> {
   const seen = new Map<number, Seen>();
@@ -106,6 +106,9 @@ export async function findBehaviour(variant: Variant, header = "Countersign-Refe
   let offset = 0;
   const url = await startServer((request, body, response) => {
     const order = offset + Number(/^order-(\d+)$/.exec(String(request.headers[header.toLowerCase()]))?.[1]);
+    response.setHeader("Countersign-Outcome", "answered");
+    // What comes over a connection that the server has ended is not read by a real one.
+    if (ended.has(request.socket)) return void request.socket.resetAndDestroy();
     // A redirect that is followed by a GET sends no order.
     if (request.method !== "POST" || body === "") return void response.end("{}");
     noteTraits(request, body, traits);
@@ -119,12 +122,16 @@ export async function findBehaviour(variant: Variant, header = "Countersign-Refe
       return;
     }
     seen.set(order, { arrivals: 1, isKept });
-    if (step.kind === "break") return step.end(request.socket);
+    if (step.kind === "break") {
+      ended.add(request.socket);
+      return step.end(request.socket);
+    }
     if (step.closes) response.setHeader("Connection", "close");
     const invites = step.status === 200 ? {} : { Location: "/create_order", "Retry-After": "0" };
-    response.writeHead(step.status, { "Countersign-Outcome": "answered", ...invites }).end("{}");
+    response.writeHead(step.status, invites).end("{}");
   });
   const used = new WeakSet<Socket>();
+  const ended = new WeakSet<Socket>();
   while (offset < script.length) {
     const env = { BASE_URL: url, COUNT: String(script.length - offset), HEADER: header };
     const result = await runClient(variant, env);
@@ -135,14 +142,8 @@ export async function findBehaviour(variant: Variant, header = "Countersign-Refe
       if (order !== undefined) order.said = line.split(" ")[0] ?? "";
     }
     if (variant.isExample) expectOfExample(result, script.slice(offset, last), seen, offset);
-    else
-      expect({ last, lines: result.lines.length }, result.stderr).toEqual({
-        last: script.length,
-        lines: script.length - offset,
-      });
     offset = last;
   }
-  if (seen.get(5)?.isKept === false) traits.add("a connection for each order");
   const bodyCut = script.findIndex((step) => step.kind === "break" && step.place === "body") + 1;
   if (seen.get(bodyCut)?.said === "200" && seen.get(bodyCut)?.arrivals === 1)
     traits.add("takes half an answer for a whole one");
@@ -160,12 +161,15 @@ function expectOfExample(
     if (step.kind === "break") return [];
     return [`${(seen.get(offset + index + 1)?.arrivals ?? 1) > 1 ? 200 : step.status} answered`];
   });
+  const last = played.at(-1);
+  const isCut = last?.kind === "break" && (last.place === "head" || last.place === "body");
+  // Of an answer that was cut, a library may show the status, but never the outcome.
+  if (isCut && lines.length > statuses.length) expect(lines.pop()).toMatch(/^200 (null|undefined|unknown|None)?$/);
   expect(lines).toEqual(statuses);
-  const isBroken = played.at(-1)?.kind === "break";
-  expect(code).toBe(isBroken ? 1 : 0);
-  if (!isBroken) return;
+  expect(code).toBe(last?.kind === "break" ? 1 : 0);
+  if (last?.kind !== "break") return;
   const reference = `order-${played.length}`;
-  expect(stderr).toContain(`${reference}: no answer`);
+  if (!isCut) expect(stderr).toContain(`${reference}: no answer`);
   expect(stderr).toContain(`${reference} may exist: look for it before you send it again`);
 }
 

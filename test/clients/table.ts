@@ -27,21 +27,6 @@ export const behaviour: Table<"version" | "again" | "setting" | "againSet" | "pr
   },
 };
 
-/** Events beside Countersign; the cells count how often the service got an order more than once. */
-export const beside: Table<"drain" | "reload" | "idle" | "overload" | "cut" | "silence" | "kill" | "killOnce"> = {
-  name: "beside Countersign",
-  heads: {
-    drain: "SIGTERM",
-    reload: "reload",
-    idle: "idle close at the same moment",
-    overload: "overload",
-    cut: "answer cut",
-    silence: "no answer (504)",
-    kill: "`kill -9`",
-    killOnce: "`kill -9`, with `Countersign-Once`",
-  },
-};
-
 /** The rows of a table, by the name of the client, in page order. */
 export function readRows<Column extends string>(table: Table<Column>): Map<string, Partial<Record<Column, string>>> {
   const { text, from, to } = find(table);
