@@ -115,6 +115,8 @@ function measurePlain(client: Client, plain: Variant): void {
   it("sends an order that the server has read a second time only in the cases that the page names", async () => {
     const { sendsAgain, traits } = await findBehaviour(plain);
     expectOnPage(client, { again: sendsAgain });
+    // The second run of each client would make CI slower.
+    if (!runsAll && onPage.get(client.name)?.also?.includes("Idempotency-Key") !== true) return;
     const keyed = (await findBehaviour(plain, "Idempotency-Key")).sendsAgain;
     const changed = keyed === sendsAgain ? [] : [`with \`Idempotency-Key\`: ${keyed}`];
     expectOnPage(client, { also: [...traits, ...changed].join("; ") });
