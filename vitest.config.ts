@@ -47,16 +47,16 @@ export default defineConfig({
     projects: [
       // Runs in `npm test`, and in `npm run test:unit` while you write. Pure logic: no module has state that a test could leave to
       // the next one, and loading all modules anew takes half of the time.
-      group("unit", 0, { include: ["test/unit/**/*.test.ts"], maxWorkers: 4, isolate: false }),
+      group("unit", 0, { include: ["test/unit/**/*.test.ts"], maxWorkers: 6, isolate: false }),
       // Runs in `npm test`. These tests wait more than they compute, and on two processors Vitest would run one file at a time.
       group("promises", 0, {
         include: ["test/{promises,docs,fuzz,simulator}/**/*.test.ts"],
         exclude: beside,
-        maxWorkers: 4,
+        maxWorkers: 6,
         isolate: false,
       }),
       // Runs in `npm run test:all` and in .ci/run, after `npm test`: many processes that mostly wait.
-      group("processes", 1, { include: ["test/{clients,faults,fleet}/**/*.test.ts", ...beside], maxWorkers: 4 }),
+      group("processes", 1, { include: ["test/{clients,faults,fleet}/**/*.test.ts", ...beside], maxWorkers: 6 }),
       // Runs in `npm run test:all` and in .ci/run, last: these tests need the machine for themselves, one file at a time.
       group("load", 2, { include: ["test/load/**/*.test.ts"], fileParallelism: false }),
       // Runs in `npm run test:platform` and `npm run test:real`, whose tools are built or installed first. Two files at once: tests
