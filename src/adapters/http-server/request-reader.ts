@@ -164,7 +164,7 @@ export class HeadReader {
       this.isHead = line.startsWith("HEAD ");
       checkMethod(line);
       if (isCut) throw malformed("HPE_CR_EXPECTED");
-    } else if (!methods.some((method) => method.startsWith(line))) throw malformed("HPE_INVALID_METHOD");
+    } else if (!methods.some((method) => method.startsWith(line))) throw noMethod(line);
   }
 
   /** Forgets an incomplete head. */
@@ -206,7 +206,21 @@ function readRequestLine(line: string): RegExpExecArray {
 function checkMethod(line: string): void {
   if (line.startsWith("POST ")) return;
   const end = line.indexOf(" ");
-  if (end === -1 || !methods.includes(line.slice(0, end))) throw malformed("HPE_INVALID_METHOD");
+  if (end === -1 || !methods.includes(line.slice(0, end))) throw noMethod(line);
+}
+
+/** TLS begins with a handshake record (RFC 8446 section 5.1), HTTP/2 with its preface (RFC 9113 section 3.4). */
+function noMethod(line: string): ProxyError {
+  if (line.startsWith("\x16")) {
+    const what =
+      "The caller speaks TLS, and this listener has none. Write http:// in its base URL, or give the listener mtls.";
+    return new ProxyError("malformed_request", what, { causedBy: "TLS" });
+  }
+  if (line.startsWith("PRI")) {
+    const what = "The caller speaks HTTP/2, and this listener speaks HTTP/1.1 alone. Set the client to HTTP/1.1.";
+    return new ProxyError("malformed_request", what, { causedBy: "HTTP/2" });
+  }
+  return malformed("HPE_INVALID_METHOD");
 }
 
 /** Whether the body comes in chunks. The handler judges the codings below the chunks (RFC 9112 sections 6.1 and 6.3). */
