@@ -156,6 +156,8 @@ module.exports = {
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
+    // Programs with packages of their own.
+    exclude: { path: "^test/clients/programs/" },
     enhancedResolveOptions: {
       extensions: [".ts", ".js"],
       exportsFields: ["exports"],

@@ -1,6 +1,7 @@
 import { createRedisClaimRecords } from "../adapters/redis/claim-records.ts";
 import { createCacheClient, createNodeClient } from "../adapters/redis/client.ts";
 import { RedisConnection } from "../adapters/redis/connection.ts";
+import { EvictionWatch } from "../adapters/redis/eviction-watch.ts";
 import { createRedisRefreshLock } from "../adapters/redis/refresh-lock.ts";
 import { confirmByReplica, confirmedTaskMs } from "../adapters/redis/replicas.ts";
 import { lockTrialScript, trialScript } from "../adapters/redis/scripts.ts";
@@ -27,12 +28,14 @@ export function openRedisBackend(access: RedisAccess, report: Report, { clock, r
   const records = createRedisClaimRecords(forClaims ?? cache, clock, forClaims && confirmByReplica);
   const claims = new Claims(records, clock);
   const all = [cache, ...own, ...others];
+  const evictions = new EvictionWatch(cache, clock, report);
   return {
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
     lock,
     claims,
     snapshot: () => all.map((connection) => connection.snapshot()),
     async close() {
+      evictions.close();
       await Promise.all([claims.close(), lock.close()]);
       for (const connection of all) connection.close();
     },

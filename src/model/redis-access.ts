@@ -109,6 +109,14 @@ export type RedisEvent =
       /** The first of its kind for a minute, and not a login, which `redis_down` reports. */
       readonly isFirst: boolean;
     }
+  /** A full Redis drops keys by `maxmemory-policy`: at the start if it may, and each minute in which it did. */
+  | {
+      readonly kind: "redis_evicts";
+      readonly node: string;
+      readonly policy: string;
+      /** Keys since the last look. */
+      readonly evicted: number;
+    }
   /** What the scripts do fails, or there is no connection. Tried again each second. */
   | { readonly kind: "redis_down"; readonly node: string; readonly failure: RedisFailureKind }
   | {

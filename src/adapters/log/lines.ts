@@ -49,6 +49,10 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   token_cache_read: ({ result }) => ["trace", `token looked up: ${result}`],
   refresh_lock_tried: ({ result }) => ["debug", `refresh lock: ${result}`],
   redis_failed: (event) => [throttledLevel(event), `a Redis command failed: ${event.failure}`],
+  redis_evicts: ({ policy, evicted }) => [
+    "warn",
+    `Redis ${evicted === 0 ? "drops keys when it is full" : `has dropped ${evicted} keys`} (${policy}): an order whose key it drops may be sent again`,
+  ],
   redis_down: ({ node, failure }) => [
     "warn",
     `Redis is away: ${describeRedisFailure(failure)}; ${node === claimsNodeName ? "orders with a key get 503" : "every replica keeps its own tokens"}`,

@@ -5,6 +5,7 @@ import type { RedisClient } from "./client.ts";
 import { kindOf, RedisFailure, type RedisTrouble, troubleOf } from "./failure.ts";
 import { confirmByReplica } from "./replicas.ts";
 import { redisKey } from "./scripts.ts";
+import { readServerFacts, type ServerFacts } from "./server-facts.ts";
 
 /** The result of a probe of Redis. */
 export type RedisProbe =
@@ -27,20 +28,6 @@ export interface TriedCommand {
   readonly name: string;
   /** Undefined: it works. */
   readonly trouble: RedisTrouble | undefined;
-}
-
-/** What a server says about itself (INFO). Foreign text: words of letters, digits, dots and hyphens. */
-export interface ServerFacts {
-  readonly version: string | undefined;
-  /** `master` or `slave`. */
-  readonly role: string | undefined;
-  /** If it is the same at two addresses, they are one server. */
-  readonly runId: string | undefined;
-  /** `noeviction`, or the policy by which a full server deletes keys. */
-  readonly evictionPolicy: string | undefined;
-  readonly evictedKeys: number;
-  /** Whether it writes each change to disk (`appendonly`). */
-  readonly isAppendOnly: boolean;
 }
 
 const longestConnectMs = 3_000;
@@ -158,20 +145,4 @@ async function tryCommands(
 async function firstTrouble(runs: readonly (() => Promise<unknown>)[]): Promise<RedisTrouble | undefined> {
   const troubles = await Promise.all(runs.map((run) => run().then(() => undefined, troubleOf)));
   return troubles.find((trouble) => trouble !== undefined);
-}
-
-/** Undefined if INFO is not permitted. In a Cluster any one of the nodes answers. */
-async function readServerFacts(client: RedisClient): Promise<ServerFacts | undefined> {
-  const text = await client.info().catch(() => undefined);
-  if (text === undefined) return undefined;
-  const read = (name: string) => new RegExp(`^${name}:([\\w.-]{1,64})\\r?$`, "m").exec(text)?.[1];
-  const evicted = read("evicted_keys") ?? "";
-  return {
-    version: read("redis_version"),
-    role: read("role"),
-    runId: read("run_id"),
-    evictionPolicy: read("maxmemory_policy"),
-    isAppendOnly: read("aof_enabled") === "1",
-    evictedKeys: /^\d{1,15}$/.test(evicted) ? Number(evicted) : 0,
-  };
 }

@@ -43,6 +43,7 @@ export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     token_cache_read: ({ tier, result }) => metrics.tokenCache.inc({ tier, result }),
     refresh_lock_tried: ({ result }) => metrics.refreshLock.inc({ result }),
     redis_failed: ({ node, failure }) => metrics.redisErrors.inc({ node, kind: failure }),
+    redis_evicts: ({ node, evicted }) => metrics.redisEvictedKeys.inc({ node }, evicted),
     spans_exported: ({ count }) => metrics.traceSpans.inc({ result: "exported" }, count),
     spans_lost: ({ result, count }) => metrics.traceSpans.inc({ result }, count),
     config_applied: () => metrics.configReloads.inc({ result: "applied" }),

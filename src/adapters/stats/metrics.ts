@@ -268,6 +268,11 @@ export function createMetrics(source?: Source) {
       "node",
       "kind",
     ]),
+    redisEvictedKeys: counter(
+      "countersign_redis_evicted_keys_total",
+      "Keys that Redis dropped since it was full, as this process saw it; all processes see the same.",
+      ["node"],
+    ),
     traceSpans: counter("countersign_trace_spans_total", "Spans of tracing by what became of them.", ["result"]),
     connections: gauge(
       "countersign_connections",

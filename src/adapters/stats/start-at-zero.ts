@@ -26,6 +26,7 @@ export function startAtZero(metrics: Metrics, configured: Configured): void {
   const { environments, redisNodes, callbacks, callers, isTraced } = configured;
   metrics.tokenCache.start({ tier: redisNodes.length === 0 ? ["memory"] : cacheTiers, result: cacheResults });
   metrics.configReloads.start({ result: ["applied", "refused"] });
+  if (redisNodes.length > 0) metrics.redisEvictedKeys.start({ node: "cache" });
   metrics.refreshLock.start({ result: lockResults });
   metrics.redisErrors.start({ node: redisNodes, kind: redisFailures });
   for (const { listener, name: caller } of callers) {

@@ -1,7 +1,8 @@
 import { createCacheClient, createNodeClient } from "../../adapters/redis/client.ts";
 import type { RedisTrouble } from "../../adapters/redis/failure.ts";
-import { probeRedis, type RedisProbe, type ServerFacts } from "../../adapters/redis/probe.ts";
+import { probeRedis, type RedisProbe } from "../../adapters/redis/probe.ts";
 import { lockTrialScript, trialScript } from "../../adapters/redis/scripts.ts";
+import type { ServerFacts } from "../../adapters/redis/server-facts.ts";
 import type { Config } from "../../config/config.ts";
 import { describeBind } from "../../model/listener.ts";
 import {

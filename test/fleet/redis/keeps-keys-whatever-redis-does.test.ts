@@ -198,6 +198,14 @@ it.each(refusedWrites)(
   },
 );
 
+it("a Redis that may drop keys is named at the start", async () => {
+  const redis = await startRedis();
+  await redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+  const { recorder, metrics } = await stage("once", redis);
+  expect(await recorder.nth("redis_evicts", 1)).toMatchObject({ node: "cache", policy: "allkeys-lru", evicted: 0 });
+  expect((await metrics()).sum("countersign_redis_evicted_keys_total")).toBe(0);
+});
+
 /** The next answer that is no 503, if one comes in time. */
 async function whenBack({ once }: StageOf<"once">, key: string) {
   const untilMs = Date.now() + 15_000;

@@ -135,6 +135,7 @@ const samples: Samples = {
   token_cache_read: [{ kind: "token_cache_read", tier: "redis", result: "hit" }],
   refresh_lock_tried: [{ kind: "refresh_lock_tried", result: "held" }],
   redis_failed: twice({ kind: "redis_failed", node: "cache", failure: "timeout" }),
+  redis_evicts: [0, 3].map((evicted) => ({ kind: "redis_evicts", node: "cache", policy: "allkeys-lru", evicted })),
   redis_down: [{ kind: "redis_down", node: "cache", failure: "timeout" }],
   spans_exported: [{ kind: "spans_exported", count: 1 }],
   spans_lost: twice({ kind: "spans_lost", result: "dropped", count: 1, cause: "no room" }),
