@@ -1,0 +1,26 @@
+/** The script for a shell completes commands and options, as a real bash runs it. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
+import { runCommand, runSync } from "../../../testkit/run-program.ts";
+
+it.each([
+  ["a command", ["doc"], ["doctor"]],
+  ["an option of the command", ["check", "--j"], ["--json"]],
+  ["every command", [""], expect.arrayContaining(["serve", "check", "completion", "demo"])],
+  ["no option of another command", ["keygen", "--config"], [""]],
+])("bash completes %s", async (_, words, expected) => {
+  const { stdout, exitCode } = await runCommand(["completion", "bash"]);
+  expect(exitCode).toBe(0);
+  const script = join(emptyFolder(), "completion.bash");
+  const quoted = words.map((word) => `'${word}'`).join(" ");
+  const ask = `COMP_WORDS=(countersign ${quoted}); COMP_CWORD=${words.length}; _countersign; echo "\${COMPREPLY[@]}"`;
+  writeFileSync(script, `${stdout}\n${ask}\n`);
+  expect(runSync("bash", [script]).stdout.trim().split(" ")).toEqual(expected);
+});
+
+it.each(["zsh", "fish"])("there is a script for %s; an unknown shell is a wrong command line", async (shell) => {
+  expect((await runCommand(["completion", shell])).stdout).toContain("countersign");
+  expect(await runCommand(["completion", "csh"])).toMatchObject({ exitCode: 2, stdout: "" });
+});
