@@ -120,7 +120,7 @@ const sites = [
   { identifier: signing, keys: [{ identifier: "K2000000001", secret: canaries.keyOne }] },
 ];
 
-/** Causes a revocation, a deleted set, a missing answer, a refused signature, a 429, callbacks, one of them forged, and a caller without a right. */
+/** Causes a revocation, a deleted set, a missing answer, a refused signature, a 429, a redirect, callbacks, one of them forged, and a caller without a right. */
 async function haveMishaps({
   simulator,
   application,
@@ -139,6 +139,7 @@ async function haveMishaps({
   faults.add({ host: "api", kind: "reset", when: "after_reading", site });
   faults.add({ host: "api", kind: "answer", status: 400, site: signing, times: 20 });
   faults.add({ host: "api", kind: "answer", status: 429, site: signing });
+  faults.add({ host: "api", kind: "answer", status: 302, site: signing });
   await order();
   // An order of the named caller `shop`, which may order for one site only.
   const headers = { "Countersign-Site": child, "Proxy-Authorization": `Bearer ${shopToken}` };
