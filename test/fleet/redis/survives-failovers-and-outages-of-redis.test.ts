@@ -211,9 +211,14 @@ async function forget(replica: RealRedis): Promise<void> {
   await replica.config("replica-read-only", "yes");
 }
 
-/** Starts two processes at once with nothing in Redis, and expects one token request and one token for both. */
+/**
+ * Starts two processes at once with nothing in Redis, and expects one token request and one token for both. The others end first:
+ * each publishes its token again for up to two seconds after Redis is back.
+ */
 async function expectSharing(fleet: Fleet, redis: RealRedis): Promise<void> {
   const { tokenRequests } = fleet.simulator.counts();
+  for (const replica of fleet.replicas) replica.signal("SIGTERM");
+  await Promise.all(fleet.replicas.map(({ ended }) => ended));
   await redis.command("FLUSHALL");
   const newcomers = await Promise.all([fleet.add(), fleet.add()]);
   const expected = Array(newcomers.length).fill(`token_${tokenRequests + 1}`);
