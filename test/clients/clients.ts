@@ -88,7 +88,15 @@ function compiled(source: string, compile: (program: string, folder: string) => 
 function java(source: string, folders: readonly string[] = ["java"]): Command {
   const classPath = folders.map((folder) => `${join(built, folder)}/*`).join(":");
   const folder = build(`${source} ${folders}`, (into) => [
-    ...["javac", "-nowarn", "-cp", classPath, "-sourcepath", dirname(source), "-d", into, source],
+    "javac",
+    "-nowarn",
+    "-cp",
+    classPath,
+    "-sourcepath",
+    dirname(source),
+    "-d",
+    into,
+    source,
   ]);
   // For a short program that runs often, the second compiler does not pay.
   return ["java", "-XX:TieredStopAtLevel=1", "-cp", `${folder}:${classPath}`, basename(source, ".java")];

@@ -139,7 +139,9 @@ export class Keycloak {
       `-Dkc.home.dir=${home}`,
       `-Djboss.server.config.dir=${home}/conf`,
       "-Djava.util.logging.manager=org.jboss.logmanager.LogManager",
-      ...["-cp", `${home}/lib/quarkus-run.jar`, "io.quarkus.bootstrap.runner.QuarkusEntryPoint"],
+      "-cp",
+      `${home}/lib/quarkus-run.jar`,
+      "io.quarkus.bootstrap.runner.QuarkusEntryPoint",
     ];
     const inKeycloak = [
       ...[
@@ -149,8 +151,11 @@ export class Keycloak {
         `--hostname=${this.origin}`,
         "--http-host=127.0.0.1",
       ],
-      ...[`--http-port=${this.#ports.http}`, `--https-port=${this.#ports.https}`, "--https-client-auth=request"],
-      ...[`--https-certificate-file=${home}/serverCertificate.pem`, `--truststore-paths=${home}/authority.pem`],
+      `--http-port=${this.#ports.http}`,
+      `--https-port=${this.#ports.https}`,
+      "--https-client-auth=request",
+      `--https-certificate-file=${home}/serverCertificate.pem`,
+      `--truststore-paths=${home}/authority.pem`,
       `--https-certificate-key-file=${home}/serverKey.pem`,
     ];
     let announce = () => {};

@@ -52,8 +52,14 @@ const last = [
   "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nabc",
 ];
 const pieces = [
-  ...["HTTP/1.1 200 OK\r\n", "HTTP/1.1 204 No\r\n\r\n", "101", "204", "304", "199"],
-  ...["Connection: close\r\n", "Upgrade: h2c\r\n"],
+  "HTTP/1.1 200 OK\r\n",
+  "HTTP/1.1 204 No\r\n\r\n",
+  "101",
+  "204",
+  "304",
+  "199",
+  "Connection: close\r\n",
+  "Upgrade: h2c\r\n",
 ];
 
 /** Answers that Node accepts, or waits for more of, and that this reader refuses on purpose. */

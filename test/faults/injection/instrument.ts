@@ -154,8 +154,14 @@ const listening = new Set(["on", "once", "addListener"]);
 const calling = new Set([
   ...promising,
   ...listening,
-  ...["after", "setImmediate", "setTimeout", "queueMicrotask", "addEventListener"],
-  ...["createServer", "createTlsServer", "Readable"],
+  "after",
+  "setImmediate",
+  "setTimeout",
+  "queueMicrotask",
+  "addEventListener",
+  "createServer",
+  "createTlsServer",
+  "Readable",
 ]);
 
 type FunctionNode = ArrowFunctionExpression | FunctionDeclaration | FunctionExpression;

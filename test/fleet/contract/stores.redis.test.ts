@@ -102,8 +102,12 @@ const places: Record<string, () => Promise<RedisAccess>> = {
 
 function tlsFiles(): string[] {
   return [
-    ...["--tls-cert-file", write("server.pem", serverCertificate), "--tls-key-file", write("server.key", serverKey)],
-    ...["--tls-ca-cert-file", write("ca.pem", authority)],
+    "--tls-cert-file",
+    write("server.pem", serverCertificate),
+    "--tls-key-file",
+    write("server.key", serverKey),
+    "--tls-ca-cert-file",
+    write("ca.pem", authority),
   ];
 }
 

@@ -25,7 +25,10 @@ it("is installed and tested by the page's commands", () => {
   expect(pods.map((pod) => statesOf(pod)["countersign"].ready)).toEqual([true, true]);
   const kinds = reader.get("networkpolicy,poddisruptionbudget,horizontalpodautoscaler,servicemonitor").items;
   expect(kinds.map(({ kind }: { kind: string }) => kind)).toEqual([
-    ...["NetworkPolicy", "PodDisruptionBudget", "HorizontalPodAutoscaler", "ServiceMonitor"],
+    "NetworkPolicy",
+    "PodDisruptionBudget",
+    "HorizontalPodAutoscaler",
+    "ServiceMonitor",
   ]);
 });
 

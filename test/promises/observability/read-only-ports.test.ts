@@ -227,8 +227,21 @@ describe("the status port", () => {
   );
 
   it.each([
-    ...["evil.example", "evil.example:7413", "localhost.evil.example", "127.0.0.1.evil.example", "localhost.", ""],
-    ...["2130706433", "0x7f.1", "127.1", "[evil]", "::1", "localhost:", "localhost:x", "a@localhost", "localhost, a"],
+    "evil.example",
+    "evil.example:7413",
+    "localhost.evil.example",
+    "127.0.0.1.evil.example",
+    "localhost.",
+    "",
+    "2130706433",
+    "0x7f.1",
+    "127.1",
+    "[evil]",
+    "::1",
+    "localhost:",
+    "localhost:x",
+    "a@localhost",
+    "localhost, a",
   ])("does not know %j as its own", (host) => expect(isOwnHost(host)).toBe(false));
 
   it("shows its pages under its own names, and nothing under other names", async () => {

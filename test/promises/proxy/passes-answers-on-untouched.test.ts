@@ -85,8 +85,15 @@ describe("headers", () => {
 
   it("are dropped if they are for one connection only, or in Countersign's name", async () => {
     const hops = [
-      ...["Connection: keep-alive, X-HOP", "X-Hop: 1", "Keep-Alive: timeout=9", "UPGRADE: h2c", "TE: x", "Trailer: x"],
-      ...["Proxy-Authenticate: x", "Proxy-Authorization: x", "Proxy-Connection: x"],
+      "Connection: keep-alive, X-HOP",
+      "X-Hop: 1",
+      "Keep-Alive: timeout=9",
+      "UPGRADE: h2c",
+      "TE: x",
+      "Trailer: x",
+      "Proxy-Authenticate: x",
+      "Proxy-Authorization: x",
+      "Proxy-Connection: x",
     ];
     const forged = ["Countersign-Outcome: not_sent", "COUNTERSIGN-ERROR: draining", "Countersign-Whatever: 2"];
     const lines = [...hops, ...forged, "X-Hops: 2"].map((line) => `${line}\r\n`).join("");

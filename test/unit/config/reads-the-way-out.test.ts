@@ -133,22 +133,53 @@ describe("an entry of noProxy", () => {
   });
 
   test.each([
-    ...["", " ", "a b", "a,b", "http://a", "a/b", "10.0.0.*", "10.0.0", "10.", "1", "10.0.0.0/33", "10.0.0.0/"],
-    ...["/8", "::1/129", "*a", "a*", "a..", ".", "..a", "a..b", "[::1", "::1]:80", "[::1]:", "a:", "a:99999"],
-    ...["a:b", "[10.0.0.1]x", "01.02.03.04", "café"],
+    "",
+    " ",
+    "a b",
+    "a,b",
+    "http://a",
+    "a/b",
+    "10.0.0.*",
+    "10.0.0",
+    "10.",
+    "1",
+    "10.0.0.0/33",
+    "10.0.0.0/",
+    "/8",
+    "::1/129",
+    "*a",
+    "a*",
+    "a..",
+    ".",
+    "..a",
+    "a..b",
+    "[::1",
+    "::1]:80",
+    "[::1]:",
+    "a:",
+    "a:99999",
+    "a:b",
+    "[10.0.0.1]x",
+    "01.02.03.04",
+    "café",
   ])("%j is refused", (rule) => {
     expect(directBy(rule, "https://a")).toBe("refused");
   });
 });
 
-test.each([
-  ...["http://localhost", "http://127.0.0.1:81", "http://127.9.9.9", "http://[::1]", "http://[::ffff:127.0.0.1]"],
-])("%s is reached directly, whatever noProxy says", (url) => {
-  expect(isDirect(addressOf(url), [])).toBe(true);
-});
+test.each(["http://localhost", "http://127.0.0.1:81", "http://127.9.9.9", "http://[::1]", "http://[::ffff:127.0.0.1]"])(
+  "%s is reached directly, whatever noProxy says",
+  (url) => {
+    expect(isDirect(addressOf(url), [])).toBe(true);
+  },
+);
 
 test.each([
-  ...["http://localhost.example", "http://127.0.0.1.example", "http://[::2]", "http://0.0.0.1", "http://128.0.0.1"],
+  "http://localhost.example",
+  "http://127.0.0.1.example",
+  "http://[::2]",
+  "http://0.0.0.1",
+  "http://128.0.0.1",
 ])("%s is not loopback", (url) => {
   expect(isDirect(addressOf(url), [])).toBe(false);
 });
@@ -164,8 +195,14 @@ describe("the address of a proxy", () => {
   });
 
   test.each([
-    ...["proxy:3128", "socks5://a:1080", "http://a/path", "http://a:0", "http://a:99999", "http://u:p@a:1"],
-    ...["http://a?b", ""],
+    "proxy:3128",
+    "socks5://a:1080",
+    "http://a/path",
+    "http://a:0",
+    "http://a:99999",
+    "http://u:p@a:1",
+    "http://a?b",
+    "",
   ])("%j is refused", (text) => {
     expect(proxyUrlForm.read(text)).toHaveProperty("fix");
   });
@@ -189,9 +226,20 @@ describe("HTTPS_PROXY", () => {
   });
 
   test.each([
-    ...["socks5://a:1080", "ftp://a", "http://", "http://a/path", "http://a:1?b", "http://u:p@b@a:1"],
-    ...["http://u:p/q@a:1", "http://:p@a:1", "http://u%3Av:p@a:1", "http://u:p%0d%0a@a:1", "http://u:%zz@a:1"],
-    ...["http://u:%ff@a:1", "http://a b:1", "http://a:0"],
+    "socks5://a:1080",
+    "ftp://a",
+    "http://",
+    "http://a/path",
+    "http://a:1?b",
+    "http://u:p@b@a:1",
+    "http://u:p/q@a:1",
+    "http://:p@a:1",
+    "http://u%3Av:p@a:1",
+    "http://u:p%0d%0a@a:1",
+    "http://u:%zz@a:1",
+    "http://u:%ff@a:1",
+    "http://a b:1",
+    "http://a:0",
   ])("%j is refused", (text) => {
     expect(readProxyVariable(text)).toBeUndefined();
   });

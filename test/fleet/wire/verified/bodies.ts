@@ -2,9 +2,32 @@ import fc from "fast-check";
 
 /** Names that have caused errors in other programs, and common names. */
 const knownNames = [
-  ...["order_amount", "minimum_payment_amount", "auto_pay_amount", "order_currency", "site_customer_identifier"],
-  ...["order_type", "order_is_standing", "format", "call", "signature", "timestamp", "__proto__", "constructor"],
-  ...["toString", "0", "10", "9", "-1", "a", "A", "B", "_", ".", "foo", "foobar", "secret_keys"],
+  "order_amount",
+  "minimum_payment_amount",
+  "auto_pay_amount",
+  "order_currency",
+  "site_customer_identifier",
+  "order_type",
+  "order_is_standing",
+  "format",
+  "call",
+  "signature",
+  "timestamp",
+  "__proto__",
+  "constructor",
+  "toString",
+  "0",
+  "10",
+  "9",
+  "-1",
+  "a",
+  "A",
+  "B",
+  "_",
+  ".",
+  "foo",
+  "foobar",
+  "secret_keys",
 ] as const;
 const nameCharacters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"];
 const trickyUnits = [...'"\\/\n\t\u0000\u007F\u00e9\u2028\uFEFF\uFFFF\u{1F600}'];
