@@ -11,9 +11,8 @@ class WithHttpClient {
     static final String BASE_URL = System.getenv().getOrDefault("BASE_URL", "http://127.0.0.1:7411");
     static final int COUNT = Integer.parseInt(System.getenv().getOrDefault("COUNT", "1"));
 
-    // Without HTTP_1_1 every call requests an upgrade to HTTP/2, and gets its own connection. The client follows no
-    // redirect and repeats no POST: leave -Djdk.httpclient.enableAllMethodRetry out.
-    static final HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    // The client follows no redirect and repeats no POST: leave -Djdk.httpclient.enableAllMethodRetry out.
+    static final HttpClient client = HttpClient.newHttpClient();
 
     public static void main(String[] arguments) throws Exception {
         for (int number = 1; number <= COUNT; number++) {

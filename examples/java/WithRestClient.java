@@ -15,7 +15,7 @@ class WithRestClient {
 
     public static void main(String[] arguments) {
         // Name the HTTP client, or Spring uses any that it finds. Apache's repeats after a 503, HttpURLConnection after a close.
-        HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+        HttpClient http = HttpClient.newHttpClient();
         JdkClientHttpRequestFactory factory = new JdkClientHttpRequestFactory(http);
         factory.setReadTimeout(Duration.ofSeconds(25)); // longer than Countersign's own 20 s, so that Countersign says how it ended
         RestClient client = RestClient.builder()

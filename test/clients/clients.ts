@@ -297,10 +297,7 @@ export const clients: readonly Client[] = [
   client("Node.js, ky", npm("ky"), "node/with-ky.mjs", { setting: '`redirect: "manual"`' }),
   client("Node.js, superagent", npm("superagent"), "node/with-superagent.mjs", { setting: "`redirects(0)`" }),
   client("Node.js, needle", npm("needle"), "node/with-needle.mjs"),
-  client("Java, HttpClient", javaVersion, "java/DefaultClient.java", {
-    setting: "`version(HttpClient.Version.HTTP_1_1)`",
-    example: "java/WithHttpClient.java",
-  }),
+  client("Java, HttpClient", javaVersion, "java/DefaultClient.java", { example: "java/WithHttpClient.java" }),
   client("Java, HttpURLConnection", javaVersion, "java/DefaultUrlConnection.java", {
     setting: '`"sun.net.http.retryPost", "false"`, `setFollowRedirects(false)`',
   }),

@@ -67,10 +67,14 @@ export class RequestHead {
     this.closes = version === "1.1" ? options.includes("close") : !options.includes("keep-alive") || this.isChunked;
   }
 
-  /** What follows would be another protocol (RFC 9110 sections 7.8 and 9.3.6). */
+  /**
+   * What follows may be another protocol: behind a CONNECT (RFC 9110 section 9.3.6), or from a caller that asks for WebSocket. Any
+   * other Upgrade is ignored (section 7.8).
+   */
   get leavesHttp(): boolean {
     if (this.method === "CONNECT") return true;
-    return firstOf(this.headers, "upgrade") !== undefined && connectionOptions(this.headers).includes("upgrade");
+    const asksForWebSocket = firstOf(this.headers, "upgrade")?.toLowerCase() === "websocket";
+    return asksForWebSocket && connectionOptions(this.headers).includes("upgrade");
   }
 
   /** Whether the caller may wait for 100 Continue before it sends the body; not in HTTP/1.0 (RFC 9110 section 10.1.1). */
