@@ -144,13 +144,11 @@ export class Keycloak {
       "io.quarkus.bootstrap.runner.QuarkusEntryPoint",
     ];
     const inKeycloak = [
-      ...[
-        "start-dev",
-        "--import-realm",
-        "--features=client-auth-federated",
-        `--hostname=${this.origin}`,
-        "--http-host=127.0.0.1",
-      ],
+      "start-dev",
+      "--import-realm",
+      "--features=client-auth-federated",
+      `--hostname=${this.origin}`,
+      "--http-host=127.0.0.1",
       `--http-port=${this.#ports.http}`,
       `--https-port=${this.#ports.https}`,
       "--https-client-auth=request",

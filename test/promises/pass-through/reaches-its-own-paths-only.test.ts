@@ -8,14 +8,12 @@ import { childSite, hmacSite, oauthSite, stage } from "../../../testkit/stage.ts
 const stageEcho = (options: RouteOptions = {}) => stage("route", rawAnswer(200), options);
 
 it.each([
-  ...[
-    "/files/../admin",
-    "/files/./a",
-    "/files/a/..",
-    "/files/%2e%2E/admin",
-    "/files/.%2e/admin",
-    "/files/..;x=1/admin",
-  ],
+  "/files/../admin",
+  "/files/./a",
+  "/files/a/..",
+  "/files/%2e%2E/admin",
+  "/files/.%2e/admin",
+  "/files/..;x=1/admin",
   "/files/a%2fb",
   "/files/..%5cadmin",
   "/files/..\\admin",
@@ -37,6 +35,7 @@ it.each([
   "/files/%25252e%25252e/admin",
   "/files/%25%32%65%25%32%65/admin",
   "/files/%2525252525252e./admin",
+  "/files/%2525252541",
   "/files/..%00/admin",
   "/files/..%20/admin",
   "/files/%20../admin",
@@ -68,6 +67,7 @@ it.each([
   ["/files/a/...b/c.;d", "/json-api/files/a/...b/c.;d"],
   ["/files/%C3%A9?a=//x/../y&b=%2f", "/json-api/files/%C3%A9?a=//x/../y&b=%2f"],
   ["/files/100%25%20of%20..a/..%20b/%2e%2e%2e", "/json-api/files/100%25%20of%20..a/..%20b/%2e%2e%2e"],
+  ["/files/%25252541", "/json-api/files/%25252541"],
   ["/files/a%2541%252525b?%00%252e%c0", "/json-api/files/a%2541%252525b?%00%252e%c0"],
 ])("sends the path %s unchanged", async (target, path) => {
   const { upstream, send } = await stageEcho();

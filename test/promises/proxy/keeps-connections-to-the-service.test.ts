@@ -168,6 +168,7 @@ describe("a connection", () => {
 
   it.each([
     ["a refusal of it", rawAnswer(413, "too much"), "413 too much"],
+    ["a refusal by 400, the first status that is one", rawAnswer(400, "bad"), "400 bad"],
     ["no answer to it", keptOpen, "upstream_bad_response unknown BEFORE_ITS_REQUEST"],
     ["a refusal, in pieces", rawAnswer(401, "x".repeat(200_000)), `401 ${"x".repeat(200_000)}`],
     ["no answer, in pieces", rawAnswer(200, "x".repeat(200_000)), "upstream_bad_response unknown BEFORE_ITS_REQUEST"],

@@ -136,6 +136,16 @@ it("an acceptance ends a run of 401s, unless it was sent before the run began", 
   expect(limiter.suppression("S1", token(2))).toBe("limited");
 });
 
+it("four tokens in a row that no site has accepted delay a site that has accepted an earlier one, until one is accepted", async () => {
+  const { limiter } = await stage({ accepted: 1 });
+  for (const n of [2, 3, 4]) limiter.forced("S2", token(n), token(n - 1));
+  expect(limiter.suppression("S1", token(4))).toBeUndefined();
+  limiter.forced("S2", token(5), token(4));
+  expect(limiter.suppression("S1", token(5))).toBe("limited");
+  limiter.accepted("S3", token(5), 1_000);
+  expect(limiter.suppression("S1", token(5))).toBeUndefined();
+});
+
 it("only a token that was issued after the refused one was accepted last may cure", async () => {
   const { limiter } = await stage();
   const newer = { ...token(5), issuedAtMs: 100, issuedWithinMs: 20 };
