@@ -16,6 +16,8 @@ export interface ExpectedFailure {
   readonly outcome?: "not_sent" | "unknown";
   /** A part of the detail that only this answer has. */
   readonly detail?: RegExp;
+  /** The methods of a 405. */
+  readonly allow?: string;
   /** The caller's Countersign-Reference. */
   readonly reference?: string | undefined;
 }
@@ -29,7 +31,7 @@ const tellsOfFirst: ReadonlySet<FailureCode> = new Set(["already_sent", "once_in
  * @returns the request id
  */
 export function expectFailure(answer: Answered, expected: ExpectedFailure): string {
-  const { status, code, outcome = "not_sent", detail = /./, reference } = expected;
+  const { status, code, outcome = "not_sent", detail = /./, reference, allow = "POST" } = expected;
   const { headers } = answer;
   expect({ status: answer.status, code: headers["countersign-error"] }, answer.text).toEqual({ status, code });
   expect(headers["countersign-outcome"]).toBe(outcome);
@@ -52,7 +54,7 @@ export function expectFailure(answer: Answered, expected: ExpectedFailure): stri
     expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
   else expect(headers["retry-after"]).toBeUndefined();
   expect(headers["proxy-authenticate"] === undefined).toBe(status !== 407);
-  expect(headers["allow"]).toBe(status === 405 ? "POST" : undefined);
+  expect(headers["allow"]).toBe(status === 405 ? allow : undefined);
   const { first, ...body } = JSON.parse(answer.text);
   expect(first !== undefined).toBe(tellsOfFirst.has(code));
   expect(body).toEqual({

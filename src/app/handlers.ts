@@ -8,6 +8,7 @@ import { type CallbackListenerConfig, type Config, defaultOnce, type ListenerCon
 import type { Environment } from "../model/environment.ts";
 import { type Caller, callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../orders/handler.ts";
+import { createLookUpHandler } from "../orders/look-up.ts";
 import type { OnceRules, Sealing } from "../orders/once.ts";
 import { createPassThroughHandler } from "../pass-through/handler.ts";
 import type { StreamingRequest } from "../pass-through/messages.ts";
@@ -57,7 +58,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
   }
 
   return {
-    /** If its environment has pass-through routes, a path below none of them goes to the main handler. */
+    /** A path below none of its environment's pass-through routes, and not Countersign's own, goes to the main handler. */
     forApplications(listener: ListenerConfig, config: Config): RequestHandler<StreamingRequest> {
       const { environment: name } = listener;
       const context = contextOf(listener, config, registryOf(listener, config));
@@ -75,15 +76,16 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
       const toStreams = limitOf("streams", name, config);
       const send = upstreams.sendTo(context.environment);
       const main = createRequestHandler({ ...own, send, concurrency, slowAnswers: new SlowAnswers() }, context);
+      const lookingUp = { ...own, concurrency };
       const routes = context.environment.passThrough;
-      if (routes === undefined) return main;
+      if (routes === undefined) return createLookUpHandler(lookingUp, context, main);
       const streaming = {
         ...own,
         sendStream: upstreams.sendStreamTo(context.environment),
         concurrency: toStreams,
         slowAnswers: new SlowAnswers(),
       };
-      return createPassThroughHandler(streaming, context, routes, main);
+      return createLookUpHandler(lookingUp, context, createPassThroughHandler(streaming, context, routes, main));
     },
 
     forCallbacks(listener: CallbackListenerConfig, config: Config): RequestHandler {

@@ -92,7 +92,10 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
     },
 
     /** The claims of this configuration's backend, looked up at each call. */
-    claimsOf: (config: Config): ClaimStore => ({ open: (terms) => of(config).claims.open(terms) }),
+    claimsOf: (config: Config): ClaimStore => ({
+      open: (terms) => of(config).claims.open(terms),
+      find: (key) => of(config).claims.find(key),
+    }),
 
     /** The present state of a configuration's Redis servers; unknown before the configuration is prepared. */
     redis: (config: Config): readonly RedisSnapshot[] =>

@@ -77,6 +77,8 @@ export interface FoundClaim {
   readonly note: string;
   /** When it was made, in ms by the store's clock; in Redis since 1970. */
   readonly atMs: number;
+  /** When a held claim's lease ends, by the same clock. */
+  readonly untilMs: number;
   /** A held claim's lease is over. */
   readonly isOver: boolean;
   /** Somebody waits to take a held claim over. */
@@ -113,13 +115,23 @@ export class Claims {
     return new Claim(terms, this.#parts);
   }
 
+  /**
+   * The claim of this key as it stands in the store; undefined if there is none. Writes nothing: not even what this process
+   * still has to write.
+   */
+  async find({ kind, key }: Pick<ClaimTerms, "kind" | "key">): Promise<FoundClaim | undefined> {
+    // No line is replaced by no line.
+    const standing = await this.#parts.records.swap({ kind, key, lifetimeMs: 0 }, "", undefined);
+    return standing.line === "" ? undefined : readOrFail(standing);
+  }
+
   /** Makes the writes that are still to be made, and drops those that the store does not accept within two seconds. */
   close(): Promise<void> {
     return this.#parts.late.close();
   }
 }
 
-export type ClaimStore = Pick<Claims, "open">;
+export type ClaimStore = Pick<Claims, "open" | "find">;
 
 /** One holder's claim. Each method may fail with an error of any kind, and ends within a second. */
 export class Claim {
@@ -144,8 +156,7 @@ export class Claim {
       const isForgotten = bornMs !== undefined && bornMs < this.#parts.records.rememberedSinceMs();
       return { kind: "claimed", ...(isForgotten ? { doubt: "forgotten" } : {}) };
     }
-    const found = readClaim(swapped);
-    if (found === undefined) throw new Error("a claim in the store is damaged");
+    const found = readOrFail(swapped);
     return found.isOver && isTakenOver ? this.#takeOver(found, swapped.line) : found;
   }
 
@@ -247,7 +258,13 @@ function released(found: FoundClaim | undefined, { holder }: ClaimTerms): Return
 
 type Standing = Pick<Swapped, "line" | "nowMs">;
 
-const form = /^(\d{1,15}) (\d{1,15}) (held|ending|settled) ([\w-]{1,64}) ([\w.-]{1,64})(?: (.*))?$/s;
+const form = /^(\d{1,15}) (\d{1,15}) (held|ending|settled) ([\w-]{1,64}) ([\w.-]{1,128})(?: (.*))?$/s;
+
+function readOrFail(standing: Standing): FoundClaim {
+  const found = readClaim(standing);
+  if (found === undefined) throw new Error("a claim in the store is damaged");
+  return found;
+}
 
 function readClaim({ line, nowMs }: Standing): FoundClaim | undefined {
   const [, at, until, state, holder, note, value = ""] = form.exec(line) ?? [];
@@ -255,5 +272,5 @@ function readClaim({ line, nowMs }: Standing): FoundClaim | undefined {
   const kind = state === "settled" ? "settled" : "held";
   const untilMs = Number(until);
   const isOver = kind === "held" && (nowMs >= untilMs || untilMs > nowMs + longestLeaseMs);
-  return { kind, holder, note, atMs: Number(at), isOver, isEnding: state === "ending", value };
+  return { kind, holder, note, atMs: Number(at), untilMs, isOver, isEnding: state === "ending", value };
 }

@@ -61,7 +61,7 @@ const rows = {
     status: 400,
     title: "Query string not allowed",
     meaning:
-      "The request target has a query. Countersign takes the parameters of every version from the body alone; from version 3.0 on the service does, too (spec 9).",
+      "The request target has a query. Countersign takes the parameters of every version from the body alone; from version 3.0 on the service does, too (spec 9). A look-up of a once key has `?answer` or none.",
   },
   target_not_allowed: {
     status: 400,
@@ -87,7 +87,7 @@ const rows = {
     status: 405,
     title: "Method not allowed",
     meaning:
-      "Operations are called with POST, a pass-through route with its `methods`; a CONNECT means that an https URL came " +
+      "Operations are called with POST, a pass-through route with its `methods`, a once key is looked up with GET; a CONNECT means that an https URL came " +
       "through a proxy setting.",
   },
   caller_not_authenticated: {

@@ -90,11 +90,13 @@ export const onceResults = [
   "in_progress",
   "key_reused",
   "unavailable",
+  "looked_up",
 ] as const;
 /**
  * The result of a request's Countersign-Once. `recorded`: it was sent, and all replicas know its result. `freed`: it was not
  * sent, and the key may be used again. `unrecorded`: its result could not be written, so a repetition finds `unknown`.
- * `replayed`: it got the answer of the first request. The others: why it was refused.
+ * `replayed`: it got the answer of the first request. `looked_up`: it only asked for the key, and got an answer. The others:
+ * why it was refused.
  */
 export type OnceResult = (typeof onceResults)[number];
 

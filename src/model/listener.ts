@@ -6,6 +6,9 @@ export type Bind =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number }
   | { readonly kind: "unix"; readonly path: string };
 
+/** The paths below it are Countersign's own, on each listener of applications: no operation and no route has them. */
+export const ownPrefix = "/.countersign/";
+
 /** As in the configuration: `127.0.0.1:7411`, `:7411`, `[::1]:7411` or `unix:/run/…`. */
 export function describeBind(bind: Bind): string {
   if (bind.kind === "unix") return `unix:${bind.path}`;

@@ -1,11 +1,13 @@
 import type { Claim, ClaimStore, FoundClaim } from "../claims/claim.ts";
 import { endToEndHeaders, type HeaderLines, heldBytesOf, isFramed } from "../http/headers.ts";
 import { type Clock, sleep } from "../model/clock.ts";
+import type { Environment, Site } from "../model/environment.ts";
 import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
 import type { Parameters } from "../parameters/parameters.ts";
 import { compareNames, serialise, sign } from "../parameters/signature.ts";
 import type { Admission } from "../serving/concurrency-limit.ts";
+import type { RequestContext } from "../serving/context.ts";
 import {
   type Answer,
   type AnswerBuffer,
@@ -14,6 +16,7 @@ import {
   type OnceRecord,
   type RequestEnd,
   type Route,
+  type UnknownWhy,
   type UpstreamResponse,
 } from "../serving/messages.ts";
 import type { OnceHeader } from "../serving/request-options.ts";
@@ -29,15 +32,19 @@ const longestPauseMs = 500;
 
 export interface OnceRules {
   /** Undefined without Redis: one process does not know what other processes have sent. */
-  readonly shared:
-    | { readonly claims: ClaimStore; readonly digestKeys: DigestKeys; readonly sealing: Sealing }
-    | undefined;
+  readonly shared: SharedOnce | undefined;
   /** `once.header`. */
   readonly header: OnceHeader;
   /** `once.ttl`. */
   readonly lifetimeMs: number;
   /** `once.wait`. */
   readonly redisWaitMs: number;
+}
+
+interface SharedOnce {
+  readonly claims: ClaimStore;
+  readonly digestKeys: DigestKeys;
+  readonly sealing: Sealing;
 }
 
 /** The keys that encrypt tokens. The first makes a request's digest; a digest in Redis may come from any of them. */
@@ -50,6 +57,7 @@ export interface Sealing {
   open(name: string, sealed: string): Uint8Array | undefined;
 }
 
+/** What is recorded of the end of a key's first request. */
 interface KeptEnd extends RequestEnd {
   /** The answer, if it is kept. */
   readonly sealed?: string | undefined;
@@ -74,6 +82,7 @@ export class OnceKey implements OnceRecord {
   readonly #claim: Claim;
   /** The request's digest by each of the keys: a repetition of the same request has the same digest. */
   readonly #digests: Digests;
+  readonly #operation: string;
   readonly #clock: Clock;
   /** The name under which the answer is sealed. */
   readonly #name: string;
@@ -92,26 +101,23 @@ export class OnceKey implements OnceRecord {
     key: string,
     { environment, site, operation }: Pick<Route, "environment" | "site" | "operation">,
     parameters: Parameters,
-    { shared, lifetimeMs, redisWaitMs }: OnceRules,
-    { event, deadlineMs }: { readonly event: { readonly requestId: string }; readonly deadlineMs: number },
+    rules: OnceRules,
+    { event, deadlineMs }: Pick<RequestContext, "event" | "deadlineMs">,
     clock: Clock,
   ) {
+    const { lifetimeMs, redisWaitMs } = rules;
+    const shared = sharedOf(rules);
+    this.#operation = operation;
     this.#clock = clock;
     this.#redisWaitMs = redisWaitMs;
-    if (shared === undefined) {
-      const fix = "It needs the Redis that replicas share: tokens.cache: redis.";
-      throw new ProxyError("once_unavailable", `Countersign-Once cannot be kept here. ${fix}`, {
-        causedBy: "tokens.cache",
-      });
-    }
-    this.#name = digestOf(JSON.stringify([environment.name, site.identifier, key]));
+    this.#name = nameOf(key, environment, site);
     this.#sealing = shared.sealing;
     this.#digests = digestsOf(`${this.#name} ${contentOf(operation, parameters)}`, shared.digestKeys);
     this.#claim = shared.claims.open({
       kind: "once",
       key: this.#name,
       holder: event.requestId,
-      note: this.#digests[0],
+      note: event.reference === undefined ? this.#digests[0] : `${this.#digests[0]}.${event.reference}`,
       leaseMs: Math.max(0, deadlineMs - clock.nowMs()) + leaseMarginMs,
       lifetimeMs,
       // The holder's request may have been sent.
@@ -148,15 +154,12 @@ export class OnceKey implements OnceRecord {
 
   /** @param first the claim of another request; undefined if Redis did not answer */
   #replay(first: FoundClaim | undefined): UpstreamResponse {
-    if (first === undefined) {
-      const what = "Redis cannot look this Countersign-Once up, or cannot keep it safely. Nothing was sent.";
-      throw new ProxyError("once_unavailable", what, { retryAfterMs, causedBy: "Redis" });
-    }
-    const sealed = isSame(first.note, this.#digests) ? endOf(first)?.sealed : undefined;
-    const kept = sealed === undefined ? undefined : this.#sealing.open(this.#name, sealed);
+    if (first === undefined) throw withoutRedis();
+    const end = isSame(first.note, this.#digests) ? endOf(first) : undefined;
+    const kept = end && openAnswer(end, this.#name, this.#sealing);
     if (kept === undefined) throw this.#refuse(first);
     this.result = "replayed";
-    return parseAnswer(kept);
+    return kept;
   }
 
   /**
@@ -166,12 +169,12 @@ export class OnceKey implements OnceRecord {
   async recordAnswer(answer: Answer, outcome: Outcome, buffer: AnswerBuffer | undefined): Promise<Answer> {
     if (!this.#isClaimed) return answer;
     const { status, body } = answer;
-    const end = { outcome, status };
+    const end = { outcome, status, why: outcome === "unknown" ? ("undecided" as const) : undefined };
     if (!(body instanceof Uint8Array)) return { ...answer, body: this.#recordedAtItsEnd(body, end) };
     let sealed: string | undefined;
     if (outcome === "answered" && answer.isFramed) {
       buffer?.chargeAnswer(body.length + heldBytesOf(answer.headers));
-      sealed = this.#sealing.seal(this.#name, formatAnswer(answer, body));
+      sealed = this.#sealing.seal(this.#name, formatAnswer(answer, body, this.#operation));
     }
     await this.recordEnd({ ...end, sealed });
     this.#isKept = sealed !== undefined;
@@ -190,10 +193,10 @@ export class OnceKey implements OnceRecord {
   }
 
   /** Never fails: an outcome that cannot be written is read as `unknown` later. */
-  async recordEnd({ outcome, status, sealed }: KeptEnd): Promise<void> {
+  async recordEnd({ outcome, status, why, sealed }: KeptEnd): Promise<void> {
     if (!this.#isClaimed || this.#isKept) return;
     const isFreed = outcome === "not_sent";
-    const end = `${outcome} ${status ?? "-"}`;
+    const end = `${why === undefined ? outcome : `${outcome}:${why}`} ${status ?? "-"}`;
     const whole = sealed === undefined ? end : `${end} ${sealed}`;
     const written = isFreed ? this.#claim.release() : this.#claim.settle(whole, sealed && end);
     this.result = await written.then(
@@ -204,7 +207,7 @@ export class OnceKey implements OnceRecord {
 
   #refuse(first: FoundClaim): ProxyError {
     const end = endOf(first);
-    const at = new Date(first.atMs).toISOString();
+    const at = formatTime(first.atMs);
     const status = end?.status === undefined ? {} : { status: end.status };
     const members = { first: { request_id: first.holder, time: at, outcome: end?.outcome, ...status } };
     const details = { members, causedBy: "Countersign-Once" };
@@ -221,15 +224,48 @@ export class OnceKey implements OnceRecord {
   }
 }
 
+/** @throws ProxyError once_unavailable if there is no Redis */
+export function sharedOf({ shared }: OnceRules): SharedOnce {
+  if (shared !== undefined) return shared;
+  const fix = "It needs the Redis that replicas share: tokens.cache: redis.";
+  throw new ProxyError("once_unavailable", `Countersign-Once cannot be kept here. ${fix}`, {
+    causedBy: "tokens.cache",
+  });
+}
+
+/** Redis did not answer in time, or refuses. */
+export function withoutRedis(): ProxyError {
+  const what = "Redis cannot look this Countersign-Once up, or cannot keep it safely.";
+  return new ProxyError("once_unavailable", what, { retryAfterMs, causedBy: "Redis" });
+}
+
+/** The name of a key's claim. */
+export function nameOf(key: string, environment: Pick<Environment, "name">, site: Pick<Site, "identifier">): string {
+  return digestOf(JSON.stringify([environment.name, site.identifier, key]));
+}
+
 /** Undefined while the request may be under way. `unknown` if the claim's lease ended before an outcome was recorded. */
-function endOf({ kind, isOver, value }: FoundClaim): KeptEnd | undefined {
-  if (kind === "held") return isOver ? { outcome: "unknown" } : undefined;
-  const [outcome, status, sealed] = value.split(" ");
+export function endOf({ kind, isOver, value }: FoundClaim): KeptEnd | undefined {
+  if (kind === "held") return isOver ? { outcome: "unknown", why: "unrecorded" } : undefined;
+  const [known = "", status, sealed] = value.split(" ");
+  const [outcome, why] = known.split(":");
   return {
     outcome: outcome === "answered" ? "answered" : "unknown",
     status: status === "-" ? undefined : Number(status),
+    why: why as UnknownWhy | undefined,
     sealed,
   };
+}
+
+/** The kept answer; undefined if it is not kept, or its key is no longer configured. */
+export function openAnswer({ sealed }: KeptEnd, name: string, sealing: Sealing): KeptAnswer | undefined {
+  const kept = sealed === undefined ? undefined : sealing.open(name, sealed);
+  return kept && parseAnswer(kept);
+}
+
+/** ISO 8601 in UTC. */
+export function formatTime(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 function describeEnd({ outcome, status }: RequestEnd): string {
@@ -238,17 +274,27 @@ function describeEnd({ outcome, status }: RequestEnd): string {
   return `It was sent, and may have taken effect${status === undefined ? "" : `; it was answered${answered}`}. Look for it.`;
 }
 
-/** Status and headers as a line of JSON, then the body unchanged. A Content-Length replaces chunked framing. */
-export function formatAnswer({ status, headers }: Pick<Answer, "status" | "headers">, body: Uint8Array): Buffer {
-  const passed = endToEndHeaders(headers);
-  if (!isFramed({ status, headers: passed })) passed.push("Content-Length", String(body.length));
-  return Buffer.concat([Buffer.from(`${JSON.stringify([status, passed])}\n`), body]);
+interface KeptAnswer extends UpstreamResponse {
+  readonly body: Uint8Array;
+  readonly operation: string;
 }
 
-export function parseAnswer(kept: Uint8Array): UpstreamResponse {
+/** Status, headers and operation as a line of JSON, then the body unchanged. A Content-Length replaces chunked framing. */
+export function formatAnswer(
+  { status, headers }: Pick<Answer, "status" | "headers">,
+  body: Uint8Array,
+  operation: string,
+): Buffer {
+  const passed = endToEndHeaders(headers);
+  if (!isFramed({ status, headers: passed })) passed.push("Content-Length", String(body.length));
+  return Buffer.concat([Buffer.from(`${JSON.stringify([status, passed, operation])}\n`), body]);
+}
+
+export function parseAnswer(kept: Uint8Array): KeptAnswer {
   const end = kept.indexOf(0x0a);
-  const [status, headers]: [number, HeaderLines] = JSON.parse(Buffer.from(kept.subarray(0, end)).toString("utf8"));
-  return { status, headers, body: kept.subarray(end + 1), discard() {} };
+  const head: [number, HeaderLines, string] = JSON.parse(Buffer.from(kept.subarray(0, end)).toString("utf8"));
+  const [status, headers, operation] = head;
+  return { status, headers, operation, body: kept.subarray(end + 1), discard() {} };
 }
 
 /** Set by the configuration, which may have changed before a repetition, or anew for each attempt. */
@@ -283,6 +329,12 @@ function idOf(key: Secret): string {
 
 /** A digest made with a key that is no longer configured cannot be compared: it counts as the same. */
 function isSame(note: string, own: Digests): boolean {
-  const [id] = note.split(".");
-  return own.includes(note) || !own.some((each) => each.split(".")[0] === id);
+  const [id, digest] = note.split(".");
+  return own.includes(`${id}.${digest}`) || !own.some((each) => each.split(".")[0] === id);
+}
+
+/** The reference follows the digest, if the first request had one. */
+export function referenceIn(note: string): string | undefined {
+  const [, , ...reference] = note.split(".");
+  return reference.length === 0 ? undefined : reference.join(".");
 }

@@ -96,17 +96,31 @@ export function buildProblem(
     reference,
     ...error.members,
   };
-  // The line feed puts a terminal's prompt on a new line.
-  const body = Buffer.from(`${JSON.stringify(problem)}\n`);
-  const headers = ["Content-Type", "application/problem+json", "Content-Length", String(body.length)];
-  headers.push("Cache-Control", "no-store", "Countersign-Request-Id", requestId);
-  headers.push("Countersign-Error", code, "Countersign-Outcome", outcome);
+  const headers = ["Countersign-Error", code];
   if (error.retryAfterMs !== undefined) {
     headers.push("Retry-After", String(Math.max(1, Math.ceil(error.retryAfterMs / 1_000))));
   }
   if (error.allow !== undefined) headers.push("Allow", error.allow);
   for (const challenge of error.challenges) headers.push("Proxy-Authenticate", challenge);
   headers.push(...more);
+  return buildAnswer(status, "application/problem+json", problem, { requestId, outcome }, headers);
+}
+
+/**
+ * An answer of Countersign's own, as JSON.
+ * @param more further header lines
+ */
+export function buildAnswer(
+  status: number,
+  contentType: string,
+  content: object,
+  { requestId, outcome }: Pick<RequestFinished, "requestId" | "outcome">,
+  more: HeaderLines = [],
+): WholeAnswer {
+  // The line feed puts a terminal's prompt on a new line.
+  const body = Buffer.from(`${JSON.stringify(content)}\n`);
+  const headers = ["Content-Type", contentType, "Content-Length", String(body.length), "Cache-Control", "no-store"];
+  headers.push("Countersign-Request-Id", requestId, "Countersign-Outcome", outcome, ...more);
   return { status, headers, body, isLocal: true, isFramed: true };
 }
 

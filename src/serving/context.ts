@@ -40,6 +40,7 @@ export type Stage =
   | "enrich"
   | "await_token"
   | "claim_once"
+  | "look_up_once"
   | "send"
   | "stream_answer";
 
@@ -219,6 +220,12 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> exten
 
   setCallerSignature(result: CallerSignatureResult): void {
     this.#event.callerSignature = result;
+  }
+
+  /** A key was looked up, and nothing was sent. @param first id of the first request with this key */
+  setLookedUp(first: string | undefined): void {
+    this.#event.once = "looked_up";
+    this.#event.onceFirst = first;
   }
 
   setRequestBytes(bytes: number): void {

@@ -1,6 +1,6 @@
 import type { HeaderLines } from "../http/headers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
-import type { Outcome, ProxyError } from "../model/errors.ts";
+import type { FailureCode, Outcome, ProxyError } from "../model/errors.ts";
 import type { OnceResult, RequestFinished, TokenOutage } from "../model/events.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
 import type { SentParameter } from "../parameters/signature.ts";
@@ -194,7 +194,12 @@ export interface RequestEnd {
   readonly outcome: Outcome;
   /** The service's status, if it answered. */
   readonly status?: number | undefined;
+  /** Why its effect is unknown. */
+  readonly why?: UnknownWhy | undefined;
 }
+
+/** A failure's code, or: the status is `undecided`; the caller left; the end of the request was not recorded. */
+export type UnknownWhy = FailureCode | "undecided" | "caller_left" | "unrecorded";
 
 /** Reserves memory for an answer that is kept. */
 export interface AnswerBuffer {

@@ -77,7 +77,7 @@ export function readRequestOptions(
     auth: readAuth(readOnce(headers, "countersign-auth")),
     timeoutMs: readTimeoutMs(readOnce(headers, "countersign-timeout-ms"), requestMs),
     reference: readReference(readOnce(headers, "countersign-reference")),
-    once: onlyKey(readOnceKey(readOnce(headers, "countersign-once")), once),
+    once: onlyKey(readOnceKey(headers), once),
   };
 }
 
@@ -98,9 +98,16 @@ function readReference(value: string | undefined): string | undefined {
   throw malformed("Countersign-Reference must be 1 to 64 of A-Z a-z 0-9 . _ -", "Countersign-Reference");
 }
 
-function readOnceKey(value: string | undefined): string | undefined {
-  if (value === undefined || oncePattern.test(value)) return value;
+/** @throws ProxyError malformed_request */
+export function checkOnceKey(key: string): void {
+  if (oncePattern.test(key)) return;
   throw malformed("Countersign-Once must be 1 to 255 visible ASCII characters", "Countersign-Once");
+}
+
+function readOnceKey(headers: HeaderLines): string | undefined {
+  const key = readOnce(headers, "countersign-once");
+  if (key !== undefined) checkOnceKey(key);
+  return key;
 }
 
 /** draft-ietf-httpapi-idempotency-key-header */

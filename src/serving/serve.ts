@@ -92,7 +92,8 @@ const ofRequests: Failures<RequestContext> = {
     context.endWait();
     const hasLeft = failure instanceof CallerLeft;
     const { outcome } = hasLeft ? context.event : failure;
-    await context.once?.recordEnd({ outcome, status: hasLeft ? undefined : answered });
+    const why = hasLeft ? "caller_left" : failure.code;
+    await context.once?.recordEnd({ outcome, status: hasLeft ? undefined : answered, why });
     // Logs and metrics show 499, as nginx does.
     if (hasLeft) context.end(499, "countersign", outcome);
     else if (answered === undefined)

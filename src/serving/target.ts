@@ -1,4 +1,5 @@
 import { ProxyError } from "../model/errors.ts";
+import { ownPrefix } from "../model/listener.ts";
 import type { ListenerContext } from "./messages.ts";
 
 /** A request target in its parts. They are only compared, never resolved against a URL (RFC 9112 section 3.2). */
@@ -66,6 +67,9 @@ export function originPath({ text, path }: Target, host: string, { hosts }: List
   );
 }
 
+/** What follows is a once key, which the log does not have. */
+const beforeOnceKey = `${ownPrefix}once/`;
+
 /**
  * A request target for the log. A path is shown up to its first character that is not plain, such as the `?` of a query: the
  * rest may hold parameters. Of a URL only scheme and host are shown: another service's URL may have a secret in its path.
@@ -74,7 +78,7 @@ export function originPath({ text, path }: Target, host: string, { hosts }: List
  */
 export function targetInLog(method: string, { text, scheme, authority }: Target): string | undefined {
   if (method === "" || method === "CONNECT") return undefined;
-  const path = pathInLog.exec(text)?.[0];
+  const path = text.startsWith(beforeOnceKey) ? beforeOnceKey : pathInLog.exec(text)?.[0];
   if (path !== undefined) return path.length === text.length ? text : `${path}…`;
   return /^https?$/i.test(scheme ?? "") && isHost(authority) ? `${scheme}://${authority}/…` : "…";
 }

@@ -68,7 +68,9 @@ it.each([
   { status: 204, headers: ["X-A", "1"], kept: ["X-A", "1"] },
 ])("keeps the status, the header lines that may pass, and the body of a $status", ({ status, headers, kept }) => {
   const body = Buffer.from([0x0a, 0x00, 0xff]);
-  expect(parseAnswer(formatAnswer({ status, headers }, body))).toMatchObject({ status, headers: kept, body });
+  const operation = "create_order";
+  const formatted = formatAnswer({ status, headers }, body, operation);
+  expect(parseAnswer(formatted)).toMatchObject({ status, headers: kept, body, operation });
 });
 
 function pieces(...lengths: number[]) {

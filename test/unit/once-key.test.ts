@@ -37,6 +37,7 @@ function stage() {
       opened.push(terms);
       return claims.open(terms);
     },
+    find: () => Promise.resolve(undefined),
   };
   const claim = async (value: string, digestKeys: readonly [Secret, ...Secret[]] = [sealKey()]) => {
     const route = { environment: { name: "sandbox" }, site: { identifier: "S1" }, operation: "create_order" } as Route;

@@ -78,6 +78,8 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
   return (event) => {
     const { environment, site = "none", auth = "none", operationLabel: operation, by, status, outcome, code } = event;
     const { bridged, callerSignature, retry, once, listener, callerName, tokenWaitMs, upstreamMs } = event;
+    // A key that was looked up is no order, and says nothing of the service.
+    if (once === "looked_up") return metrics.once.inc({ environment, result: once });
     const wallMs = clock.wallMs();
     const { end, counters, ofOperation } = seriesOf(
       environment,

@@ -1,4 +1,5 @@
 import type { PassThroughRoute, Site } from "../../model/environment.ts";
+import { ownPrefix } from "../../model/listener.ts";
 import type { RawEnvironment, RawPassThroughRoute } from "../form/environment.ts";
 import type { LoadContext } from "./load-context.ts";
 
@@ -69,6 +70,9 @@ function checkPrefix(
     if (path === undefined || !doubtful.test(path)) continue;
     const message = "a server could read this path in another way: it has escapes, dots or semicolons for segments";
     context.in(name).report(message, "write plain segments");
+  }
+  if (isBelow(prefix, ownPrefix)) {
+    atPrefix.report(`the paths below ${ownPrefix} are Countersign's own`, "write another prefix");
   }
   const operation = operations.find((name) => isBelow(`/${name}/`, prefix));
   if (operation !== undefined) {

@@ -73,6 +73,7 @@ itRefuses("names that mean nothing", [
   fault(withKey("identifier: S5, secret: { file: DIR/k1 }"), `${site3}.keys[0].identifier: form … write K and`),
   fault(instead(operations, 'operations: [create_order, "*"]'), ".operations[1]: * … alone"),
   fault(instead(operations, "operations: [../create_order]"), ".operations[0]: form … segments"),
+  fault(instead(operations, "operations: [.countersign/once/x]"), ".operations[0]: form … segments"),
   fault(instead(operations, "operations: []"), ".operations: empty"),
   ...neverForwarded
     .split(" ")

@@ -29,6 +29,7 @@ itRefuses("pass-through routes", [
     ),
   ),
   wrong(withPrefix("/json-api/files/"), "prefix: sent twice … leave /json-api out"),
+  wrong(withPrefix("/.Countersign/once/"), "prefix: below /.countersign/ are Countersign's own … another prefix"),
   wrong(withRoutes('{ prefix: "/files/", methods: [] }'), "methods: empty"),
   wrong(withRoutes('{ prefix: "/files/", methods: [TRACE] }'), "methods[0]: write GET or HEAD"),
   wrong(withRoutes("{ prefix: /a/, methods: [PUT], upgrade: websocket }"), "upgrade: begins with a GET … add GET"),
