@@ -90,6 +90,9 @@ describe("behind an order that is not answered yet", () => {
   const expecting = ["Expect: 100-continue"];
   const expectingAndRefused = rawPost({ ...kept, more: [...expecting, "Countersign-Site: S9"] });
 
+  const upgrade = (protocol: string) =>
+    rawPost({ connection: ["Connection: upgrade"], more: [`Upgrade: ${protocol}`] });
+
   it.each([
     ["a tunnel", connectRequest, "405 close"],
     ["a tunnel and an order", `${connectRequest}${numbered(1)}`, "405 close"],
@@ -100,11 +103,8 @@ describe("behind an order that is not answered yet", () => {
     ["too long a body and an order", `${rawPost({ ...kept, body: " ".repeat(262_145) })}${numbered(1)}`, "413 close"],
     ["an HTTP/1.0 order and another", `${rawPost({ ...kept, version: "HTTP/1.0" })}${numbered(1)}`, "200 close"],
     ["an order that closes and another", `${rawPost()}${numbered(1)}`, "200 close"],
-    [
-      "an upgrade and an order",
-      `${rawPost({ connection: ["Connection: upgrade"], more: ["Upgrade: h2c"] })}${numbered(1)}`,
-      "200 close",
-    ],
+    ["an upgrade to WebSocket and an order", `${upgrade("websocket")}${numbered(1)}`, "200 close"],
+    ["an upgrade to h2c and an order", `${upgrade("h2c")}${rawPost()}`, "200 keep-alive, 200 close"],
     ["an unknown expectation and an order", `${rawPost({ ...kept, more: ["Expect: x"] })}${numbered(1)}`, "417 close"],
     ["a refused order and nonsense", `${rawPost({ ...kept, method: "PUT" })}BLAH blah\r\n\r\n`, "405 close"],
     // No 100 Continue is written into the first order's answer.
