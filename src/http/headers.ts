@@ -78,6 +78,11 @@ export function connectionOptions(headers: HeaderLines): readonly string[] {
   return values.flatMap((value) => value.split(",")).map((option) => option.trim().toLowerCase());
 }
 
+/** Whether a request asks to switch to WebSocket (RFC 6455 section 4.1); it must be a GET, too. */
+export function asksForWebSocket(headers: HeaderLines): boolean {
+  return firstOf(headers, "upgrade")?.toLowerCase() === "websocket" && connectionOptions(headers).includes("upgrade");
+}
+
 /**
  * The header lines that are passed on to the other side, unchanged: all except headers for one connection, Countersign-*
  * headers, and `dropped`.

@@ -11,14 +11,13 @@ import { checkFraming } from "../serving/request-head.ts";
 import { checkOnceKey, readRequestOptions } from "../serving/request-options.ts";
 import { admit, serveRequest } from "../serving/serve.ts";
 import { chooseSite } from "../serving/site.ts";
-import { originPath, parseTarget } from "../serving/target.ts";
+import { lookUpPrefix, originPath, parseTarget } from "../serving/target.ts";
 import { endOf, formatTime, nameOf, type OnceRules, openAnswer, referenceIn, sharedOf, withoutRedis } from "./once.ts";
 
 interface LookUpParts extends ServeParts {
   readonly once: OnceRules;
 }
 
-const prefix = `${ownPrefix}once/`;
 /** One segment (RFC 3986 section 3.3), and a query. */
 const onePath = /^((?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)(?:\?(.*))?$/s;
 const retryPauseMs = 50;
@@ -30,7 +29,7 @@ const retryPauseMs = 50;
 async function lookUp(context: RequestContext, parts: LookUpParts): Promise<void> {
   const { request, target, listener } = context;
   const { environment } = listener;
-  context.setOperation(prefix, new Set([prefix]));
+  context.setOperation(lookUpPrefix, new Set([lookUpPrefix]));
   const { caller } = admit(context);
   context.setStage("check_head");
   checkMethod(request.method);
@@ -92,18 +91,20 @@ async function findClaim(
 
 function checkMethod(method: string): void {
   if (method === "GET") return;
-  throw new ProxyError("method_not_allowed", `Below ${prefix} keys are looked up with GET alone.`, { allow: "GET" });
+  throw new ProxyError("method_not_allowed", `Below ${lookUpPrefix} keys are looked up with GET alone.`, {
+    allow: "GET",
+  });
 }
 
 /** @throws ProxyError target_not_allowed, query_not_allowed, malformed_request */
 function readPath(path: string): { readonly key: string; readonly asksForAnswer: boolean } {
-  const [, encoded, query] = (path.startsWith(prefix) && onePath.exec(path.slice(prefix.length))) || [];
+  const [, encoded, query] = (path.startsWith(lookUpPrefix) && onePath.exec(path.slice(lookUpPrefix.length))) || [];
   if (encoded === undefined) {
     const what = `Below ${ownPrefix} there is only once/<key>, whose key is one segment: percent-encode the rest of it.`;
     throw new ProxyError("target_not_allowed", what);
   }
   if (query !== undefined && query !== "answer") {
-    throw new ProxyError("query_not_allowed", `Below ${prefix} the only query is ?answer.`);
+    throw new ProxyError("query_not_allowed", `Below ${lookUpPrefix} the only query is ?answer.`);
   }
   const key = decode(encoded);
   checkOnceKey(key);
@@ -124,7 +125,7 @@ function pairsOf(lines: readonly string[]): string[][] {
 }
 
 function keyGivenTwice(): ProxyError {
-  const what = `Below ${prefix} the path has the key: leave Countersign-Once out.`;
+  const what = `Below ${lookUpPrefix} the path has the key: leave Countersign-Once out.`;
   return new ProxyError("malformed_request", what, { causedBy: "Countersign-Once" });
 }
 

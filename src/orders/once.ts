@@ -169,7 +169,7 @@ export class OnceKey implements OnceRecord {
   async recordAnswer(answer: Answer, outcome: Outcome, buffer: AnswerBuffer | undefined): Promise<Answer> {
     if (!this.#isClaimed) return answer;
     const { status, body } = answer;
-    const end = { outcome, status, why: outcome === "unknown" ? ("undecided" as const) : undefined };
+    const end = { outcome, status, why: "undecided" as const };
     if (!(body instanceof Uint8Array)) return { ...answer, body: this.#recordedAtItsEnd(body, end) };
     let sealed: string | undefined;
     if (outcome === "answered" && answer.isFramed) {
@@ -196,7 +196,8 @@ export class OnceKey implements OnceRecord {
   async recordEnd({ outcome, status, why, sealed }: KeptEnd): Promise<void> {
     if (!this.#isClaimed || this.#isKept) return;
     const isFreed = outcome === "not_sent";
-    const end = `${why === undefined ? outcome : `${outcome}:${why}`} ${status ?? "-"}`;
+    const known = outcome === "unknown" && why !== undefined ? `unknown:${why}` : outcome;
+    const end = `${known} ${status ?? "-"}`;
     const whole = sealed === undefined ? end : `${end} ${sealed}`;
     const written = isFreed ? this.#claim.release() : this.#claim.settle(whole, sealed && end);
     this.result = await written.then(

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, heldBytesOf } from "../http/headers.ts";
+import { asksForWebSocket, endToEndHeaders, firstOf, type HeaderLines, heldBytesOf } from "../http/headers.ts";
 import type { Environment, PassThroughRoute } from "../model/environment.ts";
 import { ProxyError, shutDown } from "../model/errors.ts";
 import type { AuthScheme, TokenParts } from "../serving/authentication.ts";
@@ -80,7 +80,8 @@ function prepare(
   checkCallerSite(caller, choice.site);
   if (choice.scheme.signs) throw signingNotPossible(route, choice.scheme);
   const body = request.streamBody();
-  const upgrades = body === undefined && route.upgrade === "websocket" && asksForWebSocket(method, request.headers);
+  const upgrades =
+    body === undefined && route.upgrade === "websocket" && method === "GET" && asksForWebSocket(request.headers);
   buffer.chargeBody(body === undefined ? 0 : bodyBytes, 0);
   const headers = headersUpstream(request.headers, environment, context.event.requestId);
   return { method, path, headers, upgrades, body, choice: { environment, ...choice }, route };
@@ -92,12 +93,6 @@ function headersUpstream(headers: HeaderLines, { via }: Environment, requestId: 
   if (firstOf(sent, "x-request-id") === undefined) sent.push("x-request-id", requestId);
   if (via) sent.push("via", "1.1 countersign");
   return sent;
-}
-
-/** Whether a request asks to switch to WebSocket (RFC 6455 section 4.1). */
-function asksForWebSocket(method: string, headers: HeaderLines): boolean {
-  if (method !== "GET" || !connectionOptions(headers).includes("upgrade")) return false;
-  return firstOf(headers, "upgrade")?.toLowerCase() === "websocket";
 }
 
 /** Sends the request with a token, and streams the answer to the caller. */

@@ -194,7 +194,7 @@ export interface RequestEnd {
   readonly outcome: Outcome;
   /** The service's status, if it answered. */
   readonly status?: number | undefined;
-  /** Why its effect is unknown. */
+  /** If the outcome is `unknown`: why. */
   readonly why?: UnknownWhy | undefined;
 }
 

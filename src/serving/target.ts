@@ -67,8 +67,8 @@ export function originPath({ text, path }: Target, host: string, { hosts }: List
   );
 }
 
-/** What follows is a once key, which the log does not have. */
-const beforeOnceKey = `${ownPrefix}once/`;
+/** A once key follows, to be looked up. The log does not have it. */
+export const lookUpPrefix = `${ownPrefix}once/`;
 
 /**
  * A request target for the log. A path is shown up to its first character that is not plain, such as the `?` of a query: the
@@ -78,7 +78,7 @@ const beforeOnceKey = `${ownPrefix}once/`;
  */
 export function targetInLog(method: string, { text, scheme, authority }: Target): string | undefined {
   if (method === "" || method === "CONNECT") return undefined;
-  const path = text.startsWith(beforeOnceKey) ? beforeOnceKey : pathInLog.exec(text)?.[0];
+  const path = text.startsWith(lookUpPrefix) ? lookUpPrefix : pathInLog.exec(text)?.[0];
   if (path !== undefined) return path.length === text.length ? text : `${path}…`;
   return /^https?$/i.test(scheme ?? "") && isHost(authority) ? `${scheme}://${authority}/…` : "…";
 }

@@ -1,6 +1,7 @@
 import type { ChunkFault } from "../../http/chunk-decoder.ts";
 import { readFieldLine } from "../../http/field-line.ts";
 import {
+  asksForWebSocket,
   connectionOptions,
   firstOf,
   type HeaderLines,
@@ -72,9 +73,7 @@ export class RequestHead {
    * other Upgrade is ignored (section 7.8).
    */
   get leavesHttp(): boolean {
-    if (this.method === "CONNECT") return true;
-    const asksForWebSocket = firstOf(this.headers, "upgrade")?.toLowerCase() === "websocket";
-    return asksForWebSocket && connectionOptions(this.headers).includes("upgrade");
+    return this.method === "CONNECT" || asksForWebSocket(this.headers);
   }
 
   /** Whether the caller may wait for 100 Continue before it sends the body; not in HTTP/1.0 (RFC 9110 section 10.1.1). */
