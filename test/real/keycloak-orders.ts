@@ -3,22 +3,13 @@ import { createServer } from "node:https";
 import { text } from "node:stream/consumers";
 import type { TLSSocket } from "node:tls";
 import { createRemoteJWKSet, type JWTPayload, jwtVerify } from "jose";
-import { expect, onTestFinished } from "vitest";
 import { readDocument } from "../../src/config/files/yaml.ts";
 import { authority, clientCertificate, clientKey, serverCertificate, serverKey } from "../../testkit/certificates.ts";
-import { type ConfigWriter, sandboxConfig } from "../../testkit/config-writer.ts";
-import { freePort } from "../../testkit/free-port.ts";
+import type { ConfigWriter } from "../../testkit/config-writer.ts";
 import { listen } from "../../testkit/listen.ts";
-import { Load } from "../../testkit/load.ts";
 import { recipeOf } from "../../testkit/recipes.ts";
-import { startServe } from "../../testkit/run-program.ts";
-import { labelOf, sendOrder, type Told } from "../../testkit/send-order.ts";
 import type { Keycloak } from "./keycloak.ts";
-
-/** A secret that is changed by every encoding of a form. */
-export const secret = "canary 100% of+a/secret:&";
-
-export const site = "S1000000001";
+import { secret, site } from "./orders.ts";
 
 /** The service: accepts tokens that Keycloak's keys verify, and a bound token only from the holder of its certificate (RFC 8705). */
 export async function startOrderService(keycloak: Keycloak) {
@@ -84,45 +75,5 @@ export function environmentOf(way: Way, keycloak: Keycloak, baseUrl: string, fol
     ...written,
     token: { ...written.token, ...token },
     tls: { ...written.tls, caFile },
-  };
-}
-
-/** The built command, serving by this environment; ends with the test. */
-export async function serve(environment: ReturnType<typeof environmentOf>, folder: ConfigWriter, more = {}) {
-  const port = await freePort();
-  const config = sandboxConfig([`127.0.0.1:${port}`], environment, more);
-  const file = folder.config(`countersign-${port}.yaml`, config);
-  return { ...(await startServe(file)), file, url: `http://127.0.0.1:${port}` };
-}
-
-/** A steady stream of orders to these replicas, and the results that their callers got. */
-export function startOrders(urls: readonly string[], perSecond: number) {
-  const told = new Map<string, Told>();
-  const load = new Load({
-    mostAtOnce: perSecond,
-    async order({ pool }, turn) {
-      const reference = `order-${turn}`;
-      told.set(reference, (await sendOrder(pool, { reference, site })).told);
-    },
-  });
-  for (const url of urls) load.add(url, url);
-  onTestFinished(() => load.close());
-  load.start(perSecond);
-  const references = (wanted: string | undefined) =>
-    [...told].filter(([, each]) => labelOf(each) === wanted).map(([reference]) => reference);
-  return {
-    stop: () => load.stop(),
-    /** How many orders so far had this result; undefined means created. */
-    count: (label?: string) => references(label).length,
-    /** Checks that each order was created once, or had this result and was not created. */
-    expectEachAsTold(executed: readonly string[], label?: string) {
-      expect(executed.toSorted()).toEqual(references(undefined).toSorted());
-      const labels = new Set([...told.values()].map(labelOf));
-      expect(labels).toEqual(new Set([undefined, label]));
-    },
-    /** Orders that were sent a second time after a 401. */
-    get retried() {
-      return [...told.values()].filter((each) => each.kind === "answered" && each.attempts === 2).length;
-    },
   };
 }

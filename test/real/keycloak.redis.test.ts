@@ -11,15 +11,8 @@ import { freePort } from "../../testkit/free-port.ts";
 import { startRedis } from "../../testkit/redis.ts";
 import { diagnose } from "../promises/cli/doctor-runs.ts";
 import { type Client, Keycloak, keycloakVersion } from "./keycloak.ts";
-import {
-  environmentOf,
-  secret,
-  serve,
-  startOrderService,
-  startOrders,
-  thumbprintOf,
-  type Way,
-} from "./keycloak-orders.ts";
+import { environmentOf, startOrderService, thumbprintOf, type Way } from "./keycloak-orders.ts";
+import { secret, serve, startOrders } from "./orders.ts";
 import { tryWith } from "./try-with.ts";
 
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
