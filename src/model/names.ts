@@ -4,9 +4,15 @@ export function listNames(names: readonly string[], most = 3): string {
   return `${names.slice(0, most).join(", ")}${more}`;
 }
 
-/** The name that was probably meant; undefined if none is near: at most every third character may differ. */
+/**
+ * The name that was probably meant; undefined if none is near. One character may differ, or at most every third if the first is the
+ * same: few misspell the beginning.
+ */
 export function nearestName(given: string, names: Iterable<string>): string | undefined {
-  return nearestWithin(given, names, Math.max(1, Math.floor(given.length / 3)));
+  const all = [...names];
+  const begin = given.slice(0, 1).toLowerCase();
+  const alike = all.filter((name) => name.toLowerCase().startsWith(begin));
+  return nearestWithin(given, all, 1) ?? nearestWithin(given, alike, Math.floor(given.length / 3));
 }
 
 /**

@@ -46,6 +46,8 @@ test.each([
   ["enviroment", "environment"],
   ["HOSTS", "hosts"],
   ["callerz", "callers"],
+  ["allers", "callers"],
+  ["ballerz", undefined],
   ["something", undefined],
   ["", undefined],
 ])("for %j the nearest name is %s", (given, nearest) => {
