@@ -189,10 +189,12 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
     const [offset] = error.pos;
     return explainMarks(text, offset) ?? { message: explain(error), offset };
   });
-  // The parser does not understand the rest of a line with `${` either.
+  // The parser does not understand the rest of a line with `${` either, and nothing after a tab.
   const mark = errors.find(({ fix }) => fix !== undefined);
   const lineEnd = text.indexOf("\n", mark?.offset);
-  const isUnderstood = ({ offset }: Fault) => mark === undefined || offset <= mark.offset || offset > lineEnd;
+  const tab = document.errors.find(({ code }) => code === "TAB_AS_INDENT")?.pos[0] ?? text.length;
+  const isUnderstood = ({ offset }: Fault) =>
+    offset <= tab && (mark === undefined || offset <= mark.offset || offset > lineEnd);
   const faults = [...errors, ...findTraps(document)].filter(isUnderstood);
   // YAML 1.1 reads other values from the same text: `no` is false, and `<<` merges.
   if (document.directives.yaml.version !== "1.2") faults.push({ message: "only YAML 1.2 is read here", offset: 0 });

@@ -218,7 +218,7 @@ export class LoadContext {
       return { ...content, origin };
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-      return this.report(`the file cannot be read (${code})`, fixReading(code), origin);
+      return this.report(`the file cannot be read (${code})`, `${fixReading(code)}: ${absolute}`, origin);
     }
   }
 

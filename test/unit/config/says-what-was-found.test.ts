@@ -115,6 +115,7 @@ itRefuses("surprising YAML", [
   fault(withSecret("{ file: DIR/k1, file: DIR/canary }"), `: the key … ${twice}`),
   fault(`${sound}--- # here\nlog: { level: debug }\n`, ": a second YAML document begins here … YAML"),
   fault(atTheEnd("log:\n\t- canary"), ": not valid YAML: Tabs … YAML"),
+  fault(edited([operations, "\toperations: [canary] # here\n"]), ": not valid YAML: Tabs … YAML"),
   fault(withSecret("*canary"), ": leads nowhere … YAML"),
   fault(inSandbox("tls: &canary { caFile: *canary }"), ": into itself … YAML"),
   fault(at("listeners:\n", `${sound}${explosion}`), ": too many aliases … YAML"),
@@ -162,7 +163,7 @@ describe("a file that is no configuration at all", () => {
     const message = "the configuration file is longer than 16 MiB";
     expect(await loadConfig(endless, around)).toMatchObject({ problems: [{ path: "", message }] });
     const named = folder.write("countersign.yaml", sound.replaceAll("DIR/k1", endless).replaceAll("DIR", folder.path));
-    const problems = [{ message: "the file cannot be read (EFBIG)", fix: "name a file of at most 16 MiB" }];
+    const problems = [{ message: "the file cannot be read (EFBIG)", fix: `name a file of at most 16 MiB: ${endless}` }];
     expect(await loadConfig(named, around)).toMatchObject({ problems });
   });
 });

@@ -34,6 +34,12 @@ describe("sites in a folder", () => {
     ["keys given twice", `${one}.yaml`, "{ a: { b: 1, b: 2 }, a: 3 }", /key "b" is given twice.*key "a"/s],
     ["an unknown key", `${one}.yaml`, "kees: []", /there is no key kees here/],
     ["a secret that is missing", `${one}.yaml`, keyOf(9), /cannot be read \(ENOENT\)/],
+    [
+      "a folder that is missing",
+      `${one}.yaml`,
+      "credentials: [{ name: blue, dir: no }]",
+      /create the file, .*: \/.*\/no\/client-secret/,
+    ],
     ["nothing", `${one}.yaml`, "", /must be a mapping|is missing/],
     ["another ending", `${one}.yml`, keyOf(1), /the file's name is no site's/],
     ["a name that is no site's", "shop.yaml", keyOf(1), /the file's name is no site's/],
