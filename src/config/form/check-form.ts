@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { durationPattern } from "../../model/clock.ts";
 import { nearestName } from "../../model/names.ts";
 import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
-import { nodesAt, type SchemaNode } from "./schema.ts";
+import { nodesAt, placesOf, type SchemaNode } from "./schema.ts";
 import { outOfRange } from "./values.ts";
 
 /**
@@ -166,7 +166,9 @@ function fixValue({ input, values }: IssueOf<"invalid_value">): string {
 /** The key's value is never shown: a misspelt `clientsecret` may hold the secret itself. */
 function describeUnknownKey(key: string, holder: Path, given: readonly string[]): FormProblem {
   const path = [...holder, key];
-  const alternatives = nodesAt(holder).map(({ properties = {} }) => Object.keys(properties));
+  const alternatives = nodesAt(holder).map(({ properties = {}, additionalProperties }) =>
+    typeof additionalProperties === "object" ? [key] : Object.keys(properties),
+  );
   const known = [...new Set(alternatives.flat())];
   if (known.includes(key)) {
     const ways = alternatives.filter((keys) => keys.length > 0).map((keys) => keys.join(", "));
@@ -176,7 +178,11 @@ function describeUnknownKey(key: string, holder: Path, given: readonly string[])
   const free = known.filter((name) => !given.includes(name));
   const nearest = nearestName(key, free);
   const fault = { path, message: `there is no key ${key} here`, found: "hidden" };
-  if (nearest === undefined) return { ...fault, fix: `remove it; possible keys: ${known.join(", ")}` };
+  if (nearest === undefined) {
+    const [place, ...others] = placesOf(key);
+    const move = place === undefined || others.length > 0 ? "" : `move it to ${place}, or `;
+    return { ...fault, fix: `${move}remove it; possible keys: ${known.join(", ")}` };
+  }
   return { ...fault, fix: `did you mean ${nearest}?`, meant: [...holder, nearest] };
 }
 

@@ -229,6 +229,24 @@ export function nodesAt(path: Path): readonly SchemaNode[] {
   );
 }
 
+/** The outermost places that take this key, like `listeners[].hosts` or `environments.<name>.via`; child sites, which repeat a site's, aside. */
+export function placesOf(key: string): readonly string[] {
+  return [...new Set(findKey(key, jsonSchema(), ""))];
+}
+
+function findKey(key: string, node: SchemaNode, at: string): string[] {
+  const { properties = {}, additionalProperties, items, anyOf = [] } = node;
+  const below = at === "" ? "" : `${at}.`;
+  if (Object.hasOwn(properties, key)) return [`${below}${key}`];
+  const { children: _, ...named } = properties;
+  return [
+    ...Object.entries(named).flatMap(([name, child]) => findKey(key, child, `${below}${name}`)),
+    ...(typeof additionalProperties === "object" ? findKey(key, additionalProperties, `${below}<name>`) : []),
+    ...(items === undefined ? [] : findKey(key, items, `${at}[]`)),
+    ...anyOf.flatMap((each) => findKey(key, each, at)),
+  ];
+}
+
 function alternatives(node: SchemaNode): readonly SchemaNode[] {
   return node.anyOf?.flatMap(alternatives) ?? [node];
 }

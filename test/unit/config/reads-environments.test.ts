@@ -10,6 +10,7 @@ import {
 import { edited, production, sound } from "../../../testkit/config-folder.ts";
 import {
   at,
+  atTheEnd,
   authUrl,
   baseUrl,
   blue,
@@ -18,6 +19,7 @@ import {
   instead,
   itRefuses,
   key,
+  lineOfSite1,
   lineOfSite3,
   operations,
   site1,
@@ -79,6 +81,22 @@ itRefuses("names that mean nothing", [
     .split(" ")
     .map((name) => fault(inSandbox(`forwardHeaders: [x-tenant, ${name}]`), ".forwardHeaders[1]: never … remove")),
   fault(inSandbox("forwardHeader: [x-tenant]"), ".forwardHeader: no key … did you mean forwardHeaders"),
+  fault(atTheEnd("retries: 3"), "retries: no key retries here; remove it"),
+  fault(
+    inSandbox("level: info"),
+    ".level: no key level here; move it to log.level, or remove it; possible keys: baseUrl",
+  ),
+  fault(inSandbox("timeouts: {}"), ".timeouts: no key … here; move it to timeouts, or"),
+  fault(atTheEnd("authUrl: https://a"), "authUrl: no key … move it to environments.<name>.authUrl, or"),
+  fault(inSandbox("dir: DIR"), ".dir: move it to environments.<name>.sites.<name>.credentials[].dir, or"),
+  fault(inSandbox("bind: DIR"), ".bind: no key bind here; remove it"),
+  fault(
+    at(
+      lineOfSite1,
+      edited(["    sites:\n", "    sites:\n      folder: DIR\n"], [`${lineOfSite3}        keys:\n${key}`, ""]),
+    ),
+    `${site1}: S1000000001 does not go with the other keys here; write either S1000000001 or folder`,
+  ),
   fault(
     withSet("name: green, clientID: g, clientSecret: { file: DIR/green }, audience: a"),
     `${site1}.credentials[0].clientID: no key … did you mean clientId`,
