@@ -15,6 +15,9 @@ export const warnings = {
   callbacks_without_keys: "sites have no keys, so that every callback for them is refused",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",
   tokens_from_the_api: "tokens come from the origin of the JSON API; the service has another host for them (spec 4.2)",
+  credential_sets_same: "both credential sets of a site are one client, so that none takes over when it is refused",
+  timeout_beyond_request: "a timeout is longer than timeouts.request, which ends a request before it",
+  site_in_two_environments: "sites of one environment have the identifiers of another one's",
   default_site_absent: "requests that name no site fail, since no file of the folder has the default site",
 } as const;
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { takeTurns } from "../model/clock.ts";
+import { formatDuration, takeTurns } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem, type Warning } from "./diagnostics.ts";
@@ -11,7 +11,7 @@ import { checkForm } from "./form/check-form.ts";
 import { configSchema, type RawConfig } from "./form/schema.ts";
 import { hashConfig } from "./hash.ts";
 import { defaultReplay, loadCallbacks } from "./rules/callbacks.ts";
-import { loadEnvironment, type ReadSites } from "./rules/environments.ts";
+import { loadEnvironment, type ReadSites, warnOfSharedSites } from "./rules/environments.ts";
 import { loadListeners } from "./rules/listeners.ts";
 import { type ConfigDependencies, LoadContext, noteFiles } from "./rules/load-context.ts";
 import { loadRedis } from "./rules/redis.ts";
@@ -101,6 +101,7 @@ async function loadFile(file: string, dependencies: ConfigDependencies, folders:
 
   const context = LoadContext.open(dependencies, dirname(file), diagnostics);
   checkDependencies(file, context);
+  warnOfTimeouts(document.value, raw.timeouts, context.in("timeouts"));
   const config = await buildConfig(raw, folders, context);
   if (diagnostics.problems.length > 0) return refuse(diagnostics.problems);
 
@@ -134,6 +135,7 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
     if (environment === undefined) continue;
     environments.set(name, await folder.admitTo(environment, values, atEnvironments.in(name)));
   }
+  warnOfSharedSites(environments, atEnvironments);
   const isShared = raw.tokens.cache === "redis";
   const callbacks = await loadCallbacks(raw.callbacks, raw.environments, isShared, context.in("callbacks"));
   const redis = await loadRedis(raw, context);
@@ -193,6 +195,16 @@ function checkDependencies(file: string, context: LoadContext): void {
     context.report(`${setting} turns TLS verification off`, "unset it; for a private CA use tls.caFile", setting);
   }
   context.warnOfMount(file, "this file");
+}
+
+/** Only of written ones: a default may be longer than a request, since it bounds token requests in the background too. */
+function warnOfTimeouts(written: unknown, { request, ...others }: RawConfig["timeouts"], context: LoadContext): void {
+  const { timeouts = {} } = written as { timeouts?: object };
+  for (const [key, ms] of Object.entries(others)) {
+    if (ms <= request || !Object.hasOwn(timeouts, key)) continue;
+    const message = `${formatDuration(ms)} is longer than timeouts.request, which ends a request after ${formatDuration(request)}`;
+    context.in(key).warn("timeout_beyond_request", message, "write a shorter one, or raise timeouts.request");
+  }
 }
 
 async function systemDependencies(): Promise<ConfigDependencies> {

@@ -41,8 +41,14 @@ export async function loadCredentials(
   }
   const sets: CredentialSet[] = [];
   for (const [given, at] of context.each(raw)) {
-    const set = await loadSet(given, owner, environment, at);
-    if (set !== undefined) sets.push(shareLabel(set, context.state.clientLabels));
+    const loaded = await loadSet(given, owner, environment, at);
+    if (loaded === undefined) continue;
+    const set = shareLabel(loaded, context.state.clientLabels);
+    if (sets.some(({ label }) => label === set.label)) {
+      const message = "this set is the same client as the other: when one is refused, so is the other";
+      at.warn("credential_sets_same", message, "give the second set of the portal, or remove this one");
+    }
+    sets.push(set);
   }
   const [first, ...rest] = sets;
   return first === undefined ? undefined : { owner, sets: [first, ...rest] };

@@ -1,5 +1,6 @@
 import { hopByHop } from "../../http/headers.ts";
 import { type Address, type Environment, type Site, tokenPath } from "../../model/environment.ts";
+import { listNames } from "../../model/names.ts";
 import { folderOf, namedSites, type RawEnvironment } from "../form/environment.ts";
 import { loadEgress } from "./egress.ts";
 import type { LoadContext } from "./load-context.ts";
@@ -77,6 +78,19 @@ export async function loadEnvironment(
   const tokenUrls = versions.flatMap(({ credentials }) => credentials?.sets.map(({ token }) => token?.url) ?? []);
   const hosts = [baseUrl, authUrl, ...tokenUrls].filter((address) => address !== undefined);
   return { ...loaded, egress: await loadEgress(raw.egress, hosts, context.in("egress")) };
+}
+
+/** @param context of `environments` */
+export function warnOfSharedSites(environments: ReadonlyMap<string, Environment>, context: LoadContext): void {
+  const known = new Set<string>();
+  for (const [name, { sites }] of environments) {
+    const shared = [...sites.keys()].filter((identifier) => known.has(identifier));
+    for (const identifier of sites.keys()) known.add(identifier);
+    if (shared.length === 0) continue;
+    const message = `${listNames(shared)} ${shared.length === 1 ? "is" : "are"} also in another environment`;
+    const fix = "compare the identifiers with each environment's portal; if they are right, acknowledge this";
+    context.in(name, "sites").warn("site_in_two_environments", message, fix);
+  }
 }
 
 function checkAddresses(environment: RawEnvironment, context: LoadContext): void {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { symlinkSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { located } from "../../../src/config/diagnostics.ts";
-import { ConfigFolder, canaries, edited, sound } from "../../../testkit/config-folder.ts";
+import { ConfigFolder, canaries, edited, production, sound } from "../../../testkit/config-folder.ts";
 
 const inSite3 = "environments.sandbox.sites.S1000000003";
 /** Without the site that signs there is nothing to warn about. */
@@ -123,6 +123,43 @@ describe("warned about, and loaded all the same", () => {
     const folder = new ConfigFolder();
     const mountPoints = new Set([`${folder.path}/${name}`]);
     expect(await codesOf(folder, quiet, { mountPoints })).toEqual([`${place} mounted_by_subpath`]);
+  });
+});
+
+describe("settings that do nothing, or not what was meant", () => {
+  const [first, second] = ["{ name: blue, dir: DIR/blue }", "{ name: green, dir: DIR/blue }"];
+  const places = (yaml: string) => codesOf(new ConfigFolder(), yaml);
+
+  test("a second credential set from the files of the first", async () => {
+    const twoSets = quiet.replace(first, `${first}\n          - ${second}`);
+    expect(await places(twoSets)).toEqual([
+      "15 environments.sandbox.sites.S1000000001.credentials[1] credential_sets_same",
+    ]);
+    expect(await places(twoSets.replace(second, second.replace(" }", ", token: { scope: orders } }")))).toEqual([]);
+  });
+
+  test.each([
+    ["request: 3s, connect: 4s, token: 3s", ["15 timeouts.connect"]],
+    ["request: 3s, token: 3001ms", ["15 timeouts.token"]],
+    ["token: 30s", ["15 timeouts.token"]],
+    ["request: 1s", []],
+  ])("a timeout that is written longer than a request's: %s", async (timeouts, expected) => {
+    const codes = await places(`${quiet}timeouts: { ${timeouts} }\n`);
+    expect(codes).toEqual(expected.map((place) => `${place} timeout_beyond_request`));
+  });
+
+  test("one site in two environments", async () => {
+    const both = (site: string) =>
+      edited([
+        "environment: sandbox }\n",
+        'environment: sandbox }\n  - { bind: "127.0.0.1:7415", environment: production }\n',
+      ])
+        .replace(/ {6}S1000000003:[\s\S]*/, "")
+        .concat(production.replace("S2000000001", site));
+    expect(await places(both("S2000000001"))).toEqual([]);
+    expect(await warningsOf(new ConfigFolder(), both("S1000000001"))).toEqual([
+      expect.stringMatching(/^20 environments\.production\.sites site_in_two_environments: S1000000001 is also /),
+    ]);
   });
 });
 
