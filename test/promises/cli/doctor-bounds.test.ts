@@ -8,6 +8,8 @@ import { sampleOf, tokenSample } from "../../../src/cli/doctor/token.ts";
 import { printable } from "../../../src/cli/terminal.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { openFolder, runDoctor } from "./doctor-runs.ts";
 
 // The doctor's limits: its verdict at each limit, and just beyond it.
 
@@ -207,4 +209,30 @@ test("of many credential sets a sample is checked, at equal distances", () => {
   const all = Array.from({ length: 10_000 }, (_, index) => index);
   expect(sampleOf(all.slice(0, tokenSample))).toEqual(all.slice(0, tokenSample));
   expect(sampleOf(all)).toEqual([0, 1_111, 2_222, 3_333, 4_444, 5_555, 6_666, 7_777, 8_888, 9_999]);
+});
+
+it.each([
+  [20, 1],
+  [21, 2],
+])("a report of %i checks has each failure %i times: beyond 20 checks, again at its end", async (checks, times) => {
+  const opened = await openFolder();
+  const baseUrl = `http://127.0.0.1:${await freePort()}`;
+  /** Each site's signatures are a warning, and nobody listens at the service's port. */
+  const configure = (sites: number) => {
+    const site = (n: number) => `S${n}: { keys: [ { identifier: K${n}, secret: { file: DIR/k1 } } ] }`;
+    const all = Array.from({ length: sites }, (_, index) => site(index + 1)).join(", ");
+    return opened.write({
+      environments: { sandbox: `baseUrl: "${baseUrl}", allowPlaintext: true, sites: { ${all} }` },
+    });
+  };
+  const count = async (sites: number) =>
+    JSON.parse((await runDoctor(["--json", "--config", configure(sites)])).stdout).checks.length;
+  const sites = 1 + checks - (await count(1));
+  const { exitCode, stdout } = await runDoctor(["--config", configure(sites)]);
+  const lines = stdout.split("\n");
+  expect(exitCode).toBe(1);
+  const failures = lines.filter((line) => line.startsWith("fail"));
+  expect([new Set(failures).size, failures.length]).toEqual([1, times]);
+  const last = lines.findLastIndex((line) => /^(ok|warn|fail|skip) /.test(line));
+  expect(lines[last]?.startsWith("fail")).toBe(times === 2);
 });
