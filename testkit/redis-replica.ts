@@ -8,7 +8,7 @@ import { lockTrialScript, trialScript } from "../src/adapters/redis/scripts.ts";
 import { createRedisTokenStore } from "../src/adapters/redis/token-store.ts";
 import { Claims } from "../src/claims/claim.ts";
 import { type Clock, systemClock } from "../src/model/clock.ts";
-import { lockNodeName, type RedisAccess, type RedisNode } from "../src/model/redis-access.ts";
+import { describeRedisPlace, lockNodeName, type RedisAccess, type RedisNode } from "../src/model/redis-access.ts";
 import { Secret } from "../src/model/secret.ts";
 import { aclUser } from "./acl.ts";
 import { EventRecorder } from "./event-recorder.ts";
@@ -72,7 +72,8 @@ export function openReplica(at: { readonly port: number } | RedisAccess, clock: 
       if (clock === patientClock && client instanceof Redis) delete client.options.commandTimeout;
       return client;
     };
-    const connection = new RedisConnection({ open, trial, node, clock, random: Math.random, report });
+    const shared = { clock, random: Math.random, report, address: describeRedisPlace(access.place) };
+    const connection = new RedisConnection({ open, trial, node, ...shared });
     onTestFinished(() => connection.close());
     return connection;
   };

@@ -50,7 +50,7 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
   };
   const open = () => createClient(ground.redis, countCommand);
   const connection = new TimedConnection(
-    { open, trial: lockTrialScript, node: "cache", clock, random, report },
+    { open, trial: lockTrialScript, node: "cache", address: "redis://cache", clock, random, report },
     ground,
   );
   const source = new TokenCache({

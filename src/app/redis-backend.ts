@@ -8,12 +8,18 @@ import { lockTrialScript, trialScript } from "../adapters/redis/scripts.ts";
 import { createRedisTokenStore } from "../adapters/redis/token-store.ts";
 import { Claims } from "../claims/claim.ts";
 import type { Report } from "../model/events.ts";
-import { claimsNodeName, lockNodeName, type RedisAccess } from "../model/redis-access.ts";
+import {
+  claimsNodeName,
+  describeRedisNode,
+  describeRedisPlace,
+  lockNodeName,
+  type RedisAccess,
+} from "../model/redis-access.ts";
 import type { Dependencies } from "./dependencies.ts";
 
 /** The tokens, lock and claims that replicas share in Redis. A module of its own, so that it is loaded only if Redis is used. */
 export function openRedisBackend(access: RedisAccess, report: Report, { clock, random }: Dependencies) {
-  const shared = { clock, random, report };
+  const shared = { clock, random, report, address: describeRedisPlace(access.place) };
   const open = (turn: number) => createCacheClient(access, turn);
   const cache = new RedisConnection({ open, trial: trialScript, node: "cache", ...shared });
   // WAIT holds a connection up, and tokens must not wait for a replica.
@@ -21,7 +27,8 @@ export function openRedisBackend(access: RedisAccess, report: Report, { clock, r
   const own = access.confirmsOnce ? [new RedisConnection({ open, trial: trialScript, ...confirmed, ...shared })] : [];
   const others = access.lockNodes.map((at, index) => {
     const open = () => createNodeClient(at, access);
-    return new RedisConnection({ open, trial: lockTrialScript, node: lockNodeName(index), ...shared });
+    const own = { node: lockNodeName(index), address: describeRedisNode(at) };
+    return new RedisConnection({ open, trial: lockTrialScript, ...shared, ...own });
   });
   const lock = createRedisRefreshLock(cache, others, clock);
   const [forClaims] = own;

@@ -4,7 +4,7 @@ import { type ClaimStore, Claims } from "../claims/claim.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprintOf } from "../config/hash.ts";
 import type { Report } from "../model/events.ts";
-import { claimsNodeName, lockNodeName, type RedisSnapshot } from "../model/redis-access.ts";
+import { describeRedisServers, type RedisSnapshot } from "../model/redis-access.ts";
 import type { RefreshLock, TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources } from "./keyed-resources.ts";
@@ -38,12 +38,14 @@ export async function openTokenBackend(
 
 /** The Redis servers in use, as events and metrics name them. */
 export function redisNodes({ tokens }: Config): readonly string[] {
-  if (tokens.cache === "memory") return [];
-  const { confirmsOnce, lockNodes } = tokens.redis;
-  return ["cache", ...(confirmsOnce ? [claimsNodeName] : []), ...lockNodes.map((_, index) => lockNodeName(index))];
+  return serversOf(tokens).map(({ node }) => node);
 }
 
-const unknown = { isUp: undefined, sinceMs: undefined, failure: undefined };
+function serversOf(tokens: Config["tokens"]) {
+  return tokens.cache === "memory" ? [] : describeRedisServers(tokens.redis);
+}
+
+const unknown = { isUp: undefined, sinceMs: undefined, failure: undefined, cause: undefined };
 
 /** The end of a request is written right after its deadline at the latest; a token is saved right after its request. */
 const lateMs = 2_000;
@@ -99,7 +101,7 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
 
     /** The present state of a configuration's Redis servers; unknown before the configuration is prepared. */
     redis: (config: Config): readonly RedisSnapshot[] =>
-      backends.get(keyOf(config))?.snapshot() ?? redisNodes(config).map((node) => ({ node, ...unknown })),
+      backends.get(keyOf(config))?.snapshot() ?? serversOf(config.tokens).map((server) => ({ ...server, ...unknown })),
 
     close: () => backends.close(),
   };

@@ -1,12 +1,12 @@
 /** What `doctor` and `token` say of a token request that brought no token, and what to do about it. */
 import type { ConfiguredSet } from "../app/token-sources.ts";
 import type { Config } from "../config/config.ts";
-import { type Address, type CredentialSet, placeOf, withoutBrackets } from "../model/environment.ts";
+import { closedCode, explainConnectFailure } from "../model/connect-failure.ts";
+import { type Address, type CredentialSet, placeOf } from "../model/environment.ts";
 import { describeNoToken } from "../oauth/endpoint-backoff.ts";
 import { isNotAsked, type NoToken, notSigned, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import type { EndpointPause } from "../oauth/token-store.ts";
 import { type CheckResult, fail, formatSpan, skip } from "./doctor/check.ts";
-import { explainConnectFailure } from "./doctor/connection.ts";
 import { printable } from "./terminal.ts";
 
 /** Why replicas request no token now. */
@@ -66,14 +66,13 @@ export function explainNoToken(
   return fail(`answered ${status} at ${url}`, `correct ${setting}: ${meaning}, no redirect is followed`);
 }
 
-/** Undefined if the server may have been reached: these two also end a connection that was in use. */
+/** Undefined if the server may have been reached: these also end a connection that was in use. */
 function explainNotReached(code: string, url: Address, setting: string, { timeouts }: Config): CheckResult | undefined {
-  if (code === "ECONNRESET" || code === "EPIPE") return undefined;
+  if (code === "ECONNRESET" || code === "EPIPE" || code === closedCode) return undefined;
   const place = placeOf(url);
-  const host = withoutBrackets(url.host);
-  const to = { place, host, setting, tlsSetting: "tls", connectTimeoutMs: timeouts.connectMs };
-  const result = explainConnectFailure(code, to);
-  return result && { ...result, detail: `${place}: ${result.detail}` };
+  const to = { place, setting, tlsSetting: "tls", connectTimeoutMs: timeouts.connectMs };
+  const found = explainConnectFailure(code, to);
+  return found && fail(`${place}: ${found.detail}`, found.fix);
 }
 
 /** What a refusal with this `error` asks for (RFC 6749 section 5.2, RFC 8707 section 2, RFC 9449 section 5), of other servers than the service's. */

@@ -1,3 +1,4 @@
+import { explainConnectFailure } from "./connect-failure.ts";
 import type { Tls } from "./environment.ts";
 import { describeBind } from "./listener.ts";
 import type { Secret } from "./secret.ts";
@@ -31,6 +32,23 @@ export type RedisPlace =
     }
   | { readonly kind: "cluster"; readonly nodes: readonly [HostPort, ...HostPort[]] };
 
+/** As doctor, log and page name it. */
+export function describeRedisPlace(place: RedisPlace): string {
+  if (place.kind === "standalone") return describeRedisNode(place.node);
+  const nodes = place.nodes.map((each) => describeBind({ kind: "tcp", ...each })).join(", ");
+  return place.kind === "sentinel" ? `${place.master} by the Sentinels ${nodes}` : `Cluster ${nodes}`;
+}
+
+/** The servers in use: their names in events and metrics, and where they are. */
+export function describeRedisServers({ place, lockNodes, confirmsOnce }: RedisAccess) {
+  const address = describeRedisPlace(place);
+  return [
+    { node: "cache", address },
+    ...(confirmsOnce ? [{ node: claimsNodeName, address }] : []),
+    ...lockNodes.map((at, index) => ({ node: lockNodeName(index), address: describeRedisNode(at) })),
+  ];
+}
+
 /** A further master of the lock, as events and metrics name it: `lock-2`, … after `cache`. */
 export function lockNodeName(index: number): string {
   return `lock-${index + 2}`;
@@ -59,12 +77,16 @@ export interface RedisAccess {
 export interface RedisSnapshot {
   /** `cache`, `claims` with `once.durability: replica`, or `lock-2`, … for further masters of the lock. */
   readonly node: string;
+  /** Where it is, as configured. */
+  readonly address: string;
   /** Undefined until the first connection is up or has failed. */
   readonly isUp: boolean | undefined;
   /** Since when it is up or down, on the monotonic clock. */
   readonly sinceMs: number | undefined;
   /** Why it is down. */
   readonly failure: RedisFailureKind | undefined;
+  /** The error's code, such as ECONNREFUSED, if there is one. */
+  readonly cause: string | undefined;
 }
 
 export const redisFailures = [
@@ -93,10 +115,17 @@ export const redisFailures = [
 /** Why a Redis command failed: no answer in time, no connection, no TIME in scripts (`no_clock`), or the error's code. */
 export type RedisFailureKind = (typeof redisFailures)[number];
 
-/** Why Redis is down, for people. */
-export function describeRedisFailure(kind: RedisFailureKind): string {
-  if (kind === "noreplicas") return "no replica confirms what is written (noreplicas)";
-  return kind === "no_clock" ? "its scripts get no time (TIME refused, or 0)" : kind;
+/** Which Redis is down, why, and what to do, for people. */
+export function describeRedisFailure({
+  address,
+  failure,
+  cause,
+}: Pick<RedisSnapshot, "address" | "failure" | "cause">): string {
+  if (failure === "noreplicas") return `${address}: no replica confirms what is written (noreplicas)`;
+  if (failure === "no_clock") return `${address}: its scripts get no time (TIME refused, or 0)`;
+  if (failure === "timeout") return `${address}: no answer in time; see what keeps it, or the way to it, busy`;
+  const found = cause && explainConnectFailure(cause, { place: address, setting: "redis", tlsSetting: "redis.tls" });
+  return found ? `${address}: ${found.detail}; ${found.fix}` : `${address}: ${cause ?? failure}`;
 }
 
 /** Events of Redis. `node` as in `RedisSnapshot`. */
@@ -118,7 +147,15 @@ export type RedisEvent =
       readonly evicted: number;
     }
   /** What the scripts do fails, or there is no connection. Tried again each second. */
-  | { readonly kind: "redis_down"; readonly node: string; readonly failure: RedisFailureKind }
+  | {
+      readonly kind: "redis_down";
+      readonly node: string;
+      /** Where it is, as configured. */
+      readonly address: string;
+      readonly failure: RedisFailureKind;
+      /** The error's code, such as ECONNREFUSED, if there is one. */
+      readonly cause: string | undefined;
+    }
   | {
       readonly kind: "redis_up";
       readonly node: string;

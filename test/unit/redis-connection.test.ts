@@ -207,7 +207,15 @@ it("a server that fails from the start is never told to be up", async () => {
   const recorder = new EventRecorder();
   const open = () => new Client(replies("NOCLOCK TIME is 0")) as unknown as RedisClient;
   const { report } = recorder;
-  const connection = new RedisConnection({ open, trial: "", node: "cache", clock, random: () => 1, report });
+  const connection = new RedisConnection({
+    open,
+    trial: "",
+    node: "cache",
+    address: "redis://cache:6379",
+    clock,
+    random: () => 1,
+    report,
+  });
   await expect(connection.run("key", async () => 1)).rejects.toMatchObject({ kind: "connection" });
   expect(recorder.of("redis_down")).toMatchObject([{ failure: "no_clock" }]);
   await clock.advance(10_000);
@@ -223,6 +231,16 @@ it("nothing is connected or told after the end", async () => {
   expect(clients).toHaveLength(1);
   expect(told()).toEqual(["up"]);
   expect(clock.pending).toBe(0);
+});
+
+it("says where a server is that refuses connections, and with which code", async () => {
+  const { clock, place, close, connection, downs } = await stage();
+  place.server = { connecting: "refuses", reply: undefined };
+  close();
+  await clock.advance(1_000);
+  const down = { node: "cache", address: "redis://cache:6379", failure: "connection", cause: "ECONNREFUSED" };
+  expect(downs()).toMatchObject([down]);
+  expect(connection.snapshot()).toMatchObject({ ...down, isUp: false });
 });
 
 /** How a server treats new connections, and commands. */
@@ -243,7 +261,15 @@ async function stage() {
     return client as unknown as RedisClient;
   };
   const { report } = recorder;
-  const connection = new RedisConnection({ open, trial: "", node: "cache", clock, random: () => 1, report });
+  const connection = new RedisConnection({
+    open,
+    trial: "",
+    node: "cache",
+    address: "redis://cache:6379",
+    clock,
+    random: () => 1,
+    report,
+  });
   await clock.advance(2_000);
   const order = () => connection.run("countersign:1:{a}:token", (client) => client.eval("", 0));
   return {
@@ -253,6 +279,7 @@ async function stage() {
     connection,
     order,
     close: () => clients.at(-1)?.closeIt(),
+    downs: () => recorder.of("redis_down"),
     /** `redis_up` or the failure of `redis_down`, in order. */
     told: () =>
       recorder.events.flatMap((event) =>

@@ -1,5 +1,6 @@
 /** The status page as a function of its snapshot. */
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { describeAge, describeDuration, html } from "../../src/adapters/stats/page/html.ts";
 import { renderPage } from "../../src/adapters/stats/page/render-page.ts";
@@ -28,13 +29,20 @@ describe("the status page", () => {
     expect(names(tagsOf(poisoned ?? ""))).toEqual(names(tagsOf(harmless ?? "")));
   });
 
-  it("has no script, no style outside its one element, and links only to itself", () => {
+  it("has no script, no style outside its one element, and links only to itself and the documents", () => {
     for (const night of [quietNight, badNight]) {
       const tags = tagsOf(renderPage(night, 5).html);
       expect(tags.length).toBeGreaterThan(100);
       expect(tags.filter((tag) => /<script|<iframe|<form| style=| on[a-z]+=|src=/.test(tag))).toEqual([]);
       const links = tags.flatMap((tag) => /href="([^"]*)"/.exec(tag)?.[1] ?? []);
-      expect(links.filter((link) => !/^(\/(live|status)?|#[a-z]+|data:image\/svg\+xml,.*)$/.test(link))).toEqual([]);
+      expect(
+        links.filter(
+          (link) =>
+            !/^(\/(live|status)?|#[a-z]+|data:image\/svg\+xml,.*|https:\/\/github\.com\/countersign\/countersign\/blob\/main\/docs\/.*)$/.test(
+              link,
+            ),
+        ),
+      ).toEqual([]);
     }
   });
 
@@ -146,6 +154,42 @@ describe("the status page", () => {
     expect(page).toContain(`aria-hidden="true">${share}</p>`);
   });
 
+  it.each([
+    ["ECONNREFUSED", "connections are refused (ECONNREFUSED); see that it is up"],
+    ["CONNECT_TIMEOUT", "no connection in time (CONNECT_TIMEOUT); let this pod reach"],
+    ["EAI_AGAIN", "its name cannot be resolved (EAI_AGAIN); correct the name in environments.production.baseUrl"],
+    ["CERT_HAS_EXPIRED", "its certificate has expired (CERT_HAS_EXPIRED); its owner has to renew it"],
+    ["PROXY_STATUS_407", "put user:password into the file of environments.production.egress.auth"],
+    ["EMFILE", "no connection (EMFILE)"],
+  ])("says of a service that was not reached where it is, why not, and what to do: %s", (cause, words) => {
+    const failures = [{ by: "countersign", what: "upstream_unreachable", count: 3, cause } as const];
+    const night = withRecent(quietNight, { failures });
+    const environments = night.environments.map((each) => ({ ...each, baseUrl: "https://api.example/json-api" }));
+    const { html: page } = renderPage({ ...night, environments });
+    const [, line = ""] = /<li>(.*?)<\/li>/.exec(page.slice(page.indexOf('id="headline"'))) ?? [];
+    expect(line).toContain("https://api.example: ");
+    expect(line).toContain(words);
+    expect(line).toContain('docs/troubleshooting.md#orders-get-502-or-504">what to do</a>');
+  });
+
+  it.each(["302", "400", "401", "403", "404", "422", "429", "500", "502", "503", "504"])(
+    "leads from the service's %s to its section of the documents, which exists",
+    (what) => {
+      const failures = [{ by: "service", what, count: 3 } as const];
+      const { html: page } = renderPage(withRecent(quietNight, { failures }));
+      const [, section = ""] = /troubleshooting\.md#(.*?)"/.exec(page) ?? [];
+      expect(section).toContain(what === "302" ? "redirect" : what);
+      const titles = readFileSync("docs/troubleshooting.md", "utf8").match(/^## .*/gm) ?? [];
+      expect(titles.map((title) => title.slice(3).toLowerCase().replaceAll(" ", "-"))).toContain(section);
+    },
+  );
+
+  it("says of a Redis that is away where it is, why, and what to do", () => {
+    const { html: page } = renderPage({ ...quietNight, redis: badNight.redis });
+    expect(page).toContain("(redis://cache:6379: connections are refused (ECONNREFUSED); see that it is up,");
+    expect(page).toContain('docs/alerts/CountersignRedisDown.md">what to do</a>');
+  });
+
   it("does not say that the service answered if its answer broke off", () => {
     const { html: page } = renderPage(withRecent(quietNight, failuresOf("upstream_reset", 2)));
     expect(page).toContain(
@@ -154,9 +198,18 @@ describe("the status page", () => {
   });
 
   it("says that only keys are refused while no replica of Redis confirms them", () => {
-    const redis = [{ node: "claims", isUp: false, since: ago(9_000), failure: "noreplicas" as const }];
+    const redis = [
+      {
+        node: "claims",
+        address: "redis://cache:6379",
+        cause: undefined,
+        isUp: false,
+        since: ago(9_000),
+        failure: "noreplicas" as const,
+      },
+    ];
     const { html: page } = renderPage({ ...quietNight, redis });
-    expect(page).toContain("(no replica confirms what is written (noreplicas)).");
+    expect(page).toContain("(redis://cache:6379: no replica confirms what is written (noreplicas); ");
     expect(page).toContain("Requests with <code>Countersign-Once</code> are refused; tokens are shared as before.");
   });
 

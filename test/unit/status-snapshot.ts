@@ -94,7 +94,16 @@ export const quietNight: StatusSnapshot = {
     },
   ],
   credentials: [describeCredential("S1000000001/blue", 24 * minuteMs), spare("S1000000001/green")],
-  redis: [{ node: "cache", isUp: true, since: ago(52 * hourMs), failure: undefined }],
+  redis: [
+    {
+      node: "cache",
+      address: "redis://cache:6379",
+      isUp: true,
+      since: ago(52 * hourMs),
+      failure: undefined,
+      cause: undefined,
+    },
+  ],
   reload: {
     inForceSince: ago(5 * hourMs),
     trigger: "file_change",
@@ -172,7 +181,16 @@ export const badNight: StatusSnapshot = {
       token: { ...life(12 * minuteMs), issuedHere: false, reason: "missing" },
     },
   ],
-  redis: [{ node: "cache", isUp: false, since: ago(7 * minuteMs), failure: "timeout" }],
+  redis: [
+    {
+      node: "cache",
+      address: "redis://cache:6379",
+      isUp: false,
+      since: ago(7 * minuteMs),
+      failure: "connection",
+      cause: "ECONNREFUSED",
+    },
+  ],
   reload: {
     ...quietNight.reload,
     lastRefused: {

@@ -120,20 +120,34 @@ describe("the status model", () => {
     });
   });
 
+  it("counts connections to the service that failed for different causes separately, and no other cause", async () => {
+    const { model } = openModel(environment("sandbox", site("S1", "a")));
+    const failed = { by: "countersign", status: 502, outcome: "not_sent", code: "upstream_unreachable" } as const;
+    for (const cause of ["ECONNREFUSED", "EAI_AGAIN", "ECONNREFUSED"]) model.report(finished({ ...failed, cause }));
+    for (const cause of ["ECONNRESET", "EPIPE"]) model.report(finished({ ...failed, code: "upstream_reset", cause }));
+    const kind = { by: "countersign", site: "S1" };
+    expect((await model.view()).environments[0]?.recent.failures).toEqual([
+      { ...kind, what: "upstream_unreachable", cause: "ECONNREFUSED", count: 2 },
+      { ...kind, what: "upstream_reset", cause: undefined, count: 2 },
+      { ...kind, what: "upstream_unreachable", cause: "EAI_AGAIN", count: 1 },
+    ]);
+  });
+
   it("shows the configured Redis servers, and since when each is up or down", async () => {
     const { model, state, clock } = openModel();
     expect((await model.view()).redis).toEqual([]);
     const at = "2026-11-21T12:00:00.000Z";
+    const cache = { node: "cache", address: "redis://cache:6379" };
     state.redis = [
-      { node: "cache", isUp: true, sinceMs: clock.nowMs(), failure: undefined },
-      { node: "lock-2", isUp: false, sinceMs: clock.nowMs(), failure: "timeout" },
-      { node: "lock-3", isUp: undefined, sinceMs: undefined, failure: undefined },
+      { ...cache, isUp: true, sinceMs: clock.nowMs(), failure: undefined, cause: undefined },
+      { ...cache, node: "lock-2", isUp: false, sinceMs: clock.nowMs(), failure: "connection", cause: "ECONNREFUSED" },
+      { ...cache, node: "lock-3", isUp: undefined, sinceMs: undefined, failure: undefined, cause: undefined },
     ];
     await clock.advance(60_000);
     expect((await model.view()).redis).toEqual([
-      { node: "cache", isUp: true, since: at, failure: undefined },
-      { node: "lock-2", isUp: false, since: at, failure: "timeout" },
-      { node: "lock-3", isUp: undefined, since: undefined, failure: undefined },
+      { ...cache, isUp: true, since: at, failure: undefined, cause: undefined },
+      { ...cache, node: "lock-2", isUp: false, since: at, failure: "connection", cause: "ECONNREFUSED" },
+      { ...cache, node: "lock-3", isUp: undefined, since: undefined, failure: undefined, cause: undefined },
     ]);
   });
 

@@ -1,18 +1,11 @@
 import { isIP, connect as netConnect, type OnReadOpts, type Socket } from "node:net";
 import { type ConnectionOptions, createSecureContext, type SecureContext, connect as tlsConnect } from "node:tls";
 import type { Cancel, Clock } from "../../model/clock.ts";
+import { closedCode, connectTimeoutCode, dnsTimeoutCode, proxyPrefix } from "../../model/connect-failure.ts";
 import { type Address, type Egress, placeOf, type Tls, withoutBrackets } from "../../model/environment.ts";
 import type { TunnelResult } from "../../model/events.ts";
 import { ResponseReader } from "./response-reader.ts";
-import {
-  closedCode,
-  codeOf,
-  connectTimeoutCode,
-  dnsTimeoutCode,
-  MalformedResponse,
-  proxyPrefix,
-  TransportError,
-} from "./transport-error.ts";
+import { codeOf, MalformedResponse, TransportError } from "./transport-error.ts";
 
 /** TCP keep-alive, which finds a peer that vanished. */
 const keepAliveInitialDelayMs = 60_000;

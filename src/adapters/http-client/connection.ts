@@ -2,10 +2,11 @@ import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { firstOf } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
+import { closedCode } from "../../model/connect-failure.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Connect, Transport } from "./connect.ts";
 import { ResponseReader } from "./response-reader.ts";
-import { closedCode, ForeignResponse, TransportError, unframedOverTlsCode } from "./transport-error.ts";
+import { ForeignResponse, TransportError, unframedOverTlsCode } from "./transport-error.ts";
 
 /** How many requests are remembered: an unrequested answer comes milliseconds too late, so a few requests too late. */
 const mostEarlierIds = 16;

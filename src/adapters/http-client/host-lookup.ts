@@ -1,7 +1,8 @@
 import dns, { lookup as getaddrinfo, type LookupAddress, type LookupAllOptions, type LookupOptions } from "node:dns";
 import { type Clock, LogThrottle } from "../../model/clock.ts";
+import { dnsTimeoutCode } from "../../model/connect-failure.ts";
 import type { OldAddressUsed } from "../../model/events.ts";
-import { codeOf, dnsTimeoutCode, TransportError } from "./transport-error.ts";
+import { codeOf, TransportError } from "./transport-error.ts";
 
 /** Asks the system, as Node's `dns.lookup` does. */
 export type AskSystem = (host: string, options: LookupAllOptions, onAnswer: OnAnswer) => void;

@@ -1,3 +1,4 @@
+import { closedCode, connectTimeoutCode, dnsTimeoutCode, proxyPrefix } from "../../model/connect-failure.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import { ProxyError, shutDown } from "../../model/errors.ts";
 
@@ -27,11 +28,6 @@ export class HeadTooLong extends MalformedResponse {
 /** The response that came cannot be the answer to its request. */
 export class ForeignResponse extends TransportError {}
 
-/** The other side closed the connection. */
-export const closedCode = "CONNECTION_CLOSED";
-export const connectTimeoutCode = "CONNECT_TIMEOUT";
-/** The name of the host was still being looked up when the time was over. */
-export const dnsTimeoutCode = "DNS_TIMEOUT";
 export const poolClosedCode = "POOL_CLOSED";
 /** An answer over TLS ended only with the close, and nothing proves that the service closed. */
 export const unframedOverTlsCode = "UNFRAMED_OVER_TLS";
@@ -65,9 +61,6 @@ export function explainTransportError(error: unknown, wasWritten: boolean): Prox
       : `The connection to the service broke before the answer was complete (${causedBy}).`;
   return new ProxyError("upstream_reset", what, { causedBy });
 }
-
-/** The start of each code for a failure before a proxy's tunnel was open. */
-export const proxyPrefix = "PROXY_";
 
 /** A code such as ECONNREFUSED or CERT_HAS_EXPIRED; `UNKNOWN` for anything that does not look like one. */
 export function codeOf(error: unknown): string {

@@ -53,9 +53,9 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
     "warn",
     `Redis ${evicted === 0 ? "drops keys when it is full" : `has dropped ${evicted} keys`} (${policy}): an order whose key it drops may be sent again`,
   ],
-  redis_down: ({ node, failure }) => [
+  redis_down: ({ node, ...event }) => [
     "warn",
-    `Redis is away: ${describeRedisFailure(failure)}; ${node === claimsNodeName ? "orders with a key get 503" : "every replica keeps its own tokens"}`,
+    `Redis is away: ${describeRedisFailure(event)}. ${node === claimsNodeName ? "Orders with a key get 503" : "Every replica keeps its own tokens"}`,
   ],
   redis_up: ({ node, awayMs }) => [
     "info",

@@ -1,8 +1,9 @@
 import { type Cancel, type Clock, LogThrottle } from "../../model/clock.ts";
+import { closedCode } from "../../model/connect-failure.ts";
 import type { Report } from "../../model/events.ts";
 import type { RedisFailureKind, RedisSnapshot } from "../../model/redis-access.ts";
 import type { RedisClient } from "./client.ts";
-import { isAnswer, isFatal, kindOf, RedisFailure } from "./failure.ts";
+import { failureOf, isAnswer, isFatal, RedisFailure } from "./failure.ts";
 import { besideKey, redisKey } from "./scripts.ts";
 
 export interface ConnectionParts {
@@ -16,6 +17,7 @@ export interface ConnectionParts {
   readonly taskTimeoutMs?: number | undefined;
   /** As in RedisEvent. */
   readonly node: string;
+  readonly address: string;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -62,7 +64,7 @@ export class RedisConnection {
   /** When Redis went up or down last. */
   #sinceMs: number | undefined;
   /** Why Redis is down. */
-  #failure: RedisFailureKind | undefined;
+  #failure: RedisFailure | undefined;
   /** A key beside that of the last task that failed: in a Cluster only its node may be in trouble. */
   #trialKey = redisKey("probe", "trial");
   #isEnded = false;
@@ -76,7 +78,8 @@ export class RedisConnection {
 
   snapshot(): RedisSnapshot {
     const isUp = this.#sinceMs === undefined ? undefined : this.#failure === undefined;
-    return { node: this.#parts.node, isUp, sinceMs: this.#sinceMs, failure: this.#failure };
+    const { node, address } = this.#parts;
+    return { node, address, isUp, sinceMs: this.#sinceMs, failure: this.#failure?.kind, cause: this.#failure?.code };
   }
 
   /**
@@ -97,10 +100,11 @@ export class RedisConnection {
         await this.#within(this.#trial, untilMs - clock.nowMs());
         client = this.#client;
       }
-      const isShut = this.#failure !== undefined && isFatal(this.#failure);
+      const isShut = this.#failure !== undefined && isFatal(this.#failure.kind);
       if (client !== undefined && !isShut) return await this.#within(task(client, untilMs), untilMs - clock.nowMs());
     } catch (error) {
-      const kind = kindOf(error);
+      const failure = failureOf(error);
+      const { kind } = failure;
       if (kind === "connection" && this.#failure === undefined) {
         this.#trialKey = besideKey(key, "trial");
         if (client !== undefined && client === this.#client) this.#onClosed(client);
@@ -108,8 +112,8 @@ export class RedisConnection {
       }
       this.count(kind);
       // Failures of a connection that is no longer in use say nothing of the present one.
-      if (client === this.#client) this.#onFailure(kind, key);
-      throw new RedisFailure(kind);
+      if (client === this.#client) this.#onFailure(failure, key);
+      throw failure;
     }
     throw new RedisFailure("connection");
   }
@@ -131,9 +135,9 @@ export class RedisConnection {
    * After a fatal failure no task is sent until a trial has worked; after any other, a trial shows whether this key alone failed. It is
    * made at once, unless there was one within the last second: Redis may have stood still for a moment only.
    */
-  #onFailure(kind: RedisFailureKind, key: string): void {
+  #onFailure(failure: RedisFailure, key: string): void {
     this.#trialKey = besideKey(key, "trial");
-    if (isFatal(kind)) this.#goDown(kind);
+    if (isFatal(failure.kind)) this.#goDown(failure);
     this.#tryAfter(this.#triedAtMs + retryEveryMs - this.#parts.clock.nowMs());
   }
 
@@ -155,7 +159,7 @@ export class RedisConnection {
       await (client === undefined ? this.#replace() : this.#runTrial(client).catch(() => this.#replace()));
       this.#goUp();
     } catch (error) {
-      this.#goDown(kindOf(error));
+      this.#goDown(failureOf(error));
     } finally {
       this.#isTrying = false;
     }
@@ -177,22 +181,22 @@ export class RedisConnection {
 
   async #connect(client: RedisClient): Promise<void> {
     /** Why it could not connect; neither its end nor its promise say so. */
-    let cause: RedisFailureKind = "connection";
+    let cause = new RedisFailure("connection");
     client.on("error", (error) => {
       cause = causeOf(error);
-      this.#countQuietly(cause);
+      this.#countQuietly(cause.kind);
     });
     const ended = new Promise<never>((_, reject) => {
       client.on("end", () => {
         // Ends its Sentinels' connections too.
         client.disconnect();
-        reject(new RedisFailure(cause));
+        reject(cause);
         if (client === this.#client) this.#onClosed(client);
       });
     });
     ended.catch(() => {});
     const connected = client.connect().catch((error) => {
-      throw new RedisFailure(cause === "connection" ? causeOf(error) : cause);
+      throw cause.kind === "connection" && cause.code === undefined ? causeOf(error) : cause;
     });
     try {
       const limitMs = this.#sinceMs === undefined ? firstConnectMs : connectTimeoutMs;
@@ -215,7 +219,8 @@ export class RedisConnection {
     if (this.#isEnded) return;
     const isLasting = this.#parts.clock.nowMs() >= this.#connectedAtMs + lastingMs;
     this.#quickCloses = isLasting ? 0 : this.#quickCloses + 1;
-    if (this.#failure !== undefined || this.#quickCloses > mostQuickCloses) this.#goDown("connection");
+    if (this.#failure !== undefined || this.#quickCloses > mostQuickCloses)
+      this.#goDown(new RedisFailure("connection", closedCode));
     else this.#beginTrial();
   }
 
@@ -225,9 +230,9 @@ export class RedisConnection {
     const limitMs = this.#sinceMs === undefined ? firstConnectMs : this.#taskTimeoutMs;
     const tried = client.eval(trial, 1, this.#trialKey).then(() => confirm?.(client));
     await this.#within(tried, limitMs).catch((error) => {
-      const kind = kindOf(error);
-      this.#countQuietly(kind);
-      throw new RedisFailure(kind);
+      const failure = failureOf(error);
+      this.#countQuietly(failure.kind);
+      throw failure;
     });
   }
 
@@ -248,15 +253,15 @@ export class RedisConnection {
     report({ kind: "redis_up", node, awayMs });
   }
 
-  #goDown(failure: RedisFailureKind): void {
+  #goDown(failure: RedisFailure): void {
     if (this.#isEnded) return;
-    const { clock, node, random, report } = this.#parts;
+    const { clock, node, address, random, report } = this.#parts;
     const wasUp = this.#failure === undefined;
     this.#failure = failure;
     this.#tryAfter(retryEveryMs * (0.75 + 0.25 * random()));
     if (!wasUp) return;
     this.#sinceMs = clock.nowMs();
-    report({ kind: "redis_down", node, failure });
+    report({ kind: "redis_down", node, address, failure: failure.kind, cause: failure.code });
   }
 
   #within<Value>(promise: Promise<Value>, delayMs: number): Promise<Value> {
@@ -277,7 +282,7 @@ export class RedisConnection {
 }
 
 /** An unknown failure while connecting counts as a failed connection. */
-function causeOf(error: unknown): RedisFailureKind {
-  const kind = kindOf(error);
-  return kind === "other" ? "connection" : kind;
+function causeOf(error: unknown): RedisFailure {
+  const failure = failureOf(error);
+  return failure.kind === "other" ? new RedisFailure("connection", failure.code) : failure;
 }

@@ -1,13 +1,16 @@
 import { errorCodeOf } from "../../model/defect.ts";
 import { type RedisFailureKind, redisFailures } from "../../model/redis-access.ts";
 
-/** A failed Redis command, by its kind alone: a foreign error object carries the command's arguments, and so the token. */
+/** A failed Redis command, by its kind and code alone: a foreign error object carries the command's arguments, and so the token. */
 export class RedisFailure extends Error {
   readonly kind: RedisFailureKind;
+  /** The error's own code, such as ECONNREFUSED or MISCONF. */
+  readonly code: string | undefined;
 
-  constructor(kind: RedisFailureKind) {
+  constructor(kind: RedisFailureKind, code?: string) {
     super(`Redis: ${kind}`);
     this.kind = kind;
+    this.code = code;
   }
 }
 
@@ -73,6 +76,13 @@ export interface RedisTrouble {
   readonly code: string | undefined;
   /** With `noperm`: the key is not permitted, not the command. */
   readonly isAboutKey: boolean;
+}
+
+/** The failure that an error of ioredis is. */
+export function failureOf(thrown: unknown): RedisFailure {
+  if (thrown instanceof RedisFailure) return thrown;
+  const { kind, code } = troubleOf(thrown);
+  return new RedisFailure(kind, code);
 }
 
 export function troubleOf(thrown: unknown): RedisTrouble {

@@ -25,13 +25,15 @@ export interface End {
   /** The failure's code, the result of a callback, or the status of the answer. */
   readonly what: string;
   readonly fate: Fate;
+  /** The code with which a connection to the service failed, such as ECONNREFUSED. */
+  readonly cause?: string | undefined;
 }
 
 /** One way in which requests end. */
 export interface RequestEnd extends End, Pick<RequestFinished, "status" | "outcome" | "code"> {}
 
 /** Requests that did not succeed, of one kind. */
-export interface RecentFailure extends Pick<End, "by" | "what"> {
+export interface RecentFailure extends Pick<End, "by" | "what" | "cause"> {
   readonly count: number;
   /** Present if all are of one site. */
   readonly site?: string | undefined;
@@ -60,8 +62,9 @@ export function describeEnd(
   outcome: RequestEnd["outcome"],
   code: RequestEnd["code"],
   fate: Fate,
+  cause?: string,
 ): RequestEnd {
-  return { site, by, status, outcome, code, what: code ?? String(status), fate };
+  return { site, by, status, outcome, code, what: code ?? String(status), fate, cause };
 }
 
 /** Anybody can send what names no site of ours. */
@@ -148,11 +151,12 @@ type Counted = readonly (readonly [end: End, count: number])[];
 /** The commonest first. */
 function countFailures(all: Counted): readonly RecentFailure[] {
   const kinds = new Map<string, RecentFailure>();
-  for (const [{ site, by, what, fate }, count] of all) {
+  for (const [{ site, by, what, fate, cause }, count] of all) {
     if (fate === "succeeded") continue;
-    const known = kinds.get(`${by} ${what}`) ?? { site, count: 0 };
+    const kind = `${by} ${what} ${cause}`;
+    const known = kinds.get(kind) ?? { site, count: 0 };
     const onlySite = known.site === site ? site : undefined;
-    kinds.set(`${by} ${what}`, { by, what, count: known.count + count, site: onlySite });
+    kinds.set(kind, { by, what, cause, count: known.count + count, site: onlySite });
   }
   return [...kinds.values()].sort((one, other) => other.count - one.count);
 }

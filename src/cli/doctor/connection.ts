@@ -1,8 +1,13 @@
 import type { Socket } from "node:net";
 import { type PeerCertificate, TLSSocket } from "node:tls";
 import { type ConnectSettings, createConnect } from "../../adapters/http-client/connect.ts";
-import { connectTimeoutCode, proxyPrefix } from "../../adapters/http-client/transport-error.ts";
 import type { Clock } from "../../model/clock.ts";
+import {
+  connectTimeoutCode,
+  explainConnectFailure,
+  type Peer,
+  type ShownCertificate,
+} from "../../model/connect-failure.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import { type Address, placeOf, withoutBrackets } from "../../model/environment.ts";
 import { version } from "../../version.ts";
@@ -11,18 +16,11 @@ import { printable } from "../terminal.ts";
 import { type CheckResult, fail, formatSpan, ok, type Run, warn } from "./check.ts";
 
 /** The peer of a connection, and the settings that texts about the connection name. */
-export interface Target extends ConnectSettings {
-  /** `host:port` */
-  readonly place: string;
-  /** A name or an address, without the brackets of IPv6. */
-  readonly host: string;
-  /** The setting that names the host, e.g. `environments.sandbox.baseUrl`. */
-  readonly setting: string;
-  /** The section with caFile, certFile and keyFile, e.g. `environments.sandbox.tls`. */
-  readonly tlsSetting: string;
-  /** The section that names the proxy on the way, e.g. `environments.sandbox.egress`. */
-  readonly egressSetting: string;
-}
+export type Target = ConnectSettings &
+  Peer & {
+    /** A name or an address, without the brackets of IPv6. */
+    readonly host: string;
+  };
 
 /** The configuration may allow longer, but the whole run is limited. */
 const longestConnectMs = 5_000;
@@ -156,8 +154,8 @@ export function evaluateConnection(probe: Probe, to: Target, nowMs: number): Che
   const isRefused = code !== undefined && (connectedAtMs === undefined || /SSL|TLS/.test(code));
   if (isRefused) {
     const fix = `look up ${code} for Node.js, and see what stands between here and ${to.place}`;
-    const known = explainProxyFailure(code, to) ?? explainConnectFailure(code, to, describeShown(certificate, nowMs));
-    return known ?? fail(`no connection (${code})`, fix);
+    const known = explainConnectFailure(code, to, describeShown(certificate, nowMs));
+    return fail(known?.detail ?? `no connection (${code})`, known?.fix ?? fix);
   }
   if (protocol === undefined) {
     const detail = "connected, without TLS (allowPlaintext): anything in between can read and change everything";
@@ -170,11 +168,9 @@ export function evaluateConnection(probe: Probe, to: Target, nowMs: number): Che
   return evaluateTimeLeft(names, validToMs - nowMs, fix);
 }
 
-/** What the server's certificate adds to the texts about a refused connection; nothing if it showed none. */
-const nothingShown = { ago: "", butIn: "", butFor: "", issuer: "" };
-
-function describeShown(certificate: Certificate | undefined, nowMs: number): typeof nothingShown {
-  if (certificate === undefined) return nothingShown;
+/** @returns nothing if it showed none */
+function describeShown(certificate: Certificate | undefined, nowMs: number): ShownCertificate | undefined {
+  if (certificate === undefined) return undefined;
   return {
     ago: ` ${formatSpan(nowMs - certificate.validToMs)} ago`,
     butIn: `, but in ${formatSpan(certificate.validFromMs - nowMs)}`,
@@ -190,100 +186,4 @@ const renewalMs = 14 * 86_400_000;
 export function evaluateTimeLeft(name: string, leftMs: number, fix: string): CheckResult {
   const detail = `${name}, valid for another ${formatSpan(leftMs)}`;
   return leftMs >= renewalMs ? ok(detail) : warn(detail, fix);
-}
-
-/** Why the forward proxy opened no tunnel; undefined if the code is not about the proxy. */
-function explainProxyFailure(code: string, to: Target): CheckResult | undefined {
-  const { place, setting, egressSetting, connectTimeoutMs } = to;
-  if (!code.startsWith(proxyPrefix)) return undefined;
-  if (code === "PROXY_STATUS_407") {
-    const fix = `put user:password into the file of ${egressSetting}.auth; HTTP Basic is what is sent`;
-    return fail(`the proxy wants other credentials (${code})`, fix);
-  }
-  if (/^PROXY_STATUS_4..$/.test(code)) {
-    const fix = `have CONNECT to ${place} allowed at the proxy, or name the host in ${egressSetting}.noProxy`;
-    return fail(`the proxy lets no connection to ${place} through (${code})`, fix);
-  }
-  if (/^PROXY_STATUS_5..$/.test(code)) {
-    const fix = `see the proxy's log: its DNS and its firewall decide; correct the name in ${setting}`;
-    return fail(`the proxy does not reach ${place} (${code})`, fix);
-  }
-  if (code === "PROXY_TIMEOUT") {
-    const fix = `see whether the proxy reaches ${place}, and how busy it is`;
-    return fail(`the proxy opened no tunnel within ${connectTimeoutMs} ms (${code})`, fix);
-  }
-  const fix = `see that ${egressSetting} names an HTTP proxy and its right port, and what its log says`;
-  return fail(`the proxy opens no tunnel (${code})`, fix);
-}
-
-/** Why there is no connection; undefined if the code is not known. */
-export function explainConnectFailure(
-  code: string,
-  to: Pick<Target, "place" | "host" | "setting" | "tlsSetting" | "connectTimeoutMs">,
-  { ago, butIn, butFor, issuer } = nothingShown,
-): CheckResult | undefined {
-  const { place, host, setting, tlsSetting, connectTimeoutMs } = to;
-  const because = (detail: string, fix: string) => fail(`${detail} (${code})`, fix);
-  switch (code) {
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return because(
-        `the name ${host} cannot be resolved`,
-        `correct the name in ${setting}, or see to DNS (NetworkPolicy: egress to port 53)`,
-      );
-    case "ECONNREFUSED":
-      return because("connections are refused", `see that it is up, and that host and port in ${setting} are right`);
-    case "ENOENT":
-      return because("there is no such socket", `see that it is up, and that the path in ${setting} is right`);
-    case "EACCES":
-      return because("this user may not connect", `let this user write to the socket that ${setting} names`);
-    case "ETIMEDOUT":
-    case "EHOSTUNREACH":
-    case "ENETUNREACH":
-      return because(
-        `no connection within ${connectTimeoutMs} ms`,
-        `let this pod reach ${place} (NetworkPolicy or firewall: egress to that port)`,
-      );
-    case "TLS_TIMEOUT":
-      return because(
-        `it took the connection, and no TLS came within ${connectTimeoutMs} ms`,
-        `see that the port in ${setting} speaks TLS, and what stands between here and ${place} (proxy, service mesh)`,
-      );
-    case "ECONNRESET":
-    case "EPIPE":
-      return because(
-        "the connection is closed as soon as it is made",
-        `see what stands between here and ${place} (proxy, firewall, service mesh), and that the port is right`,
-      );
-    case "CERT_HAS_EXPIRED":
-      return because(
-        `its certificate has expired${ago}`,
-        "its owner has to renew it; if every certificate seems expired, this machine's clock is wrong",
-      );
-    case "CERT_NOT_YET_VALID":
-      return because(`its certificate is not valid yet${butIn}`, "set this machine's clock (NTP on the node)");
-  }
-  if (code.includes("ALTNAME")) {
-    const fix = `write the name that it is for in ${setting}, or have this name added to the certificate`;
-    return because(`its certificate is not for ${host}${butFor}`, fix);
-  }
-  if (/SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|UNTRUSTED|INVALID_CA|UNKNOWN_ISSUER/.test(code)) {
-    const fix = `for a private authority give its certificate as ${tlsSetting}.caFile; otherwise something intercepts the connection`;
-    return because(`its certificate is by an unknown issuer${issuer}`, fix);
-  }
-  if (
-    /CERTIFICATE_REQUIRED|ALERT_(HANDSHAKE_FAILURE|BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED)/.test(
-      code,
-    )
-  ) {
-    const fix = `give a certificate that it accepts as ${tlsSetting}.certFile and ${tlsSetting}.keyFile`;
-    return because("it does not accept our client certificate, or wants one", fix);
-  }
-  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST/.test(code)) {
-    return because("it does not speak TLS", `give the port of its TLS in ${setting}`);
-  }
-  if (/UNSUPPORTED_PROTOCOL|PROTOCOL_VERSION|NO_PROTOCOLS/.test(code)) {
-    return because("it speaks no TLS from 1.2 on", "its owner has to turn on TLS 1.2 or 1.3");
-  }
-  return undefined;
 }

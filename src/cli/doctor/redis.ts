@@ -4,16 +4,16 @@ import { probeRedis, type RedisProbe } from "../../adapters/redis/probe.ts";
 import { lockTrialScript, trialScript } from "../../adapters/redis/scripts.ts";
 import type { ServerFacts } from "../../adapters/redis/server-facts.ts";
 import type { Config } from "../../config/config.ts";
-import { describeBind } from "../../model/listener.ts";
+import { explainConnectFailure } from "../../model/connect-failure.ts";
 import {
   describeRedisNode,
+  describeRedisPlace,
   lockNodeName,
   type RedisAccess,
   type RedisNode,
   type RedisPlace,
 } from "../../model/redis-access.ts";
 import { type Check, type CheckResult, fail, ok, type Run, toCheck, warn } from "./check.ts";
-import { explainConnectFailure } from "./connection.ts";
 
 type Answered = Extract<RedisProbe, { kind: "answered" }>;
 
@@ -64,9 +64,7 @@ function serversOf(access: RedisAccess) {
   const others = lockNodes.map((at, index) => single(lockNodeName(index), at, `redis.lockNodes[${index}]`));
   if (place.kind === "standalone") return [single("cache", place.node, "redis.url"), ...others];
   const { kind } = place;
-  const nodes = place.nodes.map((each) => describeBind({ kind: "tcp", ...each })).join(", ");
-  const named = kind === "sentinel" ? `${place.master} by the Sentinels ${nodes}` : `Cluster ${nodes}`;
-  const [setting, isTls] = [`redis.${kind}`, tls !== undefined];
+  const [named, setting, isTls] = [describeRedisPlace(place), `redis.${kind}`, tls !== undefined];
   return [{ node: "cache", place: named, setting, kind, isTls, client: createCacheClient(access) }, ...others];
 }
 
@@ -80,9 +78,8 @@ function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, 
     const fix = `let this pod reach ${place} (NetworkPolicy or firewall: egress to that port, and to DNS)${also}`;
     return fail(`no ${isTls ? "TLS " : ""}connection within ${connectTimeoutMs} ms (${code})`, fix);
   }
-  const host = place.replace(/^rediss?:\/\//, "");
-  const unreached = explainConnectFailure(code, { place, setting, host, tlsSetting: "redis.tls", connectTimeoutMs });
-  if (unreached !== undefined) return unreached;
+  const unreached = explainConnectFailure(code, { place, setting, tlsSetting: "redis.tls", connectTimeoutMs });
+  if (unreached !== undefined) return fail(unreached.detail, unreached.fix);
   if (code === "WRONGPASS") {
     const fix = "correct redis.username and redis.password, or see that Redis has this user switched on";
     return fail(`the login as ${user} is refused (WRONGPASS)`, fix);

@@ -113,7 +113,7 @@ test.each([
   ],
   [
     "ENOTFOUND",
-    "the name api cannot be resolved (CODE) | correct the name in environments.e.baseUrl, or see to DNS (NetworkPolicy: egress to port 53)",
+    "its name cannot be resolved (CODE) | correct the name in environments.e.baseUrl, or see to DNS (NetworkPolicy: egress to port 53)",
   ],
   [
     "ECONNREFUSED",
@@ -146,11 +146,11 @@ test.each([
   ],
   [
     "ERR_TLS_CERT_ALTNAME_INVALID",
-    "its certificate is not for api but for www (CODE) | write the name that it is for in environments.e.baseUrl, or have this name added to the certificate",
+    "its certificate is not for this name but for www (CODE) | write the name that it is for in environments.e.baseUrl, or have this name added to the certificate",
   ],
   [
     "DEPTH_ZERO_SELF_SIGNED_CERT",
-    "its certificate is by an unknown issuer: CA (CODE) | for a private authority give its certificate as environments.e.tls.caFile; otherwise something intercepts the connection",
+    "its certificate is by an unknown issuer: CA (CODE) | see that environments.e.tls.caFile holds its authority, if that is a private one; otherwise something intercepts the connection",
   ],
   [
     "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",

@@ -59,7 +59,7 @@ it("reports what is wrong with a certificate or a protocol, and sends such a hos
   expectLines(of, "tls", {
     expired: /^fail its certificate has expired \d+ days ago \(CERT_HAS_EXPIRED\) \| its owner has to/,
     foreign:
-      /^fail .* not for localhost but for elsewhere\.example \(ERR_TLS_CERT_ALTNAME_INVALID\) \| .*\.foreign\.baseUrl/,
+      /^fail .* not for this name but for elsewhere\.example \(ERR_TLS_CERT_ALTNAME_INVALID\) \| .*\.foreign\.baseUrl/,
     unknown:
       /^fail .* unknown issuer: Countersign test CA \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\) \| .*\.unknown\.tls\.caFile/,
     own: /^fail its certificate is by an unknown issuer: localhost \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,

@@ -136,7 +136,9 @@ const samples: Samples = {
   refresh_lock_tried: [{ kind: "refresh_lock_tried", result: "held" }],
   redis_failed: twice({ kind: "redis_failed", node: "cache", failure: "timeout" }),
   redis_evicts: [0, 3].map((evicted) => ({ kind: "redis_evicts", node: "cache", policy: "allkeys-lru", evicted })),
-  redis_down: [{ kind: "redis_down", node: "cache", failure: "timeout" }],
+  redis_down: [
+    { kind: "redis_down", node: "cache", address: "redis://cache:6379", failure: "connection", cause: "ECONNREFUSED" },
+  ],
   spans_exported: [{ kind: "spans_exported", count: 1 }],
   spans_lost: twice({ kind: "spans_lost", result: "dropped", count: 1, cause: "no room" }),
   spans_delayed: twice({ kind: "spans_delayed", waiting: 1, cause: "HTTP 503", pauseMs: 1 }),

@@ -1,3 +1,4 @@
+import { explainConnectFailure } from "../../../model/connect-failure.ts";
 import { type FailureCode, failures } from "../../../model/errors.ts";
 import type { TokenResult } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
@@ -13,6 +14,7 @@ import {
   describeDuration,
   describeSpan,
   type Html,
+  help,
   html,
   list,
   nothing,
@@ -77,6 +79,8 @@ interface Failed {
 interface Recent extends Failed {
   /** The environment's. */
   readonly name: string;
+  /** Of the service; empty for callbacks. */
+  readonly baseUrl: string;
   readonly what: "request" | "callback";
   readonly failures: readonly RecentFailure[];
   readonly failingSites: readonly FailingSite[];
@@ -85,8 +89,8 @@ interface Recent extends Failed {
 /** All that had any: requests first. */
 function countAll({ environments, callbacks }: StatusSnapshot): readonly Recent[] {
   const all = [
-    ...environments.map(({ name, recent }) => ({ name, what: "request" as const, ...recent })),
-    ...callbacks.map(({ environment: name, recent }) => ({ name, what: "callback" as const, ...recent })),
+    ...environments.map(({ name, baseUrl, recent }) => ({ name, baseUrl, what: "request" as const, ...recent })),
+    ...callbacks.map(({ environment: name, recent }) => ({ name, baseUrl: "", what: "callback" as const, ...recent })),
   ];
   return all
     .filter(({ requests }) => requests > 0)
@@ -179,15 +183,48 @@ function describeTrouble(recent: Recent): Html[] {
   return [...kinds.slice(0, named).map((failure) => describeFailure(recent, failure)), rest];
 }
 
-function describeFailure(recent: Recent, { by, what, count, site }: RecentFailure): Html {
+function describeFailure(recent: Recent, failure: RecentFailure): Html {
+  const { by, what, count, site, cause } = failure;
   const whose = site === undefined || site === "none" ? nothing : html`, all of ${showName(site)}`;
   const place = html`<strong>${showCount(count)} × <code>${what}</code></strong> in ${recent.name}${whose}`;
   if (recent.what === "callback") return html`Callbacks: ${place}. ${showSentence(meaningOfCallback(what))}`;
   if (by === "service") {
     if (what in failures) return html`${place}. The service’s answer began, and the caller did not get all of it.`;
-    return html`${place}, answered by the service. ${serviceRefusal(what, recent.failed === recent.requests)}`;
+    return html`${place}, answered by the service. ${serviceRefusal(what, recent.failed === recent.requests)}${helpOn(what)}`;
   }
-  return html`${place}. ${what === "499" ? "The caller left before it had an answer." : showSentence(failures[what as FailureCode]?.meaning ?? "")}`;
+  if (what === "499") return html`${place}. The caller left before it had an answer.`;
+  const row = failures[what as FailureCode];
+  const unreached = cause && explainUnreached(recent, cause);
+  return html`${place}. ${unreached || showSentence(row?.meaning ?? "")}${helpOn(String(row?.status))}`;
+}
+
+/** `https://api.example: connections are refused (ECONNREFUSED); see that it is up, …` */
+function explainUnreached({ name, baseUrl }: Recent, cause: string): Html | undefined {
+  const place = new URL(baseUrl).origin;
+  const path = `environments.${name}`;
+  const settings = { setting: `${path}.baseUrl`, tlsSetting: `${path}.tls`, egressSetting: `${path}.egress` };
+  const found = explainConnectFailure(cause, { place, ...settings });
+  return html`${place}: ${found ? `${found.detail}; ${found.fix}` : `no connection (${cause})`}.`;
+}
+
+/** The sections of docs/troubleshooting.md, by the first statuses of their titles. */
+const sections: Readonly<Record<string, string>> = {
+  "400": "orders-get-400",
+  "401": "every-order-gets-401",
+  "403": "every-order-gets-403",
+  "404": "every-order-gets-404",
+  "422": "orders-get-422",
+  "429": "orders-get-429",
+  "500": "orders-get-500",
+  "502": "orders-get-502-or-504",
+  "503": "orders-get-503",
+  "504": "orders-get-502-or-504",
+};
+
+/** Nothing for a status without a section of its own. */
+function helpOn(status: string): Html {
+  const section = status.startsWith("3") ? "orders-get-a-redirect" : sections[status];
+  return section === undefined ? nothing : html` ${help(`troubleshooting.md#${section}`)}`;
 }
 
 /**
@@ -307,9 +344,10 @@ function describeUnrenewed({ environment, credential, token, lastRequest }: Cred
 }
 
 /** How an outage of Redis affects tokens, keys of Countersign-Once, and callbacks. */
-function describeAway({ node, since, failure }: RedisStatus, hasCallbacks: boolean, now: string): Html {
+function describeAway(server: RedisStatus, hasCallbacks: boolean, now: string): Html {
+  const { node, since } = server;
   const away = since === undefined ? "is away" : `has been away for ${describeSpan(since, now)}`;
-  const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${describeRedisFailure(failure ?? "other")}).`;
+  const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${describeRedisFailure(server)}; ${help("alerts/CountersignRedisDown.md")}).`;
   const refused = html`Requests with <code>Countersign-Once</code> are refused`;
   if (node === claimsNodeName) return html`${what} ${refused}; tokens are shared as before.`;
   if (node !== "cache") return html`${what} It is one of several for the refresh lock.`;

@@ -66,6 +66,13 @@ export function definitions(entries: readonly (readonly [name: string, value: Ht
 `;
 }
 
+const documents = "https://github.com/countersign/countersign/blob/main/docs";
+
+/** A link to a page of the documents, such as `alerts/CountersignRedisDown.md`. */
+export function help(page: string): Html {
+  return html`<a href="${documents}/${page}">what to do</a>`;
+}
+
 /** Words that are less important, such as those for a missing value. */
 export function quiet(words: string | number): Html {
   return html`<span class="soft">${words}</span>`;

@@ -8,6 +8,7 @@ import {
   html,
   list,
   nothing,
+  quiet,
   section,
   showMoment,
   showTime,
@@ -91,7 +92,7 @@ function icon({ requests }: StatusSnapshot, { tone }: Verdict): string {
 }
 
 const redisColumns = (now: string): readonly Column<RedisStatus>[] => [
-  ["Server", ({ node }) => html`<code>${node}</code>`],
+  ["Server", ({ node, address }) => html`<code>${node}</code> ${quiet(address)}`],
   ["State", showState],
   ["Since", ({ since }) => showTime(since, now, "–")],
 ];
