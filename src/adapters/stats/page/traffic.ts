@@ -216,7 +216,7 @@ export function describeUntaken(status: CallbackStatus, now: string): Html {
   return html`<a href="#callbacks">The last callback of ${status.environment}</a> was not taken (<code>${last.what}</code>, ${describeAge(last.lastAt, now)}).`;
 }
 
-/** Failures with their place, time and meaning: those of Countersign, then those of the service and the authorization server. */
+/** Failures with their place, time and meaning, which says whose each is; callers' own mistakes are apart. */
 export function failuresAndRefusals({ environments, credentials, at }: StatusSnapshot): Html {
   const tallies = environments.flatMap(({ name, sites, withoutSite }) => [
     ...sites.map(({ identifier, tally }) => ({ place: showPlace(name, identifier), tally })),
@@ -231,20 +231,16 @@ export function failuresAndRefusals({ environments, credentials, at }: StatusSna
   const failed = allOf("failures", (code) => failures[code as FailureCode].meaning);
   const isMistake = ({ what }: Happening) => failures[what as FailureCode].status < 500;
   const mistakes = failed.filter(isMistake);
-  const own = failed.filter((failure) => !isMistake(failure));
   const refusals = allOf("refusals", (status) => `Answered by the service. ${serviceRefusal(status, false)}`);
   const ofSets = credentials.flatMap(({ environment, credential, requests: { refused } }) => {
     const meaning = "The authorization server refused the set.";
     return refused ? [{ what: "refused", ...refused, place: showPlace(environment, credential), meaning }] : [];
   });
+  const others = [...failed.filter((failure) => !isMistake(failure)), ...refusals, ...ofSets];
   // Callers see their own mistakes: here they are folded, below the failures that only an operator can see.
   const summary = html`Callers&rsquo; mistakes: ${showCount(sumOf(mistakes, ({ count }) => count))}`;
   const shownMistakes = mistakes.length === 0 ? nothing : folded(summary, showAll("Callers’ mistakes", mistakes, at));
-  const content = html`<h3>Of Countersign itself</h3>
-${showAll("Failures", own, at)}${shownMistakes}
-<h3>Of the service and the authorization server</h3>
-${showAll("Of the service and the authorization server", [...ofSets, ...refusals], at)}`;
-  return section("failures", "Failures", content);
+  return section("failures", "Failures", html`${showAll("Failures", others, at)}${shownMistakes}`);
 }
 
 function showAll(caption: string, all: readonly Happening[], now: string): Html {
@@ -257,11 +253,11 @@ const redirected =
 
 /** What an operator checks first. The service's interface does not define its statuses. */
 const serviceRefusals: Readonly<Record<string, string>> = {
-  "401": "It did not accept the token or the signature.",
+  "401": "It did not accept the token or the signature: compare the set or the key with the portal, and the clock.",
   "403": "It did not allow the site or the operation.",
   "404": "It does not know what was asked for.",
   "422": "It did not accept the parameters; with HMAC, perhaps the key or the signature.",
-  "429": "It received too many requests.",
+  "429": "It received too many requests: send fewer, or ask its operator for more.",
 };
 
 export function serviceRefusal(status: string, allFail: boolean): string {
