@@ -1,7 +1,7 @@
 /** What `doctor` and `token` say of a token request that brought no token, and what to do about it. */
 import type { ConfiguredSet } from "../app/token-sources.ts";
 import type { Config } from "../config/config.ts";
-import { closedCode, explainConnectFailure } from "../model/connect-failure.ts";
+import { endsAnyUse, explainConnectFailure } from "../model/connect-failure.ts";
 import { type Address, type CredentialSet, placeOf } from "../model/environment.ts";
 import { describeNoToken } from "../oauth/endpoint-backoff.ts";
 import { isNotAsked, type NoToken, notSigned, type TokenAnswer } from "../oauth/token-endpoint.ts";
@@ -66,9 +66,9 @@ export function explainNoToken(
   return fail(`answered ${status} at ${url}`, `correct ${setting}: ${meaning}, no redirect is followed`);
 }
 
-/** Undefined if the server may have been reached: these also end a connection that was in use. */
+/** Undefined if the server may have been reached. */
 function explainNotReached(code: string, url: Address, setting: string, { timeouts }: Config): CheckResult | undefined {
-  if (code === "ECONNRESET" || code === "EPIPE" || code === closedCode) return undefined;
+  if (endsAnyUse(code)) return undefined;
   const place = placeOf(url);
   const to = { place, setting, tlsSetting: "tls", connectTimeoutMs: timeouts.connectMs };
   const found = explainConnectFailure(code, to);

@@ -117,6 +117,11 @@ export function explainConnectFailure(
   return undefined;
 }
 
+/** Whether this code also ends a connection that was in use: the server may have been reached. */
+export function endsAnyUse(code: string): boolean {
+  return code === "ECONNRESET" || code === "EPIPE" || code === closedCode;
+}
+
 /** Why the forward proxy opened no tunnel. */
 function explainProxyFailure(code: string, { place, setting, egressSetting }: Peer, within: string): Explained {
   if (code === "PROXY_STATUS_407") {

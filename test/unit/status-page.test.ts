@@ -248,7 +248,11 @@ describe("the status page", () => {
     [{ result: "failed", status: undefined }, "cannot be reached, or gives no complete answer"],
     [
       { result: "failed", status: undefined, cause: "ECONNREFUSED" },
-      "cannot be reached, or gives no complete answer (ECONNREFUSED)",
+      "cannot be reached, or gives no complete answer (ECONNREFUSED). https://login.example: connections are refused (ECONNREFUSED); see that it is up, and that host and port in environments.production.authUrl are right",
+    ],
+    [
+      { result: "failed", status: undefined, cause: "ECONNRESET" },
+      "cannot be reached, or gives no complete answer (ECONNRESET). Their orders are not sent",
     ],
     [{ result: "failed", status: undefined, cause: "assertion not signed" }, "is not asked (assertion not signed)"],
     [{ result: "refused", status: 401 }, "refuses the set (401)"],

@@ -1,4 +1,4 @@
-import { explainConnectFailure } from "../../../model/connect-failure.ts";
+import { endsAnyUse, explainConnectFailure } from "../../../model/connect-failure.ts";
 import { type FailureCode, failures } from "../../../model/errors.ts";
 import type { TokenResult } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
@@ -120,7 +120,7 @@ function describeShare(share: number): string {
 export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdict): Html {
   const { environments, requests, startedAt, at } = snapshot;
   const all = countAll(snapshot);
-  const outages = environments.map(({ name, tokenOutage }) => describeOutage(name, tokenOutage, "not sent", at));
+  const outages = environments.map((each) => describeOutage(each, each.tokenOutage, "not sent", at));
   const { inFlight, unknownOutcomes: unknown } = requests;
   const open = `${inFlight === 0 ? "None is" : showCount(inFlight)} under way now.`;
   const doubt =
@@ -194,17 +194,18 @@ function describeFailure(recent: Recent, failure: RecentFailure): Html {
   }
   if (what === "499") return html`${place}. The caller left before it had an answer.`;
   const row = failures[what as FailureCode];
-  const unreached = cause && explainUnreached(recent, cause);
-  return html`${place}. ${unreached || showSentence(row?.meaning ?? "")}${helpOn(String(row?.status))}`;
+  const unreached = cause && explainUnreached(recent.baseUrl, cause, recent.name, "baseUrl");
+  const why = unreached ?? (cause && `${new URL(recent.baseUrl).origin}: no connection (${cause}).`);
+  return html`${place}. ${why || showSentence(row?.meaning ?? "")}${helpOn(String(row?.status))}`;
 }
 
-/** `https://api.example: connections are refused (ECONNREFUSED); see that it is up, …` */
-function explainUnreached({ name, baseUrl }: Recent, cause: string): Html | undefined {
-  const place = new URL(baseUrl).origin;
-  const path = `environments.${name}`;
-  const settings = { setting: `${path}.baseUrl`, tlsSetting: `${path}.tls`, egressSetting: `${path}.egress` };
+/** `https://api.example: connections are refused (ECONNREFUSED); see …`; undefined if the cause is no known code. */
+function explainUnreached(url: string, cause: string, environment: string, key: string): string | undefined {
+  const place = new URL(url).origin;
+  const path = `environments.${environment}`;
+  const settings = { setting: `${path}.${key}`, tlsSetting: `${path}.tls`, egressSetting: `${path}.egress` };
   const found = explainConnectFailure(cause, { place, ...settings });
-  return html`${place}: ${found ? `${found.detail}; ${found.fix}` : `no connection (${cause})`}.`;
+  return found && `${place}: ${found.detail}; ${found.fix}.`;
 }
 
 /** The sections of docs/troubleshooting.md, by the first statuses of their titles. */
@@ -232,7 +233,7 @@ function helpOn(status: string): Html {
  * @param fate what happens to orders meanwhile
  */
 function describeOutage(
-  environment: string,
+  environment: EnvironmentStatus,
   outage: SitesWithoutToken | undefined,
   fate: "not sent" | "signed",
   now: string,
@@ -241,8 +242,16 @@ function describeOutage(
   const { sites, since, lastRequest, nextTryAt } = outage;
   const lasting = since === undefined ? "" : ` for ${describeSpan(since, now)}`;
   const isDue = nextTryAt === undefined || Date.parse(nextTryAt) <= Date.parse(now) + 1_000;
-  return html`<a href="#tokens"><strong>No token</strong></a> for ${listNames(sites, named)} of <strong>${environment}</strong>${lasting}:
-the authorization server ${describeCause(lastRequest)}. Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
+  return html`<a href="#tokens"><strong>No token</strong></a> for ${listNames(sites, named)} of <strong>${environment.name}</strong>${lasting}:
+the authorization server ${describeCause(lastRequest)}. ${explainNoToken(environment, lastRequest)}Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
+}
+
+/** Empty unless it is known that a server was not reached, and which. */
+function explainNoToken({ name, authUrl, tokenUrls }: EnvironmentStatus, last: TokenRequestStatus | undefined): string {
+  if (authUrl === undefined || tokenUrls !== undefined || last?.cause === undefined || endsAnyUse(last.cause))
+    return "";
+  const why = explainUnreached(authUrl, last.cause, name, "authUrl");
+  return why === undefined ? "" : `${why} `;
 }
 
 /** The result of a token request, as the end of a sentence; `failed` has several such ends. */
@@ -310,7 +319,7 @@ function showEnd({ code, status, stage }: UnknownOutcome): Html {
 export function notices({ readiness, redis, credentials, reload, environments, callbacks, at }: StatusSnapshot): Html {
   const lines = list([
     readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
-    ...environments.map(({ name, bridgedOutage }) => describeOutage(name, bridgedOutage, "signed", at)),
+    ...environments.map((each) => describeOutage(each, each.bridgedOutage, "signed", at)),
     ...showSets(credentials.filter(isUnrenewed), at),
     ...callbacks.map((listener) => describeUntaken(listener, at)),
     ...redis.filter(({ isUp }) => isUp === false).map((server) => describeAway(server, callbacks.length > 0, at)),
