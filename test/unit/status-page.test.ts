@@ -273,6 +273,22 @@ describe("the status page", () => {
     expect(page).toContain("and 2 more of");
   });
 
+  it("names no authorization server as unreached where sets have several", () => {
+    const lastRequest = {
+      at: ago(0),
+      reason: "missing",
+      result: "failed",
+      status: undefined,
+      cause: "ECONNREFUSED",
+    } as const;
+    const environments = darkNight.environments.map((environment) => ({
+      ...environment,
+      tokenUrls: ["https://other.example/token"],
+      tokenOutage: environment.tokenOutage && { ...environment.tokenOutage, lastRequest },
+    }));
+    expect(renderPage({ ...darkNight, environments }).html).toContain("(ECONNREFUSED). Their orders are not sent.");
+  });
+
   it("says that a token still serves but is not being renewed", () => {
     const credentials = quietNight.credentials.map((set, index) =>
       index === 0 ? { ...set, failingSince: ago(4_000) } : set,
