@@ -28,7 +28,7 @@ async function stageReplicated() {
 }
 
 it("while no replica confirms, an order with a key is not sent, its key is free, and other orders pass; later it is sent", async () => {
-  const { replica, fleet, once, event, events } = await stageReplicated();
+  const { master, replica, fleet, once, event, events } = await stageReplicated();
   expect((await once("before")).status).toBe(200);
   replica.stop();
   const sent = fleet.simulator.seen.apiRequests.length;
@@ -38,7 +38,7 @@ it("while no replica confirms, an order with a key is not sent, its key is free,
   expect((await (fleet.replicas as [Replica])[0].order()).status).toBe(200);
   expect(await event("redis_down")).toMatchObject({ node: "claims", failure: "noreplicas" });
   expect((await event("redis_down")).message).toBe(
-    "Redis is away: no replica confirms what is written (noreplicas); orders with a key get 503",
+    `Redis is away: redis://127.0.0.1:${master.port}: no replica confirms what is written (noreplicas). Orders with a key get 503`,
   );
   // Nothing says that Redis itself does not answer.
   expect(events("redis_failed").filter(({ failure }) => failure !== "noreplicas")).toEqual([]);

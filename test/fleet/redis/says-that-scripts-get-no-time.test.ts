@@ -30,7 +30,7 @@ it.each([
   for (const { events } of fleet.replicas) {
     const [{ message }] = events("redis_down") as [{ message: string }];
     expect(message).toBe(
-      "Redis is away: its scripts get no time (TIME refused, or 0); every replica keeps its own tokens",
+      `Redis is away: redis://127.0.0.1:${without.port}: its scripts get no time (TIME refused, or 0). Every replica keeps its own tokens`,
     );
   }
   // Another server may have taken its place.
