@@ -16,7 +16,7 @@ settings.configure(
     ROOT_URLCONF=__name__,
     INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "oauth2_provider"],
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "file:tokens?mode=memory&cache=shared"}},
-    OAUTH2_PROVIDER={"ACCESS_TOKEN_EXPIRE_SECONDS": life_seconds},
+    OAUTH2_PROVIDER={"ACCESS_TOKEN_EXPIRE_SECONDS": life_seconds, "SCOPES": {"orders": "Create orders"}},
 )
 django.setup()
 

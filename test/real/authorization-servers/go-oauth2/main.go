@@ -29,11 +29,14 @@ func main() {
 	tokens.SetClientInfoHandler(server.ClientBasicHandler)
 	tokens.SetAllowedGrantType(oauth2.ClientCredentials)
 
+	// Called for each token, while HandleTokenRequest returns nil for a refusal too.
 	var issued atomic.Int64
+	tokens.SetExtensionFieldsHandler(func(oauth2.TokenInfo) map[string]any {
+		issued.Add(1)
+		return nil
+	})
 	http.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
-		if err := tokens.HandleTokenRequest(w, r); err == nil {
-			issued.Add(1)
-		}
+		_ = tokens.HandleTokenRequest(w, r)
 	})
 	http.HandleFunc("/issued", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"issued":%d}`, issued.Load())
