@@ -56,7 +56,7 @@ export default defineConfig({
         isolate: false,
       }),
       // Runs in `npm run test:all` and in .ci/run, after `npm test`: many processes that mostly wait.
-      group("processes", 1, { include: ["test/{clients,faults,fleet}/**/*.test.ts", ...beside], maxWorkers: 4 }),
+      group("processes", 1, { include: ["test/{clients,faults,fleet}/**/*.test.ts", ...beside], maxWorkers: 5 }),
       // Runs in `npm run test:all` and in .ci/run, last: these tests need the machine for themselves, one file at a time.
       group("load", 2, { include: ["test/load/**/*.test.ts"], fileParallelism: false }),
       // Runs in `npm run test:platform` and `npm run test:real`, whose tools are built or installed first. Two files at once: tests
