@@ -207,15 +207,7 @@ it("a server that fails from the start is never told to be up", async () => {
   const recorder = new EventRecorder();
   const open = () => new Client(replies("NOCLOCK TIME is 0")) as unknown as RedisClient;
   const { report } = recorder;
-  const connection = new RedisConnection({
-    open,
-    trial: "",
-    node: "cache",
-    address: "redis://cache:6379",
-    clock,
-    random: () => 1,
-    report,
-  });
+  const connection = new RedisConnection({ ...cache, open, clock, report });
   await expect(connection.run("key", async () => 1)).rejects.toMatchObject({ kind: "connection" });
   expect(recorder.of("redis_down")).toMatchObject([{ failure: "no_clock" }]);
   await clock.advance(10_000);
@@ -243,6 +235,8 @@ it("says where a server is that refuses connections, and with which code", async
   expect(connection.snapshot()).toMatchObject({ ...down, isUp: false });
 });
 
+const cache = { trial: "", node: "cache", address: "redis://cache:6379", random: () => 1 };
+
 /** How a server treats new connections, and commands. */
 interface Server {
   connecting: "takes" | "refuses" | "hangs";
@@ -261,15 +255,7 @@ async function stage() {
     return client as unknown as RedisClient;
   };
   const { report } = recorder;
-  const connection = new RedisConnection({
-    open,
-    trial: "",
-    node: "cache",
-    address: "redis://cache:6379",
-    clock,
-    random: () => 1,
-    report,
-  });
+  const connection = new RedisConnection({ ...cache, open, clock, report });
   await clock.advance(2_000);
   const order = () => connection.run("countersign:1:{a}:token", (client) => client.eval("", 0));
   return {
