@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { slugOf } from "../../scripts/site/documents.ts";
 import { describeAge, describeDuration, html } from "../../src/adapters/stats/page/html.ts";
 import { renderPage } from "../../src/adapters/stats/page/render-page.ts";
 import { describeLeft, tokenBar } from "../../src/adapters/stats/page/tokens.ts";
@@ -181,7 +182,7 @@ describe("the status page", () => {
       const [, section = ""] = /troubleshooting\.md#(.*?)"/.exec(page) ?? [];
       expect(section).toContain(what === "302" ? "redirect" : what);
       const titles = readFileSync("docs/troubleshooting.md", "utf8").match(/^## .*/gm) ?? [];
-      expect(titles.map((title) => title.slice(3).toLowerCase().replaceAll(" ", "-"))).toContain(section);
+      expect(titles.map((title) => slugOf(title.slice(3)))).toContain(section);
     },
   );
 

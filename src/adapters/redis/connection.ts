@@ -219,8 +219,8 @@ export class RedisConnection {
     if (this.#isEnded) return;
     const isLasting = this.#parts.clock.nowMs() >= this.#connectedAtMs + lastingMs;
     this.#quickCloses = isLasting ? 0 : this.#quickCloses + 1;
-    if (this.#failure !== undefined || this.#quickCloses > mostQuickCloses)
-      this.#goDown(new RedisFailure("connection", closedCode));
+    const isDown = this.#failure !== undefined || this.#quickCloses > mostQuickCloses;
+    if (isDown) this.#goDown(new RedisFailure("connection", closedCode));
     else this.#beginTrial();
   }
 
