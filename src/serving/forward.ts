@@ -127,13 +127,13 @@ async function retryOnce<Request, Response extends UpstreamResponse>(
 
 /**
  * The latest start of a second attempt. Without an answer by the deadline it would turn a certain 401 into `unknown`. So it
- * gets the longest of three times: a tenth of the request's time, the time of the 401, and the time of the service's slowest
+ * gets the longest of three times: a fifth of the request's time, the time of the 401, and the time of the service's slowest
  * recent answers. These may have been bad luck, so they count for at most half of the request's time.
  */
 function latestRetryMs({ context, parts }: Pick<Forwarding<unknown, UpstreamResponse>, "context" | "parts">): number {
   const { deadlineMs, allowedMs, event } = context;
   const usualMs = Math.min(parts.slowAnswers.peakMs, allowedMs / 2);
-  return deadlineMs - Math.max(allowedMs / 10, event.upstreamMs ?? 0, usualMs);
+  return deadlineMs - Math.max(allowedMs / 5, event.upstreamMs ?? 0, usualMs);
 }
 
 /** A 5xx may come from a gateway in front of the service, which checks no token. */
