@@ -29,7 +29,9 @@ export function openServicePool(url: string, options: PoolOptions = {}) {
   const pool = new Pool(settings, clock satisfies Clock);
   onTestFinished(() => pool.destroy());
   const send = ({ timeoutMs = 30_000, onConnected = () => {}, ...request }: AttemptOptions = {}) =>
-    exchange(pool, { path: "/x", headers: [], render: () => "{}", ...request }, clock.nowMs() + timeoutMs, onConnected);
+    exchange(pool, { path: "/x", headers: [], render: () => "{}", ...request }, clock.nowMs() + timeoutMs, {
+      onConnected,
+    });
   const outcome = (options?: AttemptOptions) => send(options).then(read).catch(explain);
   return { pool, clock, send, outcome };
 }

@@ -44,6 +44,8 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
   const pools = new KeyedResources<Pool>(clock, poolEndings);
   const streamPools = new KeyedResources<StreamPool>(clock, poolEndings);
   const poolOf = new WeakMap<Environment | Application, Pool>();
+  /** Streams last, and take no connection of an operation. */
+  const bodilessPoolOf = new WeakMap<Environment, Pool>();
   const streamPoolOf = new WeakMap<Environment, StreamPool>();
   let proxy: Awaited<ReturnType<typeof loadHttpProxy>> | undefined;
 
@@ -77,12 +79,16 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
     sendTo(environment: Environment): Send {
       const pool = opened(poolOf.get(environment));
       return (request, deadlineMs, onConnected, onLongHead) =>
-        exchange(pool, request, deadlineMs, onConnected, onLongHead);
+        exchange(pool, request, deadlineMs, { onConnected, onLongHead });
     },
-    /** The same for pass-through routes, on connections of their own. */
+    /** The same for pass-through routes, on connections of their own; http-proxy sends bodies, and requests for WebSocket. */
     sendStreamTo(environment: Environment): SendStream {
-      const pool = opened(streamPoolOf.get(environment));
-      return (request, control) => pool.send(request, control);
+      const pool = opened(bodilessPoolOf.get(environment));
+      const streamPool = opened(streamPoolOf.get(environment));
+      return (request, control) =>
+        request.body === undefined && !request.upgrades
+          ? exchange(pool, request, control.deadlineMs, control)
+          : streamPool.send(request, control);
     },
     /**
      * The token endpoint of an authorization server.
@@ -106,7 +112,13 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
       for (const environment of config.environments.values()) {
         const { baseUrl, requestsPerConnection } = environment;
         const settings = { ...connectSettingsOf(environment, baseUrl), connections, requestsPerConnection };
-        poolOf.set(environment, prepared(servicePoolKey(environment, config), settings));
+        const key = servicePoolKey(environment, config);
+        poolOf.set(environment, prepared(key, settings));
+        if (environment.passThrough !== undefined) {
+          // A retry has a connection of its own while the first answer is still being received.
+          const streams = { ...settings, connections: 2 * connections };
+          bodilessPoolOf.set(environment, prepared(fingerprint([key, "without a body"]), streams));
+        }
         for (const address of authorizationServersOf(environment)) {
           const to = { ...connectSettingsOf(environment, address), ...toAuthorizationServer };
           prepared(authPoolKey(environment, address, config), to);

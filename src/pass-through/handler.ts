@@ -141,10 +141,10 @@ async function pass(
     else await switchProtocols(response, response.connection, context, streaming);
   } catch (error) {
     if (error instanceof CallerLeft && isConnected) context.setOutcome("unknown");
+    // Ends the attempt of an answer that was not read to its end.
+    ending.abort(error);
     throw error;
   } finally {
-    // Ends the attempt of a first answer that was passed on, but not read to its end.
-    ending.abort(new CallerLeft());
     shutdown?.removeEventListener("abort", onShutdown);
     if (body !== undefined) context.setRequestBytes(body.takenBytes);
   }

@@ -11,30 +11,50 @@ const streamBufferBytes = 131_072;
 /** A request to write, without the header lines of its connection. */
 export interface HttpRequest {
   /** Default: POST. */
-  readonly method?: "GET" | "POST";
+  readonly method?: string;
   readonly path: string;
   readonly headers: HeaderLines;
-  /** The body of a POST, made when a connection is ready. */
-  readonly render: () => string | Uint8Array;
+  /** Makes the body when a connection is ready. Absent: there is none. */
+  readonly render?: (() => string | Uint8Array) | undefined;
+}
+
+/** How an attempt is watched and ended. */
+export interface AttemptControl {
+  /** As in Send. */
+  readonly onConnected?: (() => void) | undefined;
+  readonly onLongHead?: ((bytes: number) => void) | undefined;
+  /** How long a response that streams may pause. Its deadline is then over, once its head has come. */
+  readonly idleMs?: number;
+  /** Ends the attempt at any point, with the signal's reason as the error. It lives no longer than the request. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Sends a request once: nothing is repeated, and no redirect followed.
  * @param pool where the request waits for a connection
  * @param deadlineMs on the monotonic clock; it covers the connection, the head and the body of the response
- * @param onLongHead as in Send
  * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout; so does reading the body
  */
 export function exchange(
   pool: { add(attempt: Attempt): void },
   request: HttpRequest,
   deadlineMs: number,
-  onConnected = () => {},
-  onLongHead: (bytes: number) => void = () => {},
+  control: AttemptControl = {},
 ): Promise<UpstreamResponse> {
-  return new Promise((resolve, reject) =>
-    pool.add(new Attempt(request, deadlineMs, onConnected, onLongHead, resolve, reject)),
-  );
+  return new Promise((resolve, reject) => {
+    const attempt = new Attempt(request, deadlineMs, control, resolve, reject);
+    pool.add(attempt);
+    const { signal } = control;
+    if (signal === undefined) return;
+    const abort = () => attempt.abort(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort);
+  });
+}
+
+export interface AttemptHolder {
+  /** Gives the attempt up; nobody reads its response, or the rest of it. */
+  abandon(attempt: Attempt): void;
 }
 
 /**
@@ -43,10 +63,10 @@ export function exchange(
  */
 export class Attempt {
   readonly deadlineMs: number;
-  /** As in Send. */
-  readonly onLongHead: (bytes: number) => void;
+  /** The pool while the attempt waits, then its connection; undefined once it has failed. */
+  holder: AttemptHolder | undefined;
   readonly #request: HttpRequest;
-  readonly #onConnected: () => void;
+  readonly #control: AttemptControl;
   readonly #resolve: (response: UpstreamResponse) => void;
   readonly #reject: (error: unknown) => void;
   #wasWritten = false;
@@ -56,17 +76,29 @@ export class Attempt {
   constructor(
     request: HttpRequest,
     deadlineMs: number,
-    onConnected: () => void,
-    onLongHead: (bytes: number) => void,
+    control: AttemptControl,
     resolve: (response: UpstreamResponse) => void,
     reject: (error: unknown) => void,
   ) {
     this.deadlineMs = deadlineMs;
     this.#request = request;
-    this.onLongHead = onLongHead;
-    this.#onConnected = onConnected;
+    this.#control = control;
     this.#resolve = resolve;
     this.#reject = reject;
+  }
+
+  get method(): string | undefined {
+    return this.#request.method;
+  }
+
+  /** As in AttemptControl. */
+  get idleMs(): number | undefined {
+    return this.#control.idleMs;
+  }
+
+  /** As in Send. */
+  onLongHead(bytes: number): void {
+    this.#control.onLongHead?.(bytes);
   }
 
   get requestId(): string | undefined {
@@ -89,7 +121,7 @@ export class Attempt {
    * @throws the errors of the request's own functions
    */
   write(authority: string, isLast: boolean): string | Buffer {
-    this.#onConnected();
+    this.#control.onConnected?.();
     const message = formatRequest(authority, this.#request, isLast);
     this.#wasWritten = true;
     return message;
@@ -97,20 +129,19 @@ export class Attempt {
 
   /** The response is whole. */
   respond(status: number, headers: readonly string[], body: Uint8Array): void {
-    this.#resolve({ status, headers, body, discard });
+    this.#resolve({ status, headers, body, discard: nothing });
   }
 
   /**
    * The response has begun; the body follows by `push` and `end`.
    * @param resume called when the reader of the body wants more
-   * @param abandon called when the reader has left
    */
-  respondStreaming(status: number, headers: readonly string[], resume: () => void, abandon: () => void): void {
+  respondStreaming(status: number, headers: readonly string[], resume: () => void): void {
     const body = new Readable({
       highWaterMark: streamBufferBytes,
       read: resume,
       destroy: (error, done) => {
-        abandon();
+        this.holder?.abandon(this);
         done(error);
       },
     });
@@ -136,7 +167,14 @@ export class Attempt {
 
   /** The request's message could not be made. */
   failBeforeWriting(error: unknown): void {
-    this.#reject(error);
+    this.#failWith(error);
+  }
+
+  /** @param reason the error of the attempt */
+  abort(reason: unknown): void {
+    const { holder } = this;
+    this.#failWith(reason);
+    holder?.abandon(this);
   }
 
   timeOut(): void {
@@ -144,13 +182,16 @@ export class Attempt {
       ? (["No connection to the service was ready in time.", "not_sent", "no connection"] as const)
       : this.#body === undefined
         ? (["No answer came in time.", "unknown", "no answer"] as const)
-        : (["The answer was not complete in time.", "unknown", "incomplete answer"] as const);
+        : this.idleMs === undefined
+          ? (["The answer was not complete in time.", "unknown", "incomplete answer"] as const)
+          : (["The answer stood still for too long.", "unknown", "incomplete answer"] as const);
     this.#failWith(new ProxyError("upstream_timeout", detail, { outcome, causedBy }));
   }
 
-  #failWith(error: ProxyError): void {
+  #failWith(error: unknown): void {
+    this.holder = undefined;
     if (this.#body === undefined) this.#reject(error);
-    else this.#body.destroy(error);
+    else this.#body.destroy(error as Error);
   }
 }
 
@@ -169,7 +210,7 @@ function formatRequest(
   if (lines === undefined || forbiddenInPath.test(path)) throw new Error("a character that ends a line");
   const connection = isLast ? "close" : "keep-alive";
   const start = `${method} ${path} HTTP/1.1\r\nhost: ${authority}\r\nconnection: ${connection}\r\n${lines}`;
-  if (method === "GET") return `${start}\r\n`;
+  if (render === undefined) return `${start}\r\n`;
   const body = render();
   const bodyBytes = Buffer.byteLength(body);
   const head = `${start}content-length: ${bodyBytes}\r\n\r\n`;
@@ -181,5 +222,4 @@ function formatRequest(
   return message;
 }
 
-/** There is nothing to release: the response is whole. */
-function discard(): void {}
+function nothing(): void {}

@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from "../../model/clock.ts";
-import type { Attempt } from "./attempt.ts";
+import type { Attempt, AttemptHolder } from "./attempt.ts";
 import { type ConnectSettings, createConnect } from "./connect.ts";
 import { type ConnectionOwner, type ConnectionSettings, PooledConnection } from "./connection.ts";
 import { poolClosedCode, TransportError } from "./transport-error.ts";
@@ -22,7 +22,7 @@ const longIdleMs = 200;
  * first served. The connection that was used last is used first, so that the others become idle and are closed. A
  * connection is opened for each attempt that finds none.
  */
-export class Pool implements ConnectionOwner {
+export class Pool implements AttemptHolder, ConnectionOwner {
   readonly #settings: ConnectionSettings;
   readonly #mostConnections: number;
   readonly #clock: Clock;
@@ -57,8 +57,15 @@ export class Pool implements ConnectionOwner {
     if (this.#isDestroyed) attempt.fail(new TransportError(poolClosedCode));
     else {
       this.#waiting.push(attempt);
+      attempt.holder = this;
       this.#dispatchSoon();
     }
+  }
+
+  /** Ends a connection that is being opened for this attempt alone. */
+  abandon(attempt: Attempt): void {
+    this.#takeFromQueue(attempt);
+    for (const connection of [...this.#unused].slice(this.#waiting.length)) connection.end(undefined);
   }
 
   /** Ends each connection once no attempt needs it. Resolves when all have ended. */

@@ -3,7 +3,7 @@ import { TLSSocket } from "node:tls";
 import { firstOf } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { closedCode } from "../../model/connect-failure.ts";
-import type { Attempt } from "./attempt.ts";
+import type { Attempt, AttemptHolder } from "./attempt.ts";
 import type { Connect, Transport } from "./connect.ts";
 import { ResponseReader } from "./response-reader.ts";
 import { ForeignResponse, TransportError, unframedOverTlsCode } from "./transport-error.ts";
@@ -39,7 +39,7 @@ export interface ConnectionOwner {
  *
  * attempt ─▶ one write ─▶ socket ─▶ ResponseReader ─▶ attempt: whole in one piece, or as a stream
  */
-export class PooledConnection {
+export class PooledConnection implements AttemptHolder {
   readonly #authority: string;
   readonly #clock: Clock;
   readonly #owner: ConnectionOwner;
@@ -85,7 +85,8 @@ export class PooledConnection {
     }
     this.#remainingRequests -= 1;
     this.#attempt = attempt;
-    this.#reader.begin();
+    attempt.holder = this;
+    this.#reader.begin(attempt.method);
     this.#deadline.set(attempt.deadlineMs);
     this.#socket.write(message, "latin1");
   }
@@ -100,6 +101,10 @@ export class PooledConnection {
     this.#attempt = undefined;
     attempt?.fail(error);
     this.#owner.hasEnded(this, error);
+  }
+
+  abandon(attempt: Attempt): void {
+    if (attempt === this.#attempt) this.end(new TransportError(closedCode));
   }
 
   #becomeReady(socket: Socket): void {
@@ -137,17 +142,24 @@ export class PooledConnection {
       return true;
     }
     if (!attempt.hasResponse) this.#stream(attempt);
-    return piece === undefined || attempt.push(piece);
+    const isTaken = piece === undefined || attempt.push(piece);
+    if (attempt.idleMs !== undefined) this.#awaitPiece(attempt.idleMs, isTaken);
+    return isTaken;
   }
 
   #stream(attempt: Attempt): void {
     const resume = () => {
-      if (attempt === this.#attempt) this.#socket.resume();
+      if (attempt !== this.#attempt) return;
+      if (attempt.idleMs !== undefined) this.#awaitPiece(attempt.idleMs, true);
+      this.#socket.resume();
     };
-    const abandon = () => {
-      if (attempt === this.#attempt) this.end(new TransportError(closedCode));
-    };
-    attempt.respondStreaming(this.#reader.status, this.#reader.headers, resume, abandon);
+    attempt.respondStreaming(this.#reader.status, this.#reader.headers, resume);
+  }
+
+  /** @param isRead whether the reader of the response takes more; it has a time limit of its own */
+  #awaitPiece(idleMs: number, isRead: boolean): void {
+    if (isRead) this.#deadline.set(this.#clock.nowMs() + idleMs);
+    else this.#deadline.clear();
   }
 
   /** If the service's answers repeat the request's id, a second answer to an earlier request is recognised. */

@@ -22,7 +22,9 @@ export function createTokenRequests(pool: Pool, path: string, clock: Clock): Pic
       };
       const request = { path, headers: [], render: () => "" };
       // The connection is left idle, and the next request of the pool takes it.
-      const reason: unknown = await exchange(pool, request, clock.nowMs() + timeoutMs, leave).catch((error) => error);
+      const reason: unknown = await exchange(pool, request, clock.nowMs() + timeoutMs, { onConnected: leave }).catch(
+        (error) => error,
+      );
       return reason === connected ? undefined : describeFailure(reason);
     },
     post({ contentType, body, authorization }, timeoutMs) {
@@ -45,7 +47,7 @@ export function createPostSpans(pool: Pool, path: string, headers: HeaderLines, 
 /** Hands callbacks to an application; once more on a new connection, if the first one ended before a byte was written. */
 export function createDeliver(pool: Pool): Deliver {
   return async ({ method, target, headers, body }, deadlineMs) => {
-    const request = { method, path: target, headers, render: () => body };
+    const request = { method, path: target, headers, render: method === "GET" ? undefined : () => body };
     const response = await exchange(pool, request, deadlineMs)
       .catch((error) => (wasUnreachable(error) ? exchange(pool, request, deadlineMs) : Promise.reject(error)))
       .catch(failAsApplication);

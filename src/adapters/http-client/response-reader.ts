@@ -38,7 +38,7 @@ type Framing = "length" | "chunks" | "close";
  * - interim responses and empty lines before the final response are skipped, within bounds; 101 is refused;
  * - lines end by CRLF; names are tokens; values have no control characters; there is no folding;
  * - one Content-Length at most, in digits, and none beside a Transfer-Encoding, whatever the status (RFC 9110 section 8.6);
- * - a 204 or 304 has no body, whatever it announces (RFC 9110 sections 15.3.5 and 15.4.5);
+ * - a 204 or 304 has no body, whatever it announces (RFC 9110 sections 15.3.5 and 15.4.5), nor has a response to HEAD;
  * - a Transfer-Encoding whose last coding is not chunked, and no framing at all, mean a body until the close.
  */
 export class ResponseReader {
@@ -61,6 +61,7 @@ export class ResponseReader {
   #isHttp10 = false;
   #skippedBytes = 0;
   #isConnect = false;
+  #isHead = false;
 
   /** @param longestHeadBytes of one final or interim head */
   constructor(longestHeadBytes = usualHeadBytes) {
@@ -69,10 +70,11 @@ export class ResponseReader {
 
   /**
    * A request is being written: the next bytes begin a response. What follows the head of a response to CONNECT is no body,
-   * whatever the head announces: it comes through the tunnel (RFC 9112 section 6.3).
+   * whatever the head announces: it comes through the tunnel. Nothing follows one to HEAD (RFC 9112 section 6.3).
    */
-  begin(method?: "CONNECT"): void {
+  begin(method?: string): void {
     this.#isConnect = method === "CONNECT";
+    this.#isHead = method === "HEAD";
     this.phase = "head";
     this.#text = "";
     this.#lineStart = 0;
@@ -213,7 +215,7 @@ export class ResponseReader {
     if (lengths > 1) throw new MalformedResponse("CONTENT_LENGTH_REPEATED");
     if (lengths === 1 && !/^[0-9]{1,15}$/.test(length)) throw new MalformedResponse("CONTENT_LENGTH_MALFORMED");
     if (this.status < 200) return;
-    if (this.status === 204 || this.status === 304) this.#setLength(0);
+    if (this.#isHead || this.status === 204 || this.status === 304) this.#setLength(0);
     else if (lengths === 1) this.#setLength(Number(length));
     else if (codings !== undefined && /(?:^|,)[ \t]*chunked$/i.test(codings)) {
       this.#framing = "chunks";

@@ -144,7 +144,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     else writeJoined(connection.socket, head + this.#beforePiece(body), body, this.#afterPiece + this.#end);
     // The delivery of our own answers is not waited for.
     this.#isDelivered = answer.isLocal || connection.isFlushed;
-    return this.#isDelivered ? undefined : this.#finish(deadlineMs);
+    return this.#isDelivered ? undefined : this.#finish(answer, deadlineMs);
   }
 
   /** Asks for the body by 100 Continue, unless it came while the request waited for its turn. */
@@ -235,9 +235,9 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   }
 
   /** Waits until the caller has taken the response. */
-  async #finish(deadlineMs: number): Promise<void> {
+  async #finish(answer: Answer, deadlineMs: number): Promise<void> {
     try {
-      await this.#connection.flushed(deadlineMs);
+      await (answer.idleMs === undefined ? this.#connection.flushed(deadlineMs) : this.#taken(answer, deadlineMs));
       this.#isDelivered = !this.#connection.isGone;
     } catch (error) {
       await this.#connection.reset();

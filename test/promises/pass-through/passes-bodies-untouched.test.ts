@@ -115,3 +115,13 @@ it("sends no more requests over one connection than keepAlive.requests", async (
     expect(upstream.spoken).toBe(Math.ceil(n / 2));
   }
 });
+
+it("reads no body behind the head of an answer to HEAD", async () => {
+  const head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
+  const { caller, upstream, send } = await stage("route", { answer: [head, rawAnswer(200, "body")] });
+  expect(await caller.write(rawRequest("HEAD /files/a")).ended()).toMatch(
+    /^HTTP\/1.1 200 [\s\S]*length: 9\r\n[\s\S]*\r\n$/i,
+  );
+  expect(await send("GET /files/a")).toMatchObject({ status: 200, text: "body" });
+  expect(upstream.connections).toBe(1);
+});

@@ -46,7 +46,7 @@ it.each([
   const options = ["--pending-deprecation", "--import", watchDeprecated, "--import", watchHttp];
   const program = await startServe(file, { main, options });
   const hasRoute = passThrough.length > 0;
-  if (hasRoute) expect((await ask(port, rawRequest("GET /files/a"))).text).toBe("a");
+  if (hasRoute) expect((await ask(port, rawRequest("GET /files/a", ["Content-Length: 1"], "x"))).text).toBe("a");
   expect(await program.stop()).toBe(0);
   // http-proxy needs node:http.
   expect(program.stderr()).toBe(hasRoute ? "node:http" : "");
