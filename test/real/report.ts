@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { TestCase, TestModule } from "vitest/node";
 import { notTried } from "./try-with.ts";
 
-const page = "docs/compatibility.md";
+const page = "test/real/README.md";
 const table = /(<!-- tried with: written by npm run test:real -->\n)[\s\S]*(\n<!-- end -->)/;
 
-/** Vitest's reporter that writes the results into docs/compatibility.md: a row for each `tryWith`, one for all clients. */
+/** Vitest's reporter that writes the results into test/real/README.md: a row for each `tryWith`, one for all clients. */
 export default class Report {
   readonly #beganAtMs = Date.now();
 
@@ -45,5 +45,5 @@ function countClients(tests: readonly TestCase[]): string {
   const inState = (wanted: string) => tests.filter((test) => test.result().state === wanted).length;
   const failed = inState("failed");
   const held = `${inState("passed")} tests${failed === 0 ? "" : `, **${failed} failed**`}, ${inState("skipped")} ${notTried}`;
-  return `| [the clients of examples](clients.md) | as there | ${held} |`;
+  return `| [the clients of examples](../../docs/clients.md) | as there | ${held} |`;
 }

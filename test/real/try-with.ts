@@ -1,7 +1,7 @@
 import { describe } from "vitest";
 
 /**
- * Tests with a program of another project: a row of docs/compatibility.md, in which the tests' names are the results. The tests are
+ * Tests with a program of another project: a row of README.md, in which the tests' names are the results. The tests are
  * left out if the program has no version, because this machine does not have it.
  */
 export function tryWith(program: string, version: string | undefined, tests: () => void): void {
