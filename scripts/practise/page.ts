@@ -1,4 +1,4 @@
-export const practisePage = "docs/practise.md";
+export const practisePage = "simulator/practise.md";
 
 /** A command of the page, and its output as the page shows it. */
 export interface Step {

@@ -38,7 +38,7 @@ export const exampleSites: readonly SimulatedSite[] = [
   },
 ];
 
-/** Credential sets that the service has generated and the demo does not use at first: docs/practise.md puts them into use. */
+/** Credential sets that the service has generated and the demo does not use at first: simulator/practise.md puts them into use. */
 const generatedOnly: ReadonlySet<string> = new Set(["client-moving", "client-next"]);
 
 /** The sites as the demo's configuration has them at first. */

@@ -1,4 +1,4 @@
-/** Few dependencies, pinned to version and bytes, no install scripts, a bill of materials; docs/dependencies.md says so. */
+/** Few dependencies, pinned to version and bytes, no install scripts, a bill of materials; docs/security.md says so. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { emptyFolder } from "../../testkit/empty-folder.ts";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const { packages: locked } = JSON.parse(readFileSync("package-lock.json", "utf8"));
-const document = readFileSync("docs/dependencies.md", "utf8");
+const [, document = ""] = readFileSync("docs/security.md", "utf8").split("\n## Dependencies\n");
 const direct: Readonly<Record<string, string>> = manifest.dependencies;
 /** The links in the lockfile to this repository's own packages, and their targets. */
 const links: Readonly<Record<string, string>> = {
@@ -19,9 +19,8 @@ const everything = Object.keys(locked).flatMap((path) => (own.includes(path) ? [
 const production = everything.filter(([, { dev }]) => dev !== true);
 const nameOf = (path: string) => path.split("node_modules/").at(-1) ?? path;
 
-describe("docs/dependencies.md", () => {
-  const [table = ""] = document.split("\n## ");
-  const rows = table
+describe("docs/security.md", () => {
+  const rows = document
     .split("\n")
     .filter((line) => /^\| [a-z]/.test(line) && !line.startsWith("| package"))
     .map((line) => line.split("|").map((cell) => cell.trim()));
@@ -50,7 +49,8 @@ describe("docs/dependencies.md", () => {
 });
 
 describe("foreign code that is changed at run time", () => {
-  const rows = [...document.matchAll(/^\| \[([\w-]+\.ts)\]\(\.\.\/(src\/\S+)\) \| (.*?) \| (.*?) \| (.*) \|$/gm)];
+  const page = readFileSync("CONTRIBUTING.md", "utf8");
+  const rows = [...page.matchAll(/^\| \[([\w-]+\.ts)\]\((src\/\S+)\) \| (.*?) \| (.*?) \| (.*) \|$/gm)];
 
   it.each(
     rows.map(([, name = "", file = "", what = "", version = "", tests = ""]) => ({ name, file, what, version, tests })),
@@ -58,7 +58,7 @@ describe("foreign code that is changed at run time", () => {
     expect(readFileSync(file, "utf8")).toContain(/`(?:\w+\.)*(\w+)`/.exec(what)?.[1] ?? what);
     const name = Object.keys(direct).find((each) => what.startsWith(each)) ?? "Node.js";
     expect(version).toBe(direct[name] ?? "Node.js 20 to 26");
-    for (const [, path = ""] of tests.matchAll(/\(\.\.\/(\S+)\)/g)) expect(readFileSync(path, "utf8")).not.toBe("");
+    for (const [, path = ""] of tests.matchAll(/\((test\/\S+)\)/g)) expect(readFileSync(path, "utf8")).not.toBe("");
   });
 
   it("is listed", () => {

@@ -7,13 +7,13 @@ import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { secrets } from "../../testkit/demo-run.ts";
 import { isInstalled, nameFor } from "../../testkit/run-program.ts";
 
-// docs/practise.md is true: a reader who types it step by step sees the outputs on the page. `npm run practise` writes these
+// simulator/practise.md is true: a reader who types it step by step sees the outputs on the page. `npm run practise` writes these
 // outputs, and types the steps in the same way.
 
 const text = readFileSync(practisePage, "utf8");
 const parts = readPage(text);
 
-/** The pages whose jobs and alerts are practised; each links to its heading in docs/practise.md. */
+/** The pages whose jobs and alerts are practised; each links to its heading in simulator/practise.md. */
 const practised = ["docs/operations.md", ...readdirSync("docs/alerts").map((name) => `docs/alerts/${name}`)].map(
   (page) => readFileSync(page, "utf8"),
 );

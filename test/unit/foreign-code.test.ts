@@ -1,4 +1,4 @@
-/** What docs/dependencies.md says of foreign code that is changed at run time, where no other test would notice another form of it. */
+/** What CONTRIBUTING.md says of foreign code that is changed at run time, where no other test would notice another form of it. */
 import dns from "node:dns";
 import { connect } from "node:net";
 import util from "node:util";

@@ -1,4 +1,4 @@
-/** .github/workflows: checked by actionlint if installed, and compared with CONTRIBUTING.md and docs/releasing.md. */
+/** .github/workflows: checked by actionlint if installed, and compared with CONTRIBUTING.md. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

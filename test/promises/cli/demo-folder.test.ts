@@ -7,7 +7,7 @@ import { call } from "../../../testkit/call.ts";
 import { secrets, startDemo } from "../../../testkit/demo-run.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 
-// `countersign demo --folder demo`, which a reader of docs/practise.md uses. The configuration, secrets and log can be
+// `countersign demo --folder demo`, which a reader of simulator/practise.md uses. The configuration, secrets and log can be
 // seen and edited there; changes are applied as in `serve`; the demo removes no other files.
 
 const anyPorts = { listener: 0, admin: 0, status: 0, api: 0, login: 0 };
