@@ -11,7 +11,7 @@ import { exitCodes } from "../../src/cli/command.ts";
 import { readDocument, toYaml } from "../../src/config/files/yaml.ts";
 import { environmentSchema } from "../../src/config/form/environment.ts";
 import { configSchema } from "../../src/config/form/schema.ts";
-import { failures } from "../../src/model/errors.ts";
+import { type Failure, failures } from "../../src/model/errors.ts";
 import { passedUpstream } from "../../src/orders/enrich.ts";
 import { aclRules, clusterRules } from "../../testkit/acl.ts";
 import { emptyFolder } from "../../testkit/empty-folder.ts";
@@ -163,6 +163,15 @@ describe("since 2026-08-01 new clients must use OAuth (spec 5.1), so", () => {
     expect(order).toContain("\nAuthorization: Bearer ");
     expect(order).not.toContain("signature");
   });
+});
+
+it("docs/troubleshooting.md has each failure, below a heading with its status or with callbacks", () => {
+  const [, ...sections] = readFileSync("docs/troubleshooting.md", "utf8").split(/^## /m);
+  const lost = Object.entries(failures).filter(([code, { status, only }]: [string, Failure]) => {
+    const where = only === "callback" ? "Callbacks" : `${status}`;
+    return !sections.some((section) => section.split("\n", 1)[0]?.includes(where) && section.includes(`\`${code}\``));
+  });
+  expect(lost.map(([code]) => code)).toEqual([]);
 });
 
 const alertNames = alerts.map(({ alert }) => alert);
