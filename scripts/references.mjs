@@ -1,11 +1,12 @@
-// Writes the reference pages from the built code; with --check it only says whether they are up to date.
-import { readFileSync, writeFileSync } from "node:fs";
+// Writes the reference pages from the built code, and llms.txt from docs/index.md; with --check it only says whether they are up to date.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { createMetrics } from "../dist/adapters/stats/metrics.js";
 import { createCommands as createOwnCommands } from "../dist/cli/program.js";
 import { jsonSchema } from "../dist/config/form/schema.js";
 import { failures } from "../dist/model/errors.js";
 import { createCommands as createSimulatorCommands } from "../simulator/dist/program.js";
+import { describeForModels } from "./site/llms.ts";
 
 const code = (text) => `\`${text}\``;
 const item = (name, facts, text) => `* ${[code(name), ...facts].join(", ")}: ${text}`;
@@ -122,6 +123,11 @@ for (const [page, sections] of Object.entries(pages)) {
     if (!section.test(after)) throw new Error(`${page} has no section ${name}`);
     after = after.replace(section, (_, begin, end) => `${begin}${linkCitations(text, page)}\n${end}`);
   }
+  writeOrCheck(page, before, after);
+}
+writeOrCheck("llms.txt", existsSync("llms.txt") ? readFileSync("llms.txt", "utf8") : "", describeForModels("."));
+
+function writeOrCheck(page, before, after) {
   if (!process.argv.includes("--check")) writeFileSync(page, after);
   else if (after !== before) {
     process.stderr.write(`${page}'s references are not what the code says; run: npm run references\n`);

@@ -23,6 +23,7 @@ report("These links lead nowhere:", documents.missing);
 install();
 gather(documents);
 runVitePress("build");
+for (const path of ["llms.txt", ...documents.pages]) copyFile(path, join(site, path));
 report("These pages could not be rendered:", findEmptyPages(site));
 print(`The site is in ${site}${values.serve ? "" : "; npm run docs -- --serve shows it in a browser"}.`);
 if (values.serve) runVitePress("preview");
@@ -57,6 +58,12 @@ function place(path: string, contents: string | Buffer): void {
   const file = join(pages, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, contents);
+}
+
+/** Language models read the documents as they are, beside the pages made of them. */
+function copyFile(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  copyFileSync(from, to);
 }
 
 function runVitePress(task: "build" | "preview"): void {
