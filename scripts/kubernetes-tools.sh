@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the tools that test/platform/kubernetes needs into .tools: helm, kubectl and two checkers from the Go module proxy,
-# kubernetes-validate from PyPI. Tools that exist already, in these versions, stay. Needs go and python3 with pip.
+# Builds the tools that test/platform/kubernetes needs into .tools: helm, kubectl, two checkers, the API server and etcd from the Go
+# module proxy, kubernetes-validate from PyPI. Tools that exist already, in these versions, stay. Needs go and python3 with pip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,9 +14,14 @@ flags=-s
 for package in lint/rules chartutil; do
   flags+=" -X helm.sh/helm/v3/pkg/$package.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/$package.k8sVersionMinor=$kubernetes"
 done
+version=$(go -C "$module" list -m -f '{{.Version}}' k8s.io/kubernetes)
+# The API server derives from its version which APIs it serves.
+for variable in gitVersion="$version" gitMajor=1 gitMinor="$kubernetes"; do
+  flags+=" -X k8s.io/component-base/version.$variable"
+done
 # Unoptimised programs compile faster and are as good for tests.
 go -C "$module" build -p 2 -trimpath -gcflags='all=-N -l' -ldflags="$flags" -o "$tools/bin/" \
-  helm.sh/helm/v3/cmd/helm ./kubectl ./pod-security ./custom-resources
+  helm.sh/helm/v3/cmd/helm ./kubectl ./pod-security ./custom-resources ./etcd k8s.io/kubernetes/cmd/kube-apiserver
 
 # The checker of .github/workflows.
 GOBIN=$tools/bin go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
