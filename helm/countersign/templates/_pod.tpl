@@ -33,8 +33,8 @@ volumeMounts:
     readOnly: true
   {{- range .Values.secrets }}
   {{- if not .injected }}
-  - name: countersign-secret-{{ .folder }}
-    mountPath: /run/secrets/countersign/{{ .folder }}
+  - name: {{ include "countersign.secretVolume" . }}
+    mountPath: {{ list "/run/secrets/countersign" .folder | compact | join "/" }}
     readOnly: true
   {{- end }}
   {{- end }}
@@ -74,6 +74,11 @@ application's pod that would change the owner of the application's volumes too, 
 {{- ternary 65532 0 (eq .Values.mode "gateway") -}}
 {{- end -}}
 
+{{/* The volume of one of .Values.secrets. One without a folder is the whole of /run/secrets/countersign, as in deploy/patch.yaml. */}}
+{{- define "countersign.secretVolume" -}}
+{{- if .folder }}countersign-secret-{{ .folder }}{{ else }}countersign-secrets{{ end -}}
+{{- end -}}
+
 {{/* Volumes are mounted as whole folders: a file mounted by subPath is never updated. Takes the context, or a dict of it (`chart`) and a `configMap`. */}}
 {{- define "countersign.volumes" -}}
 {{- $chart := .chart | default . -}}
@@ -82,10 +87,10 @@ application's pod that would change the owner of the application's volumes too, 
     name: {{ .configMap | default (include "countersign.fullname" $chart) }}
 {{- range $chart.Values.secrets }}
 {{- if .volume }}
-- name: countersign-secret-{{ .folder }}
+- name: {{ include "countersign.secretVolume" . }}
   {{- toYaml .volume | nindent 2 }}
 {{- else if not .injected }}
-- name: countersign-secret-{{ .folder }}
+- name: {{ include "countersign.secretVolume" . }}
   secret:
     secretName: {{ include "countersign.secretName" (dict "chart" $chart "secret" .) }}
     defaultMode: 0440

@@ -3,6 +3,10 @@
 {{- if not (hasKey .Values "graceReserveSeconds") -}}
 {{-   fail "countersign: give its templates its own context: include \"countersign.…\" .Subcharts.countersign" -}}
 {{- end -}}
+{{- include (ternary "countersign.refuseInjection" "countersign.refuseConfiguration" .Values.injection.enabled) . -}}
+{{- end -}}
+
+{{- define "countersign.refuseConfiguration" -}}
 {{- $config := .Values.config | default dict -}}
 {{- $environments := keys ($config.environments | default dict) | sortAlpha -}}
 {{- $missing := list -}}
@@ -49,5 +53,26 @@
 {{- end -}}
 {{- if $missing -}}
 {{-   fail (printf "countersign needs decisions that its chart cannot make:\n  %s\n" (join "\n  " $missing)) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "countersign.refuseInjection" -}}
+{{- $wrong := list -}}
+{{- if not (semverCompare ">=1.36-0" .Capabilities.KubeVersion.Version) -}}
+{{-   $wrong = append $wrong (printf "Kubernetes %s has no MutatingAdmissionPolicy (1.36 has): leave injection off" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- if eq .Values.mode "gateway" -}}
+{{-   $wrong = append $wrong "install the gateway as a release of its own, without injection" -}}
+{{- end -}}
+{{- if .Values.config -}}
+{{-   $wrong = append $wrong "leave config out: with injection each configuration is a ConfigMap in the namespace of its pods" -}}
+{{- end -}}
+{{- range .Values.secrets -}}
+{{-   if .externalSecret -}}
+{{-     $wrong = append $wrong (printf "set secretName of %s, not externalSecret: with injection its Secret is in the namespace of the pods" .folder) -}}
+{{-   end -}}
+{{- end -}}
+{{- if $wrong -}}
+{{-   fail (printf "countersign cannot inject its container:\n  %s\n" (join "\n  " $wrong)) -}}
 {{- end -}}
 {{- end -}}

@@ -9,7 +9,8 @@ const install = "helm upgrade --install shop helm/example-app --values values.ya
 const shop = "app.kubernetes.io/name=example-app";
 
 beforeAll(() => {
-  reader.type(...commandsBelow("2. The secrets"));
+  const [secrets = ""] = commandsBelow("3. By your chart, or a patch");
+  reader.type(secrets);
   reader.write({ "values.yaml": block("values") });
   reader.type(
     "helm dependency update helm/example-app",

@@ -6,7 +6,8 @@ import { block, commandsBelow } from "../kubernetes/page.ts";
 import { firstNote, podsOf, statesOf } from "./pods.ts";
 import { Reader } from "./reader.ts";
 
-const [secrets = "", patch = "", cronJobPatch = ""] = commandsBelow("3. The sidecar");
+const [, secrets = ""] = commandsBelow("2. By a label");
+const [, patch = "", cronJobPatch = ""] = commandsBelow("3. By your chart, or a patch");
 const orders = readFileSync("test/platform/cluster/orders.yaml", "utf8");
 const rollout = "kubectl rollout status --timeout=180s";
 

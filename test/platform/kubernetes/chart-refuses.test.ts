@@ -36,6 +36,12 @@ describe("rendering fails", () => {
       ["for a value that the chart does not have", set("sidecars=1"), "'sidecars' not allowed"],
       ["for a secret from nowhere", set("secrets[0].secretName=null"), "secrets/0"],
     ]),
+    ...behind(set("injection.enabled=true"), [
+      ["to inject before Kubernetes 1.36", ["--kube-version", "1.35"], "v1.35 has no MutatingAdmissionPolicy"],
+      ["to inject one configuration", sidecar, "leave config out: with injection each"],
+      ["to inject, for a Secret of the release itself", sidecar, "set secretName of green, not externalSecret"],
+      ["to inject, as a gateway", gateway, "as a release of its own, without injection"],
+    ]),
     ...behind(gateway, [
       ["as a gateway without listeners", set("gateway.listeners=null"), "set gateway.listeners: for each"],
       ["as a gateway with listeners in its configuration", bound(":1", "sandbox"), "instead of config.listeners"],

@@ -25,7 +25,7 @@ const hmac = /new clients must use OAuth/;
 
 /**
  * Each case must pass all checks of a cluster, and cause no warnings of `countersign check` except these. The cases that together use
- * every value have their output in snapshots/.
+ * every value but `injection` have their output in snapshots/.
  */
 const cases: readonly Case[] = [
   { name: "gateway", chart: "countersign", args: values.gateway, warnings: [/go over the network in plain text/] },

@@ -64,6 +64,12 @@ test("the commands succeed, and leave no secret behind", () => {
   expect(typed.left).toEqual(["countersign.yaml", "cronjob-patch.yaml", "deploy", "helm", "patch.yaml"]);
 });
 
+it("the label names the ConfigMap and the Secret that the commands make", () => {
+  const { metadata, spec } = parse(block("label"))[0];
+  expect(metadata.labels).toEqual({ "countersign.io/inject": "countersign" });
+  expect(spec.containers[0].env).toEqual([{ name: "BASE_URL", value: "http://127.0.0.1:7411" }]);
+});
+
 test("the commands make the Secrets that both configurations name, with their files", () => {
   const { config, secrets } = parse(block("values"))[0].countersign;
   const folders = new Map<string, string>(secrets.map(({ folder, secretName }: Manifest) => [folder, secretName]));

@@ -8,12 +8,19 @@ import { type Ended, runSync } from "../../../testkit/run-program.ts";
 
 const folder = resolve(".tools");
 const path = [`${folder}/bin`, process.env["PATH"]].join(delimiter);
-const env = { ...process.env, PATH: path, PYTHONPATH: `${folder}/python`, HELM_CACHE_HOME: `${folder}/helm` };
+/** Of programs that tests start: our tools are on its PATH. */
+export const environment = {
+  ...process.env,
+  PATH: path,
+  PYTHONPATH: `${folder}/python`,
+  HELM_CACHE_HOME: `${folder}/helm`,
+};
 
 /** Commands that show whether a tool is installed and works. */
 const trials = {
   helm: ["helm", "version"],
   kubectl: ["kubectl", "version", "--client"],
+  "kube-apiserver": ["sh", "-c", "kube-apiserver --version && etcd --version"],
   "pod-security": ["pod-security"],
   "custom-resources": ["custom-resources", `${folder}/crds`],
   actionlint: ["actionlint", "-version"],
@@ -25,7 +32,7 @@ export type Tool = keyof typeof trials;
 
 /** Runs a program to its end, with our tools on its PATH. */
 export function run(command: string, args: readonly string[], input = ""): Ended {
-  return runSync(command, args, { env, input });
+  return runSync(command, args, { env: environment, input });
 }
 
 /** Runs a program that must succeed, and returns its output. */

@@ -1,0 +1,221 @@
+/**
+ * The chart with `injection.enabled`, on a real API server: each pod with the label gets the container, volumes and grace period of
+ * deploy/patch.yaml and of the chart's templates, or is refused with a sentence; none starts without.
+ */
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, vi } from "vitest";
+import { stringify } from "yaml";
+import { type ApiServer, openApiServer } from "./api-server.ts";
+import { openCharts, set, setJson } from "./charts.ts";
+import { type Manifest, parse, podOf, podTemplateOf } from "./manifests.ts";
+import { isThere, succeed, withTools } from "./tools.ts";
+
+const test = withTools("helm", "kubectl", "kube-apiserver");
+const charts = openCharts();
+const label = "countersign.io/inject";
+const workloads = parse(readFileSync("test/platform/cluster/orders.yaml", "utf8"));
+const deployment = podOf(workloads);
+
+let server: ApiServer;
+beforeAll(async () => {
+  if (!["helm", "kubectl", "kube-apiserver"].every((tool) => isThere(tool as "helm"))) return;
+  server = await openApiServer();
+  for (const name of ["shop", "elsewhere"]) {
+    const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
+    await server.post("/api/v1/namespaces", { metadata: { name, labels } });
+    await server.post(`/api/v1/namespaces/${name}/serviceaccounts`, { metadata: { name: "default" } });
+  }
+  const configure = (name: string, data: object) =>
+    server.post("/api/v1/namespaces/shop/configmaps", { metadata: { name }, data });
+  await configure("countersign", { "countersign.yaml": "" });
+  await configure("demo-countersign", { "countersign.yaml": "" });
+  await configure("other", { "other.yaml": "" });
+  await install(set("injection.enabled=true"), (spec) => spec?.initContainers !== undefined);
+});
+afterAll(() => server?.close());
+
+const next = [
+  ...set("injection.enabled=true,image.tag=0.2.0"),
+  ...setJson(
+    "secrets",
+    ["blue", "redis"].map((folder) => ({ folder, secretName: `countersign-${folder}` })),
+  ),
+];
+const isNext = (spec: Manifest) => spec?.initContainers[0].image === "countersign:0.2.0";
+
+/** Installs or upgrades the chart, and waits until pods are made by it. */
+async function install(args: readonly string[], isMade: (spec: Manifest) => boolean): Promise<void> {
+  kubectl(["apply", "--server-side", "--filename", "-"], charts.render("countersign", args));
+  await untilPod(isMade);
+}
+
+/** A policy is in force, or no longer, a moment after its change. */
+async function untilPod(isMade: (spec: Manifest) => boolean): Promise<void> {
+  const isInForce = async () => {
+    const { spec } = await server.post("/api/v1/namespaces/shop/pods?dryRun=All", podFrom(deployment));
+    if (!isMade(spec)) throw new Error("not in force");
+  };
+  await vi.waitFor(isInForce, { timeout: 10_000, interval: 50 });
+}
+
+function kubectl(args: readonly string[], input = ""): string {
+  const { exitCode, stdout, stderr } = server.kubectl(args, input);
+  if (exitCode !== 0) throw new Error(`kubectl ${args.join(" ")} ended with ${exitCode}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+const asking = (configuration: string) => ({ [label]: configuration });
+
+/** A pod as a controller makes it of a workload's template, by default with the label. */
+function podFrom({ metadata, spec }: Manifest, labels: object = asking("countersign")): Manifest {
+  return { metadata: { generateName: "pod-", labels: { ...metadata?.labels, ...labels } }, spec };
+}
+
+const create = (pod: Manifest, namespace = "shop") => server.post(`/api/v1/namespaces/${namespace}/pods`, pod);
+
+/** The spec of a pod as it is kept, with the random part of its token's volume left out. */
+async function kept(pod: Manifest): Promise<string> {
+  const answer = await create(pod);
+  if (answer.kind === "Status") throw new Error(answer.message);
+  return stringify(answer.spec).replaceAll(/kube-api-access-\w+/g, "kube-api-access");
+}
+
+function patched(workload: Manifest): Manifest {
+  const patch = parse(readFileSync("deploy/patch.yaml", "utf8"))[0];
+  const whole = workload.kind === "CronJob" ? { spec: { jobTemplate: patch } } : patch;
+  const args = ["patch", "--local", "--filename", "-", "--patch", JSON.stringify(whole), "--output", "yaml"];
+  return podTemplateOf(parse(succeed("kubectl", args, stringify(workload)))[0]);
+}
+
+test.each(workloads)("a labelled pod of a $kind is byte for byte the pod of the patch", async (workload) => {
+  const own = podTemplateOf(workload);
+  expect(await kept(podFrom(own))).toBe(await kept(podFrom(patched(workload), {})));
+});
+
+test("if a policy cannot be evaluated, the pod is refused", () => {
+  const policies = charts.objects("countersign", next).filter(({ kind }) => /Policy$/.test(kind));
+  expect(policies.map(({ spec }) => spec.failurePolicy)).toEqual(["Fail", "Fail"]);
+});
+
+test("a pod without the label stays as it is", async () => {
+  expect(await kept(podFrom(deployment, {}))).not.toContain("name: countersign");
+});
+
+const again = {
+  name: "countersign",
+  image: "countersign:0.0.9",
+  securityContext: deployment.spec.containers[0].securityContext,
+};
+const noConfigMap = (name: string, namespace = "shop") =>
+  `namespace ${namespace} has no ConfigMap '${name}' with the key countersign.yaml`;
+
+test.each([
+  { what: "asks for an unknown configuration", asks: "orderz", says: noConfigMap("orderz") },
+  { what: "asks for a ConfigMap of something else", asks: "other", says: noConfigMap("other") },
+  { what: "names no configuration", asks: "", says: noConfigMap("") },
+  { what: "is in a namespace without it", namespace: "elsewhere", says: noConfigMap("countersign", "elsewhere") },
+  { what: "has the container", spec: { initContainers: [again] }, says: "the pod has a container countersign already" },
+  {
+    what: "has an application of this name",
+    spec: { containers: [again] },
+    says: "the pod has a container countersign already",
+  },
+])("a labelled pod that $what is refused", async ({ asks = "countersign", namespace, spec, says }) => {
+  const pod = podFrom({ spec: { ...deployment.spec, ...spec } }, asking(asks));
+  const { kind, code, message } = await create(pod, namespace);
+  expect({ kind, code }).toEqual({ kind: "Status", code: 403 });
+  expect(message).toMatch(new RegExp(`denied request: the label ${label} asks for Countersign, but ${says}$`));
+});
+
+test("kubectl diff is quiet after an apply on either side, of a Deployment and of a bare pod", () => {
+  const objects = [
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      ...podFrom(deployment),
+      metadata: { name: "bare", labels: asking("countersign") },
+    },
+    { ...workloads[0], spec: { ...workloads[0].spec, template: podFrom(deployment) } },
+  ];
+  const stream = objects.map((object) => stringify(object)).join("---\n");
+  for (const side of ["--server-side=true", "--server-side=false"]) {
+    const manager = `--field-manager=${side}`;
+    kubectl(
+      ["apply", side, manager, "--force-conflicts", "--filename", "-"].filter(
+        (each) => each !== "--force-conflicts" || side.endsWith("true"),
+      ),
+      stream,
+    );
+    expect(kubectl(["diff", side, manager, "--filename", "-"], stream)).toBe("");
+    kubectl(["delete", "--filename", "-"], stream);
+  }
+});
+
+/** Creates pods until told to stop. Answers that never come are an API server that was killed. */
+async function createUntil(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) await create(podFrom(deployment)).catch(() => sleep(5));
+}
+
+test("while the API server is killed and starts, no pod gets in without the container", async () => {
+  const stop = new AbortController();
+  const creating = Array.from({ length: 4 }, () => createUntil(stop.signal));
+  await server.kill();
+  server.start();
+  await server.ready();
+  stop.abort();
+  await Promise.all(creating);
+  const { items } = JSON.parse(kubectl(["get", "pods", "--selector", label, "--output", "json"]));
+  expect(items.length).toBeGreaterThan(10);
+  for (const { spec } of items) expect(spec.initContainers.map(({ name }: Manifest) => name)).toContain("countersign");
+});
+
+const fleet = Array.from({ length: 60 }, (_, n) => {
+  const [containers, metadata] = [
+    [{ ...deployment.spec.containers[0], image: `application-${n % 10}:1` }],
+    { name: `fleet-${n}` },
+  ];
+  const template = podFrom({ spec: { containers, restartPolicy: n < 40 ? "Always" : "Never" } });
+  if (n < 40) {
+    const selector = { matchLabels: template.metadata.labels };
+    return { path: "/apis/apps/v1/namespaces/shop/deployments", object: { metadata, spec: { selector, template } } };
+  }
+  if (n < 50) return { path: "/apis/batch/v1/namespaces/shop/jobs", object: { metadata, spec: { template } } };
+  const spec = { schedule: "0 3 * * *", jobTemplate: { spec: { template } } };
+  return { path: "/apis/batch/v1/namespaces/shop/cronjobs", object: { metadata, spec } };
+});
+
+test("during an upgrade each pod of forty Deployments, ten Jobs and ten CronJobs has the old container or the new", async () => {
+  const kept = await Promise.all(fleet.map(({ path, object }) => server.post(path, object)));
+  const templates = kept.map(podTemplateOf);
+  const oneOfEach = async () => {
+    const pods = await Promise.all(templates.map((template) => create(podFrom(template))));
+    return pods.map(({ spec }) => spec.initContainers.map(({ image }: Manifest) => image).join());
+  };
+  const found = new Set(await oneOfEach());
+  expect([...found]).toEqual(["countersign:0.1.0"]);
+  let isDone = false;
+  const upgrade = install(next, isNext).finally(() => {
+    isDone = true;
+  });
+  while (!isDone) for (const image of await oneOfEach()) found.add(image);
+  await upgrade;
+  expect([...found].sort()).toEqual(["countersign:0.1.0", "countersign:0.2.0"]);
+  expect(new Set(await oneOfEach())).toEqual(new Set(["countersign:0.2.0"]));
+});
+
+test("with the values of an application's chart, a labelled pod is byte for byte the pod of the chart's templates", async () => {
+  await install(next, isNext);
+  const rendered = podOf(charts.objects("example-app", set("countersign.image.tag=0.2.0")));
+  const { initContainers: _, volumes: _ofChart, ...own } = rendered.spec;
+  const pod = podFrom({ spec: { ...own, terminationGracePeriodSeconds: 20 } }, asking("demo-countersign"));
+  expect(await kept(pod)).toBe(await kept(podFrom(rendered, {})));
+});
+
+test("after the removal the label has no effect, and pods that exist stay as they are", async () => {
+  const pods = () => kubectl(["get", "pods", "--output", "jsonpath={range .items[*]}{.metadata.name} {.spec}{end}"]);
+  const before = pods();
+  kubectl(["delete", "--filename", "-"], charts.render("countersign", next));
+  await untilPod((spec) => spec?.initContainers === undefined && spec !== undefined);
+  expect(pods()).toBe(before);
+});
