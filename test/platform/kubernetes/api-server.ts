@@ -28,7 +28,9 @@ export interface ApiServer {
 
 const token = "all-rights";
 
-export function startApiServer(etcdPort: number, port: number): ApiServer {
+/** Starts one. It resolves when the server is ready. */
+export async function startApiServer(): Promise<ApiServer> {
+  const [etcdPort, port] = [await freePort(), await freePort()];
   const folder = mkdtempSync(join(tmpdir(), "countersign-api-server-"));
   const write = (name: string, content: string | Buffer) => {
     writeFileSync(join(folder, name), content);
@@ -78,7 +80,7 @@ export function startApiServer(etcdPort: number, port: number): ApiServer {
   // Its certificate is its own.
   const agent = new Agent({ keepAlive: true, maxSockets: 8, rejectUnauthorized: false });
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-  return {
+  const server: ApiServer = {
     kubectl,
     async post(path, object) {
       const asked = request({ agent, port, path, headers, method: "POST" });
@@ -100,10 +102,6 @@ export function startApiServer(etcdPort: number, port: number): ApiServer {
       rmSync(folder, { recursive: true });
     },
   };
-}
-
-export async function openApiServer(): Promise<ApiServer> {
-  const server = startApiServer(await freePort(), await freePort());
   await server.ready();
   return server;
 }
