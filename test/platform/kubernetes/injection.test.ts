@@ -27,11 +27,10 @@ beforeAll(async () => {
     await server.post("/api/v1/namespaces", { metadata: { name, labels } });
     await server.post(`/api/v1/namespaces/${name}/serviceaccounts`, { metadata: { name: "default" } });
   }
-  const configure = (name: string, data: object) =>
-    server.post("/api/v1/namespaces/shop/configmaps", { metadata: { name }, data });
-  await configure("countersign", { "countersign.yaml": "" });
-  await configure("demo-countersign", { "countersign.yaml": "" });
-  await configure("other", { "other.yaml": "" });
+  for (const name of ["countersign", "demo-countersign", "other"]) {
+    const labels = name === "other" ? {} : { "countersign.io/configuration": "true" };
+    await server.post("/api/v1/namespaces/shop/configmaps", { metadata: { name, labels } });
+  }
   await install(set("injection.enabled=true"), (spec) => spec?.initContainers !== undefined);
 });
 afterAll(() => server?.close());
@@ -110,7 +109,7 @@ const again = {
   securityContext: deployment.spec.containers[0].securityContext,
 };
 const noConfigMap = (name: string, namespace = "shop") =>
-  `namespace ${namespace} has no ConfigMap '${name}' with the key countersign.yaml`;
+  `namespace ${namespace} has no ConfigMap '${name}' with the label countersign.io/configuration=true`;
 
 test.each([
   { what: "asks for an unknown configuration", asks: "orderz", says: noConfigMap("orderz") },
