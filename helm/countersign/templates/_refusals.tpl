@@ -25,20 +25,10 @@
 {{-       $missing = append $missing (printf "set callers of gateway.listeners for %s: { NAME: { token: { file: … } } }, or anyone if a NetworkPolicy decides" .environment) -}}
 {{-     end -}}
 {{-   end -}}
-{{-   $ports := list -}}
-{{-   range .Values.gateway.listeners -}}
-{{-     $ports = append $ports (int .port) -}}
-{{-   end -}}
-{{-   if ne (len $ports) (len (uniq $ports)) -}}
-{{-     $missing = append $missing (printf "give each of gateway.listeners a port of its own, not %s" (join ", " $ports)) -}}
-{{-   end -}}
-{{-   with .Values.gateway.networkPolicy -}}
-{{-     if and .enabled (not (and .callers .metrics)) -}}
-{{-       $missing = append $missing "name peers in gateway.networkPolicy.callers and .metrics: a NetworkPolicy without any lets everybody in" -}}
+{{-   range list "countersign.refusedPods" "countersign.refusedNetwork" -}}
+{{-     with include . $ | trim -}}
+{{-       $missing = concat $missing (splitList "\n" .) -}}
 {{-     end -}}
-{{-   end -}}
-{{-   with include "countersign.refusedPods" . | trim -}}
-{{-     $missing = concat $missing (splitList "\n" .) -}}
 {{-   end -}}
 {{-   if $config.listeners -}}
 {{-     $missing = append $missing "set gateway.listeners instead of config.listeners, which the chart makes from them" -}}

@@ -1,10 +1,10 @@
 /**
  * The chart as a package: Chart.yaml has the annotations of Artifact Hub in their documented forms, and its links into this repository
  * work; the values are described alike in three places; the chart is complete in its own folder, so that it can be copied, packaged
- * and vendored; and its notes have the next steps after `helm install`.
+ * and vendored; it installs as the documents type it; and its notes have the next steps after `helm install`.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { isMap, type Node, type Pair, parse, parseDocument, type YAMLMap } from "yaml";
@@ -171,6 +171,21 @@ test("renders the same from a plain copy and from a package", () => {
   expect(packaged).toEqual(copied);
   const kinds = parseAll(copied?.stdout ?? "").map(({ kind }) => kind);
   expect(kinds).toEqual(expect.arrayContaining(["PrometheusRule", "ConfigMap", "Deployment"]));
+});
+
+const pages = ["README.md", `${folder}/README.md`, ...readdirSync("docs").map((name) => `docs/${name}`)];
+const installs = pages
+  .filter((page) => page.endsWith(".md"))
+  .flatMap((page) => {
+    const commands = readFileSync(page, "utf8")
+      .replaceAll("\\\n", "")
+      .matchAll(/helm install (\w+ (?:\.\/)?helm\/[^`\n]*)/g);
+    return [...commands].map(([, args = ""]) => ({ page, args }));
+  });
+
+test.each(installs)("$page: `helm install $args` works as it is typed", ({ args }) => {
+  expect(installs.length).toBeGreaterThan(4);
+  succeed("helm", ["template", ...args.split(/\s+/), "--kube-version", "1.36"]);
 });
 
 /** A label's value: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { openCharts, set, setJson, values } from "./charts.ts";
 import { complaintsOf } from "./judges.ts";
-import { type Manifest, ofKind, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { type Manifest, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
 // If a decision of the user is missing, the chart fails with a sentence that says which value to set. A gateway that could not
@@ -116,13 +116,6 @@ test.each([
   { why: "an autoscaler that is off has no pods", args: set("gateway.autoscaling.minReplicas=11") },
 ])("but $why", ({ args }) => {
   expect(charts.refusal("countersign", [...plain, ...args])).toMatchObject({ exitCode: 0, stderr: "" });
-});
-
-test.each([{ egress: [] }, { egress: null }])("a NetworkPolicy with %j is DNS alone, and is accepted", (more) => {
-  const objects = charts.objects("countersign", [...plain, ...policy(more)]);
-  expect(complaintsOf(objects)).toEqual([]);
-  const { spec } = ofKind(objects, "NetworkPolicy");
-  expect(spec.egress).toEqual([{ ports: ["UDP", "TCP"].map((protocol) => ({ port: 53, protocol })) }]);
 });
 
 describe("an application's chart", () => {

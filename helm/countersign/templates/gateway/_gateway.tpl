@@ -1,8 +1,7 @@
 {{- define "countersign.gatewayContainer" -}}
 {{- $container := include "countersign.containerBody" . | fromYaml -}}
-{{- range .Values.gateway.listeners -}}
-{{-   $port := dict "name" (printf "callers-%d" (int .port)) "containerPort" (int .port) -}}
-{{-   $_ := set $container "ports" (append $container.ports $port) -}}
+{{- range include "countersign.gatewayPorts" . | fromYamlArray -}}
+{{-   $_ := set $container "ports" (append $container.ports (dict "name" .name "containerPort" (int .port))) -}}
 {{- end -}}
 {{- toYaml $container -}}
 {{- end -}}
