@@ -33,3 +33,10 @@ matchConstraints:
   resourceRules: [{ apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods] }]
   objectSelector: { matchExpressions: [{ key: countersign.io/inject, operator: Exists }] }
 {{- end -}}
+
+{{/* A variable of both policies: whether the pod has the container, by now. */}}
+{{- define "countersign.injectionIsThere" -}}
+- name: isThere
+  expression: >-
+    (object.spec.containers + object.spec.?initContainers.orValue([])).exists(container, container.name == "countersign")
+{{- end -}}

@@ -15,6 +15,8 @@ const tools = ["helm", "kubectl", "kube-apiserver"] as const;
 const test = withTools(...tools);
 const charts = openCharts();
 const label = "countersign.io/inject";
+const mark = "countersign.io/injected";
+const injected = { [mark]: "countersign" };
 const workloads = parse(readFileSync("test/platform/cluster/orders.yaml", "utf8"));
 const deployment = podOf(workloads);
 
@@ -99,6 +101,12 @@ test("if a policy cannot be evaluated, the pod is refused", () => {
   expect(policies.map(({ spec }) => spec.failurePolicy)).toEqual(["Fail", "Fail"]);
 });
 
+test("of its metadata only one annotation changes, which names the configuration", async () => {
+  const { metadata } = await create(podFrom(deployment));
+  const { labels, annotations } = metadata;
+  expect({ labels, annotations }).toEqual({ labels: podFrom(deployment).metadata.labels, annotations: injected });
+});
+
 test("a pod without the label stays as it is", async () => {
   expect(await kept(podFrom(deployment, {}))).not.toContain("name: countersign");
 });
@@ -108,6 +116,7 @@ const again = {
   image: "countersign:0.0.9",
   securityContext: deployment.spec.containers[0].securityContext,
 };
+const isTaken = "the pod has a container countersign already";
 const noConfigMap = (name: string, namespace = "shop") =>
   `namespace ${namespace} has no ConfigMap '${name}' with the label countersign.io/configuration=true`;
 
@@ -116,25 +125,32 @@ test.each([
   { what: "asks for a ConfigMap of something else", asks: "other", says: noConfigMap("other") },
   { what: "names no configuration", asks: "", says: noConfigMap("") },
   { what: "is in a namespace without it", namespace: "elsewhere", says: noConfigMap("countersign", "elsewhere") },
-  { what: "has the container", spec: { initContainers: [again] }, says: "the pod has a container countersign already" },
-  {
-    what: "has an application of this name",
-    spec: { containers: [again] },
-    says: "the pod has a container countersign already",
-  },
-])("a labelled pod that $what is refused", async ({ asks = "countersign", namespace, spec, says }) => {
-  const pod = podFrom({ spec: { ...deployment.spec, ...spec } }, asking(asks));
-  const { kind, code, message } = await create(pod, namespace);
+  { what: "has the container", spec: { initContainers: [again] }, says: isTaken },
+  { what: "has an application of this name", spec: { containers: [again] }, says: isTaken },
+  { what: "has the container, and no configuration", asks: "orderz", spec: { initContainers: [again] }, says: isTaken },
+  { what: "has the container, and names no configuration", asks: "", spec: { initContainers: [again] }, says: isTaken },
+  { what: "is a copy of one that got it", spec: { initContainers: [again] }, annotations: injected, says: isTaken },
+  { what: "only says that it got it", asks: "orderz", annotations: { [mark]: "orderz" }, says: noConfigMap("orderz") },
+])("a labelled pod that $what is refused", async ({ asks = "countersign", namespace, spec, annotations, says }) => {
+  const { metadata, ...pod } = podFrom({ spec: { ...deployment.spec, ...spec } }, asking(asks));
+  const { kind, code, message } = await create({ ...pod, metadata: { ...metadata, annotations } }, namespace);
   expect({ kind, code }).toEqual({ kind: "Status", code: 403 });
   expect(message).toMatch(new RegExp(`denied request: the label ${label} asks for Countersign, but ${says}$`));
 });
 
-test("kubectl diff is quiet after an apply on either side, of a Deployment and of a bare pod", () => {
-  const metadata = { name: "bare", labels: asking("countersign") };
-  const objects = [
-    { apiVersion: "v1", kind: "Pod", metadata, spec: deployment.spec },
-    { ...workloads[0], spec: { ...workloads[0].spec, template: podFrom(deployment) } },
-  ];
+test("the namespace enforces Pod Security restricted, for the application and for what is added", async () => {
+  const { containers } = deployment.spec;
+  const { message } = await create(podFrom({ spec: { containers: [{ ...containers[0], securityContext: {} }] } }));
+  expect(message).toMatch(/violates PodSecurity "restricted:latest": .*container "orders" must set/);
+  expect(message).not.toContain("countersign");
+});
+
+test("kubectl diff is quiet after an apply on either side, of every kind of workload and of a bare pod", () => {
+  const bare = { apiVersion: "v1", kind: "Pod", metadata: { name: "bare" }, spec: deployment.spec };
+  const objects = [bare, ...structuredClone(workloads)];
+  for (const template of objects.map(podTemplateOf)) {
+    template.metadata = { ...template.metadata, labels: podFrom(template).metadata.labels };
+  }
   const stream = objects.map((object) => stringify(object)).join("---\n");
   for (const side of ["--server-side=true", "--server-side=false"]) {
     kubectl(["apply", side, "--filename", "-"], stream);
