@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the tools that test/platform/kubernetes needs into .tools: helm, kubectl, two checkers, the API server and etcd from the Go
-# module proxy, kubernetes-validate from PyPI. Tools that exist already, in these versions, stay. Needs go and python3 with pip.
+# Builds the tools that test/platform/kubernetes needs into .tools, from the Go module proxy: helm, kubectl and two checkers, then an API server
+# and etcd; and kubernetes-validate from PyPI. With `charts` all but the API server and etcd, with `api-server` only these. Tools that exist
+# already, in these versions, stay. Needs go and python3 with pip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,8 +21,13 @@ for variable in gitVersion="$version" gitMajor=1 gitMinor="$kubernetes"; do
   flags+=" -X k8s.io/component-base/version.$variable"
 done
 # Unoptimised programs compile faster and are as good for tests.
-go -C "$module" build -p 2 -trimpath -gcflags='all=-N -l' -ldflags="$flags" -o "$tools/bin/" \
-  helm.sh/helm/v3/cmd/helm ./kubectl ./pod-security ./custom-resources ./etcd k8s.io/kubernetes/cmd/kube-apiserver
+build() { go -C "$module" build -p 2 -trimpath -gcflags='all=-N -l' -ldflags="$flags" -o "$tools/bin/" "$@"; }
+build_api_server() { build ./etcd k8s.io/kubernetes/cmd/kube-apiserver; }
+if [ "${1-}" = api-server ]; then
+  build_api_server
+  exit
+fi
+build helm.sh/helm/v3/cmd/helm ./kubectl ./pod-security ./custom-resources
 
 # The checker of .github/workflows.
 GOBIN=$tools/bin go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
@@ -43,3 +49,5 @@ copy_definitions sigs.k8s.io/secrets-store-csi-driver@v1.5.3 config/crd/bases \
   secrets-store.csi.x-k8s.io_secretproviderclasses
 
 python3 -m pip install --quiet --disable-pip-version-check --target "$tools/python" --upgrade kubernetes-validate==1.37.0
+
+[ "${1-}" = charts ] || build_api_server

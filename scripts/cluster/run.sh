@@ -26,7 +26,7 @@ flock --nonblock "$lock" || fail "Another cluster of this checkout is running."
 
 echo "--- programs: the first time takes a quarter of an hour"
 scripts/cluster/build.sh
-[ -x "$tools/bin/helm" ] && [ -x "$tools/bin/kubectl" ] && [ -d "$tools/crds" ] || scripts/kubernetes-tools.sh
+[ -x "$tools/bin/helm" ] && [ -x "$tools/bin/kubectl" ] && [ -d "$tools/crds" ] || scripts/kubernetes-tools.sh charts
 
 folder=$(mktemp -d /tmp/countersign-cluster-XXXXXX)
 cgroup=countersign-cluster-$$
