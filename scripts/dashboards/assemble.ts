@@ -49,6 +49,7 @@ const choices = [
   // Absent outside of Kubernetes.
   choice("namespace", "Namespace", 'countersign_build_info{cluster=~"$cluster"}', ".*"),
   choice("job", "Application", `countersign_build_info{${inNamespace}}`),
+  choice("instance", "Pod", `countersign_build_info{${inNamespace}, job=~"$job"}`, ".*"),
   choice("environment", "Environment", `countersign_requests_in_flight_limit{${inJob}}`),
   choice("site", "Site", `countersign_unknown_outcomes_total{${inEnvironment}}`),
   choice("credential", "Credential", `countersign_credential_info{${inEnvironment}}`),

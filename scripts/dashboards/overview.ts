@@ -21,7 +21,8 @@ const logs = "$logs";
 const unknownOutcomes = bigNumber({
   title: "Outcomes unknown, 24 h",
   description:
-    "Requests that were written to the service and got no complete answer, or a 5xx: their orders may exist. Click for the log lines; each has its reference. /status of each pod lists them too. Runbook: Outcome unknown.",
+    "Requests that were written to the service and got no complete answer, or a 5xx: their orders may exist. Click for the log lines; each has its reference. /status of each pod lists them too.",
+  alerts: ["CountersignOutcomeUnknown"],
   unit: "short",
   decimals: 0,
   steps: ["green", [0.5, "red"]],
@@ -32,7 +33,8 @@ const unknownOutcomes = bigNumber({
 const ourFailures = bigNumber({
   title: "Our failures",
   description:
-    "Share of requests in the last 5 minutes that Countersign itself answered with 5xx. Not the service's answers, and not callers' mistakes. A page goes out at 5 %. Runbook: Requests fail.",
+    "Share of requests in the last 5 minutes that Countersign itself answered with 5xx. Not the service's answers, and not callers' mistakes. A page goes out at 5 %.",
+  alerts: ["CountersignFailures"],
   unit: "percentunit",
   decimals: 2,
   noValue: "no traffic",
@@ -51,6 +53,7 @@ const serviceAnswers = bars({
   title: "Service's answers ≥ 400",
   description:
     "Share of the service's own answers with status 400 or above in the last 5 minutes, by site; the eight worst. Countersign passes them on untouched.",
+  alerts: ["CountersignServiceFails", "CountersignRequestsRefused"],
   unit: "percentunit",
   decimals: 1,
   max: 1,
@@ -90,16 +93,17 @@ const usedAt = `countersign_credential_last_used_timestamp_seconds{${ofCredentia
 const shortestLife = bigNumber({
   title: "Shortest token life",
   description:
-    "Time left to the token that ends first, of those that were used within their lifetime; tokens of idle pods may lapse. 0 if one was used in the last minute and none is left now. Replaced at 80 to 88 % of its life, so it hardly falls below a tenth. Runbook: No valid token.",
+    "Time left to the token that ends first, of those that were used within their lifetime; tokens of idle pods may lapse. 0 for a site whose requests have failed in the last two minutes since it has none. Replaced at 80 to 88 % of its life, so it hardly falls below a tenth.",
+  alerts: ["CountersignNoValidToken"],
   unit: "s",
   decimals: 0,
   noValue: "none in use",
   steps: ["red", [1, "green"]],
   queries: [
     [
-      `bottomk(1, min by (environment, credential) (${left} - time() and time() - ${usedAt} < ${left} - ${issuedAt} ` +
-        `or 0 * ${usedAt} and time() - ${usedAt} < 60 and countersign_credential_active{${ofCredential}} == 1 unless ${left}))`,
-      "{{credential}}",
+      `bottomk(1, min by (environment, credential, site) (${left} - time() and time() - ${usedAt} < ${left} - ${issuedAt} ` +
+        `or 0 * (increase(countersign_failures_total{${ofSite}, code=~"token_unavailable|credentials_refused"}[2m]) > 0)))`,
+      "{{credential}}{{site}}",
     ],
   ],
 });
@@ -107,7 +111,8 @@ const shortestLife = bigNumber({
 const issued = bigNumber({
   title: "Tokens issued, 24 h",
   description:
-    "Tokens that the authorization server issued, against the most that lifetimes and starting pods explain: one refresh at 80 % of each life, shared by all pods over Redis, and one for each pod that starts without it. Needs the recording rule of rules.yaml. Runbook: Too many tokens.",
+    "Tokens that the authorization server issued, against the most that lifetimes and starting pods explain: one refresh at 80 % of each life, shared by all pods over Redis, and one for each pod that starts without it. Needs the recording rule of rules.yaml.",
+  alerts: ["CountersignTokensAboveExpected"],
   unit: "short",
   decimals: 0,
   queries: [
@@ -122,18 +127,21 @@ const issued = bigNumber({
 const pods = bigNumber({
   title: "Pods",
   description:
-    "Pods that use each credential set, and pods by the hash of their configuration. More than one hash for longer than a roll-out or a reload: some pods have not taken the change up.",
+    "Pods that use each credential set of an environment, and pods by the hash of their configuration. More than one hash for longer than a roll-out or a reload: some pods have not taken the change up.",
   unit: "short",
   queries: [
-    [`count by (credential) (countersign_credential_active{${ofCredential}} == 1)`, "{{credential}}"],
-    [`count by (hash) (countersign_config_info{job=~"$job"})`, "configuration {{hash}}"],
+    [
+      `count by (environment, credential) (countersign_credential_active{${ofCredential}} == 1)`,
+      "{{credential}} {{environment}}",
+    ],
+    [`count by (hash) (countersign_config_info{${inJob}})`, "configuration {{hash}}"],
   ],
 });
 
 /** First tokens of processes that started within the day and share no tokens: one for each first set. */
 function startsWithoutRedis(): string {
-  const starts = `changes(process_start_time_seconds{job=~"$job"}[24h])`;
-  const young = `(last_over_time(process_start_time_seconds{job=~"$job"}[24h]) > bool time() - 86400)`;
+  const starts = `changes(process_start_time_seconds{${inJob}}[24h])`;
+  const young = `(last_over_time(process_start_time_seconds{${inJob}}[24h]) > bool time() - 86400)`;
   const withoutRedis = `unless on (cluster, namespace, job, instance) last_over_time(countersign_redis_up{${inJob}}[24h])`;
   const firstSets = `last_over_time(countersign_credential_info{${ofCredential}, position="first"}[24h])`;
   return `(sum(${firstSets} * on (cluster, namespace, job, instance) group_left () (${starts} + ${young}) ${withoutRedis}) or vector(0))`;
@@ -153,6 +161,11 @@ function logsOfUnknownOutcomes(): string {
   return `/explore?schemaVersion=1&panes=${panes}`;
 }
 
+/** No redirect is followed, so 3xx to an order is a failure; the operation of a pass-through route begins with /. */
+const kindsOfFailure = [ownFailure, 'by="service", status=~"[45].."', 'by="service", status=~"3..", operation!~"/.*"'];
+const failed = kindsOfFailure.map((kind) => rate(requests, `${ofSite}, ${kind}`)).join(" or ");
+const ofPods = `sum by (instance) (${rate(requests, ofSite)})`;
+
 const failures: Row = {
   title: "Failures",
   panels: [
@@ -164,6 +177,19 @@ const failures: Row = {
       isStacked: true,
       queries: [
         events("countersign_failures_total", ofSite, ["code", "outcome"], { none: "no failures", label: "code" }),
+      ],
+    }),
+    curves({
+      title: "Failures by pod",
+      description:
+        "Share of each pod's requests that Countersign failed with 5xx, or that the service answered with 400 or above, or orders with 3xx. One pod far above the others: look at its node and network.",
+      alerts: ["CountersignFailures", "CountersignServiceFails"],
+      unit: "percentunit",
+      queries: [
+        [
+          aboveZero(`sum by (instance, by) (${failed}) / on (instance) group_left () ${ofPods}`, "by", "no failures"),
+          "{{instance}} {{by}}",
+        ],
       ],
     }),
     curves({
@@ -220,7 +246,8 @@ const unauthorized: Row = {
     curves({
       title: "401s by attempt",
       description:
-        "Answers 401 of the service. Attempt 1 with OAuth is a token that was revoked before its time, and is answered with a new one; attempt 2 means that the new one was refused too. With HMAC there is one attempt: the signature was not accepted. Runbook: 401s rise.",
+        "Answers 401 of the service. Attempt 1 with OAuth is a token that was revoked before its time, and is answered with a new one; attempt 2 means that the new one was refused too. With HMAC there is one attempt: the signature was not accepted.",
+      alerts: ["CountersignUnauthorized", "CountersignUnauthorizedAgain"],
       unit: "reqps",
       queries: [
         events("countersign_upstream_unauthorized_total", ofSite, ["site", "auth", "attempt"], {
@@ -244,7 +271,8 @@ const callbacks: Row = {
     curves({
       title: "Callbacks by result",
       description:
-        "What the service sent to listeners for callbacks. Delivered: the application accepted the callback. Declined: it answered no 2xx. Repeated: it had accepted it before. The other results say why the application did not get it. Runbook: Callbacks are not taken; Callbacks are not genuine.",
+        "What the service sent to listeners for callbacks. Delivered: the application accepted the callback. Declined: it answered no 2xx. Repeated: it had accepted it before. The other results say why the application did not get it.",
+      alerts: ["CountersignCallbacksNotTaken", "CountersignCallbacksNotGenuine"],
       unit: "reqps",
       isStacked: true,
       queries: [
@@ -256,7 +284,8 @@ const callbacks: Row = {
     curves({
       title: "Callbacks that may come twice",
       description:
-        "Earlier deliveries were not known, or could not be recorded: these callbacks were handed over, and may be handed over again. Of all sites of the environment. Runbook: Callbacks may come twice.",
+        "Earlier deliveries were not known, or could not be recorded: these callbacks were handed over, and may be handed over again. Of all sites of the environment.",
+      alerts: ["CountersignCallbacksUnguarded"],
       unit: "reqps",
       queries: [events("countersign_callbacks_unguarded_total", inEnvironment, ["environment"])],
     }),
@@ -273,7 +302,8 @@ const further: Row = {
     curves({
       title: "Callers refused",
       description:
-        "By the caller's name: it has no right to what it asks for, or asks too often. Without a name: a certificate or a token that no caller has. Runbook: Callers are refused.",
+        "By the caller's name: it has no right to what it asks for, or asks too often. Without a name: a certificate or a token that no caller has.",
+      alerts: ["CountersignCallerRefused", "CountersignCallersUnknown"],
       unit: "reqps",
       isStacked: true,
       queries: [[aboveZero(`(${refusals} or ${strangers})`, "code", "none"), "{{caller}} {{code}}"]],
@@ -281,7 +311,8 @@ const further: Row = {
     curves({
       title: "Requests with Countersign-Once",
       description:
-        "Recorded: sent, and its end is known to all replicas. Freed: not sent. Unrecorded: its end could not be written. Already sent, in progress, key reused: refused, since the key was used. Unavailable: refused, since Redis took no key. Runbook: Keys cannot be claimed; Ends are not recorded.",
+        "Recorded: sent, and its end is known to all replicas. Freed: not sent. Unrecorded: its end could not be written. Already sent, in progress, key reused: refused, since the key was used. Unavailable: refused, since Redis took no key.",
+      alerts: ["CountersignOnceUnavailable", "CountersignOnceUnrecorded"],
       unit: "reqps",
       isStacked: true,
       queries: [events("countersign_once_total", inEnvironment, ["result"])],

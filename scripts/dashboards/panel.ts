@@ -1,6 +1,12 @@
 import * as bargauge from "@grafana/grafana-foundation-sdk/bargauge";
 import * as common from "@grafana/grafana-foundation-sdk/common";
-import { type Panel, ThresholdsConfigBuilder, ThresholdsMode } from "@grafana/grafana-foundation-sdk/dashboard";
+import {
+  DashboardLinkBuilder,
+  DashboardLinkType,
+  type Panel,
+  ThresholdsConfigBuilder,
+  ThresholdsMode,
+} from "@grafana/grafana-foundation-sdk/dashboard";
 import { DataqueryBuilder, PromQueryFormat } from "@grafana/grafana-foundation-sdk/prometheus";
 import * as stat from "@grafana/grafana-foundation-sdk/stat";
 import * as table from "@grafana/grafana-foundation-sdk/table";
@@ -19,6 +25,8 @@ export interface PanelText {
   readonly title: string;
   /** What the panel shows, and how to judge it. */
   readonly description: string;
+  /** Alerts on what it shows; the panel links to their pages. */
+  readonly alerts?: readonly string[];
   /** An id of Grafana's list of units. */
   readonly unit: string;
   /** Of 24; default: its share of the row. */
@@ -109,11 +117,18 @@ function describe<Builder extends AnyPanel>(
     .description(panel.description)
     .unit(panel.unit)
     .span(panel.width ?? columns)
+    .links((panel.alerts ?? []).map(linkToPage))
     .datasource(prometheus);
   if (panel.decimals !== undefined) builder.decimals(panel.decimals);
   if (panel.steps !== undefined) builder.thresholds(thresholds(panel.steps));
   builder.targets(panel.queries.map(([expr, legend], index) => query(expr, legend, index, ask)));
   return builder;
+}
+
+function linkToPage(alert: string): DashboardLinkBuilder {
+  // The chart replaces the part before `docs` by rules.runbookBaseUrl.
+  const url = `https://github.com/countersign/countersign/blob/main/docs/alerts/${alert}.md`;
+  return new DashboardLinkBuilder(alert).type(DashboardLinkType.Link).url(url).targetBlank(true);
 }
 
 function query(expr: string, legend: string, index: number, ask: "instant" | "range" | "table"): DataqueryBuilder {

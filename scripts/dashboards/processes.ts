@@ -13,7 +13,8 @@ const load: Row = {
     curves({
       title: "Requests in flight, of the limit",
       description:
-        "Of each environment's busiest pod, as a share of limits.inFlightPerEnvironment; above it, requests get 503. Runbook: Overloaded.",
+        "Of each environment's busiest pod, as a share of limits.inFlightPerEnvironment; above it, requests get 503.",
+      alerts: ["CountersignInFlightNearLimit"],
       unit: "percentunit",
       steps: ["transparent", [0.8, "red"]],
       queries: [
@@ -80,8 +81,8 @@ const configuration: Row = {
     }),
     curves({
       title: "Changes refused",
-      description:
-        "Pods whose files hold a configuration that was refused; the one before is active. Runbook: Configuration refused.",
+      description: "Pods whose files hold a configuration that was refused; the one before is active.",
+      alerts: ["CountersignReloadFailed"],
       unit: "short",
       steps: ["transparent", [1, "red"]],
       queries: [[`sum(1 - countersign_config_last_reload_successful{${inJob}})`, "pods"]],
@@ -109,7 +110,8 @@ const waysOut: Row = {
     curves({
       title: "Tunnels by result",
       description:
-        "What a forward proxy (egress) made of each CONNECT; a tunnel serves many requests. Unauthorized: it demands another password. Refused: its rules do not allow the host. Runbook: Tunnels fail.",
+        "What a forward proxy (egress) made of each CONNECT; a tunnel serves many requests. Unauthorized: it demands another password. Refused: its rules do not allow the host.",
+      alerts: ["CountersignTunnelsFail"],
       unit: "reqps",
       isStacked: true,
       queries: [events("countersign_tunnels_total", inEnvironment, ["environment", "result"])],
@@ -117,7 +119,8 @@ const waysOut: Row = {
     curves({
       title: "Spans by result",
       description:
-        "Exported: the collector took them. Dropped: they waited for it, and there was no room for more. Rejected: it refused them. Runbook: Spans are lost.",
+        "Exported: the collector took them. Dropped: they waited for it, and there was no room for more. Rejected: it refused them.",
+      alerts: ["CountersignSpansLost"],
       unit: "cps",
       isStacked: true,
       queries: [events("countersign_trace_spans_total", inJob, ["result"])],

@@ -54,8 +54,8 @@ const loginHost: Row = {
   panels: [
     curves({
       title: "Token requests by result",
-      description:
-        "What the authorization server answers. Refused: wrong or deleted credentials. Throttled: 429. Runbooks: Tokens are refused, The authorization server throttles.",
+      description: "What the authorization server answers. Refused: wrong or deleted credentials. Throttled: 429.",
+      alerts: ["CountersignSetRefused", "CountersignLoginThrottled"],
       unit: "reqps",
       queries: [events(requests, ofCredential, ["credential", "result"], { none: "no requests" })],
     }),
@@ -74,7 +74,8 @@ const loginHost: Row = {
     curves({
       title: "Refreshes suppressed",
       description:
-        "Refreshes after a 401 that were not made. Paused: the site's last refreshes were useless. Limited: its budget is spent, or one for another site of the set was useless a moment ago. Runbook: 401s rise.",
+        "Refreshes after a 401 that were not made. Paused: the site's last refreshes were useless. Limited: its budget is spent, or one for another site of the set was useless a moment ago.",
+      alerts: ["CountersignUnauthorizedAgain"],
       unit: "ops",
       queries: [events("countersign_refresh_suppressed_total", ofCredential, ["credential", "reason"])],
     }),
@@ -87,13 +88,14 @@ const sharing: Row = {
     bars({
       title: "Credential sets in use",
       description:
-        "Pods that use each set; the second of a site serves while the authorization server refuses the first. Runbook: Tokens are refused.",
+        "Pods that use each set; the second of a site serves while the authorization server refuses the first.",
+      alerts: ["CountersignSetRefused", "CountersignSecondSetInUse"],
       unit: "short",
       width: 6,
       queries: [
         [
-          `sum by (credential, position) (countersign_credential_active{${ofCredential}} * on (cluster, namespace, job, instance, environment, credential) group_left (position) countersign_credential_info{${ofCredential}})`,
-          "{{credential}} {{position}}",
+          `sum by (environment, credential, position) (countersign_credential_active{${ofCredential}} * on (cluster, namespace, job, instance, environment, credential) group_left (position) countersign_credential_info{${ofCredential}})`,
+          "{{credential}} {{environment}} {{position}}",
         ],
       ],
     }),
@@ -116,7 +118,8 @@ const sharing: Row = {
     curves({
       title: "Redis",
       description:
-        "Share of the pods that get answers from Redis, by node. Without it each pod keeps tokens of its own, and no request fails. Runbook: Redis is down.",
+        "Share of the pods that get answers from Redis, by node. Without it each pod keeps tokens of its own; orders with a key (Countersign-Once) and callbacks with `replay: strict` get 503.",
+      alerts: ["CountersignRedisDown"],
       unit: "percentunit",
       width: 6,
       steps: ["red", [1, "transparent"]],
@@ -124,7 +127,7 @@ const sharing: Row = {
     }),
     curves({
       title: "Redis errors",
-      description: "Redis commands that failed, by node and kind; each counts as a miss and fails no request.",
+      description: "Redis commands that failed, logins included, by node and kind.",
       unit: "ops",
       width: 12,
       queries: [events("countersign_redis_errors_total", inJob, ["node", "kind"], { none: "no errors" })],
@@ -132,7 +135,8 @@ const sharing: Row = {
     curves({
       title: "Clock skew",
       description:
-        "Our clock minus the service's, by the Date of its last answer to each pod; the furthest off. Signed requests are refused when it grows. Runbook: The clock is wrong.",
+        "Our clock minus the service's, by the Date of its last answer to each pod; the furthest off. Signed requests are refused when it grows.",
+      alerts: ["CountersignClockSkew"],
       unit: "s",
       width: 12,
       mayBeNegative: true,

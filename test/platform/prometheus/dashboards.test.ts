@@ -1,11 +1,15 @@
 /** The dashboards are as the generator makes them and Grafana needs them; test/platform/prometheus/live.redis.test.ts runs their queries. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { defaultDashboard, type Panel, type RowPanel } from "@grafana/grafana-foundation-sdk/dashboard";
 import { describe, expect, it } from "vitest";
 import { dashboards, textOf } from "../../../scripts/dashboards/dashboards.ts";
+import { overview } from "../../../scripts/dashboards/overview.ts";
 import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
+import { withTools } from "../kubernetes/tools.ts";
 import { type QueriedPanel, queriedPanels } from "./grafana.ts";
-import { rules } from "./rules.ts";
+import { alerts, promtool, rules } from "./rules.ts";
 
 const folder = "helm/countersign/files/dashboards";
 const all = Object.entries(dashboards).map(([file, dashboard]) => ({
@@ -63,6 +67,54 @@ it("show the most important panels first", () => {
   expect(link?.url).toContain("%22datasource%22%3A%22$logs%22");
 });
 
+withTools("prometheus")("the overview counts pods once for each environment, and shows which of them fails", () => {
+  const own = emptyFolder();
+  const pod = (instance: string) => `cluster="", namespace="shop", job="checkout", instance="${instance}"`;
+  const label = (labels: string) => `{${labels}}`;
+  const pods = ["a", "b", "c"];
+  const environments = ["production", "sandbox"];
+  const requests = (instance: string, by: string, status: number, operation = "create_order") =>
+    `countersign_requests_total{${pod(instance)}, environment="production", site="S1", by="${by}", status="${status}", operation="${operation}"}`;
+  const inputs = [
+    ...pods.flatMap((instance) =>
+      environments.map((environment) => ({
+        series: `countersign_credential_active{${pod(instance)}, environment="${environment}", credential="S1/main"}`,
+        values: "1x10",
+      })),
+    ),
+    ...pods.map((instance) => ({ series: `countersign_config_info{${pod(instance)}, hash="h"}`, values: "1x10" })),
+    { series: requests("a", "service", 200), values: "0+60x10" },
+    { series: requests("a", "service", 302, "/files/"), values: "0+60x10" },
+    { series: requests("b", "service", 200), values: "0+90x10" },
+    { series: requests("b", "service", 302), values: "0+30x10" },
+    { series: requests("c", "countersign", 502), values: "0+120x10" },
+  ];
+  const shown = (title: string, exp_samples: object[], index = 0) => {
+    const found = queriedPanels(overview).find(({ panel }) => panel.title === title)?.queries[index]?.expr ?? "";
+    const expr = found.replaceAll("$__rate_interval", "5m").replaceAll(/\$\w+/g, ".*");
+    return { expr, eval_time: "10m", exp_samples };
+  };
+  const tests = [
+    {
+      interval: "1m",
+      input_series: inputs,
+      promql_expr_test: [
+        shown(
+          "Pods",
+          environments.map((name) => ({ labels: label(`environment="${name}", credential="S1/main"`), value: 3 })),
+        ),
+        shown("Pods", [{ labels: label('hash="h"'), value: 3 }], 1),
+        shown("Failures by pod", [
+          { labels: label('instance="b", by="service"'), value: 0.25 },
+          { labels: label('instance="c", by="countersign"'), value: 1 },
+        ]),
+      ],
+    },
+  ];
+  writeFileSync(join(own, "cases.yaml"), JSON.stringify({ evaluation_interval: "1m", tests }));
+  expect(promtool(["test", "rules", join(own, "cases.yaml")]).said).toContain("SUCCESS");
+});
+
 describe.each(all)("$file", ({ file, dashboard, panels }) => {
   it("is the same as the generator's output", () => {
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(textOf(dashboard)));
@@ -72,9 +124,18 @@ describe.each(all)("$file", ({ file, dashboard, panels }) => {
     expect(dashboard.schemaVersion).toBe(defaultDashboard().schemaVersion);
   });
 
-  it("offers a data source, cluster, namespace, application, environment, site and credential", () => {
+  it("offers a data source, cluster, namespace, application, pod, environment, site and credential", () => {
     const offered = (dashboard.templating.list ?? []).map(({ name }) => name).filter((name) => name !== "logs");
-    expect(offered).toEqual(["datasource", "cluster", "namespace", "job", "environment", "site", "credential"]);
+    expect(offered).toEqual([
+      "datasource",
+      "cluster",
+      "namespace",
+      "job",
+      "instance",
+      "environment",
+      "site",
+      "credential",
+    ]);
     for (const { type, multi, includeAll } of dashboard.templating.list ?? []) {
       if (type === "query") expect({ multi, includeAll }).toEqual({ multi: true, includeAll: true });
     }
@@ -113,6 +174,19 @@ describe.each(all)("$file", ({ file, dashboard, panels }) => {
     },
   );
 
+  it("links to pages of alerts, and names no other runbook", () => {
+    expect(panels.some(({ panel }) => (panel.links ?? []).length > 0)).toBe(true);
+    for (const { panel } of panels) {
+      expect(panel.description).not.toMatch(/runbook/i);
+      for (const { title, url } of panel.links ?? []) expect(pages.get(title)).toBe(url);
+    }
+  });
+
+  it("shows the chosen pods alone", () => {
+    const selectors = panels.flatMap(({ queries }) => queries.flatMap(({ expr }) => expr.match(/\w+\{[^}]*\}/g) ?? []));
+    expect(selectors.filter((selector) => !selector.includes('instance=~"$instance"'))).toEqual([]);
+  });
+
   it("names only metrics that exist", () => {
     expect(panels.flatMap(metricsOf).filter((name) => !known.has(name))).toEqual([]);
   });
@@ -123,6 +197,9 @@ function overlap(one: Panel | RowPanel, other: Panel | RowPanel): boolean {
   if (a === undefined || b === undefined) return true;
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
+
+/** The pages of alerts, as the alerts themselves link to them. */
+const pages = new Map(alerts.map(({ alert, annotations }) => [alert, annotations?.["runbook_url"]]));
 
 const metrics = createMetrics().registry.getMetricsAsArray();
 const known = new Set([
