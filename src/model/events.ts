@@ -357,7 +357,7 @@ export interface CredentialSnapshot {
   readonly environment: string;
   /** `<site>/<name>`, as metrics and logs name it. */
   readonly credential: string;
-  /** Its site uses this set now. */
+  /** Its site uses this set now; none, while its token requests fail and no token is left. */
   readonly isActive: boolean;
   readonly token: TokenSnapshot | undefined;
   /** When its token was last attached to a request. */

@@ -45,10 +45,10 @@ export class CredentialFailover implements TokenSource {
 
   /** Its sets at this moment, in order. */
   snapshot(): readonly CredentialSnapshot[] {
-    return this.#parts.candidates.map((source) => ({
-      ...source.snapshot(),
-      isActive: source.set.label === this.#active,
-    }));
+    return this.#parts.candidates.map((source) => {
+      const state = source.snapshot();
+      return { ...state, isActive: source.set.label === this.#active && !state.isInOutage };
+    });
   }
 
   get(deadlineMs: number): Token | Promise<Token> {

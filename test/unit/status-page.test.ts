@@ -240,7 +240,7 @@ describe("the status page", () => {
     expect(text).toContain("20 × token_unavailable in production.");
     expect(text).toContain("12 × 401 in production, answered by the service.");
     expect(text.indexOf("20 × token_unavailable")).toBeLessThan(text.indexOf("12 × 401"));
-    expect(page).not.toContain('<span class="badge active">in use</span>');
+    for (const badge of ['<span class="badge active">in use</span>', "stands by"]) expect(page).not.toContain(badge);
     expect(renderPage(quietNight).html).toContain('<span class="badge active">in use</span>');
   });
 

@@ -228,9 +228,8 @@ export const darkNight: StatusSnapshot = {
       nextTryAt: ago(-9_000),
     },
   })),
-  credentials: ["S1000000001/blue", "S1000000001/green"].map((credential, index) => ({
+  credentials: ["S1000000001/blue", "S1000000001/green"].map((credential) => ({
     ...spare(credential),
-    isActive: index === 0,
     lastUsedAt: ago(18 * minuteMs),
     requests: { issued: { count: 51, lastAt: ago(77 * minuteMs) }, timed_out: { count: 40, lastAt: ago(6_000) } },
     lastRequest: { at: ago(6_000), result: "timed_out", reason: "missing", status: undefined },

@@ -223,7 +223,7 @@ export function createMetrics(source?: Source) {
     ),
     active: gauge(
       "countersign_credential_active",
-      "1 for the set of a site that is in use, else 0.",
+      "1 for the set of a site that is in use, else 0; 0 for all while token requests fail and no token is left.",
       ["environment", "credential"],
       ofCredentials(({ isActive }) => (isActive ? 1 : 0)),
     ),

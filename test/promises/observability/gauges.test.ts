@@ -187,6 +187,22 @@ it("the set in use stays in use while it is configured; when it is removed, the 
   expect(await inUse()).toEqual({ [red.label]: 1 });
 });
 
+it("a set is not in use while the authorization server refuses it and no token of it is left", async () => {
+  const staged = await stageServed({ simulator });
+  const active = async () => {
+    const { credentials } = await staged.status();
+    const value = (await staged.metrics()).value("countersign_credential_active", ofBlue);
+    return { gauge: value, status: credentials.map(({ isActive }: { isActive: boolean }) => isActive) };
+  };
+  staged.simulator.deleteCredentials("blue-id");
+  staged.clock.push(0.89 * hourSeconds * 1_000);
+  await staged.recorder.nth("token_requested", 2);
+  expect(await active()).toEqual({ gauge: 1, status: [true] });
+  staged.clock.push(2 * hourSeconds * 1_000);
+  expect((await call(staged.url)).status).toBe(502);
+  expect(await active()).toEqual({ gauge: 0, status: [false] });
+});
+
 async function configured({ metrics }: Stage) {
   const { families } = await metrics();
   const of = (name: string) => samplesOf(families, name).map(({ labels, value }) => ({ labels, value }));

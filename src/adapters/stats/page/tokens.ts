@@ -61,9 +61,9 @@ ${facts}</article>
 }
 
 function showBadges({ isActive, lastRequest, failingSince, token }: CredentialStatus): Html {
+  const use = isActive ? html`<span class="badge active">in use</span>` : nothing;
   const isUsable = token !== "none" || failingSince === undefined;
-  const use = isActive && isUsable ? html`<span class="badge active">in use</span>` : nothing;
-  const standBy = isActive ? nothing : html`<span class="badge">stands by</span>`;
+  const standBy = isUsable && !isActive ? html`<span class="badge">stands by</span>` : nothing;
   const trouble = lastRequest?.result === "refused" ? "refused" : "failing";
   const failing = failingSince === undefined ? nothing : html`<span class="badge trouble">${trouble}</span>`;
   return html`<span>${failing} ${use}${standBy}</span>`;
