@@ -46,16 +46,20 @@ export function promtoolCases(alert: string, rulesFile: string) {
     if (eval_time === undefined) throw new Error(`${alert}: cannot read the case ${key}`);
     const own = new Map(columns.map((column) => column.split(/ (.+)/, 2) as [string, string]));
     const { instance: _, ...shown } = pod;
+    const alertLabels = { severity, ...shown, ...readLabels(own.get("labels") ?? labels) };
     const firing = `ALERTS{alertname="${alert}", alertstate="firing"`;
-    const fired = `${firing}, severity="${severity}", ${format({ ...shown, ...readLabels(own.get("labels") ?? labels) })}}`;
+    const fired = `${firing}, ${format(alertLabels)}}`;
+    const pods = own.get("pods");
+    const named = { exp_labels: alertLabels, exp_annotations: { pods } };
     const between = own.get("interval") ?? interval ?? "";
     const series = columns
-      .filter((column) => !/^(interval|labels) /.test(column))
+      .filter((column) => !/^(interval|labels|pods) /.test(column))
       .flatMap((column) => readSeries(column, between));
     return {
       name: `${kind}: ${name}`,
       interval: between,
       input_series: oneOfEach([...series, ...oldProcessesOf(series)]),
+      alert_rule_test: pods === undefined ? [] : [{ alertname: alert, eval_time, exp_alerts: [named] }],
       promql_expr_test: [
         {
           expr: when === "until" ? `last_over_time(${firing}}[2d])` : `${firing}}`,

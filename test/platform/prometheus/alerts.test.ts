@@ -16,13 +16,18 @@ it.each(alerts)("$alert has cases in which it fires, and others in which it is s
   expect([...new Set(kinds)].sort()).toEqual(["fires", "silent"]);
 });
 
+it.each(alerts)("$alert names the worst pods in a case, if a single pod can cause it", ({ alert, annotations }) => {
+  const named = promtoolCases(alert, rulesFile).tests.filter(({ alert_rule_test }) => alert_rule_test.length > 0);
+  expect(named.length > 0).toBe("pods" in (annotations ?? {}));
+});
+
 const test = withTools("prometheus");
 
 test.each(alerts)("$alert fires and is silent in its cases", ({ alert }) => {
   // promtool evaluates each rule of the file at each moment of each case: a file with this alert alone has a twentieth of the rules.
   const own = emptyFolder();
   // JSON is YAML.
-  writeFileSync(join(own, "rules.yaml"), JSON.stringify(fileWithOnly(alert)));
+  writeFileSync(join(own, "rules.yaml"), JSON.stringify(fileWithOnly(alert, ["pods"])));
   writeFileSync(join(own, "cases.yaml"), JSON.stringify(promtoolCases(alert, "rules.yaml")));
   const { status, said } = promtool(["test", "rules", join(own, "cases.yaml")]);
   expect(said).toContain("SUCCESS");
@@ -81,7 +86,11 @@ test("promtool finds nothing wrong with the configuration that loads the rules",
 it.each(alerts)("$alert has a severity, a meaning, an advice and a link to its page", (alert) => {
   const { labels, annotations = {} } = alert;
   expect(labels?.["severity"]).toMatch(/^(page|ticket)$/);
-  expect(Object.keys(annotations).sort()).toEqual(["description", "runbook_url", "summary"]);
+  expect(
+    Object.keys(annotations)
+      .filter((key) => key !== "pods")
+      .sort(),
+  ).toEqual(["description", "runbook_url", "summary"]);
   expect(annotations["description"]?.match(/[^.]+\.(?= |$)/g)).toHaveLength(2);
   expect(annotations["runbook_url"]).toBe(`${documents}/alerts/${alert.alert}.md`);
 });

@@ -25,13 +25,17 @@ export const { groups } = parse(readFileSync(rulesFile, "utf8")) as RuleFile;
 
 export const rules: readonly Rule[] = groups.flatMap((group) => group.rules);
 
-/** The rules' file with one of its alerts, the alerts that silence it, and all recorded series. */
-export function fileWithOnly(name: string): RuleFile {
+/** The rules' file with one of its alerts, the alerts that silence it, and all recorded series; of annotations, those named. */
+export function fileWithOnly(name: string, shown?: readonly string[]): RuleFile {
   const wanted = rules.find(({ alert }) => alert === name);
   const [, silencing = ""] = /ALERTS\{alertname=~?"([^"]+)"/.exec(wanted?.expr ?? "") ?? [];
   const names = [name, ...silencing.split("|")];
   const isMeant = ({ alert, record }: Rule) => names.includes(alert ?? "") || record !== undefined;
-  const kept = groups.map((group) => ({ ...group, rules: group.rules.filter(isMeant) }));
+  const shorten = ({ annotations = {}, ...rule }: Rule): Rule => {
+    const kept = Object.entries(annotations).filter(([key]) => shown?.includes(key) ?? true);
+    return { ...rule, ...(rule.alert === undefined ? {} : { annotations: Object.fromEntries(kept) }) };
+  };
+  const kept = groups.map((group) => ({ ...group, rules: group.rules.filter(isMeant).map(shorten) }));
   return { groups: kept.filter((group) => group.rules.length > 0) };
 }
 
