@@ -315,6 +315,8 @@ export type TokenEvent =
       readonly pauseMs: number | undefined;
       /** Remaining life of the assertion from a file when it was sent, by its `exp`; negative if it had expired. */
       readonly assertionRemainingMs?: number | undefined;
+      /** It failed without an answer in the first second after the start, and no request waits: the server may be starting too. */
+      readonly isEarly?: true | undefined;
     }
   | {
       /** A token newly in use here, issued to this process or found in the shared cache. */

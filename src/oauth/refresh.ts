@@ -49,6 +49,8 @@ export interface RefreshParts {
 
 export interface Need extends Priority {
   readonly reason: RefreshReason;
+  /** When it arose (monotonic). */
+  readonly sinceMs: number;
   /** Only a token newer than this one will do. */
   readonly newerThan: Token | undefined;
   /** The site whose 401 forces the refresh. */
@@ -70,6 +72,8 @@ const tryLockEveryMs = 250;
 const longestPollMs = 150;
 /** Longer than any token request takes: the holder of a lock that is still held has died. */
 const longestLockWaitMs = 90_000;
+/** So long after the start, the authorization server may be starting too. */
+const earlyMs = 1_000;
 
 /** One refresh for all replicas, with a few retries. Between them the lock is free. */
 export async function refresh(parts: RefreshParts, need: Need): Promise<RefreshResult> {
@@ -259,8 +263,14 @@ async function recordAnswer(parts: RefreshParts, need: Need, answer: TokenAnswer
     cause: answer.kind === "issued" ? undefined : answer.cause,
     pauseMs: answer.kind === "issued" ? undefined : Math.max(pause.untilMs, address.pause()?.untilMs ?? 0) - endedMs,
     assertionRemainingMs: answer.assertionRemainingMs,
+    isEarly: isEarly(need, answer, endedMs) || undefined,
   });
   return pause;
+}
+
+function isEarly({ reason, sinceMs, isAwaited }: Need, { kind, status }: TokenAnswer, endedMs: number): boolean {
+  const isUnanswered = kind === "failed" && status === undefined;
+  return reason === "start" && !isAwaited && isUnanswered && endedMs - sinceMs < earlyMs;
 }
 
 /** No token was issued: the pause that follows is shared, if the authorization server has caused it. */

@@ -163,7 +163,8 @@ export class TokenCache {
   }
 
   #needNewer(reason: Need["reason"], { isAwaited }: Priority): Need {
-    return { reason, newerThan: this.#state.token ?? this.#state.endedToken, isAwaited };
+    const sinceMs = this.#parts.clock.nowMs();
+    return { reason, sinceMs, newerThan: this.#state.token ?? this.#state.endedToken, isAwaited };
   }
 
   /**
@@ -181,7 +182,13 @@ export class TokenCache {
         return this.#use(token);
       }
       const isForcedHere = this.#refreshing === undefined;
-      const refreshing = this.#refresh({ reason: "unauthorized", newerThan: refused, site, isAwaited: true });
+      const refreshing = this.#refresh({
+        reason: "unauthorized",
+        sinceMs: clock.nowMs(),
+        newerThan: refused,
+        site,
+        isAwaited: true,
+      });
       const result = await within(clock, refreshing, Math.min(tokenTimeoutMs, deadlineMs - clock.nowMs()));
       if (result === undefined) break;
       if (!isForcedHere) continue;

@@ -37,7 +37,7 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
     "warn",
     `a signed value has a character that the service may refuse: ${parameter}`,
   ],
-  token_requested: (event) => [event.result === "issued" ? "info" : "warn", describeTokenRequest(event)],
+  token_requested: (event) => [tokenRequestLevel(event), describeTokenRequest(event)],
   token_adopted: () => ["debug", "token in use"],
   token_lapsed: () => ["info", "token lapsed"],
   credential_switched: ({ from, to }) => ["warn", `another credential set is in use: ${to}, no longer ${from}`],
@@ -99,6 +99,12 @@ export function headline(event: Event): Headline {
 /** The level of a failure that repeats: `warn` once, then `debug`. */
 function throttledLevel({ isFirst }: { readonly isFirst: boolean }): Level {
   return isFirst ? "warn" : "debug";
+}
+
+/** At a common start the authorization server may begin to listen a moment later, which is no cause for alarm. */
+function tokenRequestLevel({ result, isEarly }: TokenRequested): Level {
+  if (isEarly) return "debug";
+  return result === "issued" ? "info" : "warn";
 }
 
 /** `error`: an operator has to act, since the application failed or a callback is lost. `warn`: refused, not accepted, or unguarded. */

@@ -124,8 +124,9 @@ const samples: Samples = {
   clock_skew_measured: [{ kind: "clock_skew_measured", environment, skewSeconds: 1 }],
   character_warned: [{ kind: "character_warned", environment, site, parameter: "a", position: 1 }],
   token_requested: [
-    { ...requested, result: "issued" },
-    { ...requested, result: "refused" },
+    { ...requested, result: "issued", isEarly: undefined },
+    { ...requested, result: "refused", isEarly: undefined },
+    { ...requested, result: "failed", isEarly: true },
   ],
   token_adopted: [{ kind: "token_adopted", ...ofSet, issuedHere: true, reason: "due", lifetimeMs: 1, remainingMs: 1 }],
   token_lapsed: [{ kind: "token_lapsed", ...ofSet }],

@@ -11,7 +11,6 @@ it("the process has its token soon after the authorization server is back, and t
   await proxy.whenAskedSixTimes();
   expect(await proxy.credentials()).toMatchObject([{ token: "none", failingSince: expect.any(String) }]);
   expect(await proxy.page()).toMatch(/No token<.*Next try (now|in \d+ s)\./s);
-  // Pauses are drawn from zero on: short ones say nothing about the times.
   while (proxy.toldMs() <= 500) await proxy.program.nth("token_requested", requested().length + 1);
   proxy.comeBack();
   await proxy.whenIssued();
@@ -34,6 +33,16 @@ it("the process has its token soon after the authorization server is back, and t
   expect(proxy.toldMs()).toBeGreaterThan(500);
 });
 
+it("a request that fails in the first second is told at debug, a later one as a warning, and there is a pause after each", async () => {
+  const { failed, whenAskedSixTimes, program } = await startWithoutServer();
+  await whenAskedSixTimes();
+  expect(failed()[0]).toMatchObject({ level: "debug", reason: "start", isEarly: true });
+  expect(failed().at(-1)).toMatchObject({ level: "warn", reason: "missing" });
+  for (const { level, isEarly = false } of failed()) expect(level).toBe(isEarly ? "debug" : "warn");
+  for (const { pauseMs } of failed()) expect(pauseMs).toBeGreaterThan(48);
+  await program.stop();
+});
+
 it("the process ends at once when it is told to, and asks for no more tokens", async () => {
   const { login, program, requested, whenAskedSixTimes } = await startWithoutServer();
   await whenAskedSixTimes();
@@ -52,7 +61,10 @@ async function startWithoutServer() {
   const folder = new ConfigFolder({ secret: "canary-client-secret" });
   const set = { name: "one", clientId: "client", clientSecret: { file: "secret" }, audience: "https://api.example" };
   const sandbox = { baseUrl: service.url, authUrl: login.url, sites: { S1: { credentials: [set] } } };
-  const file = folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox));
+  const file = folder.config("countersign.yaml", {
+    ...sandboxConfig(["127.0.0.1:0"], sandbox),
+    log: { level: "debug" },
+  });
   const program = await startServe(file);
   const requested = () => program.events("token_requested");
   const failed = () => requested().filter(({ result }) => result !== "issued");

@@ -43,7 +43,7 @@ describe("eight replicas towards the authorization server", () => {
     const { replicas, clock, login, get } = stageReplicas(8);
     for (let n = 0; n < 1_000; n++) login.next(answered(503));
     const tries = Promise.allSettled(replicas.map((replica) => get(replica)));
-    // With random() at 0.5 the pauses are 25, 50, 100, 200, 400 and 800 ms long.
+    // With random() at 0.5 the pauses are 50, 50, 100, 200, 400 and 800 ms long.
     await clock.advance(700);
     for (const { status } of await tries) expect(status).toBe("rejected");
     expect(login.requests).toBe(5);

@@ -10,9 +10,9 @@ it.each([
   { failures: 9, longest: 25_600 },
   { failures: 10, longest: 30_000 },
   { failures: 1_000, longest: 30_000 },
-])("the back-off after $failures failures is random, up to $longest ms", ({ failures, longest }) => {
-  expect(backoffMs(failures, () => 0)).toBe(0);
-  expect(backoffMs(failures, () => 0.5)).toBe(longest / 2);
+])("the back-off after $failures failures is random, 50 to $longest ms", ({ failures, longest }) => {
+  expect(backoffMs(failures, () => 0)).toBe(50);
+  expect(backoffMs(failures, () => 0.5)).toBe(Math.max(50, longest / 2));
   expect(backoffMs(failures, () => 0.999_999)).toBeLessThanOrEqual(longest);
 });
 
@@ -100,7 +100,7 @@ describe("the pause that is shared with the other replicas", () => {
     const backoff = new EndpointBackoff(new FakeClock(), () => 0.5);
     for (let n = 0; n < 20; n++) backoff.onAnswer({ kind: "timed_out" });
     backoff.onAnswer({ kind: "failed", status: 503 });
-    expect(backoff.toShared()).toMatchObject({ failures: 1, remainingMs: 25 });
+    expect(backoff.toShared()).toMatchObject({ failures: 1, remainingMs: 50 });
   });
 });
 

@@ -33,7 +33,7 @@ it("without a lock, a refresh does not wait for the end of a 429 that came to an
     login.next(() => sleep(clock, ms).then(() => answer));
   answerAfter(2_010, answered(429, "", "3600"));
   answerAfter(2_000, { kind: "failed" });
-  const need = () => ({ reason: "missing", newerThan: undefined, isAwaited: true }) as const;
+  const need = () => ({ reason: "missing", sinceMs: clock.nowMs(), newerThan: undefined, isAwaited: true }) as const;
   const refreshes = Promise.all([refresh(parts, need()), refresh(parts, need())]);
   await clock.advance(6_000);
   expect(login.requests).toBe(2);
