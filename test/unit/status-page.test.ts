@@ -39,7 +39,7 @@ describe("the status page", () => {
       expect(
         links.filter(
           (link) =>
-            !/^(\/(live|status)?|#[a-z]+|data:image\/svg\+xml,.*|https:\/\/github\.com\/countersign\/countersign\/blob\/main\/docs\/.*)$/.test(
+            !/^(\/(still|status)?|#[a-z]+|data:image\/svg\+xml,.*|https:\/\/github\.com\/countersign\/countersign\/blob\/main\/docs\/.*)$/.test(
               link,
             ),
         ),
@@ -106,6 +106,19 @@ describe("the status page", () => {
     expect(toneOf({ callbacks: badNight.callbacks })).toBe("idle");
     const { tokenOutage } = darkNight.environments[0] ?? {};
     expect(toneOf({ environments: quietNight.environments.map((each) => ({ ...each, tokenOutage })) })).toBe("bad");
+  });
+
+  it.each<[string, Partial<EnvironmentStatus>, Partial<StatusSnapshot>]>([
+    ["clock is 10 min ahead of the service", { clockSkewSeconds: 600.4 }, {}],
+    ["clock is 31 s behind the service", { clockSkewSeconds: -31 }, {}],
+    ["1 log line is lost", {}, { droppedLogLines: 1 }],
+    ["4,000 log lines are lost", {}, { droppedLogLines: 4_000 }],
+  ])("says that its times or the log are not to be trusted: %s", (words, ofEnvironment, change) => {
+    const environments = quietNight.environments.map((each) => ({ ...each, ...ofEnvironment }));
+    const night = { ...quietNight, ...change, environments };
+    expect(renderPage(night).html).toContain(words);
+    expect(toneShown(night)).toBe("idle");
+    expect(renderPage(quietNight).html).not.toMatch(/clock is|lost/);
   });
 
   it("shows the worst environment, which a healthy one does not hide, and the site that causes all", () => {

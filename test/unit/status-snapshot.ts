@@ -40,6 +40,7 @@ export const quietNight: StatusSnapshot = {
   configHash: "3f9a61c0d2be",
   readiness: { isReady: true, reason: "ok" },
   requests: { inFlight: 2, answeredBy: { service: 48_112, countersign: 0 }, unknownOutcomes: 0, failures: {} },
+  droppedLogLines: 0,
   unknownOutcomes: [],
   environments: [
     {
@@ -62,6 +63,7 @@ export const quietNight: StatusSnapshot = {
       },
       tokenOutage: undefined,
       bridgedOutage: undefined,
+      clockSkewSeconds: 0.2,
       refusedSiteFiles: undefined,
       withoutSite: untouched,
       sites: [

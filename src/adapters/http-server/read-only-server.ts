@@ -242,16 +242,16 @@ export interface HtmlPage {
   readonly contentSecurityPolicy: string;
 }
 
-const refreshSeconds = 5;
+const refreshSeconds = 10;
 
 /**
- * `/status` as JSON and `/` as a page. `/` does not reload itself: that would drop a selection while a person copies a
- * reference, and make a screen reader start again. `/live` does, for a screen on the wall.
+ * `/status` as JSON and `/` as a page that reloads itself. `/still` does not: a reload drops the selection of who copies a
+ * reference, and makes a screen reader start again.
  */
 export function createStatus({ snapshot, page }: StatusViews, surroundings: Surroundings): SocketServer {
   const pages = {
-    "/": async () => asPage(await page()),
-    "/live": async () => asPage(await page(refreshSeconds)),
+    "/": async () => asPage(await page(refreshSeconds)),
+    "/still": async () => asPage(await page()),
     "/status": async () => ({
       status: 200,
       contentType: "application/json",

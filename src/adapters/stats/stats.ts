@@ -124,12 +124,17 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
         configHash,
         readiness,
         requests: viewTotals(counts, source.inFlight()),
+        /** Since the start: standard output was not read, or a disk was full. */
+        droppedLogLines: source.droppedLogLines(),
         /** Newest first. */
         unknownOutcomes: unknown.toReversed(),
         environments: environments.map((environment) => {
           const { name } = environment;
           const lately = recentOf(name).view(clock.nowMs());
-          return viewEnvironment(environment, lately, endsOf.get(name) ?? [], setsOf.get(name) ?? []);
+          const clockSkewSeconds = metrics.clockSkews.get(name);
+          const viewed = viewEnvironment(environment, lately, endsOf.get(name) ?? [], setsOf.get(name) ?? []);
+          /** Our clock minus the service's, by its last Date; undefined before one. */
+          return { ...viewed, clockSkewSeconds };
         }),
         /** One for each listener for callbacks. */
         callbacks: viewCallbacks(callbacks, counts, callbackFailures, recentCallbacksAt),

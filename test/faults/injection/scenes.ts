@@ -31,7 +31,7 @@ const scenesOfOrders: readonly Scene[] = [
     name: "the status, for programs and for people",
     play: async (lane) => {
       const pages: Reply[] = [];
-      for (const path of ["/status", "/", "/live"]) pages.push(await page(lane, path, lane.statusUrl));
+      for (const path of ["/status", "/", "/still"]) pages.push(await page(lane, path, lane.statusUrl));
       return pages;
     },
   },

@@ -248,7 +248,7 @@ describe("the status port", () => {
     const { statusUrl } = await stage();
     expect((await get(statusUrl, "/", from("localhost:9000"))).status).toBe(200);
     expect((await get(statusUrl, "/status", from("10.0.0.5:7413"))).status).toBe(200);
-    for (const path of ["/", "/live", "/status", "/nothing"]) {
+    for (const path of ["/", "/still", "/status", "/nothing"]) {
       const { status, text } = await get(statusUrl, path, from("evil.example:7413"));
       expect([path, status]).toEqual([path, 403]);
       expect(text).toContain(advice);
@@ -264,7 +264,7 @@ describe("the status port", () => {
 
   it("forbids browsers to run scripts, frame or store the page, and send its address on", async () => {
     const { statusUrl } = await stage();
-    for (const path of ["/", "/live", "/status", "/nothing"]) {
+    for (const path of ["/", "/still", "/status", "/nothing"]) {
       const { headers } = await get(statusUrl, path);
       expect(headers).toMatchObject({
         "cache-control": "no-store",
@@ -281,15 +281,14 @@ describe("the status port", () => {
     }
   });
 
-  it("does not reload itself at /, and does at /live", async () => {
+  it("reloads itself at /, and does not at /still", async () => {
     const { statusUrl } = await stage();
-    const refresh = '<meta http-equiv="refresh" content="5">';
-    const [still, live] = await Promise.all([get(statusUrl, "/?refresh=5"), get(statusUrl, "/live")]);
-    expect(still.headers["content-type"]).toBe("text/html; charset=utf-8");
+    const [page, still] = await Promise.all([get(statusUrl, "/"), get(statusUrl, "/still?refresh=5")]);
+    expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(page.text).toContain('<meta http-equiv="refresh" content="10">');
+    expect(page.text).toContain('<a href="/still">');
     expect(still.text).not.toContain("http-equiv");
-    expect(still.text).toContain('<a href="/live">');
-    expect(live.text).toContain(refresh);
-    expect(live.text).toContain('<a href="/">stop</a>');
+    expect(still.text).toContain('<a href="/">let it reload</a>');
   });
 });
 

@@ -150,6 +150,23 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     expect([...grounds]).toEqual([colorScheme === "light" ? "rgb(243, 245, 247)" : "rgb(14, 18, 22)"]);
   });
 
+  it.each([
+    [0, "less than 30 s old"],
+    [29, "less than 30 s old"],
+    [31, "over 30 s old"],
+    [90, "over 1 min old"],
+    [301, "over 5 min old"],
+    [9_999, "over 1 h old"],
+  ])("says after %i s without a reload how old it is, and from 30 s on that it is old", async (seconds, words) => {
+    const { page } = await visit(browser, await serve(quietNight));
+    await page.evaluate(`for (const each of document.getAnimations()) each.currentTime = ${seconds * 1_000}`);
+    expect(await page.locator(".ages").innerText()).toBe(words);
+    const isOld = page.getByText("What you see is old.");
+    expect(await isOld.isVisible()).toBe(seconds > 30);
+    const loudPx = (await page.locator(".stale").boundingBox())?.height ?? 0;
+    expect(loudPx > 20).toBe(seconds > 30);
+  });
+
   it("runs no script and loads nothing, even if the page contained a script", async () => {
     const { html, contentSecurityPolicy } = renderPage(quietNight);
     const poison = "<script>alert(1)</script><img src='http://127.0.0.1:1/x'>";

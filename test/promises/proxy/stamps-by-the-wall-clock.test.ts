@@ -13,7 +13,7 @@ const hourMs = 60 * minuteMs;
 it.each([10 * minuteMs, -10 * minuteMs])(
   "timestamps follow a clock that is wrong by %i ms, and the skew is measured",
   async (offsetMs) => {
-    const { clock, url, adminUrl, simulator, recorder } = await stage({
+    const { clock, url, adminUrl, statusUrl, simulator, recorder } = await stage({
       simulator: { timestampToleranceSeconds: 3_600 },
     });
     clock.jumpWall(offsetMs);
@@ -30,6 +30,10 @@ it.each([10 * minuteMs, -10 * minuteMs])(
     const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
     const [, shown] = /^countersign_clock_skew_seconds\{[^}]*\} (\S+)$/m.exec(metrics) ?? [];
     expect(Number(shown)).toBe(skews.at(-1)?.skewSeconds);
+    const page = await (await fetch(statusUrl)).text();
+    expect(page).toMatch(
+      offsetMs > 0 ? /clock is 10 min ahead of the service/ : /clock is (9|10) min behind the service/,
+    );
     expect(simulator.counts()).toMatchObject({ tokenRequests: 1, unauthorized: 0 });
   },
 );

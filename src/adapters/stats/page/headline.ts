@@ -316,7 +316,8 @@ function showEnd({ code, status, stage }: UnknownOutcome): Html {
 }
 
 /** What else needs attention, one line each; empty if nothing does. */
-export function notices({ readiness, redis, credentials, reload, environments, callbacks, at }: StatusSnapshot): Html {
+export function notices(snapshot: StatusSnapshot): Html {
+  const { readiness, redis, credentials, reload, environments, callbacks, droppedLogLines, at } = snapshot;
   const lines = list([
     readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
     ...environments.map((each) => describeOutage(each, each.bridgedOutage, "signed", at)),
@@ -326,6 +327,8 @@ export function notices({ readiness, redis, credentials, reload, environments, c
     reload.lastRefused?.isPending
       ? html`<a href="#process">A new configuration was refused</a>; the old one stays active.`
       : nothing,
+    ...environments.map(describeClock),
+    droppedLogLines === 0 ? nothing : describeLostLines(droppedLogLines),
     ...environments.map(({ name, refusedSiteFiles = [] }) => {
       const files = refusedSiteFiles.map(({ file }) => file);
       return files.length === 0 ? nothing : html`Site files of ${name} are refused: ${listNames(files, named)}.`;
@@ -334,6 +337,22 @@ export function notices({ readiness, redis, credentials, reload, environments, c
   if (lines === nothing) return nothing;
   return html`<section class="notice warn" aria-label="Needs attention">${lines}</section>
 `;
+}
+
+/** As for the alert CountersignClockSkew. */
+const longestSkewSeconds = 30;
+
+/** Empty while this machine's clock agrees with the service's. */
+function describeClock({ name, clockSkewSeconds: seconds = 0 }: EnvironmentStatus): Html {
+  if (Math.abs(seconds) <= longestSkewSeconds) return nothing;
+  const span = describeDuration(Math.abs(seconds) * 1_000);
+  const side = seconds > 0 ? "ahead of" : "behind";
+  return html`<strong>This machine&rsquo;s clock is ${span} ${side} the service&rsquo;s</strong> (${name}): all times here are off, and signed orders may be refused; ${help("alerts/CountersignClockSkew.md")}.`;
+}
+
+function describeLostLines(count: number): Html {
+  const lines = plural(count, "log line is", "log lines are");
+  return html`<strong>${showCount(count)} ${lines} lost</strong> since the start: standard output was not read, or a disk was full; ${help("alerts/CountersignLogLinesDropped.md")}.`;
 }
 
 /** Whether the set's last token request failed. A set without a token is in the headline alone, unless it was refused. */

@@ -14,7 +14,7 @@ import {
   showTime,
   table,
 } from "./html.ts";
-import { style, styleHash } from "./style.ts";
+import { ages, style, styleHash } from "./style.ts";
 import { tokens } from "./tokens.ts";
 import { callbacks, callers, failuresAndRefusals, traffic } from "./traffic.ts";
 
@@ -52,9 +52,9 @@ ${
 <style>${new Html(style)}</style>
 </head>
 <body>
-${header(snapshot)}<main>
+${header(snapshot, refreshSeconds)}<main>
 ${headline(snapshot, verdict)}${unknownOutcomes(snapshot)}${noticed}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}${configuration(snapshot)}</main>
-${footer(refreshSeconds)}</body>
+${footer}</body>
 </html>
 `;
   return { html: page.text, contentSecurityPolicy };
@@ -64,19 +64,20 @@ function titleOf({ requests: { unknownOutcomes: count }, host }: StatusSnapshot,
   return `${count === 0 ? "" : `${count} unknown · `}${title} · Countersign on ${host}`;
 }
 
-function header({ readiness: { isReady }, host, at }: StatusSnapshot): Html {
+/** What moment the page shows, and how old it is by now: the browser itself tells, without a script (style.ts). */
+function header({ readiness: { isReady }, host, at }: StatusSnapshot, refreshSeconds: number | undefined): Html {
+  const words = ages.map(({ words }, index) => html`<span class="age-${index}">${words}</span>`);
+  const live = html`reloads every ${refreshSeconds ?? 0} s, <a href="/still">hold it</a>`;
+  const held = html`<strong>held</strong>, <a href="/">let it reload</a>`;
   return html`<header><h1>Countersign</h1>
 <p><code>${host}</code> <span class="badge${isReady ? "" : " trouble"}">${isReady ? "ready" : "not ready"}</span></p>
-<p class="soft">as of ${showMoment(at)}</p></header>
+<p class="soft">as of ${showMoment(at)} <span class="ages">${words}</span> · ${refreshSeconds === undefined ? held : live}</p></header>
+<p class="stale notice bad"><strong>What you see is old.</strong> ${refreshSeconds === undefined ? held : html`No reload has succeeded since: is the process there, and the way to it?`}</p>
 `;
 }
 
-function footer(refreshSeconds: number | undefined): Html {
-  const live = html`<a href="/live">the same, loaded anew every 5 s</a>`;
-  const still = html`loaded anew every ${refreshSeconds ?? 0} s: <a href="/">stop</a>`;
-  return html`<footer><p>The same as JSON: <a href="/status">/status</a> · ${refreshSeconds === undefined ? live : still}</p></footer>
+const footer = html`<footer><p>The same as JSON: <a href="/status">/status</a></p></footer>
 `;
-}
 
 const dots: Readonly<Record<Verdict["tone"], string>> = {
   good: "#1f8a4c",

@@ -1,5 +1,25 @@
 import { createHash } from "node:crypto";
 
+/** How old the page is, in words, from so many seconds after its display on. */
+export const ages = [
+  { seconds: 0, words: "less than 30 s old" },
+  { seconds: 30, words: "over 30 s old" },
+  { seconds: 60, words: "over 1 min old" },
+  { seconds: 300, words: "over 5 min old" },
+  { seconds: 3_600, words: "over 1 h old" },
+] as const;
+/** Three reloads have failed by now. */
+const staleSeconds = ages[1].seconds;
+
+/** Shows each words in their time: an animation of no length, which begins late and needs no script. */
+const agesStyle = ages
+  .map(({ seconds }, index) => {
+    const next = ages[index + 1];
+    const end = next === undefined ? "" : `, hide 0s ${next.seconds}s forwards`;
+    return `.age-${index} { visibility: hidden; animation: show 0s ${seconds}s forwards${end}; }`;
+  })
+  .join("\n");
+
 /** One style for light and dark, wide and narrow. Colours say nothing that words do not say too. */
 export const style = `
 :root {
@@ -84,6 +104,15 @@ details { margin-bottom: .6rem; color: var(--soft); }
   .part::details-content { content-visibility: visible; display: contents; }
   .part > summary { list-style: none; pointer-events: none; margin-bottom: .6rem; }
 }
+@keyframes show { to { visibility: visible; } }
+@keyframes hide { to { visibility: hidden; } }
+@keyframes fade { to { filter: grayscale(1); } }
+@keyframes unfold { to { max-height: 20rem; padding-block: .8rem; border-width: 1px; margin-bottom: 1rem; visibility: visible; } }
+.ages { display: inline-grid; }
+.ages span { grid-area: 1 / 1; }
+${agesStyle}
+.stale { position: sticky; top: .5rem; z-index: 1; overflow: hidden; visibility: hidden; max-height: 0; padding-block: 0; border-width: 0; margin: 0; animation: unfold 0s ${staleSeconds}s forwards; }
+main { animation: fade 0s ${staleSeconds}s forwards; }
 footer { color: var(--soft); font-size: .9em; }
 @media (max-width: 60rem) {
   body { padding: .75rem; }
