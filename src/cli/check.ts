@@ -10,15 +10,17 @@ import { escapeControls, paint, print, printJson } from "./terminal.ts";
 
 interface Options {
   readonly config: string;
+  readonly print?: boolean;
   readonly json?: boolean;
 }
 
 export function createCommand(): Command {
   return new Command("check")
-    .description("Check a configuration with everything it names, and print it with every default.")
+    .description("Check a configuration with everything it names.")
     .addOption(configOption())
+    .option("--print", "print it with every default, secrets masked")
     .option("--json", "print the result as JSON")
-    .action((options: Options) => (options.json ? checkAsJson(options.config) : checkForPeople(options.config)));
+    .action((options: Options) => (options.json ? checkAsJson(options.config) : checkForPeople(options)));
 }
 
 export function createSchemaCommand(): Command {
@@ -27,9 +29,9 @@ export function createSchemaCommand(): Command {
     .action(() => printJson(jsonSchema()));
 }
 
-async function checkForPeople(file: string): Promise<void> {
+async function checkForPeople({ config: file, print: isPrinted = false }: Options): Promise<void> {
   const { config, warnings, acknowledged } = await loadOrRefuse(file);
-  print(toYaml(explain(config)));
+  if (isPrinted) print(toYaml(explain(config)));
   for (const route of routes(config)) print(`${paint("green", "ok")}  ${route}`);
   if (warnings.length > 0) {
     print(`\n${paint("yellow", countOf(warnings.length, "warning"))}`);
@@ -48,6 +50,8 @@ async function checkForPeople(file: string): Promise<void> {
   }
   if (acknowledged.length > 0)
     print(`\nacknowledged: ${escapeControls(located(acknowledged).map(describeAcknowledged).join(", "))}`);
+  const more = isPrinted ? "" : "; --print shows it with every default";
+  print(`${paint("green", "ok")}  ${escapeControls(file)} is valid${more}`);
 }
 
 function describeAcknowledged({ code, path }: Problem): string {

@@ -78,7 +78,7 @@ Without --send it sends no order:
 
 It needs neither a shell nor other programs, and ends within 30 s:
 
-  kubectl exec POD -c countersign -- node /app/dist/main.js doctor
+  kubectl exec POD -c countersign -- countersign doctor
 
 Exit code 0: nothing failed. 1: something did. 2: the configuration is refused.
 `;

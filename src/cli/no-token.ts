@@ -28,7 +28,8 @@ export function explainNoToken(
   if (isNotAsked(answer) && cause !== notSigned) return skip("there is no assertion to send");
   const url = `${tokenUrl.origin}${tokenUrl.path}`;
   const isOwnServer = set.token?.url === undefined;
-  const setting = isOwnServer ? "authUrl" : "token.url";
+  const path = `environments.${configured.environment}`;
+  const setting = isOwnServer ? `${path}.authUrl` : "token.url";
   switch (answer.kind) {
     case "refused": {
       // The service's own server adds nothing to its status; other servers distinguish a wrong scope from a wrong secret.
@@ -54,7 +55,8 @@ export function explainNoToken(
   if (status === undefined) {
     if (cause === notSigned) return fail("the client assertion could not be signed", "see that privateKey is whole");
     return (
-      explainNotReached(cause, tokenUrl, setting, config) ?? fail(`no complete answer (${cause})`, "run this again")
+      explainNotReached(cause, tokenUrl, { setting, path }, config) ??
+      fail(`no complete answer (${cause})`, "run this again")
     );
   }
   if (status >= 500) {
@@ -66,12 +68,20 @@ export function explainNoToken(
   return fail(`answered ${status} at ${url}`, `correct ${setting}: ${meaning}, no redirect is followed`);
 }
 
-/** Undefined if the server may have been reached. */
-function explainNotReached(code: string, url: Address, setting: string, { timeouts }: Config): CheckResult | undefined {
+/**
+ * Undefined if the server may have been reached.
+ * @param path of its environment's settings
+ */
+function explainNotReached(
+  code: string,
+  url: Address,
+  { setting, path }: { readonly setting: string; readonly path: string },
+  { timeouts }: Config,
+): CheckResult | undefined {
   if (endsAnyUse(code)) return undefined;
   const place = placeOf(url);
-  const to = { place, setting, tlsSetting: "tls", connectTimeoutMs: timeouts.connectMs };
-  const found = explainConnectFailure(code, to);
+  const settings = { setting, tlsSetting: `${path}.tls`, egressSetting: `${path}.egress` };
+  const found = explainConnectFailure(code, { place, ...settings, connectTimeoutMs: timeouts.connectMs });
   return found && fail(`${place}: ${found.detail}`, found.fix);
 }
 

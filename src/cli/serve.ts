@@ -12,6 +12,7 @@ import { describeDefect, describeWarning } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
 import { about, configOption, exitCodes, usageFailure } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
+import { formatForPeople } from "./log-line.ts";
 import { followStop, runProgram } from "./run-program.ts";
 import type { Signals } from "./signals.ts";
 
@@ -22,7 +23,9 @@ interface Options {
 /** @param signals absent if the command is only described */
 export function createCommand(signals?: Signals): Command {
   return new Command("serve")
-    .description("Run the proxy until SIGTERM or SIGINT; open requests end first. SIGHUP reads the files again.")
+    .description(
+      "Run the proxy until SIGTERM or SIGINT; open requests end first. SIGHUP reads the files again. The log is JSON, and on a terminal lines for people.",
+    )
     .addOption(configOption())
     .action((options: Options) => {
       if (signals === undefined) throw new Error("signals are caught before serve is loaded");
@@ -39,7 +42,11 @@ async function serve({ config: file }: Options, signals: Signals): Promise<void>
   const load = createLoader(file);
   const first = await loadOrRefuse(file, load);
   const { config: written, warnings } = first;
-  const { report, setLevel, droppedLines, flush } = createStandardLogging(written.log.level, systemClock);
+  const { report, setLevel, droppedLines, flush } = createStandardLogging(
+    written.log.level,
+    systemClock,
+    process.stdout.isTTY ? formatForPeople : undefined,
+  );
   exitOnDefects(report, flush);
   logWarnings(report);
   shareLookups(systemClock, report);

@@ -4,10 +4,14 @@ import type { Report } from "../../model/events.ts";
 import { fieldsOf, headline, levelOf, writeAccessLine } from "./lines.ts";
 import { openStandardOutput } from "./standard-output.ts";
 
-/** The log on standard output; `flush` is for a process that ends by a defect. */
-export function createStandardLogging(level: string, clock: Clock) {
+/**
+ * The log on standard output; `flush` is for a process that ends by a defect.
+ * @param format what is written in place of a line of JSON, for a reader that is a person
+ */
+export function createStandardLogging(level: string, clock: Clock, format?: (json: string) => string) {
   const output = openStandardOutput(clock, (dropped) => logging.report({ kind: "log_lines_dropped", dropped }));
-  const logging = createLogging(level, output);
+  const destination = format && { ...output, write: (json: string) => output.write(format(json)) };
+  const logging = createLogging(level, destination ?? output);
   return { ...logging, droppedLines: () => output.dropped, flush: output.writeRest };
 }
 

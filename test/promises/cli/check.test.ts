@@ -47,7 +47,7 @@ describe("check", () => {
 
   it("prints a sound configuration in its active form, the route of each listener, and each warning with its code", async () => {
     const file = write(sound);
-    const { stdout, ...ended } = await check(file);
+    const { stdout, ...ended } = await check(file, "--print");
     expect(ended).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("baseUrl: https://api.sandbox.example/json-api");
     expect(stdout).toMatch(/secret:\n +file: \/.*\/k1\n/);
@@ -56,6 +56,17 @@ describe("check", () => {
     );
     expect(stdout).toContain(`\n1 warning\n${file}:15:7  environments.sandbox.sites.S1000000003: new clients must`);
     expect(stdout).toContain("\n    code   hmac_for_existing_clients\n");
+  });
+
+  it("says in two lines that a configuration with one listener is sound", async () => {
+    const file = write(sound.replace(/ {6}S1000000003:(\n {8}.*)+/, ""));
+    const { exitCode, stdout } = await check(file);
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(
+      `ok  127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)
+ok  ${file} is valid; --print shows it with every default
+`,
+    );
   });
 
   it("lists acknowledged warnings in one quiet line", async () => {
@@ -253,7 +264,7 @@ it("token says which server could not be reached, and where to look", async () =
   const yaml = edited(["https://login.sandbox.example", `https://127.0.0.1:${port}`]);
   const { exitCode, stdout } = await run(["token", "--config", write(yaml)]);
   expect(exitCode).toBe(1);
-  const fix = "see that it is up, and that host and port in authUrl are right";
+  const fix = "see that it is up, and that host and port in environments.sandbox.authUrl are right";
   expect(stdout).toContain(`: 127.0.0.1:${port}: connections are refused (ECONNREFUSED)\n     fix  ${fix}\n`);
 });
 

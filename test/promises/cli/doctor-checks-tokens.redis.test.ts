@@ -27,12 +27,12 @@ it.each([
   {
     what: "a redirect",
     fault: { kind: "answer", status: 302, headers: { location: "https://elsewhere.invalid/" } },
-    says: /: answered 302 at http:\/\/127\.0\.0\.1:\d+\/oauth\/token \| correct authUrl: .* no redirect is followed$/,
+    says: /: answered 302 at http:\/\/127\.0\.0\.1:\d+\/oauth\/token \| correct environments\.sandbox\.authUrl: .* no redirect is followed$/,
   },
   {
     what: "200 and something else",
     fault: { kind: "answer", status: 200, body: "<html>canary</html>" },
-    says: /: answered, but not with a token \| see what is at http:\S+\/oauth\/token: authUrl may lead to something else$/,
+    says: /: answered, but not with a token \| see what is at http:\S+\/oauth\/token: environments\.sandbox\.authUrl may lead to something else$/,
   },
   { what: "half an answer", fault: { kind: "truncate" }, says: /: no complete answer \([A-Z_]+\) \| run this again$/ },
 ] as const)("reports $what, and requests a token once", async ({ fault, says }) => {
