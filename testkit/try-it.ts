@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -20,9 +21,7 @@ const shown = ["3128", "4318", "6379", "7411", "7412", "7413", "7414", "7415", "
 
 /** Types the commands of the part into a shell in an empty folder, on other ports, from the first to the command that ends all jobs. */
 export async function follow({ page, heading, prints }: TryIt): Promise<void> {
-  const [, part = ""] = new RegExp(`^## ${heading}$(.*?)^## `, "ms").exec(readFileSync(page, "utf8")) ?? [];
-  const blocksIn = (language: string) =>
-    [...part.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, text = ""]) => text);
+  const blocksIn = blocksOf(page, heading);
   const typed = blocksIn("sh").join("");
   const jobs = typed.split("\n").filter((line) => line.endsWith(" &"));
   const [, ended = ""] = /\n(kill .*?)(?: {3}#.*)?\n$/.exec(typed) ?? [];
@@ -57,6 +56,41 @@ export async function follow({ page, heading, prints }: TryIt): Promise<void> {
     /\b\d{5}\b/g,
     (port) => own.get(port) ?? port,
   );
-  for (const pattern of prints) expect(printed).toMatch(pattern);
+  for (const pattern of [...prints, ...blocksIn("").flatMap(linesShown)]) expect(printed).toMatch(pattern);
   expect(printed).not.toMatch(/configuration_warned|^ *warn(ing)?\b|not found|No such|curl: \(|SyntaxError/im);
+}
+
+/** A pattern for each line of output that a page shows; `…` stands for any text. */
+function linesShown(block: string): RegExp[] {
+  const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const lines = block.split("\n").filter((line) => line !== "" && line !== "…");
+  return lines.map((line) => new RegExp(`^${line.split("…").map(escaped).join(".*")}$`, "m"));
+}
+
+/** The blocks of a part of a page, by their language; those without one show output. */
+function blocksOf(page: string, heading: string) {
+  const [, part = ""] = new RegExp(`^## ${heading}$(.*?)^## `, "ms").exec(readFileSync(page, "utf8")) ?? [];
+  const blocks = [...part.matchAll(/^```(\w*)\n(.*?)^```$/gms)];
+  return (language: string) => blocks.filter(([, of]) => of === language).map(([, , text = ""]) => text);
+}
+
+/** Types the commands before the first job twice: the second time the page's folder is there, so nothing may be written. */
+export function expectChain(page: string): void {
+  const heading = page === "docs/tokens.md" ? "Outage bridge" : "Try it";
+  const [typed = ""] = blocksOf(
+    page,
+    heading,
+  )("sh")
+    .join("")
+    .split(/^.* &$/m);
+  const folder = new ConfigWriter("chain");
+  onTestFinished(() => folder.remove());
+  folder.write("bin/countersign", `#!/bin/sh\nexec node '${join(home, "dist/main.js")}' "$@"\n`, 0o700);
+  const preparation = `cd '${folder.path}'; EXAMPLES='${join(home, "examples")}' PATH=$PWD/bin:$PATH\n${typed}`;
+  const type = () => spawnSync("bash", ["-c", preparation], { encoding: "utf8", env: plainEnvironment() });
+  expect(type()).toMatchObject({ status: 0 });
+  const above = () => readdirSync(folder.path).sort();
+  expect(above()).toEqual(["bin", /^mkdir ([\w-]+) /.exec(typed)?.[1]].sort());
+  expect(type().stderr).toMatch(/^mkdir: /);
+  expect(above()).toHaveLength(2);
 }

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { isInstalled, nameFor } from "../../testkit/run-program.ts";
-import { follow, type TryIt } from "../../testkit/try-it.ts";
+import { expectChain, follow, type TryIt } from "../../testkit/try-it.ts";
 
 const created = /\{"status":"ok","order":\{"order_id":"order_\d/;
 
@@ -58,6 +58,12 @@ const canFollow = ["curl", "openssl", "bash"].every((program) =>
   isInstalled(program, program === "openssl" ? "version" : "--version"),
 );
 it.runIf(canFollow).each(parts)(nameFor(canFollow, "curl, openssl or bash", "$page"), follow);
+
+const chained = Object.keys(printed).concat("docs/once.md", "docs/tokens.md");
+it.runIf(canFollow).each(chained)(
+  nameFor(canFollow, "openssl or bash", "typed twice, %s changes nothing in the folder above"),
+  expectChain,
+);
 
 /** The lines about the metric of this name on a page. */
 function shownIn(page: string, name: string): readonly string[] {
