@@ -8,6 +8,7 @@ import { openUpstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
+import { documents } from "../model/documents.ts";
 import type { Event, Report } from "../model/events.ts";
 import { listNames } from "../model/names.ts";
 import type { Answer } from "../serving/messages.ts";
@@ -197,7 +198,7 @@ async function send(chosen: OneRequest, { config: whole, upstreams }: OpenRun): 
     if (answer === undefined) return fail("it was not answered", "see the lines above");
     if (!answer.isLocal) return { ...(await judgeAnswer(answer, environment.name)), answered: { key } };
     const { status, code, detail } = problemOf(answer);
-    const fix = "docs/reference/errors.md has each code, with what to do";
+    const fix = `${documents}/reference/errors.md has each code, with what to do`;
     return fail(`Countersign answers ${status} ${code}: ${detail}`, fix);
   } finally {
     await tokens.close();

@@ -1,3 +1,5 @@
+import { documents } from "../../../model/documents.ts";
+
 /** Text that is HTML already. Any other text is escaped when it is put into a page. */
 export class Html {
   readonly text: string;
@@ -65,8 +67,6 @@ export function definitions(entries: readonly (readonly [name: string, value: Ht
   return html`<dl>${shown}</dl>
 `;
 }
-
-const documents = "https://github.com/countersign/countersign/blob/main/docs";
 
 /** A link to a page of the documents, such as `alerts/CountersignRedisDown.md`. */
 export function help(page: string): Html {
