@@ -108,6 +108,23 @@ describe("the status page", () => {
     expect(toneOf({ environments: quietNight.environments.map((each) => ({ ...each, tokenOutage })) })).toBe("bad");
   });
 
+  it("says in words when an outcome became unknown, and how to look without a reference, only if one is missing", () => {
+    const { html: page } = renderPage(badNight);
+    expect(page).toContain('<span class="soft">before an answer came</span>');
+    expect(page).toContain('<span class="soft">while the answer came</span>');
+    expect(page).not.toMatch(/stream_answer|none given/);
+    const named = badNight.unknownOutcomes.map((each) => ({ ...each, reference: "A-1" }));
+    const [some, all] = [page, renderPage({ ...badNight, unknownOutcomes: named }).html];
+    expect([some, all].map((each) => each?.includes("Without a reference"))).toEqual([true, false]);
+  });
+
+  it("gives less weight to Redis, process and failures while nothing is wrong with them", () => {
+    const lightIn = (night: StatusSnapshot) =>
+      [...renderPage(night).html.matchAll(/class="light" aria-labelledby="(\w+)"/g)].map(([, id]) => id);
+    expect(lightIn(quietNight)).toEqual(["failures", "redis", "process"]);
+    expect(lightIn(badNight)).toEqual([]);
+  });
+
   it.each<[string, Partial<EnvironmentStatus>, Partial<StatusSnapshot>]>([
     ["clock is 10 min ahead of the service", { clockSkewSeconds: 600.4 }, {}],
     ["clock is 31 s behind the service", { clockSkewSeconds: -31 }, {}],

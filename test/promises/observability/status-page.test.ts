@@ -41,7 +41,9 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     const part = async (name: string) => (await page.getByRole("region", { name }).innerText()).replace(/\s+/g, " ");
     const doubt = await part("1 outcome is unknown");
     expect(doubt).toContain("an order may exist");
-    expect(doubt).toMatch(/A-1042 create_order \S+Z 2[45] min ago sandbox S1000000001 – upstream_reset at send/);
+    expect(doubt).toMatch(
+      /A-1042 create_order \S+Z 2[45] min ago sandbox S1000000001 – upstream_reset before an answer came/,
+    );
     expect(await part("Requests")).toContain("In all Service: 3 × 2xx; Countersign: 1 × 5xx.");
     expect(await part("Failures")).toMatch(/refused 1 \S+ (9|10) min ago sandbox \S+\/blue The auth/);
     expect(await part("Tokens")).toContain("Issued here, because");

@@ -284,11 +284,14 @@ export function unknownOutcomes({ at, requests, unknownOutcomes: shown }: Status
 <h2 id="unknown">${showCount(count)} ${plural(count, "outcome is", "outcomes are")} unknown</h2>
 <p>${plural(count, "It was", "They were")} sent, and the service gave no complete answer, or a 5xx: <strong>an order may exist.</strong>
 Look for the reference at the service before anything is sent again.</p>
-<p>The log of every replica has the rest: <code>"level":"error"</code> with <code>"outcome":"unknown"</code>.</p>
+${shown.some(({ reference }) => reference === undefined) ? withoutReference : nothing}<p>The log of every replica has the rest: <code>"level":"error"</code> with <code>"outcome":"unknown"</code>.</p>
 </div>
 ${table(caption, outcomeColumns(at), shown, shownOutcomes)}${more}</section>
 `;
 }
+
+const withoutReference = html`<p>Without a reference, look by site and time. An application gives one in <code>Countersign-Reference</code>.</p>
+`;
 
 function plural(count: number, one: string, many: string): string {
   return count === 1 ? one : many;
@@ -299,8 +302,7 @@ const shownOutcomes = 5;
 const outcomeColumns = (now: string): readonly Column<UnknownOutcome>[] => [
   [
     "Reference",
-    ({ reference: name }) =>
-      name === undefined ? quiet("none given") : html`<span class="reference">${showName(name)}</span>`,
+    ({ reference: name }) => (name === undefined ? quiet("–") : html`<span class="reference">${showName(name)}</span>`),
   ],
   ["Operation", ({ operation = "none" }) => showName(operation)],
   ["When", ({ at }) => showTime(at, now)],
@@ -312,8 +314,14 @@ const outcomeColumns = (now: string): readonly Column<UnknownOutcome>[] => [
 
 function showEnd({ code, status, stage }: UnknownOutcome): Html {
   const end = code ?? (status === undefined ? "caller left" : `answered ${status}`);
-  return html`<code>${end}</code> ${quiet(`at ${stage}`)}`;
+  return html`<code>${end}</code> ${quiet(momentOf[stage] ?? "")}`;
 }
+
+/** When a request ended, by its stage. */
+const momentOf: Readonly<Record<string, string>> = {
+  send: "before an answer came",
+  stream_answer: "while the answer came",
+};
 
 /** What else needs attention, one line each; empty if nothing does. */
 export function notices(snapshot: StatusSnapshot): Html {

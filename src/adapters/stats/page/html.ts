@@ -39,9 +39,12 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => references[character] ?? "");
 }
 
-/** A part of the page; links lead to its id. On a narrow screen it is folded (style.ts). */
-export function section(id: string, title: string, content: Html): Html {
-  return html`<section aria-labelledby="${id}"><details class="part"><summary><h2 id="${id}">${title}</h2></summary>
+/**
+ * A part of the page; links lead to its id. On a narrow screen it is folded (style.ts).
+ * @param weight `light` for what is read last
+ */
+export function section(id: string, title: string, content: Html, weight: "full" | "light" = "full"): Html {
+  return html`<section class="${weight}" aria-labelledby="${id}"><details class="part"><summary><h2 id="${id}">${title}</h2></summary>
 ${content}</details></section>
 `;
 }

@@ -71,7 +71,7 @@ function header({ readiness: { isReady }, host, at }: StatusSnapshot, refreshSec
   const held = html`<strong>held</strong>, <a href="/">let it reload</a>`;
   return html`<header><h1>Countersign</h1>
 <p><code>${host}</code> <span class="badge${isReady ? "" : " trouble"}">${isReady ? "ready" : "not ready"}</span></p>
-<p class="soft">as of ${showMoment(at)} <span class="ages">${words}</span> · ${refreshSeconds === undefined ? held : live}</p></header>
+<p class="soft">${refreshSeconds === undefined ? held : live} · as of ${showMoment(at)}, <span class="ages">${words}</span></p></header>
 <p class="stale notice bad"><strong>What you see is old.</strong> ${refreshSeconds === undefined ? held : html`No reload has succeeded since: is the process there, and the way to it?`}</p>
 `;
 }
@@ -101,7 +101,8 @@ const redisColumns = (now: string): readonly Column<RedisStatus>[] => [
 /** The Redis servers that share tokens, and whether they answer. */
 function redis({ redis: servers, at }: StatusSnapshot): Html {
   const unused = html`<p class="soft">Not used: tokens are kept in this process.</p>`;
-  return section("redis", "Redis", servers.length === 0 ? unused : table("Redis servers", redisColumns(at), servers));
+  const content = servers.length === 0 ? unused : table("Redis servers", redisColumns(at), servers);
+  return section("redis", "Redis", content, servers.some(({ isUp }) => isUp === false) ? "full" : "light");
 }
 
 function showState({ isUp, failure }: RedisStatus): Html {
@@ -124,7 +125,7 @@ function configuration({ at, version, runtime, startedAt, configHash, reload }: 
     ["Listeners", list(routes.map((route) => html`<code>${route}</code>`))],
   ]);
   const refused = lastRefused === undefined ? nothing : showRefused(lastRefused, at);
-  return section("process", "Process", html`${refused}${facts}`);
+  return section("process", "Process", html`${refused}${facts}`, lastRefused?.isPending ? "full" : "light");
 }
 
 const becauseOf: Readonly<Record<ReloadState["trigger"], string>> = {

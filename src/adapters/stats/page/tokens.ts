@@ -39,7 +39,7 @@ export function tokens({ credentials, redis, at }: StatusSnapshot): Html {
   // Failing sets come first if not all are shown.
   const isFine = ({ failingSince }: CredentialStatus) => (failingSince === undefined ? 1 : 0);
   const ordered = credentials.length <= shownSets ? credentials : credentials.toSorted((a, b) => isFine(a) - isFine(b));
-  const cards = html`<p class="soft">Each bar runs from a token&rsquo;s issue to its expiry. In the shaded part it is refreshed while it is used.</p>
+  const cards = html`<p class="soft">Each bar runs from a token&rsquo;s issue to its expiry; the time that is left is filled. In the last fifth it is refreshed while it is used.</p>
 ${showCards(ordered.slice(0, shownSets))}${foldRest(ordered.slice(shownSets), "more sets", showCards)}`;
   const isEmpty = credentials.length === 0;
   return section("tokens", "Tokens", isEmpty ? html`<p class="soft">None: no site has OAuth credentials.</p>` : cards);

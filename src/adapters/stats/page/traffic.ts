@@ -240,7 +240,8 @@ export function failuresAndRefusals({ environments, credentials, at }: StatusSna
   // Callers see their own mistakes: here they are folded, below the failures that only an operator can see.
   const summary = html`Callers&rsquo; mistakes: ${showCount(sumOf(mistakes, ({ count }) => count))}`;
   const shownMistakes = mistakes.length === 0 ? nothing : folded(summary, showAll("Callers’ mistakes", mistakes, at));
-  return section("failures", "Failures", html`${showAll("Failures", others, at)}${shownMistakes}`);
+  const weight = others.length === 0 ? "light" : "full";
+  return section("failures", "Failures", html`${showAll("Failures", others, at)}${shownMistakes}`, weight);
 }
 
 function showAll(caption: string, all: readonly Happening[], now: string): Html {
