@@ -70,5 +70,5 @@ it("gives programs JSON: the key, or where it is and what to configure", async (
 function checkWith(folder: ConfigFolder, ...keys: readonly string[]) {
   const sources = keys.map((file) => `{ file: ${file} }`).join(", ");
   const redis = `redis: { url: "rediss://cache:6379", encryptionKeys: [ ${sources} ] }`;
-  return run("check", "--config", folder.writeYaml(`${sound}tokens: { cache: redis }\n${redis}\n`));
+  return run("check", "--print", "--config", folder.writeYaml(`${sound}tokens: { cache: redis }\n${redis}\n`));
 }

@@ -79,7 +79,11 @@ it("a changed password is used without a restart, and neither the old nor the ne
 it("check shows the forward proxy, but not its password", async () => {
   const { forward, configWith } = await stage();
   const file = configWith({ egress: "environment" });
-  const program = startProgram(process.execPath, ["dist/main.js", "check", "--config", file], variablesFor(forward));
+  const program = startProgram(
+    process.execPath,
+    ["dist/main.js", "check", "--print", "--config", file],
+    variablesFor(forward),
+  );
   expect(await program.ended).toBe(0);
   expect(program.stdout()).toContain("egress: environment\n");
   expect(program.stdout()).toContain(`through the proxy ${forward.place}`);
