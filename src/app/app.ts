@@ -4,10 +4,11 @@ import { routes } from "../config/explain.ts";
 import { sleep, takeTurns } from "../model/clock.ts";
 import type { ReloadTrigger, Report } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
+import { answerSettlement, settleOutcome } from "../orders/settle.ts";
 import { BufferBudget } from "../serving/buffer-budget.ts";
 import { version } from "../version.ts";
 import { type Dependencies, systemDependencies } from "./dependencies.ts";
-import { openHandlers } from "./handlers.ts";
+import { onceRules, openHandlers } from "./handlers.ts";
 import type { Reloadable } from "./keyed-resources.ts";
 import { openListeners } from "./listeners.ts";
 import { openObservers, type Snapshots } from "./observers.ts";
@@ -61,6 +62,14 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     return view;
   };
   const handlers = openHandlers({ clock, report, upstreams, tokensOf, tracerOf, claimsOf, buffers });
+  const settle = (requestId: string, text: string) => {
+    const { environments, docsUrl } = active;
+    const once = onceRules(active, claimsOf(active));
+    return answerSettlement(
+      settleOutcome(requestId, text, { report, environments, once, find: observers.findUnknown }),
+      docsUrl,
+    );
+  };
   const forReaders = { clock, buffers: new BufferBudget(Number.POSITIVE_INFINITY, clock) };
   const listeners = openListeners({
     clock,
@@ -68,7 +77,7 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     handlers,
     buffers,
     createAdmin: () => createAdmin({ ...views, readiness }, forReaders, () => active.adminHosts),
-    createStatus: () => createStatus(views, forReaders),
+    createStatus: () => createStatus({ ...views, settle }, forReaders),
   });
   /** In the order of their preparation: an occupied address is found before a token is requested. */
   const parts: readonly Reloadable[] = [memory, observers, tracing, upstreams, listeners, handlers, tokens];

@@ -142,7 +142,7 @@ interface Limit {
 }
 
 /** Without Redis nothing is shared: one process would forget all keys when it ends. */
-function onceRules({ tokens, once = defaultOnce }: Config, claims: ClaimStore): OnceRules {
+export function onceRules({ tokens, once = defaultOnce }: Config, claims: ClaimStore): OnceRules {
   const { ttlMs: lifetimeMs, waitMs: redisWaitMs, header } = once;
   const rules = { lifetimeMs, redisWaitMs, header };
   if (tokens.cache === "memory") return { shared: undefined, ...rules };

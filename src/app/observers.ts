@@ -53,6 +53,7 @@ export function openObservers(
       readiness.report(event);
       outside(event);
     },
+    findUnknown: stats.findUnknown,
     views: {
       readiness: () => readiness.view(),
       metrics: async (format: ExpositionFormat) => ({

@@ -97,6 +97,7 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
     claimsOf: (config: Config): ClaimStore => ({
       open: (terms) => of(config).claims.open(terms),
       find: (key) => of(config).claims.find(key),
+      decide: (terms, decide) => of(config).claims.decide(terms, decide),
     }),
 
     /** The present state of a configuration's Redis servers; unknown before the configuration is prepared. */

@@ -85,6 +85,8 @@ export interface FoundClaim {
   readonly isEnding: boolean;
   /** The result that a settled claim keeps; empty for a held one. */
   readonly value: string;
+  /** Settled by a person who has looked for the effect of the work and found it. Its holder changes it no more. */
+  readonly isFound: boolean;
 }
 
 /** A late write is tried each second, and a running holder reaches its store again within a few seconds. */
@@ -125,13 +127,48 @@ export class Claims {
     return standing.line === "" ? undefined : readOrFail(standing);
   }
 
+  /**
+   * Settles a claim of another's work, which nobody does any more: a person has looked for its effect.
+   * @param decide the value to keep if the effect was found; `release` if there is none; undefined: the claim stays. It may throw
+   * @returns the claim as it was found; undefined if the key has none of this holder
+   */
+  async decide(
+    terms: Pick<ClaimTerms, "kind" | "key" | "holder" | "lifetimeMs">,
+    decide: (found: FoundClaim) => Decision,
+  ): Promise<FoundClaim | undefined> {
+    const { records, late } = this.#parts;
+    // A result that this process has still to write would replace the decision.
+    await late.resume(nameOf(terms));
+    let standing = await records.swap(terms, "", undefined);
+    let released: FoundClaim | undefined;
+    for (let swaps = 0; swaps < mostSwaps; swaps += 1) {
+      // The answer to a release may have been lost.
+      if (standing.line === "") return released;
+      const found = readOrFail(standing);
+      if (found.holder !== terms.holder) return undefined;
+      const decision = decide(found);
+      if (decision === undefined) return found;
+      const { holder, note, atMs } = found;
+      if (decision === "release") released = found;
+      standing = await records.swap(
+        terms,
+        standing.line,
+        decision === "release" ? undefined : { atMs, leaseMs: 0, content: `found ${holder} ${note} ${decision.value}` },
+      );
+      if (standing.isMade) return found;
+    }
+    throw changesTooOften();
+  }
+
   /** Makes the writes that are still to be made, and drops those that the store does not accept within two seconds. */
   close(): Promise<void> {
     return this.#parts.late.close();
   }
 }
 
-export type ClaimStore = Pick<Claims, "open" | "find">;
+export type ClaimStore = Pick<Claims, "open" | "find" | "decide">;
+
+type Decision = { readonly value: string } | "release" | undefined;
 
 /** One holder's claim. Each method may fail with an error of any kind, and ends within a second. */
 export class Claim {
@@ -144,7 +181,7 @@ export class Claim {
   constructor(terms: ClaimTerms, parts: ClaimParts) {
     this.#terms = terms;
     this.#parts = parts;
-    this.#name = `${terms.kind} ${terms.key}`;
+    this.#name = nameOf(terms);
   }
 
   /** Makes the claim, unless somebody has. If the result is not known, the claim is released as soon as the store accepts writes. */
@@ -234,7 +271,7 @@ export class Claim {
       this.#known = swapped;
       if (swapped.isMade) return;
     }
-    throw new Error("a claim in the store changes too often");
+    throw changesTooOften();
   }
 
   #swap(expected: string, next: NextRecord | undefined): Promise<Swapped> {
@@ -247,7 +284,7 @@ type Decide = (found: FoundClaim | undefined) => NextRecord | undefined | "stays
 
 function settled(found: FoundClaim | undefined, { holder, note }: ClaimTerms, value: string): ReturnType<Decide> {
   const isOwn = found?.holder === holder;
-  if (found?.kind === "settled" && !isOwn) return "stays";
+  if (found?.kind === "settled" && (!isOwn || found.isFound)) return "stays";
   return { atMs: isOwn ? found.atMs : undefined, leaseMs: 0, content: `settled ${holder} ${note} ${value}` };
 }
 
@@ -256,9 +293,17 @@ function released(found: FoundClaim | undefined, { holder }: ClaimTerms): Return
   return found.holder === holder && found.kind === "held" ? undefined : "stays";
 }
 
+function nameOf({ kind, key }: Pick<ClaimTerms, "kind" | "key">): string {
+  return `${kind} ${key}`;
+}
+
+function changesTooOften(): Error {
+  return new Error("a claim in the store changes too often");
+}
+
 type Standing = Pick<Swapped, "line" | "nowMs">;
 
-const form = /^(\d{1,15}) (\d{1,15}) (held|ending|settled) ([\w-]{1,64}) ([\w.-]{1,128})(?: (.*))?$/s;
+const form = /^(\d{1,15}) (\d{1,15}) (held|ending|settled|found) ([\w-]{1,64}) ([\w.-]{1,128})(?: (.*))?$/s;
 
 function readOrFail(standing: Standing): FoundClaim {
   const found = readClaim(standing);
@@ -269,8 +314,9 @@ function readOrFail(standing: Standing): FoundClaim {
 function readClaim({ line, nowMs }: Standing): FoundClaim | undefined {
   const [, at, until, state, holder, note, value = ""] = form.exec(line) ?? [];
   if (holder === undefined || note === undefined) return undefined;
-  const kind = state === "settled" ? "settled" : "held";
+  const isFound = state === "found";
+  const kind = isFound || state === "settled" ? "settled" : "held";
   const untilMs = Number(until);
   const isOver = kind === "held" && (nowMs >= untilMs || untilMs > nowMs + longestLeaseMs);
-  return { kind, holder, note, atMs: Number(at), untilMs, isOver, isEnding: state === "ending", value };
+  return { kind, holder, note, atMs: Number(at), untilMs, isOver, isEnding: state === "ending", value, isFound };
 }

@@ -15,8 +15,8 @@ export type Outcome = "answered" | "unknown" | "not_sent";
 
 /** One row of the failure table: HTTP status, RFC 9457 title, the outcomes it can have, and what it means. */
 export interface Failure {
-  /** Set if only requests with `Countersign-Once`, or only callbacks, can fail with this code. */
-  readonly only?: "once" | "callback";
+  /** Set if only requests with `Countersign-Once`, only callbacks, or only settlements on the status port can fail with this code. */
+  readonly only?: "once" | "callback" | "settlement";
   readonly status: number;
   readonly title: string;
   readonly outcomes: readonly Outcome[];
@@ -261,6 +261,25 @@ const rows = {
     title: "Repetitions cannot be recognised",
     meaning:
       "Whether this Countersign-Once was used cannot be looked up or kept: there is no Redis, it does not answer, or no replica confirms the key.",
+  },
+  outcome_not_listed: {
+    only: "settlement",
+    status: 404,
+    title: "No such unknown outcome",
+    meaning:
+      "This process has no request of that id whose outcome is unknown; or the given once key is not that request's.",
+  },
+  outcome_not_unknown: {
+    only: "settlement",
+    status: 409,
+    title: "Outcome not unknown",
+    meaning: "The request is still under way, or the service has answered it after all.",
+  },
+  outcome_settled: {
+    only: "settlement",
+    status: 409,
+    title: "Outcome settled otherwise",
+    meaning: "The outcome was settled before, with the opposite result, which stays.",
   },
   callback_not_genuine: {
     only: "callback",

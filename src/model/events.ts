@@ -23,6 +23,7 @@ export type Event =
   | UpstreamUnauthorized
   | ClockSkewMeasured
   | CharacterWarned
+  | OutcomeSettled
   | CallbackFinished
   | TunnelRequested
   | TokenEvent
@@ -163,6 +164,8 @@ export interface RequestFinished extends Finished {
   readonly once?: OnceResult | undefined;
   /** Id of the first request with the same Countersign-Once. */
   readonly onceFirst?: string | undefined;
+  /** The name of its key's claim in the store, if its outcome is unknown. Shown nowhere. */
+  readonly onceName?: string | undefined;
   /** The answer's headers named in `log.upstreamHeaders`. */
   readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined;
 }
@@ -190,6 +193,25 @@ export function hasUnknownEffect(event: Pick<RequestFinished, "outcome" | "metho
 export function isFailedByService(by: string | undefined, status: number, operationLabel: string | undefined): boolean {
   const isOrder = operationLabel !== undefined && !operationLabel.startsWith("/");
   return by === "service" && status >= (isOrder ? 300 : 400);
+}
+
+/** A person has looked for the effect of a request whose outcome was unknown. */
+export interface OutcomeSettled {
+  readonly kind: "outcome_settled";
+  readonly environment: string;
+  /** Absent if the request ended before its site was known. */
+  readonly site: string | undefined;
+  /** Of the request. */
+  readonly requestId: string;
+  readonly reference: string | undefined;
+  /** Whether it took effect. */
+  readonly found: boolean;
+  readonly note: string | undefined;
+  /**
+   * What becomes of its Countersign-Once. `used`: a repetition gets 409. `free`: a repetition is sent. Absent without a key, and if
+   * the key was gone.
+   */
+  readonly key: "used" | "free" | undefined;
 }
 
 /** The end of a callback: the access line of a listener for callbacks. */

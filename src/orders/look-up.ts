@@ -12,7 +12,17 @@ import { checkOnceKey, readRequestOptions } from "../serving/request-options.ts"
 import { admit, serveRequest } from "../serving/serve.ts";
 import { chooseSite } from "../serving/site.ts";
 import { lookUpPrefix, originPath, parseTarget } from "../serving/target.ts";
-import { endOf, formatTime, nameOf, type OnceRules, openAnswer, referenceIn, sharedOf, withoutRedis } from "./once.ts";
+import {
+  endOf,
+  formatTime,
+  nameOf,
+  type OnceRules,
+  openAnswer,
+  openNote,
+  referenceIn,
+  sharedOf,
+  withoutRedis,
+} from "./once.ts";
 
 interface LookUpParts extends ServeParts {
   readonly once: OnceRules;
@@ -52,9 +62,10 @@ async function lookUp(context: RequestContext, parts: LookUpParts): Promise<void
   const kept = asksForAnswer && end !== undefined ? openAnswer(end, name, sealing) : undefined;
   // A repetition gets the answer only with the operation and parameters of the first request.
   if (kept !== undefined) checkCallerOperation(caller, kept.operation);
+  const note = end && openNote(end, name, sealing);
   const answer = kept && { headers: pairsOf(kept.headers), body: Buffer.from(kept.body).toString("base64") };
   context.setLookedUp(found?.holder);
-  const local = buildAnswer(200, "application/json", { ...describeClaim(found), answer }, context.event);
+  const local = buildAnswer(200, "application/json", { ...describeClaim(found), note, answer }, context.event);
   context.setResponseBytes(local.body.length);
   await request.answer(local, context.deadlineMs);
   context.end(200, "countersign", "not_sent");

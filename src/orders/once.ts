@@ -58,8 +58,10 @@ export interface Sealing {
 }
 
 /** What is recorded of the end of a key's first request. */
-interface KeptEnd extends RequestEnd {
-  /** The answer, if it is kept. */
+interface KeptEnd extends Pick<RequestEnd, "status" | "why"> {
+  /** `found`: it was unknown, and a person has found its effect at the service. */
+  readonly outcome: RequestEnd["outcome"] | "found";
+  /** The answer, if it is kept; of a `found` one what that person noted. */
   readonly sealed?: string | undefined;
 }
 
@@ -84,8 +86,7 @@ export class OnceKey implements OnceRecord {
   readonly #digests: Digests;
   readonly #operation: string;
   readonly #clock: Clock;
-  /** The name under which the answer is sealed. */
-  readonly #name: string;
+  readonly name: string;
   readonly #sealing: Sealing;
   readonly #redisWaitMs: number;
   #isClaimed = false;
@@ -110,12 +111,12 @@ export class OnceKey implements OnceRecord {
     this.#operation = operation;
     this.#clock = clock;
     this.#redisWaitMs = redisWaitMs;
-    this.#name = nameOf(key, environment, site);
+    this.name = nameOf(key, environment, site);
     this.#sealing = shared.sealing;
-    this.#digests = digestsOf(`${this.#name} ${contentOf(operation, parameters)}`, shared.digestKeys);
+    this.#digests = digestsOf(`${this.name} ${contentOf(operation, parameters)}`, shared.digestKeys);
     this.#claim = shared.claims.open({
       kind: "once",
-      key: this.#name,
+      key: this.name,
       holder: event.requestId,
       note: event.reference === undefined ? this.#digests[0] : `${this.#digests[0]}.${event.reference}`,
       leaseMs: Math.max(0, deadlineMs - clock.nowMs()) + leaseMarginMs,
@@ -156,7 +157,7 @@ export class OnceKey implements OnceRecord {
   #replay(first: FoundClaim | undefined): UpstreamResponse {
     if (first === undefined) throw withoutRedis();
     const end = isSame(first.note, this.#digests) ? endOf(first) : undefined;
-    const kept = end && openAnswer(end, this.#name, this.#sealing);
+    const kept = end && openAnswer(end, this.name, this.#sealing);
     if (kept === undefined) throw this.#refuse(first);
     this.result = "replayed";
     return kept;
@@ -174,7 +175,7 @@ export class OnceKey implements OnceRecord {
     let sealed: string | undefined;
     if (outcome === "answered" && answer.isFramed) {
       buffer?.chargeAnswer(body.length + heldBytesOf(answer.headers));
-      sealed = this.#sealing.seal(this.#name, formatAnswer(answer, body, this.#operation));
+      sealed = this.#sealing.seal(this.name, formatAnswer(answer, body, this.#operation));
     }
     await this.recordEnd({ ...end, sealed });
     this.#isKept = sealed !== undefined;
@@ -193,13 +194,11 @@ export class OnceKey implements OnceRecord {
   }
 
   /** Never fails: an outcome that cannot be written is read as `unknown` later. */
-  async recordEnd({ outcome, status, why, sealed }: KeptEnd): Promise<void> {
+  async recordEnd(end: RequestEnd & Pick<KeptEnd, "sealed">): Promise<void> {
     if (!this.#isClaimed || this.#isKept) return;
-    const isFreed = outcome === "not_sent";
-    const known = outcome === "unknown" && why !== undefined ? `unknown:${why}` : outcome;
-    const end = `${known} ${status ?? "-"}`;
-    const whole = sealed === undefined ? end : `${end} ${sealed}`;
-    const written = isFreed ? this.#claim.release() : this.#claim.settle(whole, sealed && end);
+    const isFreed = end.outcome === "not_sent";
+    const later = end.sealed === undefined ? undefined : formatEnd({ ...end, sealed: undefined });
+    const written = isFreed ? this.#claim.release() : this.#claim.settle(formatEnd(end), later);
     this.result = await written.then(
       () => (isFreed ? "freed" : "recorded"),
       () => "unrecorded",
@@ -210,7 +209,8 @@ export class OnceKey implements OnceRecord {
     const end = endOf(first);
     const at = formatTime(first.atMs);
     const status = end?.status === undefined ? {} : { status: end.status };
-    const members = { first: { request_id: first.holder, time: at, outcome: end?.outcome, ...status } };
+    const note = end && openNote(end, this.name, this.#sealing);
+    const members = { first: { request_id: first.holder, time: at, outcome: end?.outcome, ...status, note } };
     const details = { members, causedBy: "Countersign-Once" };
     const named = `request ${first.holder} of ${at}`;
     if (!isSame(first.note, this.#digests)) {
@@ -246,22 +246,34 @@ export function nameOf(key: string, environment: Pick<Environment, "name">, site
 }
 
 /** Undefined while the request may be under way. `unknown` if the claim's lease ended before an outcome was recorded. */
-export function endOf({ kind, isOver, value }: FoundClaim): KeptEnd | undefined {
+export function endOf({ kind, isOver, value, isFound }: FoundClaim): KeptEnd | undefined {
   if (kind === "held") return isOver ? { outcome: "unknown", why: "unrecorded" } : undefined;
   const [known = "", status, sealed] = value.split(" ");
   const [outcome, why] = known.split(":");
   return {
-    outcome: outcome === "answered" ? "answered" : "unknown",
+    outcome: isFound ? "found" : outcome === "answered" ? "answered" : "unknown",
     status: status === "-" ? undefined : Number(status),
     why: why as UnknownWhy | undefined,
     sealed,
   };
 }
 
+/** What a claim keeps of an end: `<outcome>[:<why>] <status or -> [<sealed>]`. */
+export function formatEnd({ outcome, status, why, sealed }: KeptEnd): string {
+  const known = outcome !== "answered" && why !== undefined ? `unknown:${why}` : outcome;
+  return `${known} ${status ?? "-"}${sealed === undefined ? "" : ` ${sealed}`}`;
+}
+
 /** The kept answer; undefined if it is not kept, or its key is no longer configured. */
-export function openAnswer({ sealed }: KeptEnd, name: string, sealing: Sealing): KeptAnswer | undefined {
-  const kept = sealed === undefined ? undefined : sealing.open(name, sealed);
+export function openAnswer({ outcome, sealed }: KeptEnd, name: string, sealing: Sealing): KeptAnswer | undefined {
+  const kept = sealed === undefined || outcome === "found" ? undefined : sealing.open(name, sealed);
   return kept && parseAnswer(kept);
+}
+
+/** What the person who found the effect has noted. */
+export function openNote({ outcome, sealed }: KeptEnd, name: string, sealing: Sealing): string | undefined {
+  const kept = sealed === undefined || outcome !== "found" ? undefined : sealing.open(name, sealed);
+  return kept && Buffer.from(kept).toString("utf8");
 }
 
 /** ISO 8601 in UTC. */
@@ -269,9 +281,10 @@ export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function describeEnd({ outcome, status }: RequestEnd): string {
+function describeEnd({ outcome, status }: KeptEnd): string {
   const answered = status === undefined ? "" : ` with status ${status}`;
   if (outcome === "answered") return `The service answered it${answered}; the answer is not kept.`;
+  if (outcome === "found") return "Its effect was looked for and found at the service.";
   return `It was sent, and may have taken effect${status === undefined ? "" : `; it was answered${answered}`}. Look for it.`;
 }
 

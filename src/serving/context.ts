@@ -323,6 +323,7 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> exten
     const once = onceRefusals[event.code ?? ""] ?? this.once?.result;
     if (once !== undefined) event.once = once;
     if (this.once?.first !== undefined) event.onceFirst = this.once.first;
+    if (this.once !== undefined && event.outcome === "unknown") event.onceName = this.once.name;
     this.trace?.end();
     return event;
   }

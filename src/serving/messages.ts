@@ -208,6 +208,8 @@ export interface AnswerBuffer {
 
 /** Records how the request ended under the key that its caller gave (Countersign-Once). */
 export interface OnceRecord {
+  /** Of its claim in the store, and what the answer is sealed under. */
+  readonly name: string;
   /** Undefined until an end is recorded. */
   readonly result: OnceResult | undefined;
   /** Id of the first request with this key. */

@@ -151,6 +151,7 @@ function drawRequest(): RequestFinished {
     callerSignature: maybe(() => pick(...callerSignatureResults)),
     once: maybe(() => pick(...onceResults)),
     onceFirst: maybe(text),
+    onceName: undefined,
     connectMs: maybe(drawMs),
     upstreamHeaders: maybe(() => ({ "x-request-id": text(), [text()]: text() })),
     cause: maybe(text),

@@ -38,6 +38,7 @@ function stage() {
       return claims.open(terms);
     },
     find: () => Promise.resolve(undefined),
+    decide: () => Promise.resolve(undefined),
   };
   const claim = async (value: string, digestKeys: readonly [Secret, ...Secret[]] = [sealKey()]) => {
     const route = { environment: { name: "sandbox" }, site: { identifier: "S1" }, operation: "create_order" } as Route;

@@ -39,7 +39,13 @@ export const quietNight: StatusSnapshot = {
   startedAt: ago(52 * hourMs),
   configHash: "3f9a61c0d2be",
   readiness: { isReady: true, reason: "ok" },
-  requests: { inFlight: 2, answeredBy: { service: 48_112, countersign: 0 }, unknownOutcomes: 0, failures: {} },
+  requests: {
+    inFlight: 2,
+    answeredBy: { service: 48_112, countersign: 0 },
+    unknownOutcomes: 0,
+    settledOutcomes: 0,
+    failures: {},
+  },
   droppedLogLines: 0,
   unknownOutcomes: [],
   environments: [
@@ -133,6 +139,7 @@ export const badNight: StatusSnapshot = {
     inFlight: 3,
     answeredBy: { service: 48_112, countersign: 31 },
     unknownOutcomes: 3,
+    settledOutcomes: 0,
     failures: { upstream_timeout: 2, upstream_reset: 1, operation_not_allowed: 28 },
   },
   unknownOutcomes: [
@@ -279,6 +286,7 @@ function doubt(agoMs: number, change: Partial<UnknownOutcome>): UnknownOutcome {
     code: undefined,
     status: undefined,
     stage: "send",
+    settled: undefined,
     ...change,
   };
 }

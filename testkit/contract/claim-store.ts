@@ -153,6 +153,79 @@ export function describeClaimStore(name: string, open: () => Promise<ClaimStoreS
       expect(await other.open(terms("c")).make()).toMatchObject({ kind: "settled", holder: "a" });
     }, 30_000);
 
+    /** Like a person who found nothing, or something. */
+    const decided = { found: () => ({ value: "unknown -" }), none: () => "release" as const };
+
+    it("keeps what another decides of a settled claim, which its holder changes no more", async () => {
+      const { one, other } = await open();
+      const terms = newTerms();
+      const claim = one.open(terms("a"));
+      await claim.make();
+      await claim.settle("unknown -");
+      expect(await other.decide(terms("a"), decided.found)).toMatchObject({ value: "unknown -", isFound: false });
+      await claim.settle("answered 200");
+      await claim.release();
+      const found = { kind: "settled", holder: "a", note: "n.a", value: "unknown -", isFound: true };
+      expect(await one.open(terms("b")).make()).toMatchObject(found);
+      expect(await one.find(terms("b"))).toMatchObject(found);
+    });
+
+    it("decides on no claim of another holder, nor if the decision is to leave it", async () => {
+      const { one, other } = await open();
+      const terms = newTerms();
+      expect(await one.decide(terms("a"), decided.none)).toBeUndefined();
+      await one.open(terms("a")).make();
+      expect(await other.decide(terms("b"), decided.none)).toBeUndefined();
+      expect(await other.decide(terms("a"), () => undefined)).toMatchObject({ kind: "held" });
+      await expect(other.decide(terms("a"), () => expect.fail("refused"))).rejects.toThrow("refused");
+      expect(await other.find(terms("b"))).toMatchObject({ kind: "held", holder: "a", isFound: false });
+    });
+
+    it("releases a decided claim once, so that one of many holders makes it", async () => {
+      const { one, other } = await open();
+      const terms = newTerms();
+      const claim = one.open(terms("a"));
+      await claim.make();
+      await claim.settle("unknown -");
+      const stores = Array.from({ length: 8 }, (_, index) => (index % 2 ? one : other));
+      const results = await Promise.all(
+        stores.flatMap((store, index) => [
+          store.decide(terms("a"), decided.none).then(() => "decided"),
+          store
+            .open(terms(`h-${index}`))
+            .make()
+            .then(({ kind }) => kind),
+        ]),
+      );
+      // Who came before the release finds the settled claim.
+      const made = results.filter((kind) => kind === "claimed").length;
+      expect(made).toBeLessThanOrEqual(1);
+      const next = await one.open(terms("z")).make();
+      expect(next.kind).toBe(made === 1 ? "held" : "claimed");
+      expect(await other.decide(terms("a"), decided.none)).toBeUndefined();
+    });
+
+    it("has one end of a claim that is decided on while its holder settles it", async () => {
+      const { one, other } = await open();
+      for (const decide of [decided.found, decided.none]) {
+        for (let round = 0; round < 10; round += 1) {
+          const terms = newTerms();
+          const claim = one.open(terms("a"));
+          await claim.make();
+          const settling = claim.settle("answered 200");
+          const seen = await other.decide(terms("a"), (found) => (found.kind === "settled" ? undefined : decide()));
+          await settling;
+          const end = await other.open(terms("b")).make();
+          expect(end).toMatchObject({ kind: "settled", holder: "a" });
+          // Of the two, the first decides what was found; after a release the holder's result comes back.
+          const isDecidedFirst = seen?.kind === "held";
+          expect(end).toMatchObject(
+            isDecidedFirst && decide === decided.found ? { isFound: true } : { value: "answered 200", isFound: false },
+          );
+        }
+      }
+    });
+
     it("forgets a claim when its lifetime is over, counted from its settlement", async () => {
       const { one, other, pass } = await open();
       const terms = newTerms({ lifetimeMs: 300 });

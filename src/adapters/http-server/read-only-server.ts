@@ -41,25 +41,51 @@ const noPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame
 const foreignHost =
   "Nothing is shown under this name, since a hostile site can make any name point here. Use localhost or an IP address";
 
+/** What a POST with a JSON body does below one path. */
+interface Action {
+  /** The rest of the path is the name of what is acted on. */
+  readonly prefix: string;
+  readonly act: (name: string, body: string) => Promise<Page>;
+}
+
 /**
  * A server for people and probes: it knows a few paths, only reads, and answers 404 or 405 to everything else.
  * @param mayRead whether a path may be read under this Host header; if not, 403
  * @param elseUse text: what to use instead of a foreign name, beside localhost and addresses
+ * @param action the one exception
  */
 function createReadOnlyServer(
   pages: Readonly<Record<string, (headers: HeaderLines) => Promise<Page>>>,
   mayRead: (path: string, host: string) => boolean,
   { clock, buffers }: Surroundings,
   elseUse = "",
+  action?: Action,
 ): SocketServer {
   const known = new Map(Object.entries(pages));
-  const find = ({ target, method, headers }: CallerRequest): Page | Promise<Page> => {
+  const find = (request: CallerRequest): Page | Promise<Page> => {
+    const { target, method, headers } = request;
     // Prometheus adds its `params` as a query.
     const [path = ""] = target.split("?", 1);
     const make = known.get(path);
     if (!mayRead(path, one(headers, "host") ?? "")) return plain(403, `${foreignHost}${elseUse}.`);
+    if (action !== undefined && path.startsWith(action.prefix)) return perform(action, path, request);
     if (method !== "GET" && method !== "HEAD") return onlyReads;
     return make?.(headers) ?? plain(404, `Not here. This port has ${[...known.keys()].join(", ")}.`);
+  };
+  const perform = async ({ prefix, act }: Action, path: string, request: CallerRequest): Promise<Page> => {
+    if (request.method !== "POST") return onlyPosts;
+    // A page of another site can post forms and plain text here, but no JSON, unless it were allowed to (CORS).
+    if (!jsonType.test(one(request.headers, "content-type") ?? "")) return onlyJson;
+    const buffer = buffers.open(request.peer ?? nobody);
+    try {
+      const body = await request.readBody(clock.nowMs() + actionMs, buffer);
+      return await act(path.slice(prefix.length), Buffer.from(body).toString("utf8"));
+    } catch (error) {
+      if (error instanceof ProxyError) return plain(error.status, error.message);
+      throw error;
+    } finally {
+      buffer.close();
+    }
   };
   // A page is our own answer, whose delivery is not waited for.
   const write = async (request: CallerRequest, page: Page, packed?: Buffer): Promise<void> =>
@@ -78,16 +104,24 @@ function createReadOnlyServer(
   };
   const settings = {
     ...{ clock, buffers, connections, acceptedConnections: connections + 1, isReadOnly: true },
-    ...{ bodyBytes: 0, isDraining: () => false },
+    ...{ bodyBytes: action === undefined ? 0 : actionBytes, isDraining: () => false },
   };
   return createListener(() => ({ handler, settings }), { name: "", report: () => {} }).server;
 }
+
+const actionBytes = 4_096;
+const actionMs = 5_000;
+const jsonType = /^application\/json *(?:; *charset="?utf-8"? *)?$/i;
+const nobody = { address: undefined, subject: undefined };
 
 export function plain(status: number, text: string): Page {
   return { status, contentType: "text/plain; charset=utf-8", text: `${text}\n` };
 }
 
 const onlyReads: Page = { ...plain(405, "Only GET and HEAD are answered here."), allow: "GET, HEAD" };
+
+const onlyPosts: Page = { ...plain(405, "Only POST is answered here."), allow: "POST" };
+const onlyJson = plain(415, "Send the body as JSON, with Content-Type: application/json.");
 
 /**
  * Whether a Host header is `localhost` or an address, with or without a port. Any other name may belong to an attacker
@@ -235,6 +269,11 @@ export interface StatusViews {
    * @param refreshSeconds how often the browser reloads it; absent: never
    */
   page(refreshSeconds?: number): Promise<HtmlPage>;
+  /**
+   * Settles the unknown outcome of a request.
+   * @param body as it came
+   */
+  settle(requestId: string, body: string): Promise<Pick<Page, "status" | "contentType" | "text">>;
 }
 
 export interface HtmlPage {
@@ -246,9 +285,9 @@ const refreshSeconds = 10;
 
 /**
  * `/status` as JSON and `/` as a page that reloads itself. `/still` does not: a reload drops the selection of who copies a
- * reference, and makes a screen reader start again.
+ * reference, and makes a screen reader start again. A POST to `/status/unknown/<request id>` settles an unknown outcome.
  */
-export function createStatus({ snapshot, page }: StatusViews, surroundings: Surroundings): SocketServer {
+export function createStatus({ snapshot, page, settle }: StatusViews, surroundings: Surroundings): SocketServer {
   const pages = {
     "/": async () => asPage(await page(refreshSeconds)),
     "/still": async () => asPage(await page()),
@@ -258,7 +297,10 @@ export function createStatus({ snapshot, page }: StatusViews, surroundings: Surr
       text: `${JSON.stringify(await snapshot(), null, 2)}\n`,
     }),
   };
-  return createReadOnlyServer(pages, (_, host) => isOwnHost(host), surroundings);
+  return createReadOnlyServer(pages, (_, host) => isOwnHost(host), surroundings, "", {
+    prefix: "/status/unknown/",
+    act: settle,
+  });
 }
 
 function asPage({ html, contentSecurityPolicy }: HtmlPage): Page {

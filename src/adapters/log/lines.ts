@@ -23,6 +23,10 @@ type Headline = readonly [Level, message: string];
  */
 const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { kind: Kind }>) => Headline } = {
   request_finished: (event) => [levelOf(event), describeRequest(event)],
+  outcome_settled: ({ reference, requestId, found, key }) => [
+    "info",
+    `${reference === undefined ? `request ${requestId}` : `reference ${reference}`} was looked for: ${found ? "it was found" : "there is none"}${key === "free" ? "; a repetition with its key is sent" : ""}`,
+  ],
   callback_finished: (event) => [callbackLevelOf(event), describeCallback(event)],
   tunnel_requested: (event) =>
     event.cause === undefined

@@ -78,6 +78,11 @@ export function createMetrics(source?: Source) {
       "Requests that may have had an effect: written to the service, which gave no whole answer, or a 5xx. Safe methods (GET, HEAD, OPTIONS, TRACE) never count.",
       ["environment", "site"],
     ),
+    unknownOutcomesSettled: counter(
+      "countersign_unknown_outcomes_settled_total",
+      "Those of them that somebody has looked for, and settled on this process's status port.",
+      ["environment", "site"],
+    ),
     callerRequests: counter(
       "countersign_caller_requests_total",
       "Requests by the name of their caller, where callers are named, and by outcome.",

@@ -56,7 +56,9 @@ function startAnswers(metrics: Metrics, configured: Environment): void {
   };
   metrics.answers.start({ environment, auth: [...methods], by: "service", status_class: statusClasses });
   metrics.answers.start({ environment, auth: [...methods, "none"], by: "countersign", status_class: ["4xx", "5xx"] });
-  metrics.unknownOutcomes.start({ environment, site: ["none", ...sites.keys()] });
+  for (const counter of [metrics.unknownOutcomes, metrics.unknownOutcomesSettled]) {
+    counter.start({ environment, site: ["none", ...sites.keys()] });
+  }
   startFailures("none", requestFailureCodes);
   startFailures(
     sitesThat(configured, ({ auth }) => auth.includes("oauth")),

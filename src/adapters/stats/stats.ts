@@ -5,6 +5,7 @@ import {
   type CallbackFinished,
   type Event,
   hasUnknownEffect,
+  type OutcomeSettled,
   type ReloadTrigger,
   type RequestFinished,
   reportTo,
@@ -28,7 +29,7 @@ export type EnvironmentStatus = StatusSnapshot["environments"][number];
 export type SiteStatus = EnvironmentStatus["sites"][number];
 export type CallerStatus = NonNullable<StatusSnapshot["callers"]>[number];
 export type RedisStatus = StatusSnapshot["redis"][number];
-export type UnknownOutcome = ReturnType<typeof describeUnknown>;
+export type UnknownOutcome = StatusSnapshot["unknownOutcomes"][number];
 export type CallbackStatus = StatusSnapshot["callbacks"][number];
 export type CallbackFailureStatus = ReturnType<typeof describeCallbackFailure>;
 
@@ -49,7 +50,9 @@ export interface RefusedReload {
   readonly isPending: boolean;
 }
 
-const keptUnknown = 100;
+/** Each takes some 500 bytes. */
+const keptUnknown = 10_000;
+const shownUnknown = 100;
 
 /** Counts events in metrics, keeps the recent ones that an operator needs, and makes `/status` from both. */
 export function createStats(source: Source, metrics: Metrics, clock: Clock) {
@@ -59,10 +62,11 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   const formatNow = () => formatTime(clock.wallMs());
   const startedAt = formatNow();
   /** Kept after every reload: an order may exist in an environment that is no longer configured. */
-  const unknown: UnknownOutcome[] = [];
+  const unknown: KeptUnknown[] = [];
   /** For each place, the last callback that was neither delivered nor repeated. */
   const callbackFailures = new Map<string, CallbackFailureStatus>();
   let reload: ReloadState = { inForceSince: undefined, trigger: "start", lastRefused: undefined };
+  const findUnknown = (requestId: string) => unknown.find((each) => each.requestId === requestId);
   const settleReload = () => {
     return { ...reload, lastRefused: reload.lastRefused && { ...reload.lastRefused, isPending: false } };
   };
@@ -70,8 +74,27 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   const keep = reportTo({
     request_finished(event) {
       if (!hasUnknownEffect(event)) return;
-      unknown.push(describeUnknown(event, formatNow()));
+      const { environment, site, requestId, reference, onceName } = event;
+      const shown = describeUnknown(event, formatNow());
+      unknown.push({
+        environment,
+        site,
+        requestId,
+        reference,
+        onceName,
+        shown,
+        settled: undefined,
+        settledAt: undefined,
+      });
       if (unknown.length > keptUnknown) unknown.shift();
+    },
+    outcome_settled(event) {
+      const kept = findUnknown(event.requestId);
+      if (kept === undefined || kept.settled !== undefined) return;
+      kept.settled = event;
+      kept.settledAt = formatNow();
+      const { environment, site = "none" } = kept;
+      metrics.unknownOutcomesSettled.series({ environment, site }).inc(clock.wallMs());
     },
     callback_finished(event) {
       if (event.result === "delivered" || event.result === "repeated") return;
@@ -95,6 +118,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
 
   return {
     reload: () => reload,
+    findUnknown,
 
     report(event: Event): void {
       count(event);
@@ -126,8 +150,8 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
         requests: viewTotals(counts, source.inFlight()),
         /** Since the start: standard output was not read, or a disk was full. */
         droppedLogLines: source.droppedLogLines(),
-        /** Newest first. */
-        unknownOutcomes: unknown.toReversed(),
+        /** Those that are not settled first; newest first. */
+        unknownOutcomes: viewUnknown(unknown),
         environments: environments.map((environment) => {
           const { name } = environment;
           const lately = recentOf(name).view(clock.nowMs());
@@ -156,23 +180,45 @@ type Counts = Awaited<ReturnType<typeof readCounts>>;
 
 /** The counts of metrics, all read at once. */
 async function readCounts(metrics: Metrics) {
-  const [requests, unknownOutcomes, callerRequests, callbacks, callbacksUnguarded, tokenRequests] = await Promise.all([
+  const [
+    requests,
+    unknownOutcomes,
+    unknownOutcomesSettled,
+    callerRequests,
+    callbacks,
+    callbacksUnguarded,
+    tokenRequests,
+  ] = await Promise.all([
     metrics.requests.counted(),
     metrics.unknownOutcomes.counted(),
+    metrics.unknownOutcomesSettled.counted(),
     metrics.callerRequests.counted(),
     metrics.callbacks.counted(),
     metrics.callbacksUnguarded.counted(),
     metrics.tokenRequests.counted(),
   ]);
-  return { requests, unknownOutcomes, callerRequests, callbacks, callbacksUnguarded, tokenRequests };
+  return {
+    requests,
+    unknownOutcomes,
+    unknownOutcomesSettled,
+    callerRequests,
+    callbacks,
+    callbacksUnguarded,
+    tokenRequests,
+  };
 }
 
 /** Totals since the start, including what is no longer configured. */
-function viewTotals({ requests, unknownOutcomes }: Counts, inFlight: ReturnType<Source["inFlight"]>) {
+function viewTotals(
+  { requests, unknownOutcomes, unknownOutcomesSettled }: Counts,
+  inFlight: ReturnType<Source["inFlight"]>,
+) {
   return {
     inFlight: sumOf([...inFlight.values()], (open) => open),
     answeredBy: { service: 0, countersign: 0, ...countBy(requests, ({ labels }) => labels.by, countOf) },
     unknownOutcomes: sumOf(unknownOutcomes, countOf),
+    /** How many of them somebody has looked for. */
+    settledOutcomes: sumOf(unknownOutcomesSettled, countOf),
     failures: countBy(requests, ({ labels }) => labels.code, countOf),
   };
 }
@@ -263,6 +309,23 @@ function viewCallers(configured: Configured["callers"], ends: Counts["callerRequ
     requestsPerSecond: rights.requestsPerSecond,
     tally: tally(endsOf.get(key) ?? []),
   }));
+}
+
+/** What is kept of a request whose effect is not known. */
+interface KeptUnknown extends Pick<RequestFinished, "environment" | "site" | "requestId" | "reference" | "onceName"> {
+  readonly shown: ReturnType<typeof describeUnknown>;
+  settled: OutcomeSettled | undefined;
+  settledAt: string | undefined;
+}
+
+function viewUnknown(unknown: readonly KeptUnknown[]) {
+  const newestFirst = unknown.toReversed();
+  const open = newestFirst.filter(({ settled }) => settled === undefined);
+  return [...open, ...newestFirst.filter(({ settled }) => settled !== undefined)]
+    .slice(0, shownUnknown)
+    .map(({ shown, settled, settledAt: at }) => {
+      return { ...shown, settled: settled && { at, found: settled.found, note: settled.note, key: settled.key } };
+    });
 }
 
 /** A request that is not safe, and whose effect is not known: an operator looks it up before the order is sent again. */

@@ -47,6 +47,7 @@ const finished = {
   callerSignature: "valid",
   once: "recorded",
   onceFirst: "r",
+  onceName: "n",
   tokenWaitMs: 1,
   connectMs: 1,
   requestBytes: 1,
@@ -101,6 +102,9 @@ const requested = {
 
 const samples: Samples = {
   request_finished: [{ ...finished, code: undefined }, finished, { ...finished, outcome: "unknown" }],
+  outcome_settled: [
+    { kind: "outcome_settled", environment, site, requestId, reference: "A-1", found: true, note: "n", key: "used" },
+  ],
   callback_finished: [
     callback,
     { ...callback, isGuarded: false },

@@ -187,7 +187,7 @@ async function serve(
   page: StatusViews["page"] = async () => renderPage(snapshot),
 ): Promise<string> {
   const server = createStatus(
-    { snapshot: async () => snapshot, page },
+    { snapshot: async () => snapshot, page, settle: () => Promise.reject(new Error("nothing is settled here")) },
     { clock: systemClock, buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock) },
   );
   const bind = await listen(server, { kind: "tcp", host: "127.0.0.1", port: 0 });

@@ -107,6 +107,7 @@ it("lists only requests whose outcome is unknown, newest first, with everything 
     inFlight: 0,
     answeredBy: { service: 1, countersign: 3 },
     unknownOutcomes: 2,
+    settledOutcomes: 0,
     failures: { upstream_reset: 2, body_not_json: 1 },
   });
 });

@@ -19,6 +19,7 @@ import {
   list,
   nothing,
   quiet,
+  section,
   showCount,
   showName,
   showPlace,
@@ -59,7 +60,7 @@ export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
   const lately = `in the last ${describeDuration(seconds * 1_000)}`;
   if (worst === undefined) return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}`, share: "–" };
   if (worst.failed === 0) {
-    const isAmiss = hasNotice || requests.unknownOutcomes > 0;
+    const isAmiss = hasNotice || openOutcomes(requests) > 0;
     const tone = hasOutage ? "bad" : isAmiss ? "idle" : "good";
     return { tone, title: `No request failed ${lately}`, share: "0 %" };
   }
@@ -121,10 +122,13 @@ export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdi
   const { environments, requests, startedAt, at } = snapshot;
   const all = countAll(snapshot);
   const outages = environments.map((each) => describeOutage(each, each.tokenOutage, "not sent", at));
-  const { inFlight, unknownOutcomes: unknown } = requests;
+  const { inFlight, settledOutcomes: settled } = requests;
+  const unknown = openOutcomes(requests);
   const open = `${inFlight === 0 ? "None is" : showCount(inFlight)} under way now.`;
   const doubt =
-    unknown === 0 ? "No outcome is unknown" : html`<a href="#unknown">Outcomes unknown: ${showCount(unknown)}</a>`;
+    unknown === 0
+      ? `No outcome is ${settled === 0 ? "" : "left "}unknown`
+      : html`<a href="#unknown">Outcomes unknown: ${showCount(unknown)}</a>`;
   return html`<section class="verdict headline ${tone}" aria-labelledby="headline">
 <p class="figure" aria-hidden="true">${share}</p>
 <div class="words">
@@ -271,10 +275,18 @@ function describeCause(last: TokenRequestStatus | undefined): string {
   return `${causes[last?.result ?? "failed"] ?? end}${details}`;
 }
 
+/** Those that nobody has looked for yet. */
+export function openOutcomes({ unknownOutcomes, settledOutcomes }: StatusSnapshot["requests"]): number {
+  return unknownOutcomes - settledOutcomes;
+}
+
 /** Orders that may exist, although their caller got no answer that says so. Empty if there are none. */
-export function unknownOutcomes({ at, requests, unknownOutcomes: shown }: StatusSnapshot): Html {
-  const { unknownOutcomes: count } = requests;
-  if (count === 0) return nothing;
+export function unknownOutcomes({ at, requests, unknownOutcomes: all }: StatusSnapshot): Html {
+  const count = openOutcomes(requests);
+  const settled = all.filter((each) => each.settled !== undefined);
+  const looked = settled.length === 0 ? nothing : showSettled(settled, at);
+  if (count === 0) return looked;
+  const shown = all.filter((each) => each.settled === undefined);
   const caption = "Requests whose outcome is unknown, newest first";
   const earlier = count - shown.length;
   const more = earlier === 0 ? nothing : html`<p class="rest">And ${showCount(earlier)} before these, in the log.</p>`;
@@ -284,10 +296,18 @@ export function unknownOutcomes({ at, requests, unknownOutcomes: shown }: Status
 <h2 id="unknown">${showCount(count)} ${plural(count, "outcome is", "outcomes are")} unknown</h2>
 <p>${plural(count, "It was", "They were")} sent, and the service gave no complete answer, or a 5xx: <strong>an order may exist.</strong>
 Look for the reference at the service before anything is sent again.</p>
-${shown.some(({ reference }) => reference === undefined) ? withoutReference : nothing}<p>The log of every replica has the rest: <code>"level":"error"</code> with <code>"outcome":"unknown"</code>.</p>
+${shown.some(({ reference }) => reference === undefined) ? withoutReference : nothing}<p>The log of every replica has the rest: <code>"level":"error"</code> with <code>"outcome":"unknown"</code>.
+<code>POST /status/unknown/&lt;request id&gt;</code> with <code>{"found": true}</code> or <code>false</code> takes one off this list.</p>
 </div>
 ${table(caption, outcomeColumns(at), shown, shownOutcomes)}${more}</section>
-`;
+${looked}`;
+}
+
+/** The outcomes that somebody has looked for. */
+function showSettled(settled: readonly UnknownOutcome[], now: string): Html {
+  const { length } = settled;
+  const title = `${showCount(length)} unknown ${plural(length, "outcome was", "outcomes were")} settled`;
+  return section("settled", title, table("Requests that were looked for", settledColumns(now), settled, shownOutcomes));
 }
 
 const withoutReference = html`<p>Without a reference, look by site and time. An application gives one in <code>Countersign-Reference</code>.</p>
@@ -309,6 +329,15 @@ const outcomeColumns = (now: string): readonly Column<UnknownOutcome>[] => [
   ["Site", ({ environment, site }) => showPlace(environment, site)],
   ["Caller", ({ caller }) => (caller === undefined ? quiet("–") : showName(caller))],
   ["What happened", showEnd],
+  ["Request id", ({ requestId }) => showName(requestId)],
+];
+
+const settledColumns = (now: string): readonly Column<UnknownOutcome>[] => [
+  ...outcomeColumns(now).slice(0, 1),
+  ["Found", ({ settled }) => showName(settled?.found ? "found" : "not found")],
+  ["Note", ({ settled }) => (settled?.note === undefined ? quiet("–") : showName(settled.note))],
+  ["Its key", ({ settled }) => (settled?.key === undefined ? quiet("–") : showName(settled.key))],
+  ["Settled", ({ settled }) => (settled?.at === undefined ? quiet("–") : showTime(settled.at, now))],
   ["Request id", ({ requestId }) => showName(requestId)],
 ];
 

@@ -1,5 +1,5 @@
 import type { RedisStatus, RefusedReload, ReloadState, StatusSnapshot } from "../stats.ts";
-import { headline, judge, notices, unknownOutcomes, type Verdict } from "./headline.ts";
+import { headline, judge, notices, openOutcomes, unknownOutcomes, type Verdict } from "./headline.ts";
 import {
   type Column,
   definitions,
@@ -60,7 +60,8 @@ ${footer}</body>
   return { html: page.text, contentSecurityPolicy };
 }
 
-function titleOf({ requests: { unknownOutcomes: count }, host }: StatusSnapshot, { title }: Verdict): string {
+function titleOf({ requests, host }: StatusSnapshot, { title }: Verdict): string {
+  const count = openOutcomes(requests);
   return `${count === 0 ? "" : `${count} unknown · `}${title} · Countersign on ${host}`;
 }
 
@@ -88,7 +89,7 @@ const dots: Readonly<Record<Verdict["tone"], string>> = {
 
 /** A dot in the browser's tab, in the colour of the headline; red when an outcome is unknown. */
 function icon({ requests }: StatusSnapshot, { tone }: Verdict): string {
-  const dot = `<circle cx="8" cy="8" r="7" fill="${dots[requests.unknownOutcomes === 0 ? tone : "bad"]}"/>`;
+  const dot = `<circle cx="8" cy="8" r="7" fill="${dots[openOutcomes(requests) === 0 ? tone : "bad"]}"/>`;
   return `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">${dot}</svg>`)}`;
 }
 
