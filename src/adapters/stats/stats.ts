@@ -90,7 +90,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
     },
     outcome_settled(event) {
       const kept = findUnknown(event.requestId);
-      if (kept === undefined || kept.settled !== undefined) return;
+      if (kept === undefined) return;
       kept.settled = event;
       kept.settledAt = formatNow();
       const { environment, site = "none" } = kept;
