@@ -21,5 +21,5 @@ export async function stageBothWays() {
   const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
   const orderAt = (site: string) =>
     call("http://localhost", order, { socketPath, headers: { "Countersign-Site": site } }).then(({ status }) => status);
-  return { redis, socketPath, file, orderAt };
+  return { simulator, redis, folder, socketPath, file, orderAt };
 }

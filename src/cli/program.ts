@@ -18,6 +18,7 @@ const program: Program = {
     token: async () => (await import("./token.ts")).createCommand(),
     keygen: async () => (await import("./keygen.ts")).createCommand(),
     schema: async () => (await import("./check.ts")).createSchemaCommand(),
+    order: async () => (await import("./order.ts")).createCommand(),
     completion: async () => (await import("./completion.ts")).createCommand(createCommands),
     simulate: async () => createStandIn("simulate", "Play the payment service, for trials and tests."),
     demo: async () => createStandIn("demo", "Show Countersign at work in front of a simulated service."),

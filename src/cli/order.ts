@@ -1,0 +1,229 @@
+import { createInterface } from "node:readline";
+import { Command, Option } from "commander";
+import { systemDependencies } from "../app/dependencies.ts";
+import { onceRules } from "../app/handlers.ts";
+import { openTokenBackend } from "../app/token-backend.ts";
+import type { Config } from "../config/config.ts";
+import { systemClock } from "../model/clock.ts";
+import { ProxyError } from "../model/errors.ts";
+import type { OnceResult } from "../model/events.ts";
+import { describeBind } from "../model/listener.ts";
+import { endOf, formatTime, nameOf, openNote, referenceIn, sharedOf } from "../orders/once.ts";
+import { checkOnceKey } from "../serving/request-options.ts";
+import { chooseSite } from "../serving/site.ts";
+import { askAdmin } from "./ask.ts";
+import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
+import { loadOrRefuse } from "./load-or-refuse.ts";
+import { pickEnvironment } from "./serve-one.ts";
+import { escapeControls, print, printError } from "./terminal.ts";
+
+interface Options {
+  readonly config?: string;
+  readonly reference?: string;
+  readonly key?: string;
+  readonly environment?: string;
+  readonly site?: string;
+}
+
+/** One thing that is known of an order. */
+interface Told {
+  /** ISO 8601; undefined: now. */
+  readonly at: string | undefined;
+  readonly text: string;
+}
+
+/** A line of the log, as far as it is used. Foreign text in it is escaped before it is printed. */
+interface Line {
+  readonly event: string;
+  readonly time: string;
+  readonly message: string;
+  readonly requestId: string;
+  readonly reference?: string;
+  readonly listener?: string;
+  readonly caller?: string;
+  readonly durationMs?: number;
+  readonly once?: OnceResult;
+  readonly onceFirst?: string;
+  readonly note?: string;
+}
+
+/** An entry of `unknownOutcomes` in `/status`. */
+interface Listed {
+  readonly at: string;
+  readonly requestId: string;
+  readonly reference?: string;
+  readonly operation?: string;
+  readonly site?: string;
+  readonly code?: string;
+  readonly status?: number;
+  readonly settled?: { readonly at: string; readonly found: boolean; readonly note?: string; readonly key?: string };
+}
+
+const answerMs = 3_000;
+
+export function createCommand(): Command {
+  return new Command("order")
+    .description("Tell the story of one order: what serve, Redis and the log know of it. Nothing is sent or changed.")
+    .addOption(
+      new Option("--config <file>", "ask Redis and the running serve of this configuration").env("COUNTERSIGN_CONFIG"),
+    )
+    .option("--reference <text>", "the order's Countersign-Reference")
+    .option("--key <text>", "the order's Countersign-Once; with --config")
+    .option("--environment <name>", "environment of --key; not needed if there is only one")
+    .option("--site <identifier>", "site of --key; not needed for the default site")
+    .addHelpText("after", notes)
+    .action(tell);
+}
+
+const notes = `
+Without --config the log is read from standard input:
+  kubectl logs -l app=shop -c countersign --tail=-1 | countersign order --reference cart-1
+With it, Redis tells the state of the key, and the status port the unknown
+outcomes of that one process. No value of a parameter is known to any of them.
+
+Exit code 0: something is known. 1: nothing, or no answer. 2: usage.
+`;
+
+async function tell(options: Options): Promise<void> {
+  const { config: file, key, reference } = options;
+  if (key === undefined && reference === undefined) throw usageFailure("Name the order by --reference or --key.");
+  if (file === undefined && reference === undefined) throw usageFailure("The log has no once keys: give --reference.");
+  const story = file === undefined ? await readLog(reference ?? "") : await askAround(file, options);
+  for (const { at, text } of story.toSorted(byTime)) print(escapeControls(`${at ?? "now".padEnd(24)}  ${text}`));
+  if (story.length > 0) return;
+  print("Nothing is known of it here.");
+  process.exitCode = exitCodes.no;
+}
+
+function byTime({ at: one = "now" }: Told, { at: other = "now" }: Told): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** The requests with this reference, those that repeated their keys, and what became of them. */
+async function readLog(reference: string): Promise<readonly Told[]> {
+  if (process.stdin.isTTY) printError("Waiting for the log on standard input. Ctrl-D on a new line ends it.");
+  const ids = new Set<string>();
+  const kept: Line[] = [];
+  for await (const text of createInterface({ input: process.stdin })) {
+    const line = readLine(text);
+    if (line === undefined || !tellers.has(line.event)) continue;
+    if (line.reference === reference) ids.add(line.requestId);
+    // The lines of other replicas may come in any order.
+    if (line.reference === reference || line.onceFirst !== undefined) kept.push(line);
+  }
+  return kept.filter((line) => isAbout(line, ids)).flatMap((line) => tellers.get(line.event)?.(line) ?? []);
+}
+
+function isAbout({ requestId, onceFirst = "" }: Line, ids: ReadonlySet<string>): boolean {
+  return ids.has(requestId) || ids.has(onceFirst);
+}
+
+/** A log line, also behind a prefix of a log collector; undefined for any other text. */
+function readLine(text: string): Line | undefined {
+  try {
+    const line = JSON.parse(text.slice(text.indexOf("{")));
+    return ["event", "time", "message", "requestId"].every((name) => typeof line[name] === "string") ? line : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const tellers: ReadonlyMap<string, (line: Line) => readonly Told[]> = new Map([
+  ["request_finished", tellRequest],
+  ["upstream_unauthorized", ({ time: at, requestId, message }) => [{ at, text: `request ${requestId}: ${message}` }]],
+  ["outcome_settled", ({ time: at, message, note }) => [{ at, text: `${message}${inBrackets([note])}` }]],
+]);
+
+function tellRequest(line: Line): readonly Told[] {
+  const { time, requestId, message, listener, caller, durationMs = 0, once, onceFirst } = line;
+  const by = caller === undefined ? "" : ` from ${caller}`;
+  const first = onceFirst === undefined ? "" : ` (request ${onceFirst})`;
+  const key = once === undefined ? "without a once key" : `${onceInWords[once]}${first}`;
+  const came = Date.parse(time) - durationMs;
+  return [
+    {
+      at: Number.isFinite(came) ? new Date(came).toISOString() : time,
+      text: `request ${requestId} came${by} at ${listener}`,
+    },
+    { at: time, text: `request ${requestId} was told: ${message}; ${key}` },
+  ];
+}
+
+const onceInWords: Readonly<Record<OnceResult, string>> = {
+  recorded: "its key keeps the result",
+  freed: "its key is free",
+  unrecorded: "its key reads as unknown, since Redis did not take the result",
+  replayed: "it got the answer of the first request with its key",
+  already_sent: "its key was used before",
+  in_progress: "the first request with its key was under way",
+  key_reused: "its key belongs to another request",
+  unavailable: "Redis could not keep its key",
+  looked_up: "it looked the key up",
+};
+
+/** Asks Redis for the key, and serve's status port for what is unknown. */
+async function askAround(file: string, options: Options): Promise<readonly Told[]> {
+  const { config } = await loadOrRefuse(file);
+  const inRedis = options.key === undefined ? undefined : await askRedis(config, options.key, options);
+  const { reference = inRedis?.reference } = options;
+  const listed = await askStatus(config);
+  const known = listed.filter((each) => {
+    return each.requestId === inRedis?.requestId || (reference !== undefined && each.reference === reference);
+  });
+  return [...(inRedis?.told ?? []), ...known.flatMap(tellListed)];
+}
+
+async function askRedis(config: Config, key: string, { environment: name, site: identifier }: Options) {
+  const environment = pickEnvironment(config, name);
+  const backend = await openTokenBackend(config, () => {}, systemDependencies);
+  try {
+    checkOnceKey(key);
+    const { site } = chooseSite(environment, { site: identifier, auth: undefined }, undefined);
+    const { claims, sealing } = sharedOf(onceRules(config, backend.claims));
+    const claimName = nameOf(key, environment, site);
+    const found = await claims.find({ kind: "once", key: claimName });
+    if (found === undefined)
+      return { told: [{ at: undefined, text: "Redis has no such key: a request with it is sent" }] };
+    const { holder: requestId, atMs, untilMs } = found;
+    const reference = referenceIn(found.note);
+    const end = endOf(found);
+    const more =
+      end === undefined ? [`until ${formatTime(untilMs)}`] : [end.status, end.why, openNote(end, claimName, sealing)];
+    const told = [
+      { at: formatTime(atMs), text: `request ${requestId} claimed the key; its reference: ${reference ?? "none"}` },
+      { at: undefined, text: `Redis: the key is ${end?.outcome ?? "in_progress"}${inBrackets(more)}` },
+    ];
+    return { requestId, reference, told };
+  } catch (error) {
+    if (error instanceof ProxyError) throw usageFailure(error.message);
+    throw new CommandFailure("Redis does not tell what it has of the key: ask again, or ask doctor.", exitCodes.no);
+  } finally {
+    await backend.close();
+  }
+}
+
+function inBrackets(parts: readonly (string | number | undefined)[]): string {
+  const known = parts.filter((part) => part !== undefined);
+  return known.length === 0 ? "" : ` (${known.join(", ")})`;
+}
+
+/** The unknown outcomes of the running process; none if it does not answer, which is said. */
+async function askStatus({ status: bind }: Config): Promise<readonly Listed[]> {
+  if (bind === undefined) {
+    printError("serve is not asked: status.bind is not configured.");
+    return [];
+  }
+  const page = await askAdmin(bind, "/status", answerMs, systemClock);
+  if (typeof page === "object" && page.status === 200) return JSON.parse(page.text).unknownOutcomes;
+  printError(`serve gives no answer at ${describeBind(bind)} (${typeof page === "string" ? page : page.status}).`);
+  return [];
+}
+
+function tellListed({ at, requestId, operation, site, code, status, settled }: Listed): readonly Told[] {
+  const end = code ?? status ?? "caller left";
+  const told = { at, text: `request ${requestId}: ${operation} for ${site} ended unknown (${end}): it may exist` };
+  if (settled === undefined) return [told];
+  const { found, note, key } = settled;
+  const text = `request ${requestId} was settled: ${found ? "found" : "not found"}${inBrackets([note, key && `its key is ${key}`])}`;
+  return [told, { at: settled.at, text }];
+}
