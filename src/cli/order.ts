@@ -4,7 +4,7 @@ import { systemDependencies } from "../app/dependencies.ts";
 import { onceRules } from "../app/handlers.ts";
 import { openTokenBackend } from "../app/token-backend.ts";
 import type { Config } from "../config/config.ts";
-import { systemClock } from "../model/clock.ts";
+import { sleep, systemClock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { OnceResult } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
@@ -59,7 +59,8 @@ interface Listed {
   readonly settled?: { readonly at: string; readonly found: boolean; readonly note?: string; readonly key?: string };
 }
 
-const answerMs = 3_000;
+const answerMs = 5_000;
+const retryPauseMs = 100;
 
 export function createCommand(): Command {
   return new Command("order")
@@ -181,7 +182,7 @@ async function askRedis(config: Config, key: string, { environment: name, site: 
     const { site } = chooseSite(environment, { site: identifier, auth: undefined }, undefined);
     const { claims, sealing } = sharedOf(onceRules(config, backend.claims));
     const claimName = nameOf(key, environment, site);
-    const found = await claims.find({ kind: "once", key: claimName });
+    const found = await patiently(() => claims.find({ kind: "once", key: claimName }));
     if (found === undefined)
       return { told: [{ at: undefined, text: "Redis has no such key: a request with it is sent" }] };
     const { holder: requestId, atMs, untilMs } = found;
@@ -199,6 +200,19 @@ async function askRedis(config: Config, key: string, { environment: name, site: 
     throw new CommandFailure("Redis does not tell what it has of the key: ask again, or ask doctor.", exitCodes.no);
   } finally {
     await backend.close();
+  }
+}
+
+/** Asks Redis again while it fails: a person may wait longer for it than an order. */
+async function patiently<Found>(find: () => Promise<Found>): Promise<Found> {
+  const untilMs = systemClock.nowMs() + answerMs;
+  for (;;) {
+    try {
+      return await find();
+    } catch (error) {
+      if (systemClock.nowMs() >= untilMs) throw error;
+      await sleep(systemClock, retryPauseMs);
+    }
   }
 }
 
