@@ -1,10 +1,11 @@
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import { Command, Option } from "commander";
 import { systemDependencies } from "../app/dependencies.ts";
 import { onceRules } from "../app/handlers.ts";
 import { openTokenBackend } from "../app/token-backend.ts";
 import type { Config } from "../config/config.ts";
-import { sleep, systemClock } from "../model/clock.ts";
+import { systemClock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { OnceResult } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
@@ -211,7 +212,8 @@ async function patiently<Found>(find: () => Promise<Found>): Promise<Found> {
       return await find();
     } catch (error) {
       if (systemClock.nowMs() >= untilMs) throw error;
-      await sleep(systemClock, retryPauseMs);
+      // The timers of `systemClock` keep no process running.
+      await setTimeout(retryPauseMs);
     }
   }
 }
