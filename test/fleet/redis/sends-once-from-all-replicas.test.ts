@@ -2,7 +2,7 @@
  * Real processes that share a Redis send a request with one key once, even if one of them is killed at any
  * moment, and even if callers are cut off; a repetition gets the answer.
  */
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../../src/model/clock.ts";
 import { type Called, get, order } from "../../../testkit/call.ts";
@@ -11,6 +11,7 @@ import { inParallel } from "../../../testkit/in-parallel.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
+import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { accepted, keysIn } from "../../../testkit/stage/redis.ts";
 import { hmacSite } from "../../../testkit/stage.ts";
 
@@ -142,6 +143,74 @@ it("10,000 callers that are cut off get their answers at last, and look-ups tell
   process.stdout.write(`slowest look-up: ${Math.round(slowest.ms)} ms\n`);
 });
 
+/** More with COUNTERSIGN_ASKED_ORDERS. */
+const askedOrders = Number(process.env["COUNTERSIGN_ASKED_ORDERS"] ?? 600);
+
+it("orders that nobody repeats: one question for each tells the service's own truth, or an honest unknown", {
+  timeout: 600_000,
+}, async () => {
+  const random = seededRandom(drawSeed("orders asked for once"));
+  const below = (limit: number) => Math.floor(random() * limit);
+  /** The wire breaks at a random byte of one request in eight, and of one answer in eight. */
+  const breaksAt = new WeakMap<Socket, number>();
+  const upstream = await startRawUpstream({
+    accept: (socket) => breaksAt.set(socket, below(8) === 0 ? below(600) : Number.POSITIVE_INFINITY),
+    receive: (bytes, socket) => void (bytes > (breaksAt.get(socket) ?? 0) && socket.destroy()),
+    answer({ body }, socket) {
+      const whole = rawAnswer(200, answerOf(JSON.parse(body).key));
+      if (below(8) === 0) socket.end(whole.slice(0, below(whole.length)));
+      else socket.write(whole);
+    },
+  });
+  const redis = await startRedis({ args: ["--appendonly", "yes", "--appendfsync", "always"] });
+  const spare = [...(await startPods(redis, upstream.url, 5))];
+  const inUse = spare.splice(0, 3);
+  const kills = new Map([
+    [Math.floor(askedOrders / 4), () => replaceOne(inUse, spare)],
+    [Math.floor(askedOrders / 2), () => redis.kill().then(() => redis.restart())],
+    [Math.floor((3 * askedOrders) / 4), () => replaceOne(inUse, spare)],
+  ]);
+  const keys = Array.from({ length: askedOrders }, (_, index) => `order-${index}`);
+  await inParallel(together, keys, async (key, index) => {
+    const killing = kills.get(index)?.();
+    const pod = inUse[index % 3] as Replica;
+    if (below(2) === 0) await beCutOff(pod, key, below(longestAnswer), "Countersign-Timeout-Ms: 2000");
+    else await send(pod, key, { key }, 2_000).catch(() => undefined);
+    await killing;
+  });
+
+  // No claim outlives its request's deadline by more than a second.
+  const [first] = inUse as [Replica, ...Replica[]];
+  const areOver = async () =>
+    [...(await keysIn(redis)).values()].every((line) => Number(line.split(" ")[1]) < Date.now());
+  await expect.poll(areOver, { timeout: 30_000, interval: 500 }).toBe(true);
+  await expect.poll(async () => (await lookUp(first, "none")).status, { timeout: 10_000 }).toBe(200);
+  const received = upstream.requests.map(({ body }) => JSON.parse(body).key as string);
+  const served = new Set(received);
+  expect(served.size).toBe(received.length);
+  const states: Record<string, number> = {};
+  const times: number[] = [];
+  const lies: unknown[] = [];
+  await inParallel(8, keys, async (key, index) => {
+    const startedMs = performance.now();
+    const { status, json } = await lookUp(inUse[index % 3] as Replica, `${key}?answer`);
+    times.push(performance.now() - startedMs);
+    const state = status === 200 ? json.state : json.code;
+    states[state] = (states[state] ?? 0) + 1;
+    const body = json.answer && Buffer.from(json.answer.body, "base64").toString();
+    const isTrue =
+      state === "unknown" ||
+      (state === "not_known" && !served.has(key)) ||
+      (state === "answered" && served.has(key) && (body === undefined || body === answerOf(key)));
+    if (!isTrue) lies.push({ key, state, body, isServed: served.has(key) });
+  });
+  expect(lies).toEqual([]);
+  expect(upstream.requests).toHaveLength(received.length);
+  for (const state of ["answered", "unknown", "not_known"]) expect(states[state]).toBeGreaterThan(0);
+  const slowestMs = times.reduce((one, other) => Math.max(one, other), 0);
+  process.stdout.write(`${JSON.stringify(states)}; slowest look-up: ${Math.round(slowestMs)} ms\n`);
+});
+
 function replaceOne(inUse: Replica[], spare: Replica[]): void {
   const next = spare.shift();
   if (next === undefined) return;
@@ -150,7 +219,7 @@ function replaceOne(inUse: Replica[], spare: Replica[]): void {
 }
 
 /** Sends an order, reads so many bytes of its answer, and closes the connection. */
-function beCutOff({ socketPath }: Replica, key: string, bytes: number): Promise<void> {
+function beCutOff({ socketPath }: Replica, key: string, bytes: number, ...headers: string[]): Promise<void> {
   const socket = connect(socketPath);
   let left = bytes;
   const leave = () => void socket.destroy();
@@ -159,7 +228,7 @@ function beCutOff({ socketPath }: Replica, key: string, bytes: number): Promise<
     if (left <= 0) leave();
   });
   socket.on("end", leave).on("error", leave);
-  const more = [`Countersign-Site: ${hmacSite}`, `Countersign-Once: ${key}`];
+  const more = [`Countersign-Site: ${hmacSite}`, `Countersign-Once: ${key}`, ...headers];
   socket.write(rawPost({ body: JSON.stringify({ key }), more }), () => {
     if (bytes === 0) leave();
   });
