@@ -79,7 +79,7 @@ export function createCommand(): Command {
 
 const notes = `
 Without --config the log is read from standard input:
-  kubectl logs -l app=shop -c countersign --tail=-1 | countersign order --reference cart-1
+  kubectl logs POD -c countersign | countersign order --reference cart-1
 With it, Redis tells the state of the key, and the status port the unknown
 outcomes of that one process. No value of a parameter is known to any of them.
 

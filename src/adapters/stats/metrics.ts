@@ -80,7 +80,7 @@ export function createMetrics(source?: Source) {
     ),
     unknownOutcomesSettled: counter(
       "countersign_unknown_outcomes_settled_total",
-      "Those of them that somebody has looked for, and settled on this process's status port.",
+      "Of countersign_unknown_outcomes_total, those that somebody has looked for, and settled on this process's status port.",
       ["environment", "site"],
     ),
     callerRequests: counter(

@@ -56,9 +56,7 @@ function startAnswers(metrics: Metrics, configured: Environment): void {
   };
   metrics.answers.start({ environment, auth: [...methods], by: "service", status_class: statusClasses });
   metrics.answers.start({ environment, auth: [...methods, "none"], by: "countersign", status_class: ["4xx", "5xx"] });
-  for (const counter of [metrics.unknownOutcomes, metrics.unknownOutcomesSettled]) {
-    counter.start({ environment, site: ["none", ...sites.keys()] });
-  }
+  metrics.unknownOutcomes.start({ environment, site: ["none", ...sites.keys()] });
   startFailures("none", requestFailureCodes);
   startFailures(
     sitesThat(configured, ({ auth }) => auth.includes("oauth")),

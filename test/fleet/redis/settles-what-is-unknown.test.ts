@@ -40,7 +40,7 @@ const lookUp = async ({ url }: Staged, query = "") => (await get(url, `/.counter
 const openOutcomes = async (staged: Stage) => {
   const all = ["countersign_unknown_outcomes_total", "countersign_unknown_outcomes_settled_total"] as const;
   const metrics = await staged.metrics();
-  return all.map((name) => metrics.value(name, { environment: "sandbox", site: hmacSite }));
+  return all.map((name) => metrics.sum(name, { environment: "sandbox", site: hmacSite }));
 };
 
 it("an order that was found is refused with what was found, and is off the list", async () => {
