@@ -31,6 +31,12 @@ it("shows the version and the configuration, secrets masked", async () => {
   for (const secret of Object.values(canaries)) expect(text).not.toContain(secret);
 });
 
+it("says how many log lines are lost, as JSON and on the page", async () => {
+  const { statusUrl } = await stage({ surroundings: { droppedLogLines: () => 1_234 } });
+  expect((await get(statusUrl, "/status")).json).toMatchObject({ droppedLogLines: 1_234 });
+  expect((await get(statusUrl, "/")).text).toContain("1,234 log lines are lost");
+});
+
 it("says where it listens, with the real port instead of port 0", async () => {
   const staged = await stage();
   const route = expect.stringMatching(new RegExp(`^${new URL(staged.url).host} leads to sandbox: `));
