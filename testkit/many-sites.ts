@@ -29,7 +29,7 @@ function siteWith(secret: SecretFile, index: number, sites: number): object {
 const secretAt = (folder: ConfigWriter, index: number) =>
   folder.secret(`secret-${index}`, randomBytes(16).toString("hex"));
 
-/** Writes a configuration whose sites are in separate files. Returns its file, and a function that rewrites a site's file. */
+/** Writes a configuration whose sites are in separate files. Returns its file, and functions that rewrite a site's file, and its secret. */
 export function writeSiteFolder(folder: ConfigWriter, { sites, port }: ManySites) {
   const secrets = Array.from({ length: sites }, (_, index) => secretAt(folder, index));
   const write = (index: number, more = "") => {
@@ -44,7 +44,11 @@ export function writeSiteFolder(folder: ConfigWriter, { sites, port }: ManySites
     operations,
     sites: { folder: "sites.d" },
   };
-  return { file: folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox)), write };
+  return {
+    file: folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox)),
+    write,
+    renew: (index: number) => secretAt(folder, index),
+  };
 }
 
 /** Writes a configuration of many sites, each with a secret of its own, and returns its file. */

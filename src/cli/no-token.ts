@@ -14,7 +14,7 @@ export function explainBackoff(backoff: EndpointPause, configured: ConfiguredSet
   const { kind, status, remainingMs } = backoff;
   const detail = `a replica reports: the authorization server ${describeNoToken(status)}, and gets no request for another ${formatSpan(remainingMs)}`;
   if (kind === "failing") return fail(detail, "see why the authorization server fails; then run this again");
-  return fail(detail, kind === "refused" ? fixRefusal(configured, config) : fixThrottling(config));
+  return fail(detail, kind === "refused" ? fixRefusal(configured) : fixThrottling(config));
 }
 
 /** Why the authorization server gave no token, and the fix. */
@@ -35,7 +35,7 @@ export function explainNoToken(
       // The service's own server adds nothing to its status; other servers distinguish a wrong scope from a wrong secret.
       const oauthError = set.token === undefined || answer.cause === undefined ? "" : ` ${printable(cause)}`;
       const detail = `refused (${status}${oauthError}) for client ${printable(set.clientId)}`;
-      return fail(detail, fixRefusal(configured, config, answer));
+      return fail(detail, fixRefusal(configured, answer));
     }
     case "throttled": {
       const { retryAfterMs } = answer;
@@ -102,11 +102,11 @@ const fixes: { readonly [error: string]: (configured: ConfiguredSet) => string }
 };
 const withoutDpop = "let the authorization server give this client bearer tokens: Countersign makes no DPoP proofs";
 
-function fixRefusal(configured: ConfiguredSet, config: Config, { status, cause }: Refusal = {}): string {
+function fixRefusal(configured: ConfiguredSet, { status, cause }: Refusal = {}): string {
   const { set, tokenUrl } = configured;
   const { token } = set;
   if (token === undefined) {
-    return `${compare(configured, config)} with what the service has; the set may be deleted, or another environment's`;
+    return `${compare(configured)} with what the service has; the set may be deleted, or another environment's`;
   }
   const fix = fixes[cause ?? ""];
   if (fix !== undefined) return fix(configured);
@@ -125,7 +125,7 @@ function fixRefusal(configured: ConfiguredSet, config: Config, { status, cause }
   if (isForEndpoint) more.push("a server that accepts its issuer alone as aud needs token.issuer");
   const way = status === 403 ? "" : `, and clientAuth (${clientAuth.method})`;
   const owner = token.url === undefined ? "service" : "authorization server";
-  const compared = `${compare(configured, config)}${way} with what the ${owner} has`;
+  const compared = `${compare(configured)}${way} with what the ${owner} has`;
   return [compared, "the set may be deleted, or another environment's", ...more].join("; ");
 }
 
@@ -136,12 +136,12 @@ function isEncoded({ clientId, clientSecret }: CredentialSet): boolean {
   return /[^A-Za-z0-9*._-]/.test(`${clientId}${clientSecret?.reveal() ?? ""}`);
 }
 
-function compare({ set }: ConfiguredSet, { secretOrigins }: Config): string {
+function compare({ set }: ConfiguredSet): string {
   const { clientSecret, token } = set;
   const clientAuth = token?.clientAuth;
   const signed = clientAuth?.method === "private_key_jwt" ? clientAuth : undefined;
   const secret = signed?.privateKey ?? clientSecret;
-  const origin = (secret && secretOrigins?.get(secret)) ?? "the configuration";
+  const origin = secret?.origin ?? "the configuration";
   const shared = [`secret (${origin})`];
   const proofs = {
     post: shared,

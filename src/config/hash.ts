@@ -8,7 +8,7 @@ const shownDigits = 12;
  * The hash that identifies a configuration in logs, metrics and `/status`: it changes with every setting and with every
  * secret's content. A secret counts by its keyed fingerprint, and only the first digits of the hash are returned.
  */
-export function hashConfig(config: Omit<Config, "hash" | "secretOrigins" | "written">): string {
+export function hashConfig(config: Omit<Config, "hash" | "secrets" | "written">): string {
   const environments = [...config.environments.values()].map(({ siteOfKey, sites, ...environment }) => {
     // An unchanged site stays the same object, so its fingerprint is made once: there may be thousands of sites.
     return { ...environment, sites: [...sites.values()].map(fingerprintOf).join() };

@@ -69,7 +69,7 @@ export function createLoader(path: string): Loader {
       const folder = known?.path === absolute ? known : new SiteFolder(absolute, environment);
       wanted.set(environment, folder);
       await folder.read(settings, dirname(file), dependencies, changed);
-      return folder.sites;
+      return folder.versions();
     };
     const watched = noteFiles(dependencies, files, ({ bytes }) => digestOf(bytes));
     const outcome = await loadFile(file, watched, { wanted, read });
@@ -130,10 +130,11 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
   const listeners = await loadListeners(raw, context);
   const values = checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
-  for (const [name, folder] of wanted) {
+  for (const [index, [name, folder]] of [...wanted].entries()) {
     const environment = environments.get(name);
     if (environment === undefined) continue;
     environments.set(name, await folder.admitTo(environment, values, atEnvironments.in(name)));
+    if (index < wanted.size - 1) folder.addTo(values);
   }
   warnOfSharedSites(environments, atEnvironments);
   const isShared = raw.tokens.cache === "redis";
@@ -171,7 +172,7 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
     replay: listener.replay ?? defaultReplay(isShared),
   }));
   const written = { ...raw, callbacks: withReplay };
-  return { ...config, hash: hashConfig(config), written, secretOrigins: context.state.origins };
+  return { ...config, hash: hashConfig(config), written, secrets: context.state.secrets };
 }
 
 async function readText(file: string, { readFile }: ConfigDependencies): Promise<string | Problem> {

@@ -9,9 +9,12 @@ const masked = "[secret]";
  */
 export class Secret {
   readonly #key: KeyObject;
+  /** For people: `file /run/…` or `env NAME`. Absent if the configuration has not named it. */
+  readonly origin: string | undefined;
 
   /** @param bytes the secret's bytes, not empty; copied, so the caller may overwrite its own */
-  constructor(bytes: Uint8Array | string) {
+  constructor(bytes: Uint8Array | string, origin?: string) {
+    this.origin = origin;
     this.#key = createSecretKey(typeof bytes === "string" ? Buffer.from(bytes, "utf8") : Buffer.from(bytes));
   }
 

@@ -187,7 +187,7 @@ function watchFolder(count = 1) {
     },
   });
   const follow = (read = new Map(stamps)) =>
-    watch.follow({ files: new Map(), folders: [{ path: "/d/", stamps: [...read] }] });
+    watch.follow({ files: new Map(), folders: [{ path: "/d/", stamps: read }] });
   follow();
   const event = (name?: string) => onEvent(name);
   return { clock, watch, told, stamps, pause, follow, event, ended: () => ended, looks: () => looks };
@@ -266,7 +266,7 @@ it("reports a file that is written, renamed or removed in a real folder, also in
   let tell = (_: readonly string[]): void => {};
   const watch = new FileWatch(systemClock, (changed) => tell([...changed]));
   onTestFinished(() => watch.close());
-  const follow = () => watch.follow({ files: new Map(), folders: [{ path, stamps: [] }] });
+  const follow = () => watch.follow({ files: new Map(), folders: [{ path, stamps: new Map() }] });
   follow();
   const next = (change: () => void) =>
     new Promise<readonly string[]>((resolve) => {
@@ -299,7 +299,7 @@ it("reports a secret that is written, or swapped by a link, beside the folder, a
   const watch = new FileWatch(systemClock, (changed) => tell([...changed].toSorted()));
   onTestFinished(() => watch.close());
   const stamps = await Promise.all([plain, linked].map(async (each) => [each, await stampOf(each)] as const));
-  watch.follow({ files: new Map(), folders: [{ path, stamps }] });
+  watch.follow({ files: new Map(), folders: [{ path, stamps: new Map(stamps) }] });
   const next = (change: () => void) =>
     new Promise<readonly string[]>((resolve) => {
       tell = resolve;
@@ -330,7 +330,10 @@ it("watches a thousand folders of secrets at most", () => {
   };
   const watch = new FileWatch(new FakeClock(), () => {}, system);
   const stamps = Array.from({ length: 1_500 }, (_, n) => [`/secrets/${n}/client-secret`, "as read"] as const);
-  watch.follow({ files: new Map(), folders: [{ path: "/d/", stamps: [["/d/S1.yaml", "as read"], ...stamps] }] });
+  watch.follow({
+    files: new Map(),
+    folders: [{ path: "/d/", stamps: new Map([["/d/S1.yaml", "as read"], ...stamps]) }],
+  });
   expect(watched.length).toBe(1 + 1_000);
   expect(watched.slice(0, 2)).toEqual(["/d/", "/secrets/0/"]);
 });

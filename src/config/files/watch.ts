@@ -1,17 +1,17 @@
 import { hash } from "node:crypto";
 import { watch } from "node:fs";
-import { dirname } from "node:path";
 import type { Cancel, Clock } from "../../model/clock.ts";
 import { codeOf, readRegularFile, stampOf } from "./file-system.ts";
 
 /** The files of a configuration, by absolute path: a digest of the content, or the code of the error. A folder's path ends with a slash. */
 export type FileDigests = ReadonlyMap<string, string>;
 
-/** A folder whose files come and go, and the stamps of all files read for them, taken at that reading. */
+/** A folder whose files come and go. */
 export interface WatchedFolder {
   /** Ends with a slash. */
   readonly path: string;
-  readonly stamps: readonly (readonly [path: string, stamp: string])[];
+  /** Of all files read for them, by path; a later reading may change these stamps. */
+  readonly stamps: ReadonlyMap<string, string>;
 }
 
 export interface WatchedFiles {
@@ -64,7 +64,7 @@ export class FileWatch {
   #digests: FileDigests = new Map();
   #cancelCheck: Cancel = () => {};
   #watchedFolders: Cancel[] = [];
-  #folderStamps: ReadonlyMap<string, string> = new Map();
+  #folders: readonly WatchedFolder[] = [];
   #isCheckingFolders = false;
   #cancelFolderCheck: Cancel = () => {};
   /** Changes in folders that have not been reported yet. */
@@ -86,12 +86,12 @@ export class FileWatch {
     const former = this.#watchedFolders;
     // Anew each time, since a path may lead to another folder by now: the system watches the folder, not its path.
     this.#watchedFolders = folders.map(({ path }) => this.#system.watch(path, (name) => this.#addFrom(path, name)));
-    this.#folderStamps = new Map(folders.flatMap(({ stamps }) => stamps));
-    for (const path of this.#foldersBeside(folders)) {
+    this.#folders = folders;
+    for (const path of this.#foldersBeside()) {
       this.#watchedFolders.push(this.#system.watch(path, (name) => this.#addBeside(path, name)));
     }
     for (const end of former) end();
-    if (this.#isCheckingFolders || this.#folderStamps.size === 0) return;
+    if (this.#isCheckingFolders || !this.#hasFolderFiles) return;
     this.#isCheckingFolders = true;
     this.#checkFoldersAfter(pollMs, []);
   }
@@ -135,14 +135,15 @@ export class FileWatch {
   }
 
   async #checkFolders(left: string[]): Promise<void> {
-    const round = left.length > 0 ? left : [...this.#folderStamps.keys()];
-    const known = this.#folderStamps;
-    const paths = round.splice(-folderFilesAtOnce).filter((path) => known.has(path));
-    const stamps = await askEach(paths, (path) => this.#system.stamp(path));
-    // A file may have been read again in the meantime.
-    for (const path of findChanged(stamps, known))
-      if (this.#folderStamps.get(path) === known.get(path)) this.#add(path);
-    this.#isCheckingFolders = this.#folderStamps.size > 0;
+    const round = left.length > 0 ? left : this.#folders.flatMap(({ stamps }) => [...stamps.keys()]);
+    const known = new Map(round.splice(-folderFilesAtOnce).map((path) => [path, this.#stampAt(path)]));
+    const stamps = await askEach(known.keys(), (path) => this.#system.stamp(path));
+    for (const [path, stamp] of stamps) {
+      const before = known.get(path);
+      // A file may have been read again in the meantime.
+      if (before !== undefined && before !== stamp && before === this.#stampAt(path)) this.#add(path);
+    }
+    this.#isCheckingFolders = this.#hasFolderFiles;
     if (this.#isCheckingFolders) this.#checkFoldersAfter(round.length > 0 ? pauseMs : pollMs, round);
   }
 
@@ -152,21 +153,32 @@ export class FileWatch {
     else if (!name.startsWith(".")) this.#add(`${folder}${name}`);
   }
 
+  get #hasFolderFiles(): boolean {
+    return this.#folders.some(({ stamps }) => stamps.size > 0);
+  }
+
+  #stampAt(path: string): string | undefined {
+    return this.#folders.find(({ stamps }) => stamps.has(path))?.stamps.get(path);
+  }
+
   /** The folders of files that the sites' files name. */
-  #foldersBeside(folders: readonly WatchedFolder[]): readonly string[] {
+  #foldersBeside(): ReadonlySet<string> {
     const beside = new Set<string>();
-    for (const path of this.#folderStamps.keys()) beside.add(`${dirname(path)}/`);
-    for (const { path } of folders) beside.delete(path);
-    return [...beside].slice(0, mostBeside);
+    for (const { stamps } of this.#folders) {
+      for (const file of stamps.keys()) {
+        const folder = file.slice(0, file.lastIndexOf("/") + 1);
+        if (!this.#folders.some(({ path }) => path === folder)) beside.add(folder);
+        if (beside.size === mostBeside) return beside;
+      }
+    }
+    return beside;
   }
 
   /** Other files in the folder, such as a log, are no concern of ours. */
   #addBeside(folder: string, name = ".."): void {
     const isAny = name.startsWith("..");
-    const paths = isAny
-      ? [...this.#folderStamps.keys()].filter((path) => path.startsWith(folder))
-      : [`${folder}${name}`];
-    for (const path of paths) if (this.#folderStamps.has(path)) this.#add(path);
+    const all = isAny ? this.#folders.flatMap(({ stamps }) => [...stamps.keys()]) : [`${folder}${name}`];
+    for (const path of all) if (path.startsWith(folder) && this.#stampAt(path) !== undefined) this.#add(path);
   }
 
   #add(path: string): void {

@@ -24,14 +24,16 @@ type ForwardProxy = Omit<Egress, "noProxy" | "direct"> & { readonly rules: reado
  */
 export async function loadEgress(
   raw: RawEgress | undefined,
-  hosts: readonly Address[],
+  hosts: () => readonly Address[],
   context: LoadContext,
 ): Promise<Egress | undefined> {
   if (raw === undefined) return undefined;
   const loaded = raw === "environment" ? readVariables(context) : await loadProxy(raw, context);
   if (loaded === undefined) return undefined;
   const { rules, ...rest } = loaded;
-  const direct = hosts.filter((host) => isDirect(host, rules)).map(({ origin }) => origin);
+  const direct = hosts()
+    .filter((host) => isDirect(host, rules))
+    .map(({ origin }) => origin);
   return { ...rest, noProxy: rules.map(({ text }) => text), direct: new Set(direct) };
 }
 

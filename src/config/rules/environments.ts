@@ -28,9 +28,12 @@ const neverForwarded: ReadonlySet<string> = new Set([
  * Reads the changed files in an environment's folder of sites. Throws if the folder cannot be read.
  * @returns a site may be there in two versions, of which the last step of loading chooses one
  */
-export type ReadSites = (environment: string, path: string, settings: EnvironmentSettings) => Promise<readonly Site[]>;
+export type ReadSites = (environment: string, path: string, settings: EnvironmentSettings) => Promise<Iterable<Site>>;
 
-/** @param context of `environments.<name>` */
+/**
+ * @param context of `environments.<name>`
+ * @returns without the sites of a folder, which the last step of loading adds
+ */
 export async function loadEnvironment(
   name: string,
   raw: RawEnvironment,
@@ -50,7 +53,7 @@ export async function loadEnvironment(
     folder === undefined
       ? await loadSites(Object.entries(namedSites(raw.sites)), environment, atSites)
       : ((await atSites.in("folder").guard(readSites(name, folder, environment))) ?? []);
-  const sites = new Map(versions.map((site) => [site.identifier, site]));
+  const sites = new Map(folder === undefined ? [...versions].map((site) => [site.identifier, site]) : []);
   if (folder === undefined && sites.size === 0) {
     atSites.report("there is no site", "add one");
   } else if (folder === undefined && raw.defaultSite !== undefined) {
@@ -75,17 +78,22 @@ export async function loadEnvironment(
     tls,
     requestsPerConnection: raw.keepAlive.requests,
   };
-  const tokenUrls = versions.flatMap(({ credentials }) => credentials?.sets.map(({ token }) => token?.url) ?? []);
-  const hosts = [baseUrl, authUrl, ...tokenUrls].filter((address) => address !== undefined);
-  return { ...loaded, egress: await loadEgress(raw.egress, hosts, context.in("egress")) };
+  return { ...loaded, egress: await loadEgress(raw.egress, () => hostsOf(raw, versions), context.in("egress")) };
+}
+
+/** All hosts of an environment's requests and token requests. */
+function hostsOf({ baseUrl, authUrl }: RawEnvironment, sites: Iterable<Site>): Address[] {
+  const hosts = [baseUrl, authUrl];
+  for (const { credentials } of sites) for (const { token } of credentials?.sets ?? []) hosts.push(token?.url);
+  return hosts.filter((address) => address !== undefined);
 }
 
 /** @param context of `environments` */
 export function warnOfSharedSites(environments: ReadonlyMap<string, Environment>, context: LoadContext): void {
-  const known = new Set<string>();
+  const earlier: Environment["sites"][] = [];
   for (const [name, { sites }] of environments) {
-    const shared = [...sites.keys()].filter((identifier) => known.has(identifier));
-    for (const identifier of sites.keys()) known.add(identifier);
+    const shared = [...sites.keys()].filter((identifier) => earlier.some((known) => known.has(identifier)));
+    earlier.push(sites);
     if (shared.length === 0) continue;
     const message = `${listNames(shared)} ${shared.length === 1 ? "is" : "are"} also in another environment`;
     const fix = "compare the identifiers with each environment's portal; if they are right, acknowledge this";

@@ -147,8 +147,7 @@ async function loadCaller(
   for (const [source, at] of within<SecretSource>(token, atToken)) {
     const secret = await at.loadSecret(source);
     if (secret === undefined) continue;
-    const report = (message: string) =>
-      at.report(message, "make one with: countersign keygen", at.state.origins.get(secret));
+    const report = (message: string) => at.report(message, "make one with: countersign keygen", secret.origin);
     if (!bearerToken.test(secret.reveal())) report(notBearer);
     if (secret.length < leastTokenBytes) report(`the token is shorter than ${leastTokenBytes} bytes`);
     at.addUniqueValue("caller token", secret, name, environment);

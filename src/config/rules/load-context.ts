@@ -60,8 +60,8 @@ interface LoadState {
   /** The folder of the configuration file. */
   readonly folder: string;
   readonly diagnostics: Diagnostics;
-  /** Where secrets came from, for people. */
-  readonly origins: Map<Secret, string>;
+  /** All secrets that were read. */
+  readonly secrets: Secret[];
   /** Collected while the environments are loaded; compared afterwards. */
   readonly uniqueValues: UniqueValue[];
   /** The label of each OAuth client, by its fingerprint. */
@@ -83,7 +83,7 @@ export class LoadContext {
 
   /** @param folder the folder of the configuration file */
   static open(dependencies: ConfigDependencies, folder: string, diagnostics: Diagnostics): LoadContext {
-    const nothingYet = { origins: new Map(), uniqueValues: [], clientLabels: new Map() };
+    const nothingYet = { secrets: [], uniqueValues: [], clientLabels: new Map() };
     return new LoadContext({ dependencies, folder, diagnostics, ...nothingYet }, []);
   }
 
@@ -159,10 +159,9 @@ export class LoadContext {
     return { bytes, origin };
   }
 
-  /** Makes a secret, and remembers its origin. */
   makeSecret({ bytes, origin }: Content): Secret {
-    const secret = new Secret(bytes);
-    this.state.origins.set(secret, origin);
+    const secret = new Secret(bytes, origin);
+    this.state.secrets.push(secret);
     return secret;
   }
 

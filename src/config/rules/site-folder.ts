@@ -25,11 +25,17 @@ interface SiteFile {
   /** For people. */
   readonly problems: readonly string[];
   readonly warnings: readonly Warning[];
-  /** Where its secrets came from, for people. */
-  readonly origins: readonly (readonly [Secret, string])[];
+  readonly secrets: readonly Secret[];
 }
 
 type SiteFiles = ReadonlyMap<string, SiteFile>;
+
+/** Files that are served, and the sites in them. */
+interface Served extends Pick<Environment, "sites" | "siteOfKey"> {
+  readonly files: SiteFiles;
+}
+
+const nothing: Served = { files: new Map(), sites: new Map(), siteOfKey: new Map() };
 
 /**
  * The sites of one environment that have files of their own. A file is read again when it, or a file that it names, has
@@ -41,12 +47,14 @@ export class SiteFolder {
   /** A fingerprint of the settings that all sites depend on: after a change of these, every file is read again. */
   #basis = "";
   /** By file name, sorted. */
-  #latest: SiteFiles = new Map();
-  #admitted: SiteFiles = new Map();
+  #latest = new Map<string, SiteFile>();
+  /** The stamps of the latest files. */
+  #stamps = new Map<string, string>();
   /** All files are gone at once, as after an unmount. */
   #isEmptied = false;
-  /** The files in the active configuration, by the basis with which they were read. */
-  #active: { readonly basis: string; readonly files: SiteFiles } = { basis: "", files: new Map() };
+  #admitted = nothing;
+  /** What the active configuration serves, and the basis with which that was read. */
+  #active = { basis: "", served: nothing };
 
   constructor(path: string, environment: string) {
     this.path = path;
@@ -62,104 +70,150 @@ export class SiteFolder {
   ): Promise<void> {
     const { baseUrl, authUrl, allowPlaintext, token, tls } = settings;
     const basis = fingerprint([folder, baseUrl, authUrl, allowPlaintext, token, tls]);
-    const names = (await dependencies.readFolder(this.path)).filter(isSiteFile).sort();
-    const known: SiteFiles = basis === this.#basis ? this.#latest : new Map();
+    const names = (await dependencies.readFolder(this.path)).filter(isSiteFile);
+    if (basis !== this.#basis) this.#latest = new Map();
     this.#basis = basis;
-    this.#isEmptied = names.length === 0 && this.#inForce.size > 0;
+    this.#isEmptied = names.length === 0 && this.#inForce.files.size > 0;
     if (this.#isEmptied) {
-      this.#latest = this.#inForce;
+      this.#follow(this.#inForce.files);
       return;
     }
     const changedFiles = changed?.has(this.path) ? undefined : changed;
-    const latest = new Map<string, SiteFile>();
-    for (let from = 0; from < names.length; from += readTogether) {
-      const some = names.slice(from, from + readTogether);
-      const stale: string[] = [];
-      for (const name of some) {
-        const stamps = known.get(name)?.stamps;
-        // This avoids a promise for each of thousands of files.
-        const isFresh =
-          changedFiles === undefined ? await areFresh(stamps) : stamps?.every(([path]) => !changedFiles.has(path));
-        if (!isFresh) stale.push(name);
-      }
-      const read = await this.#readFiles(stale, settings, folder, dependencies);
-      for (const name of some) {
-        const [earlier, now] = [known.get(name), read.get(name)];
-        const same = now && [earlier, this.#inForce.get(name)].find((each) => each !== undefined && areSame(each, now));
-        const file = now && same ? { ...same, stamps: now.stamps, warnings: now.warnings } : (now ?? earlier);
-        if (file !== undefined) latest.set(name, file);
+    const stale: string[] = [];
+    for (const name of names) {
+      const stamps = this.#latest.get(name)?.stamps;
+      // This avoids a promise for each of thousands of files.
+      const isFresh =
+        changedFiles === undefined ? await areFresh(stamps) : stamps?.every(([path]) => !changedFiles.has(path));
+      if (!isFresh) stale.push(name);
+    }
+    const read = new Map<string, SiteFile>();
+    for (let from = 0; from < stale.length; from += readTogether) {
+      const some = stale.slice(from, from + readTogether);
+      for (const [name, now] of await this.#readFiles(some, settings, folder, dependencies)) {
+        const known = [this.#latest.get(name), this.#inForce.files.get(name)];
+        const same = known.find((each) => each !== undefined && areSame(each, now));
+        read.set(name, same ? { ...same, stamps: now.stamps, warnings: now.warnings } : now);
       }
     }
-    this.#latest = latest;
+    const haveOneName = names.length === this.#latest.size && names.every((name) => this.#latest.has(name));
+    if (haveOneName && [...read].every(([name, file]) => pathsOf(file) === pathsOf(this.#latest.get(name)))) {
+      this.#add(read);
+    } else {
+      this.#follow(names.sort().map((name) => [name, read.get(name) ?? this.#latest.get(name)]));
+    }
   }
 
-  /** The version of each file in the active configuration; none if it was read with other settings. */
-  get #inForce(): SiteFiles {
-    return this.#active.basis === this.#basis ? this.#active.files : new Map();
+  /** These are the latest files, and no others. */
+  #follow(files: Iterable<readonly [name: string, file: SiteFile | undefined]>): void {
+    const latest = new Map<string, SiteFile>();
+    for (const [name, file] of files) if (file !== undefined) latest.set(name, file);
+    this.#latest = new Map();
+    this.#stamps = new Map();
+    this.#add(latest);
+  }
+
+  #add(files: SiteFiles): void {
+    for (const [name, file] of files) {
+      this.#latest.set(name, file);
+      for (const [path, stamp] of file.stamps) this.#stamps.set(path, stamp);
+    }
+  }
+
+  /** What is in force; nothing if it was read with other settings. */
+  get #inForce(): Served {
+    return this.#active.basis === this.#basis ? this.#active.served : nothing;
   }
 
   /** Every site that `admitTo` may choose: of a changed file both versions, the latest and the one in force. */
-  get sites(): readonly Site[] {
-    return [...this.#latest].flatMap(([name, latest]) => {
-      const inForce = this.#inForce.get(name) ?? latest;
-      return inForce === latest ? latest.sites : [...latest.sites, ...inForce.sites];
-    });
+  *versions(): Generator<Site> {
+    for (const [name, latest] of this.#latest) {
+      yield* latest.sites;
+      const inForce = this.#inForce.files.get(name);
+      if (inForce !== latest && inForce !== undefined) yield* inForce.sites;
+    }
   }
 
+  /** The stamps change with each reading. */
   get watched(): WatchedFolder {
-    return { path: this.path, stamps: [...this.#latest.values()].flatMap(({ stamps }) => stamps) };
+    return { path: this.path, stamps: this.#stamps };
   }
 
   /**
    * The environment with the sites that do not clash with the rest of the configuration. Of two files that clash, the one that holds
    * the value in force stays; if neither does, both are refused.
-   * @param values the unique values of the rest; those of the admitted files are added
+   * @param values the unique values of the rest
    * @param context of the environment
    */
   async admitTo(environment: Environment, values: UniqueValues, context: LoadContext): Promise<Environment> {
-    const byName: Candidate[] = [];
-    for (const [name, latest] of this.#latest) {
-      if (byName.length % admittedAtOnce === 0) await takeTurns();
-      const candidate = {
-        name,
-        inForce: this.#inForce.get(name),
-        served: latest,
-        problems: [...latest.problems, ...findClashes(latest, values)],
-      };
-      byName.push(candidate.problems.length === 0 ? candidate : fallBack(candidate, values));
-    }
+    const open = await this.#findOpen(values);
+    resolveClashes([...open.values(), ...this.#findRivals(open)], values);
     await takeTurns();
-    resolveClashes(byName, values);
-    const admitted = new Map<string, SiteFile>();
-    for (const { name, served } of byName) {
-      if (served === undefined) continue;
-      for (const value of served.values) values.add(value);
-      admitted.set(name, served);
-    }
-    this.#admitted = admitted;
-    await takeTurns();
+    const files = new Map<string, SiteFile>();
     const sites = new Map<string, Site>();
-    const refused: RefusedSiteFile[] = [];
-    const { diagnostics, origins } = context.state;
-    if (this.#isEmptied) refused.push({ file: this.path, problems: [emptied], isServed: true });
-    for (const { name: file, served, problems } of byName) {
-      if (problems.length > 0) refused.push({ file, problems: [...new Set(problems)], isServed: served !== undefined });
+    const { diagnostics, secrets } = context.state;
+    for (const [name, latest] of this.#latest) {
+      const candidate = open.get(name);
+      const served = candidate === undefined ? latest : candidate.served;
       if (served === undefined) continue;
+      files.set(name, served);
       diagnostics.warnings.push(...served.warnings);
-      for (const [secret, origin] of served.origins) origins.set(secret, origin);
+      secrets.push(...served.secrets);
       for (const site of served.sites) sites.set(site.identifier, site);
+    }
+    this.#admitted = { files, sites, siteOfKey: siteOfKeyIn(sites) };
+    const refused: RefusedSiteFile[] = [];
+    if (this.#isEmptied) refused.push({ file: this.path, problems: [emptied], isServed: true });
+    for (const { name: file, served, problems } of open.values()) {
+      if (problems.length > 0) refused.push({ file, problems: [...new Set(problems)], isServed: served !== undefined });
     }
     const { defaultSite } = environment;
     if (defaultSite !== undefined && !sites.has(defaultSite)) {
       const message = `no file that is served has ${defaultSite}, so requests that name no site fail`;
       context.in("defaultSite").warn("default_site_absent", message, "add its file, or name another");
     }
-    return { ...environment, sites, siteOfKey: siteOfKeyIn(sites), siteFolder: { path: this.path, refused } };
+    const { siteOfKey } = this.#admitted;
+    return { ...environment, sites, siteOfKey, siteFolder: { path: this.path, refused } };
   }
 
-  /** The files that were admitted last are now in force. */
+  /** The files of which the latest version is not in force yet, or clashes with the rest; by name. */
+  async #findOpen(values: UniqueValues): Promise<Map<string, Candidate>> {
+    const open = new Map<string, Candidate>();
+    let count = 0;
+    for (const [name, latest] of this.#latest) {
+      count += 1;
+      if (count % admittedAtOnce === 0) await takeTurns();
+      const inForce = this.#inForce.files.get(name);
+      const clashes = findClashes(latest, values);
+      if (latest === inForce && clashes.length === 0) continue;
+      const candidate = { name, inForce, served: latest, problems: [...latest.problems, ...clashes] };
+      open.set(name, candidate.problems.length === 0 ? candidate : fallBack(candidate, values));
+    }
+    return open;
+  }
+
+  /** The other files that have a value of an open one: they stay as they are, since they hold it in force. */
+  #findRivals(open: ReadonlyMap<string, Candidate>): Candidate[] {
+    const claimed = new Set<string>();
+    for (const { inForce, served } of open.values()) {
+      for (const { key } of [...(inForce?.values ?? []), ...(served?.values ?? [])]) claimed.add(key);
+    }
+    const rivals: Candidate[] = [];
+    for (const [name, inForce] of this.#inForce.files) {
+      const isRival = this.#latest.get(name) === inForce && inForce.values.some(({ key }) => claimed.has(key));
+      if (isRival && !open.has(name)) rivals.push({ name, inForce, served: inForce, problems: [] });
+    }
+    return rivals;
+  }
+
+  /** Adds the unique values of the admitted files. */
+  addTo(values: UniqueValues): void {
+    for (const file of this.#admitted.files.values()) for (const value of file.values) values.add(value);
+  }
+
+  /** What was admitted last is now in force. */
   commit(): void {
-    this.#active = { basis: this.#basis, files: this.#admitted };
+    this.#active = { basis: this.#basis, served: this.#admitted };
   }
 
   /** Reads these files, with the files that they name. */
@@ -237,7 +291,7 @@ interface Reading {
 }
 
 function toSiteFile({ stamps, at }: Reading, sites: readonly Site[]): SiteFile {
-  const { diagnostics, origins, uniqueValues } = at.state;
+  const { diagnostics, secrets, uniqueValues } = at.state;
   const { problems, warnings } = diagnostics;
   return {
     stamps: [...stamps],
@@ -246,8 +300,13 @@ function toSiteFile({ stamps, at }: Reading, sites: readonly Site[]): SiteFile {
     values: [...uniqueValues],
     problems: problems.map(describeProblem),
     warnings,
-    origins: [...origins],
+    secrets: [...secrets],
   };
+}
+
+/** The paths of the files that were read. */
+function pathsOf(file: SiteFile | undefined): string | undefined {
+  return file?.stamps.map(([path]) => path).join();
 }
 
 async function areFresh(stamps: SiteFile["stamps"] | undefined): Promise<boolean> {
