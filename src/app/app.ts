@@ -4,6 +4,7 @@ import { routes } from "../config/explain.ts";
 import { sleep, takeTurns } from "../model/clock.ts";
 import type { ReloadTrigger, Report } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
+import { PatchedMap } from "../model/patched-map.ts";
 import { answerSettlement, settleOutcome } from "../orders/settle.ts";
 import { BufferBudget } from "../serving/buffer-budget.ts";
 import { version } from "../version.ts";
@@ -205,10 +206,14 @@ function reportSites(before: Config | undefined, after: Config, report: Report):
       report({ kind: "site_file_refused", environment, ...refused, more });
     }
     if (earlier === undefined) continue;
-    const added = [...sites.keys()].filter((site) => !earlier.sites.has(site));
-    const changed = [...sites].filter(([site, now]) => earlier.sites.has(site) && earlier.sites.get(site) !== now);
-    const removed = [...earlier.sites.keys()].filter((site) => !sites.has(site));
-    const names = [...added, ...changed.map(([site]) => site), ...removed].slice(0, mostNamed);
+    const [added, changed, removed]: [string[], string[], string[]] = [[], [], []];
+    for (const site of PatchedMap.changedKeys(earlier.sites, sites)) {
+      const [former, now] = [earlier.sites.get(site), sites.get(site)];
+      if (former === now) continue;
+      const list = former === undefined ? added : now === undefined ? removed : changed;
+      list.push(site);
+    }
+    const names = [...added, ...changed, ...removed].slice(0, mostNamed);
     if (names.length === 0) continue;
     const counts = { added: added.length, changed: changed.length, removed: removed.length };
     report({ kind: "sites_changed", environment, ...counts, names });

@@ -81,6 +81,11 @@ export class KeyedResources<Value> {
     return this.#entries.get(key)?.value;
   }
 
+  /** The keys of all resources that have not ended. */
+  keys(): IterableIterator<string> {
+    return this.#entries.keys();
+  }
+
   /** All resources that have not ended, oldest first. */
   values(): Value[] {
     return [...this.#entries.values()].map(({ value }) => value);

@@ -11,6 +11,7 @@ import {
 } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { type CredentialSnapshot, credentialKey, type Report } from "../model/events.ts";
+import { PatchedMap } from "../model/patched-map.ts";
 import { AddressLimiter, fewSets } from "../oauth/address-limiter.ts";
 import { CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
@@ -63,36 +64,95 @@ export interface TokenOwner {
   readonly isLazy: boolean;
 }
 
-const ownersOfConfig = new WeakMap<Config, ReadonlyMap<string, TokenOwner>>();
+const ownersOfConfig = new WeakMap<Config, TokenOwners>();
 
-/** The sites with credential sets of their own, by `ownerKey`. */
-export function ownersOf(config: Config): ReadonlyMap<string, TokenOwner> {
-  const known = ownersOfConfig.get(config);
-  if (known !== undefined) return known;
-  const environments = [...config.environments.values()];
-  const sites = environments.flatMap((environment) => [...environment.sites.values()]);
-  const areFew = sites.filter(isOwner).length <= fewSets;
-  const all = environments.flatMap((environment) => listOwners(environment, config, areFew));
-  const owners = new Map(all.map((owner) => [owner.key, owner]));
+/** The sites with credential sets of their own. */
+export function ownersOf(config: Config): TokenOwners {
+  const owners = ownersOfConfig.get(config) ?? new TokenOwners(config);
   ownersOfConfig.set(config, owners);
   return owners;
 }
 
-/** Whether the site has credential sets of its own, instead of its parent's. */
-function isOwner({ identifier, credentials }: Site): boolean {
-  return credentials?.owner === identifier;
+/** The sites with credential sets of their own. Each is described when it is needed: there may be thousands, and most stay the same. */
+class TokenOwners {
+  readonly #config: Config;
+  /** Of each environment a fingerprint of the settings, and whether its sites are lazy. */
+  readonly #about = new Map<string, { readonly basis: string; readonly areLazy: boolean }>();
+
+  constructor(config: Config) {
+    this.#config = config;
+    const areFew = !hasMoreOwnersThan(fewSets, config);
+    for (const environment of config.environments.values()) {
+      const { name, sites, siteOfKey, siteFolder, defaultSite, ...settings } = environment;
+      const parts = [name, siteFolder?.path, defaultSite, settings, config.timeouts, fingerprintOf(config.tokens)];
+      this.#about.set(name, { basis: fingerprint(parts), areLazy: siteFolder !== undefined || !areFew });
+    }
+  }
+
+  /** @param key see `ownerKey` */
+  get(key: string): TokenOwner | undefined {
+    const [name = "", site = ""] = key.split(" ");
+    const environment = this.#config.environments.get(name);
+    const found = environment?.sites.get(site);
+    return environment && found && this.#describe(environment, found);
+  }
+
+  *[Symbol.iterator](): Generator<TokenOwner> {
+    for (const environment of this.#config.environments.values()) {
+      for (const site of environment.sites.values()) {
+        const owner = this.#describe(environment, site);
+        if (owner !== undefined) yield owner;
+      }
+    }
+  }
+
+  /** Those that are not lazy. */
+  *eager(): Generator<TokenOwner> {
+    for (const [name, { sites, defaultSite = "" }] of this.#config.environments) {
+      const some = this.#about.get(name)?.areLazy ? [defaultSite] : sites.keys();
+      for (const site of some) {
+        const owner = this.get(ownerKey(name, site));
+        if (owner !== undefined) yield owner;
+      }
+    }
+  }
+
+  /** Those that are none in another configuration. */
+  *missingIn(next: TokenOwners): Generator<TokenOwner> {
+    for (const [name, { sites }] of this.#config.environments) {
+      const others = next.#config.environments.get(name)?.sites ?? new Map<string, Site>();
+      for (const site of PatchedMap.changedKeys(sites, others)) {
+        const owner = isOwner(others.get(site)) ? undefined : this.get(ownerKey(name, site));
+        if (owner !== undefined) yield owner;
+      }
+    }
+  }
+
+  #describe(environment: Environment, { identifier: site, credentials }: Site): TokenOwner | undefined {
+    const { name, defaultSite } = environment;
+    const about = this.#about.get(name);
+    // A child site may have its parent's.
+    if (about === undefined || credentials?.owner !== site) return undefined;
+    const { basis, areLazy } = about;
+    const isLazy = areLazy && site !== defaultSite;
+    return { key: ownerKey(name, site), config: this.#config, environment, site, credentials, basis, isLazy };
+  }
 }
 
-function listOwners(environment: Environment, config: Config, areFew: boolean): TokenOwner[] {
-  const { name, sites, siteOfKey, siteFolder, defaultSite, ...settings } = environment;
-  const parts = [name, siteFolder?.path, defaultSite, settings, config.timeouts, fingerprintOf(config.tokens)];
-  const basis = fingerprint(parts);
-  return [...sites.values()].flatMap((each) => {
-    const { identifier: site, credentials } = each;
-    if (credentials === undefined || !isOwner(each)) return [];
-    const isLazy = (siteFolder !== undefined || !areFew) && site !== defaultSite;
-    return [{ key: ownerKey(name, site), config, environment, site, credentials, basis, isLazy }];
-  });
+function hasMoreOwnersThan(most: number, { environments }: Config): boolean {
+  let count = 0;
+  for (const { sites } of environments.values()) {
+    for (const site of sites.values()) {
+      if (isOwner(site)) count += 1;
+      if (count > most) return true;
+    }
+  }
+  return false;
+}
+
+/** Whether the site has credential sets of its own, instead of its parent's. */
+function isOwner(site: Site | undefined): boolean {
+  return site?.credentials !== undefined && site.credentials.owner === site.identifier;
 }
 
 function ownerKey(environment: string, site: string): string {
@@ -155,14 +215,14 @@ export function openTokens(
   /** By owner. Requests that an earlier configuration accepted may still need a retiring failover. */
   const failovers = new KeyedResources<CredentialFailover>(clock);
   /** The active configuration's sites with credential sets of their own. */
-  let owners: ReadonlyMap<string, TokenOwner> = new Map();
+  let owners: TokenOwners | undefined;
   /** The `credentialKey` of each of their sets, computed when a set retires. */
   let labels: ReadonlySet<string> | undefined;
   let isClosed = false;
 
   /** The open set of the active configuration that has the same name, at the same site. */
   function activeInPlaceOf({ owner: key, set: { name } }: ConfiguredSet): OpenSet | undefined {
-    const owner = owners.get(key);
+    const owner = owners?.get(key);
     const active = owner && setsOf(owner).find(({ set }) => set.name === name);
     return active && sets.get(active.tokenCacheKey);
   }
@@ -229,7 +289,7 @@ export function openTokens(
     const about = { environment, credential: set.label };
     if (source.hasAnyToken && !activeInPlaceOf(configured)?.source.hasAnyToken)
       report({ kind: "token_lapsed", ...about });
-    labels ??= new Set([...owners.values()].flatMap(labelsOf));
+    labels ??= new Set([...(owners ?? [])].flatMap(labelsOf));
     if (!labels.has(credentialKey(about))) report({ kind: "credential_removed", ...about });
     void closeSet(retired);
   }
@@ -260,8 +320,11 @@ export function openTokens(
     return failover;
   }
 
-  /** Whether its sets are opened: not if it is lazy and no request has needed them yet. */
-  const isOpen = ({ key, isLazy }: TokenOwner) => !isLazy || failovers.get(key) !== undefined;
+  /** Those whose sets are to be open: not a lazy one that no request has needed yet. */
+  function listOpen(all: TokenOwners): TokenOwner[] {
+    const lazy = [...failovers.keys()].flatMap((key) => all.get(key) ?? []).filter(({ isLazy }) => isLazy);
+    return [...all.eager(), ...lazy];
+  }
 
   return {
     /** Fetches a token for a changed secret before its site depends on it, unless the authorization server takes too long. */
@@ -269,8 +332,7 @@ export function openTokens(
       await backends.prepare(config);
       // `close` may have been called meanwhile.
       if (isClosed) return;
-      const wanted = [...ownersOf(config).values()].filter(isOpen);
-      const opened = wanted.map((owner) => ({ owner, sources: openSources(owner) }));
+      const opened = listOpen(ownersOf(config)).map((owner) => ({ owner, sources: openSources(owner) }));
       const awaited = opened.filter(({ owner }) =>
         owner.isLazy
           ? setsOf(owner).some((set) => activeInPlaceOf(set)?.source.hasToken)
@@ -282,8 +344,8 @@ export function openTokens(
     commit(config: Config): void {
       const next = ownersOf(config);
       // A request under way may still need the tokens of a site that is removed.
-      for (const owner of owners.values()) if (!next.has(owner.key) && !failovers.get(owner.key)) open(owner);
-      for (const owner of [...next.values()].filter(isOpen)) open(owner);
+      for (const owner of owners?.missingIn(next) ?? []) if (!failovers.get(owner.key)) open(owner);
+      for (const owner of listOpen(next)) open(owner);
       owners = next;
       labels = undefined;
       for (const resources of [failovers, sets, addresses, backends]) resources.commit(config);
@@ -295,22 +357,22 @@ export function openTokens(
       const known = failovers.get(key);
       if (known !== undefined) return known;
       if (isClosed) throw new ProxyError("draining", "Countersign is shutting down and asks for no more tokens.");
-      const owner = owners.get(key);
+      const owner = owners?.get(key);
       if (owner === undefined) throw new Error("every site with credentials has a source");
       return open(owner);
     },
 
     /** Fetches missing tokens in the background. */
     warm(): void {
-      for (const { key, isLazy } of owners.values()) if (!isLazy) failovers.get(key)?.warm();
+      for (const { key } of owners?.eager() ?? []) failovers.get(key)?.warm();
     },
 
     /** The present state of the configured sets, each once: sites may share a set, which is active if one of them uses it. */
     credentials(): readonly CredentialSnapshot[] {
       const unopened: CredentialSnapshot[] = [];
       const opened: CredentialSnapshot[] = [];
-      for (const [key, owner] of owners) {
-        const failover = failovers.get(key);
+      for (const owner of owners ?? []) {
+        const failover = failovers.get(owner.key);
         if (failover === undefined) unopened.push(...describeUnopened(owner));
         else opened.push(...failover.snapshot());
       }
@@ -328,7 +390,7 @@ export function openTokens(
     redis: backends.redis,
 
     async close(): Promise<void> {
-      owners = new Map();
+      owners = undefined;
       isClosed = true;
       await sets.close();
       await backends.close();

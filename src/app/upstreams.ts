@@ -10,14 +10,7 @@ import { codeOf, readRegularFile } from "../config/files/file-system.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { dropNewline } from "../config/rules/load-context.ts";
 import { type Clock, LogThrottle, within } from "../model/clock.ts";
-import {
-  type Address,
-  credentialSetsOf,
-  type Environment,
-  egressTo,
-  placeOf,
-  tokenUrlOf,
-} from "../model/environment.ts";
+import { type Address, credentialSetsOf, type Environment, egressTo, placeOf } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
 import { parseAssertion, type TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { SendStream } from "../pass-through/messages.ts";
@@ -207,7 +200,7 @@ function connectionKeyOf(environment: Environment, address: Address): unknown[] 
 /** The authorization servers of an environment; sets whose endpoints are on one host share its connections. */
 export function authorizationServersOf(environment: Environment): Address[] {
   const { authUrl } = environment;
-  const endpoints = credentialSetsOf(environment).map(({ set }) => tokenUrlOf(environment, set));
+  const endpoints = credentialSetsOf(environment).flatMap(({ set: { token } }) => token?.url ?? []);
   const all = authUrl === undefined ? endpoints : [authUrl, ...endpoints];
   return [...new Map(all.map((address) => [address.origin, address])).values()];
 }

@@ -141,7 +141,7 @@ const probes: readonly ((run: OpenRun) => readonly (Check | Promise<Check>)[] | 
 export async function* runChecks(run: Run): AsyncGenerator<Check> {
   const { config, clock } = run;
   yield* checkConfig(run);
-  const owned = [...ownersOf(config).values()].flatMap(setsOf);
+  const owned = [...ownersOf(config)].flatMap(setsOf);
   const distinct = new Map(owned.map((set) => [set.tokenKey, set]));
   const redis = await checkRedis(run, [...distinct.keys()]);
   let read: SharedSet["read"] = "miss";

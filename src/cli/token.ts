@@ -32,7 +32,7 @@ export function createCommand(): Command {
 async function fetchTokens(options: Options): Promise<void> {
   const { environment, site, json = false } = options;
   const { config } = await loadOrRefuse(options.config);
-  const owners = [...ownersOf(config).values()];
+  const owners = [...ownersOf(config)];
   const sets = owners
     .filter((owner) => environment === undefined || owner.environment.name === environment)
     .filter((owner) => site === undefined || owner.site === site)

@@ -55,8 +55,8 @@ export interface Config extends Written<RawConfig, "log" | "readiness" | "acknow
   readonly hash: string;
   /** The file's content, with every default and every inherited setting of sites. Absent if no file was read. */
   readonly written?: RawConfig | undefined;
-  /** All secrets that it names. Absent if no file was read. */
-  readonly secrets?: readonly Secret[];
+  /** All secrets that the active configuration names. Absent if no file was read. */
+  readonly secrets?: () => readonly Secret[];
 }
 
 /** Where tokens are kept: in each process, or in the Redis that replicas share. */

@@ -133,8 +133,8 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
   for (const [index, [name, folder]] of [...wanted].entries()) {
     const environment = environments.get(name);
     if (environment === undefined) continue;
-    environments.set(name, await folder.admitTo(environment, values, atEnvironments.in(name)));
-    if (index < wanted.size - 1) folder.addTo(values);
+    const isFollowed = index < wanted.size - 1;
+    environments.set(name, await folder.admitTo(environment, values, isFollowed, atEnvironments.in(name)));
   }
   warnOfSharedSites(environments, atEnvironments);
   const isShared = raw.tokens.cache === "redis";
@@ -167,12 +167,14 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
     acknowledge: raw.acknowledge,
   };
   await takeTurns();
+  const { secrets: named } = context.state;
+  const secrets = () => [...named, ...[...wanted.values()].flatMap((folder) => [...folder.secrets()])];
   const withReplay = raw.callbacks.map((listener) => ({
     ...listener,
     replay: listener.replay ?? defaultReplay(isShared),
   }));
   const written = { ...raw, callbacks: withReplay };
-  return { ...config, hash: hashConfig(config), written, secrets: context.state.secrets };
+  return { ...config, hash: hashConfig(config), written, secrets };
 }
 
 async function readText(file: string, { readFile }: ConfigDependencies): Promise<string | Problem> {

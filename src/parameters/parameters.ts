@@ -1,5 +1,6 @@
-import { credentialSetsOf, type Environment } from "../model/environment.ts";
+import type { Environment, Site } from "../model/environment.ts";
 import { type FailureCode, ProxyError } from "../model/errors.ts";
+import { PatchedMap } from "../model/patched-map.ts";
 import { type Secret, SecretLookup } from "../model/secret.ts";
 import { FlatJson, kindInWords, type Member } from "./flat-json.ts";
 import { allowedName } from "./signature.ts";
@@ -158,44 +159,56 @@ interface KnownSecrets {
   readonly lookup: SecretLookup<true>;
 }
 
-/** A reload makes new Environment objects, with the new secrets. */
-const secretsOf = new WeakMap<Environment, KnownSecrets>();
+/** A reload makes new Environment objects; the base of their sites stays the same if few sites have changed. */
+const secretsOf = new WeakMap<Environment, readonly KnownSecrets[]>();
+const secretsOfSites = new WeakMap<ReadonlyMap<string, Site>, KnownSecrets>();
 
 /**
  * Refuses a secret in a body: the service needs none there, and bodies end up in logs and databases.
  * @throws ProxyError secret_in_body
  */
 export function checkForSecrets(parameters: Parameters, environment: Environment): void {
-  const { lengths, fewestUnits, lookup } = secretsOf.get(environment) ?? indexSecrets(environment);
+  const indexes = secretsOf.get(environment) ?? indexSecrets(environment);
   for (const { name, value } of parameters.values()) {
     if (name === secretName) {
       const why = "is for a secret, which never travels: Countersign signs, or attaches a token";
       throw refuseParameter("secret_in_body", `The parameter ${name} ${why}. Leave it out.`, name);
     }
-    if (value.length >= fewestUnits && lengths.has(Buffer.byteLength(value)) && lookup.find(value)) {
+    if (indexes.some((secrets) => isAmong(secrets, value))) {
       const what = `The value of the parameter ${name} is a secret of this listener's environment`;
       throw refuseParameter("secret_in_body", `${what}. Leave it out.`, name);
     }
   }
 }
 
-function indexSecrets(environment: Environment): KnownSecrets {
-  const secrets = listSecrets(environment);
-  const lengths = new Set(secrets.map((secret) => secret.length));
-  const fewestUnits = Math.min(...lengths) / 3;
-  const known = { lengths, fewestUnits, lookup: new SecretLookup(secrets.map((secret) => [secret, true] as const)) };
-  secretsOf.set(environment, known);
-  return known;
+function isAmong({ lengths, fewestUnits, lookup }: KnownSecrets, value: string): boolean {
+  return value.length >= fewestUnits && lengths.has(Buffer.byteLength(value)) && lookup.find(value) === true;
 }
 
 /** All secrets that prove this environment's sites to the service, its authorization server or its forward proxy. */
-function listSecrets(environment: Environment): Secret[] {
+function indexSecrets(environment: Environment): readonly KnownSecrets[] {
   const { sites, tls, egress } = environment;
-  const ofSites = [...sites.values()].flatMap(({ keys }) => keys.map(({ secret }) => secret));
-  const ofSets = credentialSetsOf(environment).flatMap(({ set: { clientSecret, token } }) => {
-    const { clientAuth } = token ?? {};
-    return [clientSecret, clientAuth?.method === "private_key_jwt" ? clientAuth.privateKey : undefined];
-  });
-  const all = [...ofSites, ...ofSets, tls.key, egress?.credentials, egress?.tls.key];
-  return all.filter((secret) => secret !== undefined);
+  const { base, patches } = PatchedMap.partsOf(sites);
+  const ofBase = secretsOfSites.get(base) ?? toIndex(secretsIn(base));
+  secretsOfSites.set(base, ofBase);
+  const indexes = [ofBase, toIndex([...secretsIn(patches), tls.key, egress?.credentials, egress?.tls.key])];
+  secretsOf.set(environment, indexes);
+  return indexes;
+}
+
+function toIndex(given: readonly (Secret | undefined)[]): KnownSecrets {
+  const secrets = given.filter((secret) => secret !== undefined);
+  const lengths = new Set(secrets.map((secret) => secret.length));
+  const fewestUnits = Math.min(...lengths) / 3;
+  return { lengths, fewestUnits, lookup: new SecretLookup(secrets.map((secret) => [secret, true] as const)) };
+}
+
+function secretsIn(sites: ReadonlyMap<string, Site>): (Secret | undefined)[] {
+  return [...sites.values()].flatMap(({ keys, credentials }) => [
+    ...keys.map(({ secret }) => secret),
+    ...(credentials?.sets ?? []).flatMap(({ clientSecret, token }) => {
+      const { clientAuth } = token ?? {};
+      return [clientSecret, clientAuth?.method === "private_key_jwt" ? clientAuth.privateKey : undefined];
+    }),
+  ]);
 }

@@ -83,8 +83,9 @@ export function createCounter<Label extends string, Detail extends string = neve
     /** Makes a series of each combination of these values: they are shown at 0. */
     start(values: Readonly<Record<Label, string | readonly string[]>>): void {
       let combinations: Record<string, string>[] = [{}];
+      const isNamed = namesSites();
       for (const name of labelNames) {
-        const some = new Set([values[name]].flat().map((value) => shownValue(name, value, namesSites())));
+        const some = new Set([values[name]].flat().map((value) => shownValue(name, value, isNamed)));
         combinations = combinations.flatMap((labels) => [...some].map((value) => ({ ...labels, [name]: value })));
       }
       for (const labels of combinations) counter.inc(labels, 0);

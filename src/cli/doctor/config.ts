@@ -41,8 +41,8 @@ function checkSiteFolder({ name, sites, siteFolder }: Environment): Check[] {
   return [checked(path, result, name)];
 }
 
-function describeOrigins({ secrets = [] }: Config): string {
-  const origins = [...new Set(secrets.map(({ origin = "" }) => origin))];
+function describeOrigins({ secrets = () => [] }: Config): string {
+  const origins = [...new Set(secrets().map(({ origin = "" }) => origin))];
   const files = origins.filter((origin) => origin.startsWith("file ")).length;
   const variables = origins.length - files;
   if (variables === 0) return `read from ${countOf(files, "file")}`;

@@ -42,6 +42,8 @@ const firstCheckMs = 300;
 const stableMs = 100;
 /** A change in a folder waits no longer than this, even if changes never stop. */
 const longestWaitMs = 1_000;
+/** Reports of changes in folders are so far apart: among thousands of files each takes some tens of milliseconds. */
+const apartMs = 500;
 /** Files of folders are checked at a pace that takes 2 % of a processor; 20,000 files take a minute. */
 const folderFilesAtOnce = 32;
 const pauseMs = 100;
@@ -70,6 +72,7 @@ export class FileWatch {
   /** Changes in folders that have not been reported yet. */
   #changed = new Set<string>();
   #changedSinceMs = 0;
+  #reportedMs = Number.NEGATIVE_INFINITY;
   #cancelReport: Cancel = () => {};
 
   /** @param onChange gets the paths that may have changed; the path of a folder means all of its files */
@@ -164,10 +167,13 @@ export class FileWatch {
   /** The folders of files that the sites' files name. */
   #foldersBeside(): ReadonlySet<string> {
     const beside = new Set<string>();
+    let last = "";
     for (const { stamps } of this.#folders) {
       for (const file of stamps.keys()) {
-        const folder = file.slice(0, file.lastIndexOf("/") + 1);
-        if (!this.#folders.some(({ path }) => path === folder)) beside.add(folder);
+        const end = file.lastIndexOf("/") + 1;
+        if (end === last.length && file.startsWith(last)) continue;
+        last = file.slice(0, end);
+        if (!this.#folders.some(({ path }) => path === last)) beside.add(last);
         if (beside.size === mostBeside) return beside;
       }
     }
@@ -186,8 +192,9 @@ export class FileWatch {
     if (this.#changed.size === 0) this.#changedSinceMs = nowMs;
     this.#changed.add(path);
     this.#cancelReport();
-    const waitMs = Math.min(stableMs, Math.max(0, this.#changedSinceMs + longestWaitMs - nowMs));
-    this.#cancelReport = this.#clock.after(waitMs, () => {
+    const waitMs = Math.min(stableMs, this.#changedSinceMs + longestWaitMs - nowMs);
+    this.#cancelReport = this.#clock.after(Math.max(waitMs, this.#reportedMs + apartMs - nowMs, 0), () => {
+      this.#reportedMs = this.#clock.nowMs();
       const changed = this.#changed;
       this.#changed = new Set();
       this.#onChange(changed);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { takeTurns } from "../../model/clock.ts";
 import type { Environment, RefusedSiteFile, Site } from "../../model/environment.ts";
+import { PatchedMap } from "../../model/patched-map.ts";
 import type { Secret } from "../../model/secret.ts";
 import { Diagnostics, describeProblem, formatPath, type Path, type Warning } from "../diagnostics.ts";
 import { decodeText, stampOf } from "../files/file-system.ts";
@@ -30,12 +31,17 @@ interface SiteFile {
 
 type SiteFiles = ReadonlyMap<string, SiteFile>;
 
-/** Files that are served, and the sites in them. */
-interface Served extends Pick<Environment, "sites" | "siteOfKey"> {
-  readonly files: SiteFiles;
+type SiteMaps = Pick<Environment, "sites" | "siteOfKey">;
+
+/** What is in force: the version of each file, by name, and their sites. */
+interface InForce {
+  readonly files: Map<string, SiteFile>;
+  maps: SiteMaps;
 }
 
-const nothing: Served = { files: new Map(), sites: new Map(), siteOfKey: new Map() };
+function nothing(): InForce {
+  return { files: new Map(), maps: { sites: new Map(), siteOfKey: new Map() } };
+}
 
 /**
  * The sites of one environment that have files of their own. A file is read again when it, or a file that it names, has
@@ -52,9 +58,10 @@ export class SiteFolder {
   #stamps = new Map<string, string>();
   /** All files are gone at once, as after an unmount. */
   #isEmptied = false;
-  #admitted = nothing;
-  /** What the active configuration serves, and the basis with which that was read. */
-  #active = { basis: "", served: nothing };
+  /** What comes into force next: other versions of some files. */
+  #admitted: { readonly changes: ReadonlyMap<string, SiteFile | undefined>; readonly maps: SiteMaps } | undefined;
+  /** The active configuration's, and the basis with which that was read. */
+  #active = { basis: "", inForce: nothing() };
 
   constructor(path: string, environment: string) {
     this.path = path;
@@ -121,17 +128,23 @@ export class SiteFolder {
   }
 
   /** What is in force; nothing if it was read with other settings. */
-  get #inForce(): Served {
-    return this.#active.basis === this.#basis ? this.#active.served : nothing;
+  get #inForce(): InForce {
+    return this.#active.basis === this.#basis ? this.#active.inForce : nothing();
   }
 
   /** Every site that `admitTo` may choose: of a changed file both versions, the latest and the one in force. */
   *versions(): Generator<Site> {
+    const { files } = this.#inForce;
     for (const [name, latest] of this.#latest) {
       yield* latest.sites;
-      const inForce = this.#inForce.files.get(name);
+      const inForce = files.get(name);
       if (inForce !== latest && inForce !== undefined) yield* inForce.sites;
     }
+  }
+
+  /** Of the files in force. */
+  *secrets(): Generator<Secret> {
+    for (const { secrets } of this.#inForce.files.values()) yield* secrets;
   }
 
   /** The stamps change with each reading. */
@@ -143,25 +156,29 @@ export class SiteFolder {
    * The environment with the sites that do not clash with the rest of the configuration. Of two files that clash, the one that holds
    * the value in force stays; if neither does, both are refused.
    * @param values the unique values of the rest
+   * @param isFollowed whether another folder follows: those of the admitted files are added
    * @param context of the environment
    */
-  async admitTo(environment: Environment, values: UniqueValues, context: LoadContext): Promise<Environment> {
+  async admitTo(
+    environment: Environment,
+    values: UniqueValues,
+    isFollowed: boolean,
+    context: LoadContext,
+  ): Promise<Environment> {
     const open = await this.#findOpen(values);
     resolveClashes([...open.values(), ...this.#findRivals(open)], values);
     await takeTurns();
-    const files = new Map<string, SiteFile>();
-    const sites = new Map<string, Site>();
-    const { diagnostics, secrets } = context.state;
-    for (const [name, latest] of this.#latest) {
-      const candidate = open.get(name);
-      const served = candidate === undefined ? latest : candidate.served;
-      if (served === undefined) continue;
-      files.set(name, served);
-      diagnostics.warnings.push(...served.warnings);
-      secrets.push(...served.secrets);
-      for (const site of served.sites) sites.set(site.identifier, site);
+    const { files } = this.#inForce;
+    const changes = new Map<string, SiteFile | undefined>();
+    for (const { name, inForce, served } of open.values()) if (served !== inForce) changes.set(name, served);
+    for (const name of files.keys()) if (!this.#latest.has(name)) changes.set(name, undefined);
+    for (const { warnings, values: own } of this.#served(open)) {
+      context.state.diagnostics.warnings.push(...warnings);
+      if (isFollowed) for (const value of own) values.add(value);
     }
-    this.#admitted = { files, sites, siteOfKey: siteOfKeyIn(sites) };
+    const maps = this.#mapSites(changes, open);
+    this.#admitted = { changes, maps };
+    const { sites } = maps;
     const refused: RefusedSiteFile[] = [];
     if (this.#isEmptied) refused.push({ file: this.path, problems: [emptied], isServed: true });
     for (const { name: file, served, problems } of open.values()) {
@@ -172,18 +189,40 @@ export class SiteFolder {
       const message = `no file that is served has ${defaultSite}, so requests that name no site fail`;
       context.in("defaultSite").warn("default_site_absent", message, "add its file, or name another");
     }
-    const { siteOfKey } = this.#admitted;
-    return { ...environment, sites, siteOfKey, siteFolder: { path: this.path, refused } };
+    return { ...environment, ...maps, siteFolder: { path: this.path, refused } };
+  }
+
+  /** The chosen version of each file. */
+  *#served(open: ReadonlyMap<string, Candidate>): Generator<SiteFile> {
+    for (const [name, latest] of this.#latest) {
+      const candidate = open.get(name);
+      const served = candidate === undefined ? latest : candidate.served;
+      if (served !== undefined) yield served;
+    }
+  }
+
+  #mapSites(changes: ReadonlyMap<string, SiteFile | undefined>, open: ReadonlyMap<string, Candidate>): SiteMaps {
+    const { files, maps } = this.#inForce;
+    const changed = [...changes].flatMap(([, file]) => file?.sites ?? []);
+    if ([...changes].every(([name, file]) => namesIn(file) === namesIn(files.get(name)))) {
+      const now = mapsOf(changed);
+      return {
+        sites: PatchedMap.with(maps.sites, now.sites),
+        siteOfKey: PatchedMap.with(maps.siteOfKey, now.siteOfKey),
+      };
+    }
+    return mapsOf([...this.#served(open)].flatMap(({ sites }) => sites));
   }
 
   /** The files of which the latest version is not in force yet, or clashes with the rest; by name. */
   async #findOpen(values: UniqueValues): Promise<Map<string, Candidate>> {
     const open = new Map<string, Candidate>();
+    const { files } = this.#inForce;
     let count = 0;
     for (const [name, latest] of this.#latest) {
       count += 1;
       if (count % admittedAtOnce === 0) await takeTurns();
-      const inForce = this.#inForce.files.get(name);
+      const inForce = files.get(name);
       const clashes = findClashes(latest, values);
       if (latest === inForce && clashes.length === 0) continue;
       const candidate = { name, inForce, served: latest, problems: [...latest.problems, ...clashes] };
@@ -200,20 +239,24 @@ export class SiteFolder {
     }
     const rivals: Candidate[] = [];
     for (const [name, inForce] of this.#inForce.files) {
-      const isRival = this.#latest.get(name) === inForce && inForce.values.some(({ key }) => claimed.has(key));
-      if (isRival && !open.has(name)) rivals.push({ name, inForce, served: inForce, problems: [] });
+      const isRival = inForce.values.some(({ key }) => claimed.has(key));
+      if (isRival && this.#latest.has(name) && !open.has(name))
+        rivals.push({ name, inForce, served: inForce, problems: [] });
     }
     return rivals;
   }
 
-  /** Adds the unique values of the admitted files. */
-  addTo(values: UniqueValues): void {
-    for (const file of this.#admitted.files.values()) for (const value of file.values) values.add(value);
-  }
-
   /** What was admitted last is now in force. */
   commit(): void {
-    this.#active = { basis: this.#basis, served: this.#admitted };
+    if (this.#admitted === undefined) return;
+    const { files } = this.#inForce;
+    const { changes, maps } = this.#admitted;
+    for (const [name, file] of changes) {
+      if (file === undefined) files.delete(name);
+      else files.set(name, file);
+    }
+    this.#active = { basis: this.#basis, inForce: { files, maps } };
+    this.#admitted = undefined;
   }
 
   /** Reads these files, with the files that they name. */
@@ -307,6 +350,16 @@ function toSiteFile({ stamps, at }: Reading, sites: readonly Site[]): SiteFile {
 /** The paths of the files that were read. */
 function pathsOf(file: SiteFile | undefined): string | undefined {
   return file?.stamps.map(([path]) => path).join();
+}
+
+/** The identifiers of its sites and of their keys. */
+function namesIn(file: SiteFile | undefined): string | undefined {
+  return file?.sites.map(({ identifier, keys }) => [identifier, ...keys.map((key) => key.identifier)].join()).join();
+}
+
+function mapsOf(sites: readonly Site[]): SiteMaps {
+  const byIdentifier = new Map(sites.map((site) => [site.identifier, site]));
+  return { sites: byIdentifier, siteOfKey: siteOfKeyIn(byIdentifier) };
 }
 
 async function areFresh(stamps: SiteFile["stamps"] | undefined): Promise<boolean> {
