@@ -10,7 +10,7 @@ import { codeOf, readRegularFile } from "../config/files/file-system.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { dropNewline } from "../config/rules/load-context.ts";
 import { type Clock, LogThrottle, within } from "../model/clock.ts";
-import { type Address, credentialSetsOf, type Environment, egressTo, placeOf } from "../model/environment.ts";
+import { type Address, type Environment, egressTo, placeOf } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
 import { parseAssertion, type TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { SendStream } from "../pass-through/messages.ts";
@@ -199,10 +199,14 @@ function connectionKeyOf(environment: Environment, address: Address): unknown[] 
 
 /** The authorization servers of an environment; sets whose endpoints are on one host share its connections. */
 export function authorizationServersOf(environment: Environment): Address[] {
-  const { authUrl } = environment;
-  const endpoints = credentialSetsOf(environment).flatMap(({ set: { token } }) => token?.url ?? []);
-  const all = authUrl === undefined ? endpoints : [authUrl, ...endpoints];
-  return [...new Map(all.map((address) => [address.origin, address])).values()];
+  const { authUrl, sites } = environment;
+  const servers = new Map<string, Address>();
+  if (authUrl !== undefined) servers.set(authUrl.origin, authUrl);
+  for (const { credentials } of sites.values()) {
+    for (const { token } of credentials?.sets ?? [])
+      if (token?.url !== undefined) servers.set(token.url.origin, token.url);
+  }
+  return [...servers.values()];
 }
 
 function opened<Resource>(pool: Resource | undefined): Resource {

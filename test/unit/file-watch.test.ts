@@ -213,6 +213,17 @@ it("does not wait for changes that never end", async () => {
   expect(told.length).toBe(1);
 });
 
+it("reports changes half a second apart, and a single one after a tenth of it", async () => {
+  const { clock, told, event } = watchFolder();
+  const times: number[] = [];
+  for (let ms = 0; ms < 2_000; ms += 10) {
+    if (ms % 150 === 0) event("S1.yaml");
+    await clock.advance(10);
+    if (told.length > times.length) times.push(ms + 10);
+  }
+  expect(times).toEqual([100, 600, 1_150, 1_650]);
+});
+
 it.each([["..data"], [undefined]])("reports the whole folder if %s has changed", async (name) => {
   const { clock, told, event } = watchFolder();
   event(name);

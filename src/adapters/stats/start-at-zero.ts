@@ -1,4 +1,4 @@
-import type { AuthMethod, Environment, Site } from "../../model/environment.ts";
+import type { Environment, Site } from "../../model/environment.ts";
 import { type FailureCode, failures, requestFailureCodes } from "../../model/errors.ts";
 import {
   cacheResults,
@@ -61,12 +61,13 @@ function sitesThat(
 function startAnswers(metrics: Metrics, configured: Environment, namesSites: boolean): void {
   const { name: environment, sites } = configured;
   const sitesWith = (isMeant: Parameters<typeof sitesThat>[2]) => sitesThat(configured, namesSites, isMeant);
-  const methods = new Set<AuthMethod>();
-  for (const { auth } of sites.values()) for (const method of auth) methods.add(method);
+  const methods = (["oauth", "hmac"] as const).filter((method) => {
+    return sitesThat(configured, false, ({ auth }) => auth.includes(method)).length > 0;
+  });
   const startFailures = (site: string | readonly string[], codes: readonly FailureCode[]) => {
     for (const code of codes) metrics.failures.start({ environment, site, code, outcome: failures[code].outcomes });
   };
-  metrics.answers.start({ environment, auth: [...methods], by: "service", status_class: statusClasses });
+  metrics.answers.start({ environment, auth: methods, by: "service", status_class: statusClasses });
   metrics.answers.start({ environment, auth: [...methods, "none"], by: "countersign", status_class: ["4xx", "5xx"] });
   metrics.unknownOutcomes.start({ environment, site: ["none", ...sitesWith(() => true)] });
   startFailures("none", requestFailureCodes);

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { watch } from "node:fs";
+import { dirname } from "node:path";
 import type { Cancel, Clock } from "../../model/clock.ts";
 import { codeOf, readRegularFile, stampOf } from "./file-system.ts";
 
@@ -10,7 +11,7 @@ export type FileDigests = ReadonlyMap<string, string>;
 export interface WatchedFolder {
   /** Ends with a slash. */
   readonly path: string;
-  /** Of all files read for them, by path; a later reading may change these stamps. */
+  /** Of all files read for them, by path. A later reading may change the stamps; for other paths it makes another map. */
   readonly stamps: ReadonlyMap<string, string>;
 }
 
@@ -90,7 +91,7 @@ export class FileWatch {
     // Anew each time, since a path may lead to another folder by now: the system watches the folder, not its path.
     this.#watchedFolders = folders.map(({ path }) => this.#system.watch(path, (name) => this.#addFrom(path, name)));
     this.#folders = folders;
-    for (const path of this.#foldersBeside()) {
+    for (const path of this.#listBeside()) {
       this.#watchedFolders.push(this.#system.watch(path, (name) => this.#addBeside(path, name)));
     }
     for (const end of former) end();
@@ -165,19 +166,10 @@ export class FileWatch {
   }
 
   /** The folders of files that the sites' files name. */
-  #foldersBeside(): ReadonlySet<string> {
-    const beside = new Set<string>();
-    let last = "";
-    for (const { stamps } of this.#folders) {
-      for (const file of stamps.keys()) {
-        const end = file.lastIndexOf("/") + 1;
-        if (end === last.length && file.startsWith(last)) continue;
-        last = file.slice(0, end);
-        if (!this.#folders.some(({ path }) => path === last)) beside.add(last);
-        if (beside.size === mostBeside) return beside;
-      }
-    }
-    return beside;
+  #listBeside(): readonly string[] {
+    const all = new Set(this.#folders.flatMap(({ stamps }) => [...foldersOf(stamps)]));
+    for (const { path } of this.#folders) all.delete(path);
+    return [...all].slice(0, mostBeside);
   }
 
   /** Other files in the folder, such as a log, are no concern of ours. */
@@ -217,6 +209,15 @@ const systemFiles: WatchableFiles = {
     }
   },
 };
+
+const foldersKnown = new WeakMap<WatchedFolder["stamps"], ReadonlySet<string>>();
+
+/** The folders of these files, found once: a map keeps its paths. */
+function foldersOf(stamps: WatchedFolder["stamps"]): ReadonlySet<string> {
+  const folders = foldersKnown.get(stamps) ?? new Set([...stamps.keys()].map((path) => `${dirname(path)}/`));
+  foldersKnown.set(stamps, folders);
+  return folders;
+}
 
 /** A few at a time: thousands of files must not take all descriptors from the connections. */
 async function askEach(paths: Iterable<string>, ask: (path: string) => Promise<string>): Promise<FileDigests> {

@@ -91,7 +91,8 @@ export class SiteFolder {
       const stamps = this.#latest.get(name)?.stamps;
       // This avoids a promise for each of thousands of files.
       const isFresh =
-        changedFiles === undefined ? await areFresh(stamps) : stamps?.every(([path]) => !changedFiles.has(path));
+        stamps !== undefined &&
+        (changedFiles === undefined ? await areFresh(stamps) : stamps.every(([path]) => !changedFiles.has(path)));
       if (!isFresh) stale.push(name);
     }
     const read = new Map<string, SiteFile>();
@@ -362,8 +363,7 @@ function mapsOf(sites: readonly Site[]): SiteMaps {
   return { sites: byIdentifier, siteOfKey: siteOfKeyIn(byIdentifier) };
 }
 
-async function areFresh(stamps: SiteFile["stamps"] | undefined): Promise<boolean> {
-  if (stamps === undefined) return false;
+async function areFresh(stamps: SiteFile["stamps"]): Promise<boolean> {
   for (const [path, known] of stamps) if ((await stampOf(path)) !== known) return false;
   return true;
 }

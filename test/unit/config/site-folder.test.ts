@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readRegularFile } from "../../../src/config/files/file-system.ts";
 import { createLoader, type Loaded } from "../../../src/config/load.ts";
+import { PatchedMap } from "../../../src/model/patched-map.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
 
 const [one, two, three] = ["S1000000001", "S1000000002", "S1000000003"] as const;
@@ -231,6 +232,35 @@ describe("sites in a folder", () => {
     const after = await load([`sites.d/${two}.yaml`]);
     expect([after.served, read]).toEqual([[one, three], ["countersign.yaml"]]);
     expect(after.sites.get(one)).toBe(before.sites.get(one));
+  });
+
+  it("are not copied when another site's file changes, and keep their order when one comes or goes", async () => {
+    const { load, write, remove } = stage({ [`${one}.yaml`]: keyOf(1), [`${three}.yaml`]: keyOf(3) });
+    const before = await load();
+    const isShared = ({ sites }: Awaited<ReturnType<typeof load>>) =>
+      PatchedMap.partsOf(sites).base === PatchedMap.partsOf(before.sites).base;
+    write(`${three}.yaml`, `decimals: [fee]\n${keyOf(3)}`);
+    const changed = await load([`sites.d/${three}.yaml`]);
+    expect([isShared(changed), changed.sites.get(three)?.decimals]).toEqual([true, new Set(["fee"])]);
+    expect(before.sites.get(three)?.decimals).toEqual(new Set());
+    write(`${two}.yaml`, keyOf(2));
+    expect((await load([`sites.d/${two}.yaml`])).served).toEqual([one, two, three]);
+    remove(`${one}.yaml`);
+    const after = await load([`sites.d/${one}.yaml`]);
+    expect([after.served, isShared(after)]).toEqual([[two, three], false]);
+  });
+
+  it("are known by their new keys at once when these change", async () => {
+    const { load, write } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
+    await load();
+    write(`${two}.yaml`, keyOf(3));
+    const { loaded } = await load([`sites.d/${two}.yaml`]);
+    const { siteOfKey } =
+      (loaded.kind === "loaded" && loaded.config.environments.get("sandbox")) || expect.unreachable();
+    expect([...siteOfKey].map(([key, { identifier }]) => `${key} ${identifier}`)).toEqual([
+      `K2000000001 ${one}`,
+      `K2000000003 ${two}`,
+    ]);
   });
 
   it("are found changed by their stamps if any file may have changed, as after SIGHUP or a swap of the whole folder", async () => {
