@@ -30,13 +30,14 @@ interface SiteFile {
 }
 
 type SiteFiles = ReadonlyMap<string, SiteFile>;
+type NamedFiles = Iterable<readonly [name: string, file: SiteFile | undefined]>;
 
 type SiteMaps = Pick<Environment, "sites" | "siteOfKey">;
 
 /** What is in force: the version of each file, by name, and their sites. */
 interface InForce {
   readonly files: Map<string, SiteFile>;
-  maps: SiteMaps;
+  readonly maps: SiteMaps;
 }
 
 function nothing(): InForce {
@@ -104,8 +105,8 @@ export class SiteFolder {
         read.set(name, same ? { ...same, stamps: now.stamps, warnings: now.warnings } : now);
       }
     }
-    const haveOneName = names.length === this.#latest.size && names.every((name) => this.#latest.has(name));
-    if (haveOneName && [...read].every(([name, file]) => pathsOf(file) === pathsOf(this.#latest.get(name)))) {
+    const areSameNames = names.length === this.#latest.size && names.every((name) => this.#latest.has(name));
+    if (areSameNames && [...read].every(([name, file]) => pathsOf(file) === pathsOf(this.#latest.get(name)))) {
       this.#add(read);
     } else {
       this.#follow(names.sort().map((name) => [name, read.get(name) ?? this.#latest.get(name)]));
@@ -113,16 +114,15 @@ export class SiteFolder {
   }
 
   /** These are the latest files, and no others. */
-  #follow(files: Iterable<readonly [name: string, file: SiteFile | undefined]>): void {
-    const latest = new Map<string, SiteFile>();
-    for (const [name, file] of files) if (file !== undefined) latest.set(name, file);
+  #follow(files: NamedFiles): void {
     this.#latest = new Map();
     this.#stamps = new Map();
-    this.#add(latest);
+    this.#add(files);
   }
 
-  #add(files: SiteFiles): void {
+  #add(files: NamedFiles): void {
     for (const [name, file] of files) {
+      if (file === undefined) continue;
       this.#latest.set(name, file);
       for (const [path, stamp] of file.stamps) this.#stamps.set(path, stamp);
     }
@@ -370,7 +370,7 @@ async function areFresh(stamps: SiteFile["stamps"]): Promise<boolean> {
 
 const ending = ".yaml";
 /** So many files are parsed in one go, which takes a few milliseconds. */
-const readTogether = 20;
+const readTogether = 10;
 /** Requests get a turn after this many files, which take some milliseconds. */
 const admittedAtOnce = 2_000;
 
