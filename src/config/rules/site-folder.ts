@@ -87,7 +87,7 @@ export class SiteFolder {
       return;
     }
     const changedFiles = changed?.has(this.path) ? undefined : changed;
-    const stale: string[] = [];
+    let stale: string[] = [];
     for (const name of names) {
       const stamps = this.#latest.get(name)?.stamps;
       // This avoids a promise for each of thousands of files.
@@ -97,13 +97,14 @@ export class SiteFolder {
       if (!isFresh) stale.push(name);
     }
     const read = new Map<string, SiteFile>();
-    for (let from = 0; from < stale.length; from += readTogether) {
-      const some = stale.slice(from, from + readTogether);
+    while (stale.length > 0) {
+      const some = stale.splice(0, readTogether);
       for (const [name, now] of await this.#readFiles(some, settings, folder, dependencies)) {
         const known = [this.#latest.get(name), this.#inForce.files.get(name)];
         const same = known.find((each) => each !== undefined && areSame(each, now));
         read.set(name, same ? { ...same, stamps: now.stamps, warnings: now.warnings } : now);
       }
+      if (stale.length === 0) stale = this.#findOutdated(read);
     }
     const areSameNames = names.length === this.#latest.size && names.every((name) => this.#latest.has(name));
     if (areSameNames && [...read].every(([name, file]) => pathsOf(file) === pathsOf(this.#latest.get(name)))) {
@@ -111,6 +112,18 @@ export class SiteFolder {
     } else {
       this.#follow(names.sort().map((name) => [name, read.get(name) ?? this.#latest.get(name)]));
     }
+  }
+
+  /** The other files that name a file which has changed since, as these readings show. */
+  #findOutdated(read: SiteFiles): string[] {
+    const outdated: string[] = [];
+    if (this.#latest.size === 0) return outdated;
+    const stamps = new Map([...read.values()].flatMap((file) => file.stamps));
+    for (const [name, file] of this.#latest) {
+      const isOutdated = file.stamps.some(([path, stamp]) => (stamps.get(path) ?? stamp) !== stamp);
+      if (isOutdated && !read.has(name)) outdated.push(name);
+    }
+    return outdated;
   }
 
   /** These are the latest files, and no others. */

@@ -250,6 +250,16 @@ describe("sites in a folder", () => {
     expect([after.served, isShared(after)]).toEqual([[two, three], false]);
   });
 
+  it("are read again with another one that shows that a secret of both has changed", async () => {
+    const { folder, load, write, read } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2, "k1") });
+    await load();
+    folder.write("k1", "canary-api-secret-key-of-both");
+    write(`${one}.yaml`, `# a comment\n${keyOf(1)}`);
+    const { sites } = await load([`sites.d/${one}.yaml`]);
+    expect(read).toEqual(["countersign.yaml", `sites.d/${one}.yaml`, "k1", `sites.d/${two}.yaml`, "k1"]);
+    expect(sites.get(two)?.keys[0]?.secret.reveal()).toBe("canary-api-secret-key-of-both");
+  });
+
   it("are known by their new keys at once when these change", async () => {
     const { load, write } = stage({ [`${one}.yaml`]: keyOf(1), [`${two}.yaml`]: keyOf(2) });
     await load();
