@@ -48,19 +48,21 @@ const ourFailures = bigNumber({
 });
 
 const answers = `sum by (site) (rate(${requests}{${ofSite}, by="service"}[5m]))`;
-const badAnswers = `sum by (site) (rate(${requests}{${ofSite}, by="service", status=~"[45].."}[5m]))`;
+/** No redirect is followed, so 3xx to an order is a failure; the operation of a pass-through route begins with /. */
+const serviceFailures = ['by="service", status=~"[45].."', 'by="service", status=~"3..", operation!~"/.*"'];
+const failedAnswers = `sum by (site) (${ratesOf(serviceFailures)})`;
 const serviceAnswers = bars({
-  title: "Service's answers ≥ 400",
+  title: "Service's failures",
   description:
-    "Share of the service's own answers with status 400 or above in the last 5 minutes, by site; the eight worst. Countersign passes them on untouched.",
+    "Share of the service's own answers with status 400 or above, or to orders with 3xx, in the last 5 minutes, by site; the eight worst. Countersign passes them on untouched.",
   alerts: ["CountersignServiceFails", "CountersignRequestsRefused"],
   unit: "percentunit",
   decimals: 1,
   max: 1,
   noValue: "no traffic",
   steps: ["green", [0.05, "yellow"], [0.2, "red"]],
-  // A site without bad answers has no series for them: its share is 0.
-  queries: [[`topk(8, ${share(badAnswers, answers)})`, "{{site}}"]],
+  // A site without failures has no series for them: its share is 0.
+  queries: [[`topk(8, ${share(failedAnswers, answers)})`, "{{site}}"]],
 });
 
 const traffic = bigNumber({
@@ -161,9 +163,11 @@ function logsOfUnknownOutcomes(): string {
   return `/explore?schemaVersion=1&panes=${panes}`;
 }
 
-/** No redirect is followed, so 3xx to an order is a failure; the operation of a pass-through route begins with /. */
-const kindsOfFailure = [ownFailure, 'by="service", status=~"[45].."', 'by="service", status=~"3..", operation!~"/.*"'];
-const failed = kindsOfFailure.map((kind) => rate(requests, `${ofSite}, ${kind}`)).join(" or ");
+/** The rates of requests of the sites that are shown, of each of these kinds. */
+function ratesOf(kinds: readonly string[]): string {
+  return kinds.map((kind) => rate(requests, `${ofSite}, ${kind}`)).join(" or ");
+}
+
 const ofPods = `sum by (instance) (${rate(requests, ofSite)})`;
 
 const failures: Row = {
@@ -187,7 +191,7 @@ const failures: Row = {
       unit: "percentunit",
       queries: [
         [
-          aboveZero(`sum by (instance, by) (${failed}) / on (instance) group_left () ${ofPods}`, "by", "no failures"),
+          aboveZero(`sum by (instance, by) (${ratesOf([ownFailure, ...serviceFailures])}) / on (instance) group_left () ${ofPods}`, "by", "no failures"),
           "{{instance}} {{by}}",
         ],
       ],

@@ -49,7 +49,7 @@ it("show the most important panels first", () => {
   expect(first?.panels.slice(0, 8).map(({ panel }) => panel.title)).toEqual([
     "Outcomes unknown, 24 h",
     "Our failures",
-    "Service's answers ≥ 400",
+    "Service's failures",
     "Requests",
     "Our overhead, p99",
     "Shortest token life",
@@ -104,6 +104,8 @@ withTools("prometheus")("the overview counts pods once for each environment, and
           environments.map((name) => ({ labels: label(`environment="${name}", credential="S1/main"`), value: 3 })),
         ),
         shown("Pods", [{ labels: label('hash="h"'), value: 3 }], 1),
+        // 30 of the service's 240 answers a minute are 3xx to orders.
+        shown("Service's failures", [{ labels: label('site="S1"'), value: 0.125 }]),
         shown("Failures by pod", [
           { labels: label('instance="b", by="service"'), value: 0.25 },
           { labels: label('instance="c", by="countersign"'), value: 1 },
