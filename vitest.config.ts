@@ -2,8 +2,9 @@ import { defineConfig } from "vitest/config";
 import { isLeftOut } from "./testkit/left-out.ts";
 import { LongestFirst } from "./testkit/longest-first.ts";
 
-/** Promises that run in the group `processes`: commands and pages that are slow or mostly wait, and tests that measure how fast Redis answers. */
+/** They run in the group `processes`: commands and pages that are slow or mostly wait, tests that measure how fast Redis answers, and one of memory. */
 const beside = [
+  "test/load/holds-little-for-each-connection.redis.test.ts",
   "test/docs/practise.test.ts",
   "test/promises/cli/{builds,demo}*.test.ts",
   "test/promises/{cli/doctor*,reload/follows-redis}.redis.test.ts",
@@ -58,7 +59,7 @@ export default defineConfig({
       // Runs in `npm run test:all` and in .ci/run, after `npm test`: many processes that mostly wait.
       group("processes", 1, { include: ["test/{clients,faults,fleet}/**/*.test.ts", ...beside], maxWorkers: 5 }),
       // Runs in `npm run test:all` and in .ci/run, last: these tests need the machine for themselves, one file at a time.
-      group("load", 2, { include: ["test/load/**/*.test.ts"], fileParallelism: false }),
+      group("load", 2, { include: ["test/load/**/*.test.ts"], exclude: beside, fileParallelism: false }),
       // Runs in `npm run test:platform` and `npm run test:real`, whose tools are built or installed first. Two files at once: tests
       // of images mostly wait for the engine, and a program of others is several processes.
       group("tools", 3, { include: ["test/{platform,real}/**/*.test.ts"], exclude: [cluster], maxWorkers: 2 }),

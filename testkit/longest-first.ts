@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Files that take 15 s and more on two processors, longest first. If such a file began last, the run would wait for it alone. */
 const long: readonly string[] = [
   "test/faults/soak.redis.test.ts",
+  "test/load/holds-little-for-each-connection.redis.test.ts",
   "test/faults/injection/every-await-and-emitter.redis.test.ts",
   "test/clients/outwait-countersign.test.ts",
   "test/clients/do-what-the-page-says.test.ts",
