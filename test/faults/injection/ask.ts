@@ -82,3 +82,15 @@ export const page = (lane: Lane, path: string, url = lane.adminUrl) =>
     ({ status }) => status,
     (): Reply => "closed",
   );
+
+/** Settles the newest unknown outcome, as found. */
+export async function settleNewest(lane: Lane): Promise<Reply> {
+  try {
+    const status = await call(lane.statusUrl, "", { method: "GET", path: "/status" });
+    const [newest] = status.json.unknownOutcomes;
+    const path = `/status/unknown/${newest?.requestId}`;
+    return (await call(lane.statusUrl, '{"found":true}', { path })).status;
+  } catch {
+    return "closed";
+  }
+}

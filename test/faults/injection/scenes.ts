@@ -9,7 +9,19 @@ import { sites } from "../../../testkit/faults-configuration.ts";
 import { chunked, rawPost } from "../../../testkit/raw-caller.ts";
 import { accepts } from "../../../testkit/stage/callbacks.ts";
 import { callbackOf, type Given } from "../../promises/callbacks/sender.ts";
-import { ask, authorised, headers, leave, page, type Reply, readSlowly, type Scene, secured, signed } from "./ask.ts";
+import {
+  ask,
+  authorised,
+  headers,
+  leave,
+  page,
+  type Reply,
+  readSlowly,
+  type Scene,
+  secured,
+  settleNewest,
+  signed,
+} from "./ask.ts";
 import type { Lane } from "./lane.ts";
 
 const big = `{"order_type":"${"x".repeat(100_000)}"}`;
@@ -80,11 +92,21 @@ const scenesOfOrders: readonly Scene[] = [
       return [...both, await ask(lane, once)];
     },
   },
+  {
+    name: "an order with a key whose outcome is unknown, and is settled",
+    async play(lane) {
+      lane.simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
+      const lost = await ask(lane, rawPost({ more: [headers.signed, `Countersign-Once: ${randomUUID()}`] }));
+      return [lost, await settleNewest(lane)];
+    },
+  },
   { name: "a reader that takes its time", play: readSlowly },
   {
-    name: "a service that breaks off, or takes too long",
+    name: "a service that says much before its answer, breaks off, or takes too long",
     async play(lane) {
       const { faults } = lane.simulator;
+      faults.add({ host: "api", kind: "answer", status: 200, headers: { "x-long": "x".repeat(20_000) } });
+      const long = await signed(lane);
       faults.add({ host: "api", kind: "reset", when: "before_reading" });
       const broken = await signed(lane);
       faults.add({ host: "api", kind: "truncate" });
@@ -92,7 +114,7 @@ const scenesOfOrders: readonly Scene[] = [
       faults.add({ host: "api", kind: "hang" });
       const late = await ask(lane, rawPost({ more: [headers.signed, slowly] }));
       faults.clear();
-      return [broken, cut, late];
+      return [long, broken, cut, late];
     },
   },
   {
@@ -137,6 +159,10 @@ const scenesOfCallbacks: readonly Scene[] = [
       lane.application.answerWith((response) => response.writeHead(500).end("x".repeat(70_000)));
       replies.push(await send(lane, callback()));
       lane.application.answerWith((response) => response.destroy());
+      replies.push(await send(lane, callback()));
+      lane.application.answerWith((response) => {
+        response.writeHead(500, { "Content-Length": 9 }).write("some", () => response.destroy());
+      });
       replies.push(await send(lane, callback()));
       lane.application.answerWith(() => {});
       replies.push(await send(lane, callback()));
