@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { Command, InvalidArgumentError } from "commander";
 import { usageFailure } from "countersign/cli/command";
 import { loadOrRefuse } from "countersign/cli/load-or-refuse";
@@ -74,7 +75,9 @@ function simulateConfig(
 
 function start({ environment, options }: Simulation, { tokenLifetime, json }: Options, isOneOfMany: boolean) {
   const log = (line: string) => print(isOneOfMany ? `${environment} ${line}` : line);
-  const more = { tokenLifetimeSeconds: tokenLifetime, ...(json ? {} : { log }) };
+  // Tokens of an earlier run are dead, so none may come again: it would be taken for the refused one.
+  const tokenPrefix = `${randomBytes(4).toString("hex")}_`;
+  const more = { tokenPrefix, tokenLifetimeSeconds: tokenLifetime, ...(json ? {} : { log }) };
   return startSimulator({ ...options, ...more }).catch((error: NodeJS.ErrnoException & { port?: number }) => {
     const what = error.code === "EADDRINUSE" ? `port ${error.port} is taken` : error.message;
     throw usageFailure(`The simulator cannot start: ${what}.`);

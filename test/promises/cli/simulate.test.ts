@@ -29,6 +29,18 @@ it("serves every site and key of the configuration, at its addresses, and shows 
   for (const secret of Object.values(canaries)) expect(shown + simulate.stderr()).not.toContain(secret);
 });
 
+it("issues other tokens after a restart, so the next order is cured", async () => {
+  const { file, listener } = await write();
+  const first = await startSimulate("--config", file);
+  await startServe(file);
+  const order = () =>
+    call(`http://127.0.0.1:${listener}`, { note: "a", call: "a" }, { headers: { "Countersign-Site": "S1" } });
+  expect((await order()).status).toBe(200);
+  await first.stop("SIGINT");
+  await startSimulate("--config", file);
+  expect((await order()).status).toBe(200);
+});
+
 it("prints the addresses to configure if those of the configuration are not this machine's", async () => {
   const { file } = await write({ api: "https://api.sandbox.example/json-api", login: "https://login.sandbox.example" });
   const simulate = await startSimulate("--config", file, "--api-port", "0", "--login-port", "0");
