@@ -106,13 +106,16 @@ async function readLog(reference: string): Promise<readonly Told[]> {
   if (process.stdin.isTTY) printError("Waiting for the log on standard input. Ctrl-D on a new line ends it.");
   const ids = new Set<string>();
   const kept: Line[] = [];
+  let isLog = false;
   for await (const text of createInterface({ input: process.stdin })) {
     const line = readLine(text);
+    isLog ||= line !== undefined;
     if (line === undefined || !tellers.has(line.event)) continue;
     if (line.reference === reference) ids.add(line.requestId);
     // The lines of other replicas may come in any order.
     if (line.reference === reference || line.onceFirst !== undefined) kept.push(line);
   }
+  if (!isLog) printError("No line is one of a request in JSON, which serve writes unless standard output is a terminal.");
   return kept.filter((line) => isAbout(line, ids)).flatMap((line) => tellers.get(line.event)?.(line) ?? []);
 }
 
@@ -184,8 +187,10 @@ async function askRedis(config: Config, key: string, { environment: name, site: 
     const { claims, sealing } = sharedOf(onceRules(config, backend.claims));
     const claimName = nameOf(key, environment, site);
     const found = await patiently(() => claims.find({ kind: "once", key: claimName }));
-    if (found === undefined)
-      return { told: [{ at: undefined, text: "Redis has no such key: a request with it is sent" }] };
+    if (found === undefined) {
+      print("Redis has no such key: a request with it is sent.");
+      return undefined;
+    }
     const { holder: requestId, atMs, untilMs } = found;
     const reference = referenceIn(found.note);
     const end = endOf(found);

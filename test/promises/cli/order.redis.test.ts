@@ -92,6 +92,10 @@ it("tells each attempt, what was told, what stands in Redis, and what was settle
   });
   expect(fromLog(serve.stdout(), "cart-3")).toMatchObject({ exitCode: 1, lines: ["Nothing is known of it here."] });
   expect(fromLog(serve.stdout(), "cart-2").lines).toHaveLength(2);
+  expect(fromLog("warn  create_order for S1: 502\n", "cart-1")).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^No line is one of a request in JSON/),
+  });
 });
 
 it("tells of the 401 between two attempts", { timeout: 60_000 }, async () => {
@@ -110,8 +114,8 @@ it("tells of the 401 between two attempts", { timeout: 60_000 }, async () => {
 it("tells of a key that is free, and says what does not answer", { timeout: 60_000 }, async () => {
   const { serve, redis, ask } = await stage();
   expect(await ask("--key", "key-1")).toMatchObject({
-    exitCode: 0,
-    lines: [/Redis has no such key/].map((each) => expect.stringMatching(each)),
+    exitCode: 1,
+    lines: ["Redis has no such key: a request with it is sent.", "Nothing is known of it here."],
   });
   expect(await ask("--reference", "cart-1")).toMatchObject({ exitCode: 1 });
   await serve.stop();
