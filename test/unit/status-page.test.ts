@@ -116,6 +116,8 @@ describe("the status page", () => {
     const named = badNight.unknownOutcomes.map((each) => ({ ...each, reference: "A-1" }));
     const [some, all] = [page, renderPage({ ...badNight, unknownOutcomes: named }).html];
     expect([some, all].map((each) => each?.includes("Without a reference"))).toEqual([true, false]);
+    const whole = badNight.unknownOutcomes.map((each) => ({ ...each, code: undefined, status: 503 }));
+    expect(renderPage({ ...badNight, unknownOutcomes: whole }).html).not.toMatch(/(before an|while the) answer came/);
   });
 
   it("gives less weight to Redis, process and failures while nothing is wrong with them", () => {

@@ -343,7 +343,8 @@ const settledColumns = (now: string): readonly Column<UnknownOutcome>[] => [
 
 function showEnd({ code, status, stage }: UnknownOutcome): Html {
   const end = code ?? (status === undefined ? "caller left" : `answered ${status}`);
-  return html`<code>${end}</code> ${quiet(momentOf[stage] ?? "")}`;
+  const isWhole = code === undefined && status !== undefined;
+  return html`<code>${end}</code> ${quiet(isWhole ? "" : (momentOf[stage] ?? ""))}`;
 }
 
 /** When a request ended, by its stage. */
