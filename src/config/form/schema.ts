@@ -109,7 +109,7 @@ const log = section("The log, on standard output.", {
     "Least severe level written; the line with the destination of each listener always is.",
   ),
   upstreamHeaders: withDefault(listOf(headerName.toLowerCase()), ["x-request-id"]).describe(
-    "Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4).",
+    "Headers of the service's answers that are logged: its own correlation identifiers (spec 5.4).",
   ),
 });
 
