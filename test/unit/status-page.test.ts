@@ -259,6 +259,18 @@ describe("the status page", () => {
     expect(renderPage({ ...badNight, callbacks: [] }).html).not.toMatch(/callback/i);
   });
 
+  it("puts failing requests into the headline, though a larger share of callbacks fails, which anybody may send", () => {
+    const withFailing = (share: number) => {
+      const night = withRecent(quietNight, { requests: 100, ...failuresOf("404", share) });
+      const callbacks = night.callbacks.map((listener) => {
+        return { ...listener, recent: { ...listener.recent, requests: 6, ...failuresOf("signature_wrong", 5) } };
+      });
+      return /<h2 id="headline">([^<]*) failed/.exec(renderPage({ ...night, callbacks }).html)?.[1]?.trim();
+    };
+    expect(withFailing(60)).toBe("60 of 100 requests");
+    expect(withFailing(1)).toBe("5 of 6 callbacks");
+  });
+
   it("says first which environment gets no token, and which failure is most frequent", () => {
     const { html: page } = renderPage(darkNight);
     const text = page

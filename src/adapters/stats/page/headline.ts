@@ -54,7 +54,7 @@ export interface Verdict {
 export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
   const { environments, requests } = snapshot;
   const all = countAll(snapshot);
-  const [worst] = all.toSorted((one, other) => shareOf(other) - shareOf(one));
+  const [worst] = all.toSorted((one, other) => weightOf(other) - weightOf(one));
   const hasOutage = environments.some(({ tokenOutage }) => tokenOutage !== undefined);
   const seconds = environments[0]?.recent.seconds ?? 0;
   const lately = `in the last ${describeDuration(seconds * 1_000)}`;
@@ -100,6 +100,11 @@ function countAll({ environments, callbacks }: StatusSnapshot): readonly Recent[
 
 function shareOf({ failed, requests }: Failed): number {
   return failed / requests;
+}
+
+/** Failing requests come first: anybody who reaches a listener for callbacks can make these fail. */
+function weightOf(recent: Recent): number {
+  return shareOf(recent) + (recent.what === "request" && isMoreThanChance(recent) ? 1 : 0);
 }
 
 function isMoreThanChance(counted: Failed): boolean {
