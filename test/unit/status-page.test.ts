@@ -271,6 +271,16 @@ describe("the status page", () => {
     expect(withFailing(1)).toBe("5 of 6 callbacks");
   });
 
+  it("leads from the rest of the failing callbacks to callbacks, and from that of requests to failures", () => {
+    const failures = ["1", "2", "3", "4"].map((what) => ({ by: "service", what, count: 1 }) as const);
+    const callbacks = quietNight.callbacks.map((listener) => {
+      return { ...listener, recent: { ...listener.recent, requests: 9, failures } };
+    });
+    const { html: page } = renderPage({ ...withRecent(quietNight, { failures }), callbacks });
+    expect(page).toContain('<li>1 × others in production: see <a href="#failures">failures</a>.</li>');
+    expect(page).toContain('<li>Callbacks: 1 × others in production: see <a href="#callbacks">callbacks</a>.</li>');
+  });
+
   it("says first which environment gets no token, and which failure is most frequent", () => {
     const { html: page } = renderPage(darkNight);
     const text = page
@@ -293,7 +303,7 @@ describe("the status page", () => {
     [{ result: "failed", status: undefined }, "cannot be reached, or gives no complete answer"],
     [
       { result: "failed", status: undefined, cause: "ECONNREFUSED" },
-      "cannot be reached, or gives no complete answer (ECONNREFUSED). https://login.example: connections are refused (ECONNREFUSED); see that it is up, and that host and port in environments.production.authUrl are right",
+      "cannot be reached. https://login.example: connections are refused (ECONNREFUSED); see that it is up, and that host and port in environments.production.authUrl are right",
     ],
     [
       { result: "failed", status: undefined, cause: "ECONNRESET" },
@@ -342,6 +352,17 @@ describe("the status page", () => {
     expect(page).toContain("No new token for <code>S1000000001/blue</code>");
     expect(page).toContain("The one it has expires in 36 min.");
     expect(page).not.toContain("still good");
+    const forced = {
+      at: ago(4_000),
+      result: "failed",
+      reason: "unauthorized",
+      status: undefined,
+      cause: "ECONNREFUSED",
+    } as const;
+    const refused = credentials.map((set) => ({ ...set, lastRequest: forced }));
+    expect(renderPage({ ...quietNight, credentials: refused }).html).toContain(
+      "the authorization server cannot be reached. https://login.example: connections are refused (ECONNREFUSED); see that it is up, and that host and port in environments.production.authUrl are right. The service has refused the one that it has.",
+    );
     // This replica's request was refused; since then a token from another replica serves.
     const served = badNight.credentials.map((set) => ({ ...set, failingSince: undefined }));
     expect(renderPage({ ...quietNight, credentials: served }).html).not.toContain("Needs attention");

@@ -187,8 +187,11 @@ function showShare(recent: Recent): Html {
 function describeTrouble(recent: Recent): Html[] {
   const { name, failures: kinds } = recent;
   const others = sumOf(kinds.slice(named), ({ count }) => count);
-  const rest =
-    others === 0 ? nothing : html`${showCount(others)} × others in ${name}: see <a href="#failures">failures</a>.`;
+  const [whose, place] =
+    recent.what === "callback"
+      ? ["Callbacks: ", html`<a href="#callbacks">callbacks</a>`]
+      : ["", html`<a href="#failures">failures</a>`];
+  const rest = others === 0 ? nothing : html`${whose}${showCount(others)} × others in ${name}: see ${place}.`;
   return [...kinds.slice(0, named).map((failure) => describeFailure(recent, failure)), rest];
 }
 
@@ -252,15 +255,17 @@ function describeOutage(
   const lasting = since === undefined ? "" : ` for ${describeSpan(since, now)}`;
   const isDue = nextTryAt === undefined || Date.parse(nextTryAt) <= Date.parse(now) + 1_000;
   return html`<a href="#tokens"><strong>No token</strong></a> for ${listNames(sites, named)} of <strong>${environment.name}</strong>${lasting}:
-the authorization server ${describeCause(lastRequest)}. ${explainNoToken(environment, lastRequest)}Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
+the authorization server ${describeNoToken(environment, lastRequest)} Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
 }
 
-/** Empty unless it is known that a server was not reached, and which. */
-function explainNoToken({ name, authUrl, tokenUrls }: EnvironmentStatus, last: TokenRequestStatus | undefined): string {
-  if (authUrl === undefined || tokenUrls !== undefined || last?.cause === undefined || endsAnyUse(last.cause))
-    return "";
-  const why = explainUnreached(authUrl, last.cause, name, "authUrl");
-  return why === undefined ? "" : `${why} `;
+/** What the authorization server did, as the end of a sentence; and why it was not reached, if that and its address are known. */
+function describeNoToken(
+  { name, authUrl, tokenUrls }: EnvironmentStatus,
+  last: TokenRequestStatus | undefined,
+): string {
+  const isPlaced = authUrl !== undefined && tokenUrls === undefined && last?.cause !== undefined;
+  const why = isPlaced && !endsAnyUse(last.cause) ? explainUnreached(authUrl, last.cause, name, "authUrl") : undefined;
+  return why === undefined ? `${describeCause(last)}.` : `cannot be reached. ${why}`;
 }
 
 /** The result of a token request, as the end of a sentence; `failed` has several such ends. */
@@ -364,7 +369,7 @@ export function notices(snapshot: StatusSnapshot): Html {
   const lines = list([
     readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
     ...environments.map((each) => describeOutage(each, each.bridgedOutage, "signed", at)),
-    ...showSets(credentials.filter(isUnrenewed), at),
+    ...showSets(credentials.filter(isUnrenewed), environments, at),
     ...callbacks.map((listener) => describeUntaken(listener, at)),
     ...redis.filter(({ isUp }) => isUp === false).map((server) => describeAway(server, callbacks.length > 0, at)),
     reload.lastRefused?.isPending
@@ -403,15 +408,26 @@ function isUnrenewed({ failingSince, token, lastRequest }: CredentialStatus): bo
   return failingSince !== undefined && (token !== "none" || lastRequest?.result === "refused");
 }
 
-function showSets(sets: readonly CredentialStatus[], now: string): Html[] {
+function showSets(sets: readonly CredentialStatus[], environments: readonly EnvironmentStatus[], now: string): Html[] {
   const more = sets.length - named;
   const rest = more > 0 ? html`<a href="#tokens">And ${showCount(more)} more sets get no new token.</a>` : nothing;
-  return [...sets.slice(0, named).map((set) => describeUnrenewed(set, now)), rest];
+  return [...sets.slice(0, named).map((set) => describeUnrenewed(set, environments, now)), rest];
 }
 
-function describeUnrenewed({ environment, credential, token, lastRequest }: CredentialStatus, now: string): Html {
-  const left = token === "none" ? "It has none." : `The one it has expires ${describeAge(token.expiresAt, now)}.`;
-  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: the authorization server ${describeCause(lastRequest)}. ${left}`;
+function describeUnrenewed(
+  { environment: name, credential, token, lastRequest }: CredentialStatus,
+  environments: readonly EnvironmentStatus[],
+  now: string,
+): Html {
+  const environment = environments.find((each) => each.name === name);
+  const why = environment === undefined ? `${describeCause(lastRequest)}.` : describeNoToken(environment, lastRequest);
+  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${name}: the authorization server ${why} ${describeLeft(token, lastRequest, now)}`;
+}
+
+function describeLeft(token: CredentialStatus["token"], last: TokenRequestStatus | undefined, now: string): string {
+  if (token === "none") return "It has none.";
+  if (last?.reason === "unauthorized") return "The service has refused the one that it has.";
+  return `The one it has expires ${describeAge(token.expiresAt, now)}.`;
 }
 
 /** How an outage of Redis affects tokens, keys of Countersign-Once, and callbacks. */
