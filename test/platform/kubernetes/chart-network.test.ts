@@ -97,7 +97,11 @@ test.each([
     args: [...called(bind), ...peers],
     says: `set bind of config.callbacks to :PORT, which a Service can reach, not ${bind}`,
   })),
-  { why: "on a listener's port", args: [...called(":8080"), ...peers], says: "a port of its own, not 8080, 8080" },
+  ...[8080, 7412, 7413].map((port) => ({
+    why: `on ${port}, which a listener, admin or status has`,
+    args: [...called(`:${port}`), ...peers],
+    says: `a port of its own; with those of admin and status they are 7412, 7413, 8080, ${port}`,
+  })),
   {
     why: "and a proxy of variables",
     args: set(`${sandbox}.egress=environment`),

@@ -60,7 +60,7 @@ describe("rendering fails", () => {
         [...set("mode=sidecar"), ...bound("127.0.0.1:1", "production")],
         "add production, which a listener is for",
       ],
-      ["for two listeners on one port", listeners({}, {}, { port: 8081 }), "a port of its own, not 8080, 8080, 8081"],
+      ["for two listeners on one port", listeners({}, {}, { port: 8081 }), "they are 7412, 7413, 8080, 8080, 8081"],
       [
         "for a minimum of pods above the maximum",
         scaled("gateway.autoscaling.minReplicas=11"),

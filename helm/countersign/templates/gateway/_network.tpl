@@ -54,12 +54,12 @@
 {{- define "countersign.refusedNetwork" -}}
 {{- $config := .Values.config -}}
 {{- $policy := .Values.gateway.networkPolicy -}}
-{{- $ports := list -}}
+{{- $ports := list 7412 7413 -}}
 {{- range include "countersign.gatewayPorts" . | fromYamlArray -}}
 {{-   $ports = append $ports (int .port) -}}
 {{- end -}}
 {{- if ne (len $ports) (len (uniq $ports)) }}
-give each of gateway.listeners and config.callbacks a port of its own, not {{ join ", " $ports }}
+give each of gateway.listeners and config.callbacks a port of its own; with those of admin and status they are {{ join ", " $ports }}
 {{- end -}}
 {{- range $config.callbacks -}}
 {{-   if not (regexMatch `^(0\.0\.0\.0|\[::\])?:[1-9][0-9]*$` .bind) }}
