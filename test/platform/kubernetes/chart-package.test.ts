@@ -185,7 +185,10 @@ const installs = pages
 
 test.each(installs)("$page: `helm install $args` works as it is typed", ({ args }) => {
   expect(installs.length).toBeGreaterThan(4);
-  succeed("helm", ["template", ...args.split(/\s+/), "--kube-version", "1.36"]);
+  const rendered = succeed("helm", ["template", ...args.split(/\s+/), "--kube-version", "1.36"]);
+  // Without a registry nodes would pull from docker.io/library, where no countersign is.
+  const images = [...rendered.matchAll(/([\w./-]*countersign):\d/g)].map(([, image]) => image);
+  expect(new Set(images)).toEqual(new Set(["REGISTRY/countersign"]));
 });
 
 /** A label's value: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels. */
