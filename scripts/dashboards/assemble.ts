@@ -13,7 +13,7 @@ import {
   VariableSort,
 } from "@grafana/grafana-foundation-sdk/dashboard";
 import { columns } from "./panel.ts";
-import { inEnvironment, inJob, inNamespace, prometheus } from "./promql.ts";
+import { inEnvironment, inJob, inNamespace, ofAllPods, prometheus } from "./promql.ts";
 
 /** Panels from left to right; they continue below when the 24 columns are full. */
 export interface Row {
@@ -49,7 +49,7 @@ const choices = [
   // Absent outside of Kubernetes.
   choice("namespace", "Namespace", 'countersign_build_info{cluster=~"$cluster"}', ".*"),
   choice("job", "Application", `countersign_build_info{${inNamespace}}`),
-  choice("instance", "Pod", `countersign_build_info{${inNamespace}, job=~"$job"}`, ".*"),
+  choice("instance", "Pod", `countersign_build_info{${ofAllPods}}`, ".*"),
   choice("environment", "Environment", `countersign_requests_in_flight_limit{${inJob}}`),
   choice("site", "Site", `countersign_unknown_outcomes_total{${inEnvironment}}`),
   choice("credential", "Credential", `countersign_credential_info{${inEnvironment}}`),

@@ -6,6 +6,7 @@ import {
   events,
   inEnvironment,
   inJob,
+  ofAllPods,
   ofCredential,
   ofSite,
   ownFailure,
@@ -110,17 +111,19 @@ const shortestLife = bigNumber({
   ],
 });
 
+/** The tokens to expect are of all pods: one that is shared over Redis belongs to no pod. */
+const ofChosenSets = `${ofAllPods}, environment=~"$environment", credential=~"$credential"`;
 const issued = bigNumber({
   title: "Tokens issued, 24 h",
   description:
-    "Tokens that the authorization server issued, against the most that lifetimes and starting pods explain: one refresh at 80 % of each life, shared by all pods over Redis, and one for each pod that starts without it. Needs the recording rule of rules.yaml.",
+    "Tokens that the authorization server issued, against the most that lifetimes and starting pods explain: one refresh at 80 % of each life, shared by all pods over Redis, and one for each pod that starts without it. Expected are those of all pods, even if one is chosen. Needs the recording rule of rules.yaml.",
   alerts: ["CountersignTokensAboveExpected"],
   unit: "short",
   decimals: 0,
   queries: [
     [`sum(${counted("countersign_token_requests_total", `${ofCredential}, result="issued"`, 24)})`, "issued"],
     [
-      `ceil(sum(15 * sum_over_time(countersign:tokens_expected:per_second{${ofCredential}}[24h:15s])) + ${startsWithoutRedis()})`,
+      `ceil(sum(15 * sum_over_time(countersign:tokens_expected:per_second{${ofChosenSets}}[24h:15s])) + ${startsWithoutRedis()})`,
       "expected, at most",
     ],
   ],
@@ -142,10 +145,10 @@ const pods = bigNumber({
 
 /** First tokens of processes that started within the day and share no tokens: one for each first set. */
 function startsWithoutRedis(): string {
-  const starts = `changes(process_start_time_seconds{${inJob}}[24h])`;
-  const young = `(last_over_time(process_start_time_seconds{${inJob}}[24h]) > bool time() - 86400)`;
-  const withoutRedis = `unless on (cluster, namespace, job, instance) last_over_time(countersign_redis_up{${inJob}}[24h])`;
-  const firstSets = `last_over_time(countersign_credential_info{${ofCredential}, position="first"}[24h])`;
+  const starts = `changes(process_start_time_seconds{${ofAllPods}}[24h])`;
+  const young = `(last_over_time(process_start_time_seconds{${ofAllPods}}[24h]) > bool time() - 86400)`;
+  const withoutRedis = `unless on (cluster, namespace, job, instance) last_over_time(countersign_redis_up{${ofAllPods}}[24h])`;
+  const firstSets = `last_over_time(countersign_credential_info{${ofChosenSets}, position="first"}[24h])`;
   return `(sum(${firstSets} * on (cluster, namespace, job, instance) group_left () (${starts} + ${young}) ${withoutRedis}) or vector(0))`;
 }
 
@@ -168,7 +171,8 @@ function ratesOf(kinds: readonly string[]): string {
   return kinds.map((kind) => rate(requests, `${ofSite}, ${kind}`)).join(" or ");
 }
 
-const ofPods = `sum by (instance) (${rate(requests, ofSite)})`;
+/** `pod` is the Prometheus Operator's label, by which alerts name pods. */
+const ofPods = `sum by (instance, pod) (${rate(requests, ofSite)})`;
 
 const failures: Row = {
   title: "Failures",
@@ -191,8 +195,12 @@ const failures: Row = {
       unit: "percentunit",
       queries: [
         [
-          aboveZero(`sum by (instance, by) (${ratesOf([ownFailure, ...serviceFailures])}) / on (instance) group_left () ${ofPods}`, "by", "no failures"),
-          "{{instance}} {{by}}",
+          aboveZero(
+            `sum by (instance, pod, by) (${ratesOf([ownFailure, ...serviceFailures])}) / on (instance, pod) group_left () ${ofPods}`,
+            "by",
+            "no failures",
+          ),
+          "{{pod}} {{instance}} {{by}}",
         ],
       ],
     }),

@@ -4,7 +4,9 @@
 export const prometheus = { type: "prometheus", uid: "$datasource" };
 
 export const inNamespace = 'cluster=~"$cluster", namespace=~"$namespace"';
-export const inJob = `${inNamespace}, job=~"$job", instance=~"$instance"`;
+/** All pods, whichever are chosen. */
+export const ofAllPods = `${inNamespace}, job=~"$job"`;
+export const inJob = `${ofAllPods}, instance=~"$instance"`;
 export const inEnvironment = `${inJob}, environment=~"$environment"`;
 export const ofSite = `${inEnvironment}, site=~"$site"`;
 export const ofCredential = `${inEnvironment}, credential=~"$credential"`;

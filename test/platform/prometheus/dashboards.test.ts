@@ -69,7 +69,11 @@ it("show the most important panels first", () => {
 
 withTools("prometheus")("the overview counts pods once for each environment, and shows which of them fails", () => {
   const own = emptyFolder();
-  const pod = (instance: string) => `cluster="", namespace="shop", job="checkout", instance="${instance}"`;
+  const job = 'cluster="", namespace="shop", job="checkout"';
+  /** As the Prometheus Operator labels it. */
+  const named = { b: ', pod="checkout-b"' } as Record<string, string>;
+  const pod = (instance: string) => `${job}, instance="${instance}"${named[instance] ?? ""}`;
+  const set = 'environment="production", credential="S1/main"';
   const label = (labels: string) => `{${labels}}`;
   const pods = ["a", "b", "c"];
   const environments = ["production", "sandbox"];
@@ -83,15 +87,23 @@ withTools("prometheus")("the overview counts pods once for each environment, and
       })),
     ),
     ...pods.map((instance) => ({ series: `countersign_config_info{${pod(instance)}, hash="h"}`, values: "1x10" })),
+    { series: `countersign:tokens_expected:per_second{${job}, ${set}}`, values: "0.01x10" },
+    ...pods.flatMap((instance) => [
+      { series: `process_start_time_seconds{${pod(instance)}}`, values: "1x10" },
+      { series: `countersign_credential_info{${pod(instance)}, ${set}, position="first"}`, values: "1x10" },
+    ]),
     { series: requests("a", "service", 200), values: "0+60x10" },
     { series: requests("a", "service", 302, "/files/"), values: "0+60x10" },
     { series: requests("b", "service", 200), values: "0+90x10" },
     { series: requests("b", "service", 302), values: "0+30x10" },
     { series: requests("c", "countersign", 502), values: "0+120x10" },
   ];
-  const shown = (title: string, exp_samples: object[], index = 0) => {
+  const shown = (title: string, exp_samples: object[], index = 0, instance = ".*") => {
     const found = queriedPanels(overview).find(({ panel }) => panel.title === title)?.queries[index]?.expr ?? "";
-    const expr = found.replaceAll("$__rate_interval", "5m").replaceAll(/\$\w+/g, ".*");
+    const expr = found
+      .replaceAll("$__rate_interval", "5m")
+      .replaceAll("$instance", instance)
+      .replaceAll(/\$\w+/g, ".*");
     return { expr, eval_time: "10m", exp_samples };
   };
   const tests = [
@@ -107,9 +119,11 @@ withTools("prometheus")("the overview counts pods once for each environment, and
         // 30 of the service's 240 answers a minute are 3xx to orders.
         shown("Service's failures", [{ labels: label('site="S1"'), value: 0.125 }]),
         shown("Failures by pod", [
-          { labels: label('instance="b", by="service"'), value: 0.25 },
+          { labels: label('instance="b", pod="checkout-b", by="service"'), value: 0.25 },
           { labels: label('instance="c", by="countersign"'), value: 1 },
         ]),
+        // Whichever pod is chosen: 41 steps of 15 s at 0.01 tokens a second, and the first token of each of three pods.
+        shown("Tokens issued, 24 h", [{ labels: "{}", value: 7 + 3 }], 1, "a"),
       ],
     },
   ];
@@ -184,8 +198,9 @@ describe.each(all)("$file", ({ file, dashboard, panels }) => {
     }
   });
 
-  it("shows the chosen pods alone", () => {
-    const selectors = panels.flatMap(({ queries }) => queries.flatMap(({ expr }) => expr.match(/\w+\{[^}]*\}/g) ?? []));
+  it("shows the chosen pods alone, but the tokens to expect of all: they are shared", () => {
+    const ofPods = panels.flatMap(({ queries }) => queries).filter(({ expr }) => !expr.includes(":tokens_expected:"));
+    const selectors = ofPods.flatMap(({ expr }) => expr.match(/\w+\{[^}]*\}/g) ?? []);
     expect(selectors.filter((selector) => !selector.includes('instance=~"$instance"'))).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ import { freePort } from "../../../testkit/free-port.ts";
 import { openRedis } from "../../../testkit/redis.ts";
 import { withTools } from "../kubernetes/tools.ts";
 import { fillVariables, queriedPanels } from "./grafana.ts";
-import { startPrometheus } from "./running-prometheus.ts";
+import { type Series, startPrometheus } from "./running-prometheus.ts";
 
 const patience = { timeout: 60_000, interval: 250 };
 
@@ -17,7 +17,10 @@ withTools("prometheus")("names the pods that are cut off", { timeout: 180_000 },
   const nowhere = `http://127.0.0.1:${await freePort()}`;
   await cutOff(replicas[1], simulator.apiUrl, nowhere);
   await cutOff(replicas[2], simulator.loginUrl, nowhere);
-  const prometheus = await startPrometheus([{ job_name: "checkout", static_configs: [{ targets }] }]);
+  // One has the label that the Prometheus Operator gives every pod.
+  const labelled = { targets: [withoutService], labels: { pod: "checkout-1" } };
+  const plain = { targets: targets.filter((target) => target !== withoutService) };
+  const prometheus = await startPrometheus([{ job_name: "checkout", static_configs: [labelled, plain] }]);
   const sees = (expr: string) => expect.poll(() => prometheus.query(expr).then(({ length }) => length), patience);
   await sees("countersign_build_info").toBe(3);
   keepOrdering(replicas);
@@ -28,22 +31,31 @@ withTools("prometheus")("names the pods that are cut off", { timeout: 180_000 },
     return alerts.find(({ labels }: any) => labels.alertname === name)?.annotations.pods?.replaceAll(/ \(\d+\)/g, "");
   };
   const failing = async () => (await podsOf("CountersignFailures"))?.split(", ").sort();
-  await expect.poll(failing, patience).toEqual([withoutService, withoutTokens].sort());
+  await expect.poll(failing, patience).toEqual([withoutTokens, "checkout-1"]);
   await expect.poll(() => podsOf("CountersignNoValidToken"), patience).toBe(withoutTokens);
 
   const substitute = await fillVariables(overview, prometheus);
-  const shows = (title: string, label: string) => {
+  const shows = (title: string) => {
     const panel = queriedPanels(overview).find(({ panel }) => panel.title === title);
+    const { expr = "", legendFormat = "" } = panel?.queries[0] ?? {};
     const shown = async () => {
-      const series = await prometheus.query(substitute(panel?.queries[0]?.expr ?? ""));
-      return Object.fromEntries(series.map(({ metric, value }) => [metric[label], Number(value?.[1])]));
+      const series = await prometheus.query(substitute(expr));
+      return Object.fromEntries(series.map(({ metric, value }) => [named(legendFormat, metric), Number(value?.[1])]));
     };
     return expect.poll(shown, patience);
   };
-  await shows("Failures by pod", "instance").toEqual({ [withoutService]: 1, [withoutTokens]: 1 });
-  await shows("Pods", "credential").toEqual({ [`${site}/blue`]: 2 });
-  await shows("Shortest token life", "site").toEqual({ [site]: 0 });
+  await shows("Failures by pod").toEqual({
+    [`checkout-1 ${withoutService} countersign`]: 1,
+    [` ${withoutTokens} countersign`]: 1,
+  });
+  await shows("Pods").toEqual({ [`${site}/blue sandbox`]: 2 });
+  await shows("Shortest token life").toEqual({ [site]: 0 });
 });
+
+/** A series' name, as Grafana makes it: the value of an absent label is empty. */
+function named(legend: string, labels: Series["metric"]): string {
+  return legend.replaceAll(/{{(\w+)}}/g, (_, label: string) => labels[label] ?? "");
+}
 
 /** The replica finds nobody at this address any more. */
 async function cutOff(replica: Replica | undefined, url: string, nowhere: string): Promise<void> {
