@@ -57,6 +57,9 @@
 {{- if .Values.config -}}
 {{-   $wrong = append $wrong "leave config out: with injection each configuration is a ConfigMap in the namespace of its pods" -}}
 {{- end -}}
+{{- if .Values.podMonitor.enabled -}}
+{{-   $wrong = append $wrong "leave podMonitor off, and write one for the pods of each namespace: this release has none" -}}
+{{- end -}}
 {{- range .Values.secrets -}}
 {{-   if .externalSecret -}}
 {{-     $wrong = append $wrong (printf "set secretName of %s, not externalSecret: with injection its Secret is in the namespace of the pods" .folder) -}}

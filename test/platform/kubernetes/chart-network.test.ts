@@ -19,7 +19,8 @@ const atPort = (port: number) => ({
   credentials: [{ name: "blue", dir: "/blue", token: { url: `https://login.example:${port}/token` } }],
 });
 
-const dns = { ports: ["UDP", "TCP"].map((protocol) => ({ port: 53, protocol })) };
+/** DNS pods of OpenShift listen on port 5353. */
+const dns = { ports: [53, 5353].flatMap((port) => ["UDP", "TCP"].map((protocol) => ({ port, protocol }))) };
 const egressOf = (args: readonly string[]) =>
   ofKind(charts.objects("countersign", [...gateway, ...args]), "NetworkPolicy").spec.egress;
 

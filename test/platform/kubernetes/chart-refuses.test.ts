@@ -41,6 +41,7 @@ describe("rendering fails", () => {
       ["to inject one configuration", sidecar, "leave config out: with injection each"],
       ["to inject, for a Secret of the release itself", sidecar, "set secretName of green, not externalSecret"],
       ["to inject, as a gateway", gateway, "as a release of its own, without injection"],
+      ["to inject, with a monitor that finds no pod", set("podMonitor.enabled=true"), "leave podMonitor off"],
     ]),
     ...behind(gateway, [
       ["as a gateway without listeners", set("gateway.listeners=null"), "set gateway.listeners: for each"],
