@@ -55,6 +55,15 @@ const memory: Row = {
       queries: [[ofOurs(`nodejs_heap_size_used_bytes{${inJob}}`), "{{instance}}"]],
     }),
     curves({
+      title: "Memory of bodies, of the limit",
+      description:
+        "What bodies and answers under way take in each pod, as a share of limits.bufferedBytes; above it, requests get 503.",
+      alerts: ["CountersignInFlightNearLimit"],
+      unit: "percentunit",
+      steps: ["transparent", [0.8, "red"]],
+      queries: [[`countersign_buffered_bytes{${inJob}} / countersign_buffered_bytes_limit{${inJob}}`, "{{instance}}"]],
+    }),
+    curves({
       title: "File descriptors",
       description: "Open connections and files, as a share of the most that the process may have.",
       unit: "percentunit",
