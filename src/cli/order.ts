@@ -88,13 +88,17 @@ Exit code 0: something is known. 1: nothing, or no answer. 2: usage.
 
 async function tell(options: Options): Promise<void> {
   const { config: file, key, reference } = options;
-  if (key === undefined && reference === undefined) throw usageFailure("Name the order by --reference or --key.");
+  if (reference === "" || (key === undefined && reference === undefined))
+    throw usageFailure("Name the order by --reference or --key.");
   if (file === undefined && reference === undefined) throw usageFailure("The log has no once keys: give --reference.");
   const story = file === undefined ? await readLog(reference ?? "") : await askAround(file, options);
   for (const { at, text } of story.toSorted(byTime)) print(escapeControls(`${at ?? "now".padEnd(24)}  ${text}`));
-  if (story.length > 0) return;
-  print("Nothing is known of it here.");
-  process.exitCode = exitCodes.no;
+  if (story.length === 0) {
+    print("Nothing is known of it here.");
+    process.exitCode = exitCodes.no;
+  }
+  if (file !== undefined && key === undefined)
+    print("Requests that were answered are not listed here: see the log, or their --key.");
 }
 
 function byTime({ at: one = "now" }: Told, { at: other = "now" }: Told): number {
@@ -115,7 +119,8 @@ async function readLog(reference: string): Promise<readonly Told[]> {
     // The lines of other replicas may come in any order.
     if (line.reference === reference || line.onceFirst !== undefined) kept.push(line);
   }
-  if (!isLog) printError("No line is one of a request in JSON, which serve writes unless standard output is a terminal.");
+  if (!isLog)
+    printError("No line is one of a request in JSON, which serve writes unless standard output is a terminal.");
   return kept.filter((line) => isAbout(line, ids)).flatMap((line) => tellers.get(line.event)?.(line) ?? []);
 }
 

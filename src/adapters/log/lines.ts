@@ -43,7 +43,7 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   ],
   token_requested: (event) => [tokenRequestLevel(event), describeTokenRequest(event)],
   token_adopted: () => ["debug", "token in use"],
-  token_lapsed: () => ["info", "token lapsed"],
+  token_lapsed: ({ credential }) => ["info", `token for ${credential}: lapsed`],
   credential_switched: ({ from, to }) => ["warn", `another credential set is in use: ${to}, no longer ${from}`],
   credential_removed: ({ credential }) => ["info", `a credential set is not configured any more: ${credential}`],
   refresh_suppressed: ({ credential, site, reason }) => [

@@ -117,7 +117,13 @@ it("tells of a key that is free, and says what does not answer", { timeout: 60_0
     exitCode: 1,
     lines: ["Redis has no such key: a request with it is sent.", "Nothing is known of it here."],
   });
-  expect(await ask("--reference", "cart-1")).toMatchObject({ exitCode: 1 });
+  expect(await ask("--reference", "cart-1")).toMatchObject({
+    exitCode: 1,
+    lines: [
+      "Nothing is known of it here.",
+      "Requests that were answered are not listed here: see the log, or their --key.",
+    ],
+  });
   await serve.stop();
   expect((await ask("--key", "key-1")).stderr).toMatch(
     /^serve gives no answer at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)\.\n$/,
@@ -131,6 +137,7 @@ it("tells of a key that is free, and says what does not answer", { timeout: 60_0
 
 it.each([
   [[], /Name the order by --reference or --key/],
+  [["--reference", ""], /Name the order by --reference or --key/],
   [["--key", "a"], /The log has no once keys/],
 ] as const)("refuses %j", async (args, says) => {
   expect(await runCommand(["order", ...args])).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(says) });

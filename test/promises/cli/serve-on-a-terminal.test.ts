@@ -13,6 +13,15 @@ it("a line for people has time, level and message, its lists below, and no contr
   expect(formatForPeople(`${json}\n`)).toBe("07:19:56  error  GET /\\u{9b}\n    line 1: a b\n    line 2: \\u{1b}[2J\n");
 });
 
+it.each([
+  ["warn", { reference: "cart-1" }, "POST / failed; reference cart-1"],
+  ["error", {}, "POST / failed; request a1"],
+  ["info", { reference: "cart-1" }, "POST / failed"],
+])("a line for people of level %s and with %j leads to the order of a request that failed", (level, more, said) => {
+  const line = { level, time: "2026-11-29T07:19:56.146Z", event: "request_finished", requestId: "a1", ...more };
+  expect(formatForPeople(JSON.stringify({ ...line, message: "POST / failed" }))).toBe(`07:19:56  ${level}  ${said}\n`);
+});
+
 describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), () => {
   it("serve prints lines for people; logs-json-lines-only.test.ts has what it prints elsewhere", async () => {
     const folder = new ConfigFolder();
@@ -26,8 +35,11 @@ describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), 
     const file = folder.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`], sandbox));
     const terminal = startOnTerminal([process.execPath, "dist/main.js", "serve", "--config", file]);
     await terminal.awaitText(`  info  listening\n    127.0.0.1:${port} leads to sandbox: http://127.0.0.1:1`);
-    expect((await call(`http://127.0.0.1:${port}`)).status).toBe(502);
-    await terminal.awaitText("  warn  create_order for S1: 502 upstream_unreachable (ECONNREFUSED), not_sent\n");
+    const failed = await call(`http://127.0.0.1:${port}`);
+    expect(failed.status).toBe(502);
+    await terminal.awaitText(
+      `  warn  create_order for S1: 502 upstream_unreachable (ECONNREFUSED), not_sent; request ${failed.headers["countersign-request-id"]}\n`,
+    );
     terminal.press("\x03");
     expect(await terminal.ended).toBe(0);
     expect(terminal.shown()).toMatch(/^\d\d:\d\d:\d\d {2}info {2}stopped$/m);

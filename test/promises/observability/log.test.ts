@@ -485,6 +485,14 @@ it("says what is wrong with a token answer", async () => {
   expect(access).toMatchObject({ code: "token_unavailable", cause });
 });
 
+it("names the credential whose token lapsed", async () => {
+  const { clock, recorder } = await stage({ simulator: { tokenLifetimeSeconds: 3_600 } });
+  await recorder.nth("token_adopted", 1);
+  clock.push(2 * 3_600_000);
+  await recorder.nth("token_lapsed", 1);
+  expect(logOf(recorder.events, "info").of("token_lapsed")[0].message).toBe(`token for ${blue}: lapsed`);
+});
+
 describe("after a timeout the access line says what had not come", () => {
   const partial = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{";
   it.each([
