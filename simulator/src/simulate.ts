@@ -129,10 +129,10 @@ function printCounts({ simulator }: Running, json: boolean): void {
 function readPort(text: string): number {
   const port = readNumber(text);
   if (port <= 65_535) return port;
-  throw new InvalidArgumentError("a port is at most 65535");
+  throw new InvalidArgumentError("A port is at most 65535.");
 }
 
 function readNumber(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("a whole number is needed");
+  throw new InvalidArgumentError("A whole number is needed.");
 }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+
 /** Where in the configuration: keys and list positions. */
 export type Path = readonly (string | number)[];
 
@@ -73,7 +75,9 @@ export class Diagnostics {
   report(path: Path, message: string, fix: string, found?: string | "hidden"): undefined {
     const { line, column, found: written } = this.#locate(path);
     const shown = found === "hidden" ? undefined : (found ?? written);
-    this.problems.push({ path: formatPath(path), line, column, message, found: shown, fix });
+    const problem = { path: formatPath(path), line, column, message, found: shown, fix };
+    // Several reads may fail for one reason.
+    if (!isDeepStrictEqual(problem, this.problems.at(-1))) this.problems.push(problem);
     return undefined;
   }
 

@@ -145,7 +145,7 @@ function readYaml(text: string): SourceDocument {
   const faults = ofJson === undefined ? found : [ofJson];
   return {
     value,
-    yamlProblems: faults.map(({ message, offset, earlier, fix = "correct the YAML" }) => {
+    yamlProblems: faults.map(({ message, offset, earlier, fix = fixFor(message) }) => {
       const { line, col: column } = lineCounter.linePos(offset);
       const first = earlier === undefined ? undefined : lineCounter.linePos(earlier);
       const where = first === undefined ? "" : `; it is at line ${first.line}, column ${first.col} too`;
@@ -275,6 +275,17 @@ function explainJson(text: string): Fault | undefined {
 function explain({ message, code }: Error & { readonly code?: string }): string {
   if (code === "MULTIPLE_DOCS") return "a second YAML document begins here (---); a configuration is one";
   return `this is not valid YAML: ${message.replace(/(?<=\S):.*$/s, "")}`;
+}
+
+/** What to do about the commonest faults, by the parser's words. */
+const fixes: readonly (readonly [words: string, fix: string])[] = [
+  ["Tabs are", "indent with blanks"],
+  ["Implicit", "put a blank after the colon, and indent the keys of one mapping alike"],
+  ["Nested mappings", "put a text with a colon in quotes, and indent the keys of one mapping alike"],
+];
+
+function fixFor(message: string): string {
+  return fixes.find(([words]) => message.includes(words))?.[1] ?? "correct the YAML";
 }
 
 /** The node at a path, and the offset of its key or list item, or of the nearest parent that exists. */

@@ -243,7 +243,10 @@ function describeType({ expected, input, message }: IssueOf<"invalid_type">, pat
   const kind = kinds[expected] ?? expected;
   const nodes = nodesAt(path);
   const example = nodes.map(exampleOf).find((each) => each !== undefined);
-  const like = example === undefined ? "" : `, like ${JSON.stringify(example)}`;
+  const [{ required = [] } = {}] = nodes;
+  const parts =
+    required.length > 1 && nodes.length === 1 ? ` with ${required.join(", ").replace(/, (?!.*,)/, " and ")}` : "";
+  const like = example === undefined ? parts : `, like ${JSON.stringify(example)}`;
   if (input === undefined) return { message: `${name} is missing`, fix: `add ${kind}${like}` };
   if (expected === "string" && typeof input === "number" && durationPattern.test(String(example))) {
     return { message: `${input} has no unit`, fix: `write it with ms, s, m or h${like}` };

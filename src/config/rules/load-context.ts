@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { Secret } from "../../model/secret.ts";
 import type { Diagnostics, Path, WarningCode } from "../diagnostics.ts";
 import { codeOf, type FileContent } from "../files/file-system.ts";
@@ -217,6 +217,7 @@ export class LoadContext {
       return { ...content, origin };
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+      if (code === "ENOTDIR") return this.report("the folder is a file, or in one", "name a folder", dirname(absolute));
       return this.report(`the file cannot be read (${code})`, `${fixReading(code)}: ${absolute}`, origin);
     }
   }
@@ -237,7 +238,7 @@ export class LoadContext {
 }
 
 function fixReading(code: string): string {
-  if (code === "ENOENT" || code === "ENOTDIR") return "create the file, or correct the path";
+  if (code === "ENOENT") return "create the file, or correct the path";
   return code === "EFBIG" ? "name a file of at most 16 MiB" : "make it a file that this process may read";
 }
 

@@ -230,6 +230,12 @@ it.each([
   { args: ["nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'nonsense'/ },
   { args: ["constructor"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'constructor'/ },
   { args: ["--nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown option '--nonsense'/ },
+  {
+    args: ["simulate", "--api-port", "x"],
+    exitCode: 2,
+    stdout: /^$/,
+    stderr: /is invalid\. A whole number is needed\.\n$/,
+  },
   { args: ["doctor"], exitCode: 2, stdout: /^$/, stderr: /^countersign\.yaml:1:1 .*cannot be read \(ENOENT\)/ },
   {
     args: ["doctor"],

@@ -114,6 +114,7 @@ itRefuses("sites that cannot authenticate", [
   ofSet(green, "audience: missing … add"),
   ofSet(`${green}, audience: ""`, "audience: empty"),
   fault(at(blue, sound), `${site1}.credentials[0].dir: audience … empty … blue/audience`, { "blue/audience": "\n" }),
+  ofSet("name: blue, dir: DIR/k1", "dir: the folder is a file … name a folder"),
   ofSet("name: blue, dir: DIR/other", "dir: cannot be read (ENOENT) … create", {
     "other/client-id": "other-id",
     "other/client-secret": "canary-client-secret-other",

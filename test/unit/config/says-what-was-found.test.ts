@@ -114,8 +114,10 @@ itRefuses("surprising YAML", [
   fault(inSandbox("operations: [other]"), `: the key … ${twice}`),
   fault(withSecret("{ file: DIR/k1, file: DIR/canary }"), `: the key … ${twice}`),
   fault(`${sound}--- # here\nlog: { level: debug }\n`, ": a second YAML document begins here … YAML"),
-  fault(atTheEnd("log:\n\t- canary"), ": not valid YAML: Tabs … YAML"),
-  fault(edited([operations, "\toperations: [canary] # here\n"]), ": not valid YAML: Tabs … YAML"),
+  fault(atTheEnd("log:\n\t- canary"), ": not valid YAML: Tabs … indent with blanks"),
+  fault(edited([operations, "\toperations: [canary] # here\n"]), ": not valid YAML: Tabs … indent with blanks"),
+  fault(atTheEnd("readiness:canary"), ": Implicit map keys … a blank after the colon"),
+  fault(instead(authUrl, "authUrl: canary: b"), ": Nested mappings … a text with a colon in quotes"),
   fault(withSecret("*canary"), ": leads nowhere … YAML"),
   fault(inSandbox("tls: &canary { caFile: *canary }"), ": into itself … YAML"),
   fault(at("listeners:\n", `${sound}${explosion}`), ": too many aliases … YAML"),
@@ -138,7 +140,8 @@ test("a fault is printed with what was found and how to fix it", async () => {
 describe("a file that is no configuration at all", () => {
   test.each(["", "- a\n", "canary\n"])("%j", async (yaml) => {
     const problems = await new ConfigFolder().problemsOf(yaml);
-    expect(problems).toMatchObject([{ path: "", line: 1, column: 1, message: "this must be a mapping" }]);
+    const fix = "write a mapping with listeners, admin and environments";
+    expect(problems).toMatchObject([{ path: "", line: 1, column: 1, message: "this must be a mapping", fix }]);
     expect(JSON.stringify(problems)).not.toContain("canary");
   });
 
