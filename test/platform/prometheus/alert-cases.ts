@@ -49,17 +49,17 @@ export function promtoolCases(alert: string, rulesFile: string) {
     const alertLabels = { severity, ...shown, ...readLabels(own.get("labels") ?? labels) };
     const firing = `ALERTS{alertname="${alert}", alertstate="firing"`;
     const fired = `${firing}, ${format(alertLabels)}}`;
-    const pods = own.get("pods");
-    const named = { exp_labels: alertLabels, exp_annotations: { pods } };
+    const told = [...own].filter(([key]) => /^(pods|summary)$/.test(key));
+    const named = { exp_labels: alertLabels, exp_annotations: Object.fromEntries(told) };
     const between = own.get("interval") ?? interval ?? "";
     const series = columns
-      .filter((column) => !/^(interval|labels|pods) /.test(column))
+      .filter((column) => !/^(interval|labels|pods|summary) /.test(column))
       .flatMap((column) => readSeries(column, between));
     return {
       name: `${kind}: ${name}`,
       interval: between,
       input_series: oneOfEach([...series, ...oldProcessesOf(series)]),
-      alert_rule_test: pods === undefined ? [] : [{ alertname: alert, eval_time, exp_alerts: [named] }],
+      alert_rule_test: told.length === 0 ? [] : [{ alertname: alert, eval_time, exp_alerts: [named] }],
       promql_expr_test: [
         {
           expr: when === "until" ? `last_over_time(${firing}}[2d])` : `${firing}}`,
