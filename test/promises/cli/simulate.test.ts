@@ -103,7 +103,7 @@ it("names a port that is taken", async () => {
 });
 
 it.each([
-  { args: ["--api-port", "65536"], says: "a port is at most 65535" },
+  { args: ["--api-port", "65536"], says: "A port is at most 65535" },
   { args: ["--token-lifetime", "0", "--login-port", "0"], says: "a whole number of seconds above 0" },
 ])("refuses options with invalid values: $args", async ({ args, says }) => {
   const running = simulate(...args);
