@@ -161,7 +161,8 @@ const scenesOfCallbacks: readonly Scene[] = [
       lane.application.answerWith((response) => response.destroy());
       replies.push(await send(lane, callback()));
       lane.application.answerWith((response) => {
-        response.writeHead(500, { "Content-Length": 9 }).write("some", () => response.destroy());
+        // Too long to be read at once.
+        response.writeHead(500, { "Content-Length": 200_000 }).write("x".repeat(100_000), () => response.destroy());
       });
       replies.push(await send(lane, callback()));
       lane.application.answerWith(() => {});
@@ -290,6 +291,17 @@ const scenesOfTokens: readonly Scene[] = [
       const reply = await authorised(lane);
       lane.server.cont();
       return [reply, await authorised(lane)];
+    },
+  },
+  {
+    name: "an order with a key, and a callback, while Redis hangs",
+    async play(lane) {
+      const once = rawPost({ more: [headers.signed, `Countersign-Once: ${randomUUID()}`] });
+      lane.application.answerWith(accepts);
+      lane.server.stop();
+      const replies = await Promise.all([ask(lane, once), send(lane, callback())]);
+      lane.server.cont();
+      return [...replies, await ask(lane, once)];
     },
   },
   {
