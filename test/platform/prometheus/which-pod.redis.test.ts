@@ -3,7 +3,7 @@ import { expect, onTestFinished } from "vitest";
 import { overview } from "../../../scripts/dashboards/overview.ts";
 import { type Replica, site, startFleet } from "../../../testkit/fleet.ts";
 import { freePort } from "../../../testkit/free-port.ts";
-import { openRedis } from "../../../testkit/redis.ts";
+import { startRedis } from "../../../testkit/redis.ts";
 import { withTools } from "../kubernetes/tools.ts";
 import { fillVariables, queriedPanels } from "./grafana.ts";
 import { type Series, startPrometheus } from "./running-prometheus.ts";
@@ -11,7 +11,7 @@ import { type Series, startPrometheus } from "./running-prometheus.ts";
 const patience = { timeout: 60_000, interval: 250 };
 
 withTools("prometheus")("names the pods that are cut off", { timeout: 180_000 }, async () => {
-  const { simulator, replicas } = await startFleet({ redis: await openRedis(), replicas: 3 });
+  const { simulator, replicas } = await startFleet({ redis: await startRedis(), replicas: 3 });
   const targets = replicas.map(({ adminUrl }) => new URL(adminUrl).host);
   const [, withoutService = "", withoutTokens = ""] = targets;
   const nowhere = `http://127.0.0.1:${await freePort()}`;
