@@ -74,18 +74,8 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   const keep = reportTo({
     request_finished(event) {
       if (!hasUnknownEffect(event)) return;
-      const { environment, site, requestId, reference, onceName } = event;
-      const shown = describeUnknown(event, formatNow());
-      unknown.push({
-        environment,
-        site,
-        requestId,
-        reference,
-        onceName,
-        shown,
-        settled: undefined,
-        settledAt: undefined,
-      });
+      const { onceName } = event;
+      unknown.push({ ...describeUnknown(event, formatNow()), onceName, settled: undefined, settledAt: undefined });
       if (unknown.length > keptUnknown) unknown.shift();
     },
     outcome_settled(event) {
@@ -176,36 +166,22 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
   };
 }
 
-type Counts = Awaited<ReturnType<typeof readCounts>>;
+const counted = [
+  "requests",
+  "unknownOutcomes",
+  "unknownOutcomesSettled",
+  "callerRequests",
+  "callbacks",
+  "callbacksUnguarded",
+  "tokenRequests",
+] as const;
+
+type Counts = { readonly [Name in (typeof counted)[number]]: Awaited<ReturnType<Metrics[Name]["counted"]>> };
 
 /** The counts of metrics, all read at once. */
-async function readCounts(metrics: Metrics) {
-  const [
-    requests,
-    unknownOutcomes,
-    unknownOutcomesSettled,
-    callerRequests,
-    callbacks,
-    callbacksUnguarded,
-    tokenRequests,
-  ] = await Promise.all([
-    metrics.requests.counted(),
-    metrics.unknownOutcomes.counted(),
-    metrics.unknownOutcomesSettled.counted(),
-    metrics.callerRequests.counted(),
-    metrics.callbacks.counted(),
-    metrics.callbacksUnguarded.counted(),
-    metrics.tokenRequests.counted(),
-  ]);
-  return {
-    requests,
-    unknownOutcomes,
-    unknownOutcomesSettled,
-    callerRequests,
-    callbacks,
-    callbacksUnguarded,
-    tokenRequests,
-  };
+async function readCounts(metrics: Metrics): Promise<Counts> {
+  const counts = counted.map(async (name) => [name, await metrics[name].counted()] as const);
+  return Object.fromEntries(await Promise.all(counts)) as Counts;
 }
 
 /** Totals since the start, including what is no longer configured. */
@@ -312,8 +288,7 @@ function viewCallers(configured: Configured["callers"], ends: Counts["callerRequ
 }
 
 /** What is kept of a request whose effect is not known. */
-interface KeptUnknown extends Pick<RequestFinished, "environment" | "site" | "requestId" | "reference" | "onceName"> {
-  readonly shown: ReturnType<typeof describeUnknown>;
+interface KeptUnknown extends ReturnType<typeof describeUnknown>, Pick<RequestFinished, "onceName"> {
   settled: OutcomeSettled | undefined;
   settledAt: string | undefined;
 }
@@ -323,7 +298,7 @@ function viewUnknown(unknown: readonly KeptUnknown[]) {
   const open = newestFirst.filter(({ settled }) => settled === undefined);
   return [...open, ...newestFirst.filter(({ settled }) => settled !== undefined)]
     .slice(0, shownUnknown)
-    .map(({ shown, settled, settledAt: at }) => {
+    .map(({ onceName, settled, settledAt: at, ...shown }) => {
       return { ...shown, settled: settled && { at, found: settled.found, note: settled.note, key: settled.key } };
     });
 }
