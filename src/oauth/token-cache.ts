@@ -32,6 +32,8 @@ const longFailingMs = 5_000;
 const resyncSpreadMs = 400;
 const allPublishedMs = 1_600;
 
+type NewNeed = Omit<Need, "sinceMs">;
+
 /**
  * One credential set's token: its state (token-state.ts decides), a single-flight refresh, and one timer. A refresh is never
  * cancelled: it continues for other requests when a request stops waiting.
@@ -162,9 +164,8 @@ export class TokenCache {
     await this.#refresh(this.#needNewer(reason, { isAwaited: false }));
   }
 
-  #needNewer(reason: Need["reason"], { isAwaited }: Priority): Need {
-    const sinceMs = this.#parts.clock.nowMs();
-    return { reason, sinceMs, newerThan: this.#state.token ?? this.#state.endedToken, isAwaited };
+  #needNewer(reason: Need["reason"], { isAwaited }: Priority): NewNeed {
+    return { reason, newerThan: this.#state.token ?? this.#state.endedToken, isAwaited };
   }
 
   /**
@@ -182,13 +183,7 @@ export class TokenCache {
         return this.#use(token);
       }
       const isForcedHere = this.#refreshing === undefined;
-      const refreshing = this.#refresh({
-        reason: "unauthorized",
-        sinceMs: clock.nowMs(),
-        newerThan: refused,
-        site,
-        isAwaited: true,
-      });
+      const refreshing = this.#refresh({ reason: "unauthorized", newerThan: refused, site, isAwaited: true });
       const result = await within(clock, refreshing, Math.min(tokenTimeoutMs, deadlineMs - clock.nowMs()));
       if (result === undefined) break;
       if (!isForcedHere) continue;
@@ -293,12 +288,13 @@ export class TokenCache {
   }
 
   /** Joins the refresh that is running, or starts one unless a known obstacle prevents it. */
-  #refresh(need: Need): Promise<RefreshResult> {
-    const { address } = this.#parts;
+  #refresh(arisen: NewNeed): Promise<RefreshResult> {
+    const { address, clock } = this.#parts;
     if (this.#refreshing !== undefined) {
-      if (need.isAwaited && this.#need !== undefined) address.hurry(this.#need);
+      if (arisen.isAwaited && this.#need !== undefined) address.hurry(this.#need);
       return this.#refreshing;
     }
+    const need = { ...arisen, sinceMs: clock.nowMs() };
     const { newerThan } = need;
     const decision = this.#decide({ newerThan, obstacle: obstacleTo(this.#parts, need) });
     if (decision.kind === "unavailable") return Promise.resolve(decision.obstacle);
