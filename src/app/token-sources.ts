@@ -92,9 +92,7 @@ class TokenOwners {
   /** @param key see `ownerKey` */
   get(key: string): TokenOwner | undefined {
     const [name = "", site = ""] = key.split(" ");
-    const environment = this.#config.environments.get(name);
-    const found = environment?.sites.get(site);
-    return environment && found && this.#describe(environment, found);
+    return this.#find(this.#config.environments.get(name), site);
   }
 
   *[Symbol.iterator](): Generator<TokenOwner> {
@@ -108,10 +106,11 @@ class TokenOwners {
 
   /** Those that are not lazy. */
   *eager(): Generator<TokenOwner> {
-    for (const [name, { sites, defaultSite = "" }] of this.#config.environments) {
+    for (const [name, environment] of this.#config.environments) {
+      const { sites, defaultSite = "" } = environment;
       const some = this.#about.get(name)?.areLazy ? [defaultSite] : sites.keys();
       for (const site of some) {
-        const owner = this.get(ownerKey(name, site));
+        const owner = this.#find(environment, site);
         if (owner !== undefined) yield owner;
       }
     }
@@ -119,13 +118,18 @@ class TokenOwners {
 
   /** Those that are none in another configuration. */
   *missingIn(next: TokenOwners): Generator<TokenOwner> {
-    for (const [name, { sites }] of this.#config.environments) {
+    for (const [name, environment] of this.#config.environments) {
       const others = next.#config.environments.get(name)?.sites ?? new Map<string, Site>();
-      for (const site of PatchedMap.changedKeys(sites, others)) {
-        const owner = isOwner(others.get(site)) ? undefined : this.get(ownerKey(name, site));
+      for (const site of PatchedMap.changedKeys(environment.sites, others)) {
+        const owner = isOwner(others.get(site)) ? undefined : this.#find(environment, site);
         if (owner !== undefined) yield owner;
       }
     }
+  }
+
+  #find(environment: Environment | undefined, site: string): TokenOwner | undefined {
+    const found = environment?.sites.get(site);
+    return environment && found && this.#describe(environment, found);
   }
 
   #describe(environment: Environment, { identifier: site, credentials }: Site): TokenOwner | undefined {
