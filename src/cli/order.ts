@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import { Command, Option } from "commander";
+import type { UnknownOutcome } from "../adapters/stats/stats.ts";
 import { systemDependencies } from "../app/dependencies.ts";
 import { onceRules } from "../app/handlers.ts";
 import { openTokenBackend } from "../app/token-backend.ts";
@@ -46,18 +47,6 @@ interface Line {
   readonly once?: OnceResult;
   readonly onceFirst?: string;
   readonly note?: string;
-}
-
-/** An entry of `unknownOutcomes` in `/status`. */
-interface Listed {
-  readonly at: string;
-  readonly requestId: string;
-  readonly reference?: string;
-  readonly operation?: string;
-  readonly site?: string;
-  readonly code?: string;
-  readonly status?: number;
-  readonly settled?: { readonly at: string; readonly found: boolean; readonly note?: string; readonly key?: string };
 }
 
 const answerMs = 5_000;
@@ -234,7 +223,7 @@ function inBrackets(parts: readonly (string | number | undefined)[]): string {
 }
 
 /** The unknown outcomes of the running process; none if it does not answer, which is said. */
-async function askStatus({ status: bind }: Config): Promise<readonly Listed[]> {
+async function askStatus({ status: bind }: Config): Promise<readonly UnknownOutcome[]> {
   if (bind === undefined) {
     printError("serve is not asked: status.bind is not configured.");
     return [];
@@ -245,7 +234,7 @@ async function askStatus({ status: bind }: Config): Promise<readonly Listed[]> {
   return [];
 }
 
-function tellListed({ at, requestId, operation, site, code, status, settled }: Listed): readonly Told[] {
+function tellListed({ at, requestId, operation, site, code, status, settled }: UnknownOutcome): readonly Told[] {
   const end = code ?? status ?? "caller left";
   const told = { at, text: `request ${requestId}: ${operation} for ${site} ended unknown (${end}): it may exist` };
   if (settled === undefined) return [told];
