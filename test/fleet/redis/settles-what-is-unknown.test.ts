@@ -28,7 +28,9 @@ function breaking(redis: RealRedis, options?: StageOptions): Promise<Staged> {
 async function loseAnswer(staged: Staged, key = "order-1"): Promise<string> {
   const lost = await staged.once(key, { headers: { "Countersign-Reference": "cart-1" } });
   expect(lost.headers["countersign-outcome"]).toBe("unknown");
-  return String(lost.headers["countersign-request-id"]);
+  const id = String(lost.headers["countersign-request-id"]);
+  await staged.recorder.nth("request_finished", 1, ({ requestId }) => requestId === id);
+  return id;
 }
 
 /** Another replica before the same service. */
