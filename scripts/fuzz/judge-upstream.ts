@@ -1,5 +1,5 @@
 import { tagsIn } from "./input.ts";
-import { type Broken, numberOf, type Oracle, type Played } from "./judge.ts";
+import { type Broken, numberOf, type Played } from "./judge.ts";
 import { readAnswers } from "./read-answers.ts";
 
 /** A request as the service received it. */
@@ -52,15 +52,22 @@ export function judgeRound(round: Round): Broken[] {
   for (const number of byNumber.keys()) {
     if (!arrived.has(number)) broken.push({ oracle: "surplus_answer", seen: `api_${number} is an old one` });
   }
+  const unknown = new Map(played.map((each) => [each, countUnknown(each)]));
   const anyoneLeft = round.wereLeft || played.some((each) => !isWhole(each));
   for (const request of upstream) {
     const tags = tagsIn(request.body);
     const by = byNumber.get(request.number) ?? byTag.get(tags.find((tag) => byTag.has(tag)) ?? "");
     broken.push(...judgeRequest(request));
     if (byNumber.has(request.number)) continue;
-    const isExcused = by === undefined ? anyoneLeft || tags.some((tag) => round.earlierTags.has(tag)) : !isWhole(by);
-    const oracle: Oracle = by === undefined ? "upstream_unasked" : "upstream_unanswered";
-    if (!isExcused) broken.push({ oracle, seen: `api_${request.number} ${request.target} has no caller` });
+    const seen = `api_${request.number} ${request.target} has no caller`;
+    if (by === undefined) {
+      const isExcused = anyoneLeft || tags.some((tag) => round.earlierTags.has(tag));
+      if (!isExcused) broken.push({ oracle: "upstream_unasked", seen });
+      continue;
+    }
+    const left = unknown.get(by) ?? 0;
+    unknown.set(by, left - 1);
+    if (left <= 0 && isWhole(by)) broken.push({ oracle: "upstream_unanswered", seen });
   }
   return broken;
 }
@@ -68,6 +75,12 @@ export function judgeRound(round: Round): Broken[] {
 /** Whether the caller stayed until it had all answers that were due. */
 function isWhole({ input, transcript: { end } }: Played): boolean {
   return input.ending === "stay" && (end === "closed" || end === "done");
+}
+
+/** A caller whose own timeout passed was told `unknown` for a request that arrived. */
+function countUnknown({ transcript }: Played): number {
+  const { answers } = readAnswers(transcript.received, true);
+  return answers.filter(({ headers }) => headers.get("countersign-outcome") === "unknown").length;
 }
 
 function answersOf({ transcript }: Played): [number: number, tags: readonly string[]][] {
