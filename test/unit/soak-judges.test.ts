@@ -184,7 +184,7 @@ it.each<[what: string, more: Partial<Findings>, promise: string]>([
   ["a fault without effect", { rounds: [{ ...round, failures: new Map() }] }, "faults that callers must feel"],
   ["a process that ended by itself", { accidents: ["b ended by itself: exit code 70"] }, endings],
   ["a process that did not end well", ended("SIGKILL", 1), endings],
-  ["a process that took too long to end", ended("exit code 0", 13_001), endings],
+  ["a process that took too long to end", ended("exit code 0", 23_001), endings],
 ])("finds %s", (_, more, promise) => {
   expect(broken({ ...sound, ...more })).toEqual([promise]);
 });
