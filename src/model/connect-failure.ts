@@ -40,16 +40,18 @@ const nothingShown: ShownCertificate = { ago: "", butIn: "", butFor: "", issuer:
 /**
  * Why there is no connection; undefined if the code is not known.
  * @param code of Node's error, or one of those above
+ * @param shownCode the code that the texts show
  */
 export function explainConnectFailure(
   code: string,
   to: Peer,
   { ago, butIn, butFor, issuer } = nothingShown,
+  shownCode = code,
 ): Explained | undefined {
   const { place, setting, tlsSetting, connectTimeoutMs } = to;
   const within = connectTimeoutMs === undefined ? "in time" : `within ${connectTimeoutMs} ms`;
   if (code.startsWith(proxyPrefix)) return explainProxyFailure(code, to, within);
-  const because = (detail: string, fix: string) => ({ detail: `${detail} (${code})`, fix });
+  const because = (detail: string, fix: string) => ({ detail: `${detail} (${shownCode})`, fix });
   switch (code) {
     case "ENOTFOUND":
     case "EAI_AGAIN":
@@ -140,6 +142,10 @@ function explainProxyFailure(code: string, { place, setting, egressSetting }: Pe
     const fix = `see whether the proxy reaches ${place}, and how busy it is`;
     return { detail: `the proxy opened no tunnel ${within} (${code})`, fix };
   }
+  const proxy = { place: "the proxy", setting: `${egressSetting}`, tlsSetting: `${egressSetting}.tls` };
+  const itsCode = code.slice(proxyPrefix.length);
+  const unreached = endsAnyUse(itsCode) ? undefined : explainConnectFailure(itsCode, proxy, nothingShown, code);
+  if (unreached !== undefined) return { ...unreached, detail: `the proxy: ${unreached.detail}` };
   const fix = `see that ${egressSetting} names an HTTP proxy and its right port, and what its log says`;
   return { detail: `the proxy opens no tunnel (${code})`, fix };
 }

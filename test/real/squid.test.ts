@@ -25,14 +25,18 @@ const [perSecond, kills] = [150, 8];
 const signed = { "Countersign-Site": hmacSite, "Countersign-Reference": "A-1042" };
 
 const failures = [
-  ["refused", { allows: ([login = ""]) => [login] }, /^The proxy opened no tunnel .*\(PROXY_STATUS_403\)/],
+  [
+    "refused",
+    { allows: ([login = ""]) => [login] },
+    /: the proxy lets no connection to the service through \(PROXY_STATUS_403\);/,
+  ],
   [
     "unauthorized",
     { password: `${user}x` },
-    /^The proxy wants other credentials \(PROXY_STATUS_407\); see egress\.auth/,
+    /: the proxy wants other credentials \(PROXY_STATUS_407\); .* file of egress\.auth/,
   ],
-  ["failed", {}, /^The proxy opened no tunnel .*\(PROXY_ECONNREFUSED\)/],
-  ["timed_out", {}, /^The proxy opened no tunnel .*\(PROXY_TIMEOUT\)/],
+  ["failed", {}, /: the proxy: connections are refused \(PROXY_ECONNREFUSED\);/],
+  ["timed_out", {}, /: the proxy opened no tunnel in time \(PROXY_TIMEOUT\);/],
 ] as const satisfies readonly (readonly [result: string, options: StageOptions, detail: RegExp])[];
 
 tryWith("Squid", versionOf(/Version (\d+\.\d+)/, squid, "-v"), () => {

@@ -1,4 +1,4 @@
-import { closedCode, connectTimeoutCode, dnsTimeoutCode, proxyPrefix } from "../../model/connect-failure.ts";
+import { explainConnectFailure, type Peer } from "../../model/connect-failure.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import { ProxyError, shutDown } from "../../model/errors.ts";
 
@@ -67,35 +67,10 @@ export function codeOf(error: unknown): string {
   return errorCodeOf(error) ?? "UNKNOWN";
 }
 
+/** The settings as they are called within an environment. */
+const service: Peer = { place: "the service", setting: "baseUrl", tlsSetting: "tls", egressSetting: "egress" };
+
 function describeUnreachable(code: string): string {
-  if (code.startsWith(proxyPrefix)) return describeProxyFailure(code);
-  switch (code) {
-    case "ECONNREFUSED":
-      return "The service refuses connections (ECONNREFUSED).";
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-    case dnsTimeoutCode:
-      return `The name of the service's host could not be resolved (${code}).`;
-    case connectTimeoutCode:
-    case "ETIMEDOUT":
-      return `The service did not accept a connection in time (${code}).`;
-    case "ECONNRESET":
-    case closedCode:
-      return `The service closed the connection while it was being set up (${code}).`;
-    default:
-      return tlsCode.test(code)
-        ? `The service's TLS certificate or protocol is not acceptable (${code}); see tls.caFile for a private CA.`
-        : `No connection to the service (${code}).`;
-  }
-}
-
-const tlsCode = /CERT|TLS|SSL|EPROTO|SIGNED|ISSUER|ALTNAME|VERIFY/;
-
-function describeProxyFailure(code: string): string {
-  const [, status] = /_STATUS_(\d+)$/.exec(code) ?? [];
-  if (status === "407") return `The proxy wants other credentials (${code}); see egress.auth.`;
-  if (status !== undefined) return `The proxy opened no tunnel to the service (${code}); see what it lets through.`;
-  return tlsCode.test(code)
-    ? `The proxy's TLS certificate or protocol is not acceptable (${code}); see egress.tls.`
-    : `The proxy opened no tunnel to the service (${code}).`;
+  const found = explainConnectFailure(code, service);
+  return `No connection to the service${found === undefined ? ` (${code})` : `: ${found.detail}; ${found.fix}`}.`;
 }

@@ -35,9 +35,10 @@ const tooLongHead = `HTTP/1.1 200 OK\r\nA: ${"x".repeat(20_000)}\r\n\r\n`;
 const endlessHints = "HTTP/1.1 103 Hints\r\nA: b\r\n\r\n".repeat(4_000);
 const otherPassword = { proxy: { credentials: "other:password" }, egress: { credentials } };
 const impostor = { proxy: { tls: serverTls }, egress: { tls: noTls } };
-const wantsOthers = /wants other credentials \(PROXY_STATUS_407\); see egress\.auth/;
+const wantsOthers =
+  /the proxy wants other credentials \(PROXY_STATUS_407\); put user:password into the file of egress\.auth/;
 const ofTls =
-  /TLS certificate or protocol is not acceptable \(PROXY_UNABLE_TO_VERIFY_LEAF_SIGNATURE\); see egress\.tls\./;
+  /the proxy: its certificate is by an unknown issuer \(PROXY_UNABLE_TO_VERIFY_LEAF_SIGNATURE\); see that egress\.tls\.caFile/;
 const eitherWay = expect.stringMatching(/failed|timed_out/);
 
 describe("not_sent: a proxy that", () => {
@@ -118,7 +119,7 @@ describe("not_sent: before the first byte of the request", () => {
     const { url, simulator, forward } = await stage("egress", {
       proxy: { onTunnel: (client) => void client.end("HTTP/1.1 200 OK\r\n\r\n"), established: "" },
     });
-    await expectUnreachable(url, /closed the connection while it was being set up \(ECONNRESET\)/);
+    await expectUnreachable(url, /the connection is closed as soon as it is made \(ECONNRESET\)/);
     expect(forward.targets().filter((target) => target === places.api)).toHaveLength(2);
     expect(simulator.counts()).toMatchObject({ apiRequests: 0 });
   });
@@ -127,7 +128,7 @@ describe("not_sent: before the first byte of the request", () => {
     const { url, forward } = await stage("egress");
     const { port } = await startRawUpstream({ receive: (_, socket) => void socket.end("<html>blocked</html>") });
     forward.hosts = { ...forward.hosts, [places.api]: port };
-    await expectUnreachable(url, /TLS certificate or protocol/);
+    await expectUnreachable(url, /: it does not speak TLS/);
   });
 
   it.each([true, false])("the proxy sends an answer of its own behind the tunnel's, http: %s", async (plain) => {
@@ -142,7 +143,7 @@ describe("not_sent: before the first byte of the request", () => {
     const { port } = await startRawUpstream();
     const { url, forward, recorder } = await stage("egress", { timeouts: { requestMs: 15_000, connectMs: 300 } });
     forward.hosts = { ...forward.hosts, [places.api]: port };
-    await expectUnreachable(url, /service did not accept a connection in time \(CONNECT_TIMEOUT\)/);
+    await expectUnreachable(url, /no connection in time \(CONNECT_TIMEOUT\)/);
     const tunnels = recorder.of("tunnel_requested").filter(({ destination }) => destination === places.api);
     expect(tunnels.map(({ result }) => result)).toEqual(["opened", "opened"]);
   });
@@ -162,7 +163,7 @@ describe("not_sent: before the first byte of the request", () => {
 
   it("an authority that is trusted for the proxy is not trusted for the service, nor the reverse", async () => {
     const { url, forward } = await stage("egress", { proxy: { tls: serverTls }, environment: { tls: noTls } });
-    await expectUnreachable(url, /service's TLS certificate .* \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/);
+    await expectUnreachable(url, /: its certificate is by an unknown issuer \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/);
     expect(forward.targets()).toContain(places.api);
   });
 });
@@ -232,7 +233,7 @@ async function expectNoTunnel(
   { url, simulator, recorder }: StageOf<"egress">,
   result: unknown,
   cause: RegExp,
-  detail = /^The proxy/,
+  detail = /: the proxy/,
 ): Promise<void> {
   const answer = await call(url, order, signed);
   expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });

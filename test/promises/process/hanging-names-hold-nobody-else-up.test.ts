@@ -26,7 +26,9 @@ describe.runIf(canServeNames)(`${reason}a hanging name`, () => {
     for (const { status, text, tookMs } of await own) {
       expect(status).toBe(502);
       expect(JSON.parse(text)).toMatchObject({ code: "upstream_unreachable", outcome: "not_sent" });
-      expect(text).toContain("The name of the service's host could not be resolved (DNS_TIMEOUT).");
+      expect(text).toContain(
+        "No connection to the service: its name cannot be resolved (DNS_TIMEOUT); correct the name in baseUrl",
+      );
       // One reconnect is allowed, and both connections have timeouts.connect.
       expect(tookMs).toBeLessThan(10 * connectMs);
     }
