@@ -206,6 +206,21 @@ describe("the status page", () => {
     expect(line).toContain('docs/troubleshooting.md#orders-get-502-or-504">what to do</a>');
   });
 
+  it.each([
+    ["no connection", "nothing was sent"],
+    ["no answer", "the order may exist"],
+    ["incomplete answer", "the order may exist"],
+    ["slow service", "it may have had an effect"],
+    ["slow caller", "the order may exist"],
+    ["shutdown", "This process ended"],
+  ])("says what was awaited when a deadline passed, and what it means: %s", (cause, words) => {
+    const failures = [{ by: "countersign", what: "upstream_timeout", count: 3, cause } as const];
+    const { html: page } = renderPage(withRecent(quietNight, { failures }));
+    const [, line = ""] = /<li>(.*?)<\/li>/.exec(page.slice(page.indexOf('id="headline"'))) ?? [];
+    expect(line).toContain(words);
+    expect(line).not.toContain("not if");
+  });
+
   it.each(["302", "400", "401", "403", "404", "422", "429", "500", "502", "503", "504"])(
     "leads from the service's %s to its section of the documents, which exists",
     (what) => {

@@ -91,7 +91,7 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
       outcome,
       code,
       fateOf(event),
-      code === "upstream_unreachable" ? event.cause : undefined,
+      code === "upstream_unreachable" || code === "upstream_timeout" ? event.cause : undefined,
     );
     for (const counter of counters) counter.inc(wallMs);
     if (callerSignature !== undefined) metrics.callerSignatures.inc({ environment, site, result: callerSignature });

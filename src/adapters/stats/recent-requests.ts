@@ -25,7 +25,7 @@ export interface End {
   /** The failure's code, the result of a callback, or the status of the answer. */
   readonly what: string;
   readonly fate: Fate;
-  /** The code with which a connection to the service failed, such as ECONNREFUSED. */
+  /** Why the service was not reached, such as ECONNREFUSED, or what was awaited at the deadline, such as `no answer`. */
   readonly cause?: string | undefined;
 }
 

@@ -118,6 +118,15 @@ it("lists only requests whose outcome is unknown, newest first, with everything 
   });
 });
 
+it("says on the page what was awaited when a deadline passed", async () => {
+  const staged = await stage({ baseUrl: (await startRawUpstream({})).url });
+  const headers = { "Countersign-Site": hmacSite, "Countersign-Timeout-Ms": "100" };
+  expect((await call(staged.url, order, { headers })).status).toBe(504);
+  await staged.recorder.nth("request_finished", 1);
+  expect((await staged.status()).environments[0].recent.failures).toMatchObject([{ cause: "no answer" }]);
+  expect(await staged.page()).toContain("The service had given no answer at the deadline: the order may exist.");
+});
+
 it("lists the last 100 unknown outcomes", async () => {
   const staged = await stage();
   const { url, simulator, recorder } = staged;

@@ -206,9 +206,23 @@ function describeFailure(recent: Recent, failure: RecentFailure): Html {
   }
   if (what === "499") return html`${place}. The caller left before it had an answer.`;
   const row = failures[what as FailureCode];
-  const unreached = cause && explainUnreached(recent.baseUrl, cause, recent.name, "baseUrl");
-  const why = unreached ?? (cause && `${new URL(recent.baseUrl).origin}: no connection (${cause}).`);
-  return html`${place}. ${why || showSentence(row?.meaning ?? "")}${helpOn(String(row?.status))}`;
+  const why = what === "upstream_timeout" ? missing[cause ?? ""] : describeUnreached(recent, cause);
+  return html`${place}. ${why ?? showSentence(row?.meaning ?? "")}${helpOn(String(row?.status))}`;
+}
+
+/** What was awaited at the deadline, by the causes of `upstream_timeout`. */
+const missing: Readonly<Record<string, string>> = {
+  "no connection": "No connection to the service was ready at the deadline: nothing was sent.",
+  "no answer": "The service had given no answer at the deadline: the order may exist.",
+  "incomplete answer": "The service’s answer was not complete at the deadline: the order may exist.",
+  "slow service": "The service had not taken the whole request at the deadline: it may have had an effect.",
+  "slow caller": "The caller took the answer too slowly: the order may exist.",
+  shutdown: "This process ended before the answer came: the order may exist.",
+};
+
+function describeUnreached({ baseUrl, name }: Recent, cause: string | undefined): string | undefined {
+  if (cause === undefined) return undefined;
+  return explainUnreached(baseUrl, cause, name, "baseUrl") ?? `${new URL(baseUrl).origin}: no connection (${cause}).`;
 }
 
 /** `https://api.example: connections are refused (ECONNREFUSED); see …`; undefined if the cause is no known code. */
