@@ -117,7 +117,10 @@ async function doctor(options: Options): Promise<void> {
   else {
     // Again, since thousands of lines may be in between.
     const failed = checks.filter(({ verdict }) => verdict === "fail");
-    if (checks.length > shortReport) for (const check of failed) print(formatCheck(check, environmentWidth));
+    if (checks.length > shortReport && failed.length > 0) {
+      print("\nFailed:");
+      for (const check of failed) print(formatCheck(check, environmentWidth));
+    }
     print(formatSum(sum, notChecked));
   }
   process.exitCode = sum.fail === 0 ? exitCodes.ok : exitCodes.no;

@@ -235,4 +235,5 @@ it.each([
   expect([new Set(failures).size, failures.length]).toEqual([1, times]);
   const last = lines.findLastIndex((line) => /^(ok|warn|fail|skip) /.test(line));
   expect(lines[last]?.startsWith("fail")).toBe(times === 2);
+  expect(lines.indexOf("Failed:")).toBe(times === 2 ? last - 1 : -1);
 });
