@@ -105,7 +105,10 @@ function askForMandatoryLast(command: Command): void {
 }
 
 function explainExit(error: unknown, name: string): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof CommanderError) {
+    if (error.code === "commander.excessArguments") printError("A configuration is named by --config.");
+    return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  }
   if (error instanceof CommandFailure) {
     printError(error.message);
     return error.exitCode;

@@ -260,14 +260,18 @@ function describeType({ expected, input, message }: IssueOf<"invalid_type">, pat
     const item = name === "operations" ? `, in brackets: [${input === "*" ? '"*"' : input}]` : "";
     return { message: "this must be a list", fix: `write a list${item}`, found: "a text" };
   }
+  if (expected === "array" && typeof input === "object" && input !== null) {
+    return { message: "this must be a list", fix: 'write "- " before its first key, which makes it a list of one' };
+  }
   // A text in place of a mapping may be a secret.
   const found = typeof input === "string" ? { found: "a text" } : {};
   return { message: `this must be ${kind}`, fix: `write ${kind}${like}`, ...found };
 }
 
 /** An example from the schema, or one made of the required parts; undefined if there are none, or one has no example. */
-function exampleOf({ examples = [], properties = {}, required = [] }: SchemaNode): unknown {
-  const [example] = examples;
+function exampleOf({ examples = [], properties = {}, required = [], items }: SchemaNode): unknown {
+  const item = items && exampleOf(items);
+  const [example = item && [item]] = examples;
   if (example !== undefined || required.length === 0) return example;
   const parts = required.map((name) => [name, exampleOf(properties[name] ?? {})] as const);
   return parts.every(([, part]) => part !== undefined) ? Object.fromEntries(parts) : undefined;

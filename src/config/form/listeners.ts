@@ -72,7 +72,9 @@ export const hosts = listOf(host.toLowerCase()).default([]);
 
 export const listener = mapping("A place where applications call.", {
   bind: bind("127.0.0.1:7411"),
-  environment: plainName.describe("The environment that everything on this listener belongs to."),
+  environment: plainName
+    .meta({ examples: ["sandbox"] })
+    .describe("The environment that everything on this listener belongs to."),
   hosts: hosts.describe("Host names accepted beside loopback names, the bind address and the baseUrl's host."),
   callers: callers.optional(),
   mtls: callersMtls.describe("TLS with named callers, each of which proves itself with a `certificate`.").optional(),
@@ -93,7 +95,9 @@ const application = mapping("The application that genuine callbacks are handed t
 
 export const callbackListener = mapping("A place where the service calls.", {
   bind: bind("127.0.0.1:7414"),
-  environment: plainName.describe("The environment whose sites are called back; their keys verify (spec 5.3, 6)."),
+  environment: plainName
+    .meta({ examples: ["sandbox"] })
+    .describe("The environment whose sites are called back; their keys verify (spec 5.3, 6)."),
   application,
   exempt: withDefault(listOf(parameterName), [...defaultExempt]).describe(
     "Parameters that the service does not sign (spec 5.2 step 1): anyone can change them. `signature` is never signed.",

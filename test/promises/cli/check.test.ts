@@ -229,6 +229,12 @@ it.each([
   { args: [], exitCode: 2, stdout: /^$/, stderr: /Usage: countersign/ },
   { args: ["nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'nonsense'/ },
   { args: ["constructor"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'constructor'/ },
+  {
+    args: ["check", "a.yaml"],
+    exitCode: 2,
+    stdout: /^$/,
+    stderr: /too many.*\nA configuration is named by --config\.\n$/,
+  },
   { args: ["--nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown option '--nonsense'/ },
   {
     args: ["simulate", "--api-port", "x"],

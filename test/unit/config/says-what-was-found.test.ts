@@ -16,6 +16,7 @@ import {
   instead,
   itRefuses,
   lineOfSite3,
+  listener,
   operations,
   site1,
   site3,
@@ -70,6 +71,10 @@ itRefuses("what is nearly right", [
     ".authUrl: adds itself … write https://a.example/b",
   ),
   without(operations, "  sandbox:\n", '.operations: operations is missing … add a list, like ["create_order"]'),
+  fault(
+    at(admin, edited([`listeners:\n${listener}`, ""])),
+    'listeners: listeners is missing … add a list, like [{"bind":"127.0.0.1:7411","environment":"sandbox"}]',
+  ),
   without(admin, "listeners:\n", 'admin: admin is missing … add a mapping, like {"bind":":7412"}'),
   without(authUrl, "  sandbox:\n", ".authUrl: missing: site S1000000001 has credentials … HMAC alone needs none"),
 ]);
@@ -100,6 +105,7 @@ itRefuses("figures out of range", [
   undecided("[502.5]", "[0]: must be a whole number … write a whole number"),
   undecided('["502"]', "[0]: must be a number … write a number"),
   undecided("502", ": must be a list … write a list"),
+  undecided("{ a: 502 }", ': must be a list … write "- " before its first key'),
 ]);
 
 /** Ten times ten times ten copies of one text. */
