@@ -3,7 +3,7 @@ import { expect, onTestFinished } from "vitest";
 import { dashboards } from "../../../scripts/dashboards/dashboards.ts";
 import { overview } from "../../../scripts/dashboards/overview.ts";
 import { call, get } from "../../../testkit/call.ts";
-import { authority } from "../../../testkit/certificates.ts";
+import { authority, clientCertificate as certificate, clientKey as key } from "../../../testkit/certificates.ts";
 import { otherSite as child, greenSet, site, startFleet } from "../../../testkit/fleet.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { tokenFor } from "../../../testkit/platform-token.ts";
@@ -80,10 +80,10 @@ async function startService() {
     replicas: 0,
     simulator: { sites, tokenLifetimeSeconds: 8 },
     moreSets: [greenSet],
-    environment: `tls: { caFile: DIR/authority }\n    egress: { proxy: "http://127.0.0.1:3128" }`,
+    environment: `tls: { caFile: DIR/authority, certFile: DIR/certificate, keyFile: DIR/key }\n    egress: { proxy: "http://127.0.0.1:3128" }`,
     other: `auth: [oauth, hmac], bridge: hmac, ${keys(2)}`,
     moreSites: `${signing}: { auth: [hmac, oauth], ${keys(1)}, credentials: [ ${platform} ] }`,
-    files: { authority, "shop.token": shopToken, assertion: tokenFor(3_600) },
+    files: { authority, certificate, key, "shop.token": shopToken, assertion: tokenFor(3_600) },
   });
   const addOne = async () => {
     const [callbackPort, callersPort] = [await freePort(), await freePort()];
