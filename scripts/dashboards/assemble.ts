@@ -13,7 +13,7 @@ import {
   VariableSort,
 } from "@grafana/grafana-foundation-sdk/dashboard";
 import { columns } from "./panel.ts";
-import { inEnvironment, inJob, inNamespace, ofAllPods, prometheus } from "./promql.ts";
+import { inEnvironment, inJob, inNamespace, ofAllPods, prometheus, withNames } from "./promql.ts";
 
 /** Panels from left to right; they continue below when the 24 columns are full. */
 export interface Row {
@@ -27,8 +27,8 @@ export interface Row {
 const reloads = annotation(
   "Reloads",
   "blue",
-  `changes(countersign_config_last_reload_success_timestamp_seconds{${inJob}}[$__interval]) > 0`,
-  "{{job}} {{instance}} reloaded",
+  withNames(`changes(countersign_config_last_reload_success_timestamp_seconds{${inJob}}[$__interval]) > 0`),
+  "{{job}} {{name}} reloaded",
 );
 /** A line where a pod began to run another version. */
 const deployments = annotation(
@@ -43,22 +43,28 @@ const tag = "countersign";
 const datasource = new DatasourceVariableBuilder("datasource").label("Prometheus").type("prometheus");
 /** The data source for the link of unknown outcomes. */
 const logs = new DatasourceVariableBuilder("logs").label("Logs").type("loki");
+/** Also of pods that are gone. */
+const pods = `query_result(group by (instance, pod) (last_over_time(countersign_build_info{${ofAllPods}}[$__range])))`;
 const choices = [
   // Prometheus servers with the metrics of several clusters have this label; on other servers no series has it.
-  choice("cluster", "Cluster", "countersign_build_info", ".*"),
+  choice("cluster", "Cluster", "countersign_build_info").allValue(".*"),
   // Absent outside of Kubernetes.
-  choice("namespace", "Namespace", 'countersign_build_info{cluster=~"$cluster"}', ".*"),
+  choice("namespace", "Namespace", 'countersign_build_info{cluster=~"$cluster"}').allValue(".*"),
   choice("job", "Application", `countersign_build_info{${inNamespace}}`),
-  choice("instance", "Pod", `countersign_build_info{${ofAllPods}}`, ".*"),
+  // Panels select by address, which every series has; the list shows the pod's name, where there is one.
+  variable("instance", "Pod", pods).regex('/pod="(?<text>[^"]+)|instance="(?<value>[^"]+)/g').allValue(".*"),
   choice("environment", "Environment", `countersign_requests_in_flight_limit{${inJob}}`),
   choice("site", "Site", `countersign_unknown_outcomes_total{${inEnvironment}}`),
   choice("credential", "Credential", `countersign_credential_info{${inEnvironment}}`),
 ];
 
-/** Any number of a label's values; all of them at first. */
-function choice(name: string, label: string, series: string, allValue?: string): QueryVariableBuilder {
-  const query = `label_values(${series}, ${name})`;
-  const builder = new QueryVariableBuilder(name)
+function choice(name: string, label: string, series: string): QueryVariableBuilder {
+  return variable(name, label, `label_values(${series}, ${name})`);
+}
+
+/** Any number of the values that a query finds; all of them at first. */
+function variable(name: string, label: string, query: string): QueryVariableBuilder {
+  return new QueryVariableBuilder(name)
     .label(label)
     .datasource(prometheus)
     .query({ query, refId: name })
@@ -68,7 +74,6 @@ function choice(name: string, label: string, series: string, allValue?: string):
     .multi(true)
     .includeAll(true)
     .current({ text: ["All"], value: ["$__all"] });
-  return allValue === undefined ? builder : builder.allValue(allValue);
 }
 
 /**

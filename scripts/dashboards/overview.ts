@@ -13,6 +13,7 @@ import {
   quantile,
   rate,
   share,
+  withNames,
 } from "./promql.ts";
 
 const requests = "countersign_requests_total";
@@ -173,6 +174,7 @@ function ratesOf(kinds: readonly string[]): string {
 
 /** `pod` is the Prometheus Operator's label, by which alerts name pods. */
 const ofPods = `sum by (instance, pod) (${rate(requests, ofSite)})`;
+const failuresOfPods = ratesOf([ownFailure, ...serviceFailures]);
 
 const failures: Row = {
   title: "Failures",
@@ -196,11 +198,11 @@ const failures: Row = {
       queries: [
         [
           aboveZero(
-            `sum by (instance, pod, by) (${ratesOf([ownFailure, ...serviceFailures])}) / on (instance, pod) group_left () ${ofPods}`,
+            withNames(`sum by (instance, pod, by) (${failuresOfPods}) / on (instance, pod) group_left () ${ofPods}`),
             "by",
             "no failures",
           ),
-          "{{pod}} {{instance}} {{by}}",
+          "{{name}} {{by}}",
         ],
       ],
     }),

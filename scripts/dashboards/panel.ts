@@ -97,12 +97,12 @@ export function curves(panel: PanelText & { readonly isStacked?: boolean; readon
   return describe(builder, panel, "range").build();
 }
 
-/** One row for each series, its labels as columns; the value has the panel's unit. */
+/** One row for each series, its labels as columns; the value has the panel's unit. `name` is of `withNames`. */
 export function list(panel: PanelText & { readonly valueName: string; readonly hidden?: readonly string[] }): Panel {
   const excludeByName = Object.fromEntries(["Time", ...(panel.hidden ?? [])].map((name) => [name, true]));
   const builder = new table.PanelBuilder().withTransformation({
     id: "organize",
-    options: { excludeByName, renameByName: { Value: panel.valueName } },
+    options: { excludeByName, renameByName: { name: "pod", Value: panel.valueName } },
   });
   return describe(builder, panel, "table").build();
 }

@@ -1,6 +1,9 @@
 import { assemble, type Row } from "./assemble.ts";
 import { bars, curves, list } from "./panel.ts";
-import { events, inEnvironment, inJob } from "./promql.ts";
+import { events, inEnvironment, inJob, withNames } from "./promql.ts";
+
+/** Labels of a pod, with its name if it has one. */
+const ofPod = "cluster, namespace, job, instance, pod";
 
 /** Metrics that every Node.js process has, but only of our processes. */
 function ofOurs(expr: string): string {
@@ -28,13 +31,13 @@ const load: Row = {
       title: "CPU",
       description: "Cores that each pod uses. One process uses hardly more than one.",
       unit: "short",
-      queries: [[ofOurs(`rate(process_cpu_seconds_total{${inJob}}[$__rate_interval])`), "{{instance}}"]],
+      queries: [[withNames(ofOurs(`rate(process_cpu_seconds_total{${inJob}}[$__rate_interval])`)), "{{name}}"]],
     }),
     curves({
       title: "Event loop delay, p99",
       description: "How late the process comes to its work. It adds to every request.",
       unit: "s",
-      queries: [[ofOurs(`nodejs_eventloop_lag_p99_seconds{${inJob}}`), "{{instance}}"]],
+      queries: [[withNames(ofOurs(`nodejs_eventloop_lag_p99_seconds{${inJob}}`)), "{{name}}"]],
     }),
   ],
 };
@@ -46,13 +49,13 @@ const memory: Row = {
       title: "Memory",
       description: "Resident memory of each pod, which the container's limit is about.",
       unit: "bytes",
-      queries: [[ofOurs(`process_resident_memory_bytes{${inJob}}`), "{{instance}}"]],
+      queries: [[withNames(ofOurs(`process_resident_memory_bytes{${inJob}}`)), "{{name}}"]],
     }),
     curves({
       title: "Heap",
       description: "JavaScript objects of each pod. It goes up and down; at equal load it does not grow.",
       unit: "bytes",
-      queries: [[ofOurs(`nodejs_heap_size_used_bytes{${inJob}}`), "{{instance}}"]],
+      queries: [[withNames(ofOurs(`nodejs_heap_size_used_bytes{${inJob}}`)), "{{name}}"]],
     }),
     curves({
       title: "Memory of bodies, of the limit",
@@ -61,13 +64,15 @@ const memory: Row = {
       alerts: ["CountersignInFlightNearLimit"],
       unit: "percentunit",
       steps: ["transparent", [0.8, "red"]],
-      queries: [[`countersign_buffered_bytes{${inJob}} / countersign_buffered_bytes_limit{${inJob}}`, "{{instance}}"]],
+      queries: [
+        [withNames(`countersign_buffered_bytes{${inJob}} / countersign_buffered_bytes_limit{${inJob}}`), "{{name}}"],
+      ],
     }),
     curves({
       title: "File descriptors",
       description: "Open connections and files, as a share of the most that the process may have.",
       unit: "percentunit",
-      queries: [[ofOurs(`process_open_fds{${inJob}} / process_max_fds{${inJob}}`), "{{instance}}"]],
+      queries: [[withNames(ofOurs(`process_open_fds{${inJob}} / process_max_fds{${inJob}}`)), "{{name}}"]],
     }),
   ],
 };
@@ -102,10 +107,10 @@ const configuration: Row = {
       unit: "s",
       decimals: 0,
       valueName: "started, ago",
-      hidden: ["cluster", "namespace"],
+      hidden: ["cluster", "namespace", "instance", "pod"],
       queries: [
         [
-          `sort(bottomk(20, time() - max by (cluster, namespace, job, instance) (${ofOurs(`process_start_time_seconds{${inJob}}`)})))`,
+          `sort(bottomk(20, time() - ${withNames(`max by (${ofPod}) (${ofOurs(`process_start_time_seconds{${inJob}}`)})`)}))`,
           "",
         ],
       ],

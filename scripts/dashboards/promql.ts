@@ -31,6 +31,15 @@ export function counted(metric: string, matchers: string, hours: number): string
   return `((${ofYoung}) > increase(${selector}) or increase(${selector}) or (${ofYoung}))`;
 }
 
+/**
+ * The series of pods with a label `name`, as alerts name pods in their annotation `pods`: the pod's own name where Prometheus
+ * discovers pods, else its address.
+ */
+export function withNames(expr: string): string {
+  const withAddresses = `label_replace(${expr}, "name", "$1", "instance", "(.+)")`;
+  return `label_replace(${withAddresses}, "name", "$1", "pod", "(.+)")`;
+}
+
 /** A quantile of a histogram's rate; absent if nothing was observed. */
 export function quantile(share: number, metric: string, matchers: string, by: readonly string[] = []): string {
   return `histogram_quantile(${share}, sum by (${["le", ...by].join(", ")}) (${rate(`${metric}_bucket`, matchers)})) >= 0`;

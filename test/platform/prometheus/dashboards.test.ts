@@ -103,7 +103,7 @@ withTools("prometheus")("the overview counts pods once for each environment, and
     const expr = found
       .replaceAll("$__rate_interval", "5m")
       .replaceAll("$instance", instance)
-      .replaceAll(/\$\w+/g, ".*");
+      .replaceAll(/\$[a-z]\w*/g, ".*");
     return { expr, eval_time: "10m", exp_samples };
   };
   const tests = [
@@ -119,8 +119,8 @@ withTools("prometheus")("the overview counts pods once for each environment, and
         // 30 of the service's 240 answers a minute are 3xx to orders.
         shown("Service's failures", [{ labels: label('site="S1"'), value: 0.125 }]),
         shown("Failures by pod", [
-          { labels: label('instance="b", pod="checkout-b", by="service"'), value: 0.25 },
-          { labels: label('instance="c", by="countersign"'), value: 1 },
+          { labels: label('instance="b", pod="checkout-b", name="checkout-b", by="service"'), value: 0.25 },
+          { labels: label('instance="c", name="c", by="countersign"'), value: 1 },
         ]),
         // Whichever pod is chosen: 41 steps of 15 s at 0.01 tokens a second, and the first token of each of three pods.
         shown("Tokens issued, 24 h", [{ labels: "{}", value: 7 + 3 }], 1, "a"),

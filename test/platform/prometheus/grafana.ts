@@ -25,7 +25,7 @@ export type Substitute = (expr: string) => string;
 export async function fillVariables(dashboard: Dashboard, prometheus: RunningPrometheus): Promise<Substitute> {
   const values = new Map(Object.entries(builtIn));
   const substitute: Substitute = (expr) =>
-    expr.replace(/\$(\w+)/g, (_, name: string) => {
+    expr.replace(/\$([a-z_]\w*)/g, (_, name: string) => {
       const value = values.get(name);
       if (value === undefined) throw new Error(`no variable ${name} in ${expr}`);
       return value;
@@ -45,8 +45,32 @@ export async function fillVariables(dashboard: Dashboard, prometheus: RunningPro
   return substitute;
 }
 
+/**
+ * The choices of a variable with `query_result` and a regular expression: each text with its value. As Grafana does, it
+ * searches the text of each series for the groups `text` and `value`; one of them stands for the other if that found nothing.
+ */
+export async function choicesOf(
+  dashboard: Dashboard,
+  name: string,
+  prometheus: RunningPrometheus,
+): Promise<Record<string, string>> {
+  const substitute = await fillVariables(dashboard, prometheus);
+  const variable = dashboard.templating.list?.find((each) => each.name === name);
+  const [, expr = ""] = /^query_result\((.+)\)$/.exec(variable?.definition ?? "") ?? [];
+  const [, pattern = "", flags] = /^\/(.+)\/(\w*)$/.exec(variable?.regex ?? "") ?? [];
+  const series = await prometheus.query(substitute(expr));
+  const choices = series.map(({ metric, value }) => {
+    const labels = Object.entries(metric).map(([label, of]) => `${label}="${of}"`);
+    const found = [...`{${labels.join(",")}} ${value?.[1]}`.matchAll(new RegExp(pattern, flags))];
+    const group = (wanted: string) => found.find(({ groups }) => groups?.[wanted])?.groups?.[wanted];
+    const [text, chosen] = [group("text"), group("value")];
+    return [text ?? chosen, chosen ?? text];
+  });
+  return Object.fromEntries(choices);
+}
+
 /** Grafana's `$__rate_interval`: at least four scrapes, and never less than the step and one scrape. */
-const builtIn = { __rate_interval: `${4 * scrapeSeconds}s` };
+const builtIn = { __rate_interval: `${4 * scrapeSeconds}s`, __range: "120s" };
 
 /** A value as Grafana escapes it, once for the regular expression and once for the string around it. */
 function forRegExp(value: string): string {

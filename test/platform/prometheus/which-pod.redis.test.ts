@@ -5,7 +5,7 @@ import { type Replica, site, startFleet } from "../../../testkit/fleet.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { withTools } from "../kubernetes/tools.ts";
-import { fillVariables, queriedPanels } from "./grafana.ts";
+import { choicesOf, fillVariables, queriedPanels } from "./grafana.ts";
 import { type Series, startPrometheus } from "./running-prometheus.ts";
 
 const patience = { timeout: 60_000, interval: 250 };
@@ -45,8 +45,14 @@ withTools("prometheus")("names the pods that are cut off", { timeout: 180_000 },
     return expect.poll(shown, patience);
   };
   await shows("Failures by pod").toEqual({
-    [`checkout-1 ${withoutService} countersign`]: 1,
-    [` ${withoutTokens} countersign`]: 1,
+    "checkout-1 countersign": 1,
+    [`${withoutTokens} countersign`]: 1,
+  });
+  const [first = ""] = targets;
+  expect(await choicesOf(overview, "instance", prometheus)).toEqual({
+    "checkout-1": withoutService,
+    [first]: first,
+    [withoutTokens]: withoutTokens,
   });
   await shows("Pods").toEqual({ [`${site}/blue sandbox`]: 2 });
   await shows("Shortest token life").toEqual({ [site]: 0 });
