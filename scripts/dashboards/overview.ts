@@ -57,7 +57,7 @@ const serviceAnswers = bars({
   title: "Service's failures",
   description:
     "Share of the service's own answers with status 400 or above, or to orders with 3xx, in the last 5 minutes, by site; the eight worst. Countersign passes them on untouched.",
-  alerts: ["CountersignServiceFails", "CountersignRequestsRefused"],
+  alerts: ["CountersignServiceFails", "CountersignServiceFailsOften", "CountersignRequestsRefused"],
   unit: "percentunit",
   decimals: 1,
   max: 1,
@@ -98,7 +98,7 @@ const shortestLife = bigNumber({
   title: "Shortest token life",
   description:
     "Time left to the token that ends first, of those that were used within their lifetime; tokens of idle pods may lapse. 0 for a site whose requests have failed in the last two minutes since it has none. Replaced at 80 to 88 % of its life, so it hardly falls below a tenth.",
-  alerts: ["CountersignNoValidToken"],
+  alerts: ["CountersignNoValidToken", "CountersignCredentialsRefused", "CountersignTokenExpiresSoon"],
   unit: "s",
   decimals: 0,
   noValue: "none in use",
@@ -134,7 +134,9 @@ const pods = bigNumber({
   title: "Pods",
   description:
     "Pods that use each credential set of an environment, and pods by the hash of their configuration. More than one hash for longer than a roll-out or a reload: some pods have not taken the change up.",
+  alerts: ["CountersignMetricsAbsent"],
   unit: "short",
+  noValue: "no metrics",
   queries: [
     [
       `count by (environment, credential) (countersign_credential_active{${ofCredential}} == 1)`,
@@ -183,6 +185,7 @@ const failures: Row = {
       title: "Failures by code and outcome",
       description:
         "Requests that Countersign failed to serve. Unknown: look before it is repeated. Not sent: it may be sent again. The codes are explained in docs/reference/errors.md.",
+      alerts: ["CountersignFailures", "CountersignOutcomeUnknown"],
       unit: "reqps",
       isStacked: true,
       queries: [
@@ -225,7 +228,7 @@ const latency: Row = {
   title: "Latency",
   panels: [
     durations(
-      "Requests",
+      "Whole request",
       "countersign_request_duration_seconds",
       "From the complete request head to the end of the answer.",
     ),
@@ -233,6 +236,7 @@ const latency: Row = {
       "The service's share",
       "countersign_upstream_duration_seconds",
       "All attempts, from connecting to the end of the answer. When this grows, tell the service's owner.",
+      ["CountersignServiceSlow"],
     ),
     durations(
       "Our overhead",
@@ -242,10 +246,11 @@ const latency: Row = {
   ],
 };
 
-function durations(title: string, metric: string, description: string) {
+function durations(title: string, metric: string, description: string, alerts: readonly string[] = []) {
   return curves({
     title,
     description: `${description} Of all sites of the environment, idle times left out.`,
+    alerts,
     unit: "s",
     queries: [
       [quantile(0.5, metric, inEnvironment, ["environment"]), "p50 {{environment}}"],
@@ -273,6 +278,7 @@ const unauthorized: Row = {
       title: "401s with OAuth by result",
       description:
         "With OAuth. Cured: the retry with a new token was no 401. Refused: it was. Not possible: no new token was available, and the first 401 was passed on. Failed: the retry got no answer.",
+      alerts: ["CountersignUnauthorizedAgain"],
       unit: "reqps",
       queries: [events("countersign_retries_total", ofSite, ["result"])],
     }),
@@ -286,7 +292,7 @@ const callbacks: Row = {
       title: "Callbacks by result",
       description:
         "What the service sent to listeners for callbacks. Delivered: the application accepted the callback. Declined: it answered no 2xx. Repeated: it had accepted it before. The other results say why the application did not get it.",
-      alerts: ["CountersignCallbacksNotTaken", "CountersignCallbacksNotGenuine"],
+      alerts: ["CountersignCallbacksNotTaken", "CountersignCallbacksNotGenuine", "CountersignCallbacksTooOld"],
       unit: "reqps",
       isStacked: true,
       queries: [

@@ -1,6 +1,6 @@
 import { assemble, type Row } from "./assemble.ts";
 import { bars, curves, list } from "./panel.ts";
-import { events, inEnvironment, inJob, withNames } from "./promql.ts";
+import { aboveZero, events, inEnvironment, inJob, ofCredential, rate, withNames } from "./promql.ts";
 
 /** Labels of a pod, with its name if it has one. */
 const ofPod = "cluster, namespace, job, instance, pod";
@@ -47,7 +47,8 @@ const memory: Row = {
   panels: [
     curves({
       title: "Memory",
-      description: "Resident memory of each pod, which the container's limit is about.",
+      description: "Resident memory of each pod. A container that exceeds its limit is killed (OOMKilled).",
+      alerts: ["CountersignRestarts"],
       unit: "bytes",
       queries: [[withNames(ofOurs(`process_resident_memory_bytes{${inJob}}`)), "{{name}}"]],
     }),
@@ -95,15 +96,20 @@ const configuration: Row = {
     }),
     curves({
       title: "Changes refused",
-      description: "Pods whose files hold a configuration that was refused; the one before is active.",
-      alerts: ["CountersignReloadFailed"],
+      description:
+        "Pods whose files hold a configuration that was refused, and files of single sites that are refused. What was there before is active; a new site is not served.",
+      alerts: ["CountersignReloadFailed", "CountersignSiteFilesRefused"],
       unit: "short",
       steps: ["transparent", [1, "red"]],
-      queries: [[`sum(1 - countersign_config_last_reload_successful{${inJob}})`, "pods"]],
+      queries: [
+        [`sum(1 - countersign_config_last_reload_successful{${inJob}})`, "pods"],
+        [`max by (environment) (countersign_site_files_refused{${inEnvironment}})`, "site files of {{environment}}"],
+      ],
     }),
     list({
       title: "Youngest processes",
       description: "How long ago each pod's process started, the youngest first: restarts are at the top.",
+      alerts: ["CountersignRestarts"],
       unit: "s",
       decimals: 0,
       valueName: "started, ago",
@@ -117,6 +123,28 @@ const configuration: Row = {
     }),
   ],
 };
+
+const certificates = `min by (environment, listener, use) (countersign_certificate_expiry_timestamp_seconds{${inEnvironment}})`;
+const assertions = `label_replace(min by (environment, credential) (countersign_assertion_expiry_timestamp_seconds{${ofCredential}}), "use", "assertion", "", "")`;
+
+const expiry: Row = {
+  title: "Certificates and assertions",
+  height: 6,
+  panels: [
+    list({
+      title: "Expires next",
+      description:
+        "Time left, in the worst pod, to the first certificate of each file and to the assertion of each credential set; the ten that end first, of each use. 0: it has expired, or the assertion is missing.",
+      alerts: ["CountersignCertificateExpired", "CountersignCertificateExpires", "CountersignAssertionExpired"],
+      unit: "dtdhms",
+      valueName: "expires in",
+      // Assertions live for minutes or hours, so ten of all uses would leave no room for certificates.
+      queries: [[`sort(bottomk by (use) (10, clamp_min((${certificates} or ${assertions}) - time(), 0)))`, ""]],
+    }),
+  ],
+};
+
+const linesLost = `sum by (instance, pod) (${rate("countersign_log_lines_dropped_total", inJob)})`;
 
 const waysOut: Row = {
   title: "Ways out",
@@ -139,6 +167,13 @@ const waysOut: Row = {
       isStacked: true,
       queries: [events("countersign_trace_spans_total", inJob, ["result"])],
     }),
+    curves({
+      title: "Log lines lost",
+      description: "By pod. Standard output was not read in time, or a disk was full. Requests pass.",
+      alerts: ["CountersignLogLinesDropped"],
+      unit: "cps",
+      queries: [[aboveZero(withNames(linesLost), "name", "none"), "{{name}}"]],
+    }),
   ],
 };
 
@@ -146,5 +181,5 @@ export const processes = assemble(
   "Countersign: process",
   "countersign-process",
   "What the pods themselves need and run.",
-  [load, memory, configuration, waysOut],
+  [load, memory, configuration, expiry, waysOut],
 );

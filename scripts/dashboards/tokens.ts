@@ -1,6 +1,6 @@
 import { assemble, type Row } from "./assemble.ts";
 import { bars, curves, list } from "./panel.ts";
-import { counted, events, inEnvironment, inJob, ofCredential, quantile, rate } from "./promql.ts";
+import { counted, events, inEnvironment, inJob, ofCredential, ofSite, quantile, rate } from "./promql.ts";
 
 const requests = "countersign_token_requests_total";
 
@@ -11,6 +11,7 @@ const life: Row = {
       title: "Tokens issued in the last hour",
       description:
         "By credential set, over all pods. A token of a day, shared over Redis, is issued once in 19 to 21 hours.",
+      alerts: ["CountersignTokensAboveExpected"],
       unit: "short",
       decimals: 0,
       queries: [
@@ -24,6 +25,7 @@ const life: Row = {
       title: "Time to expiry",
       description:
         "Of the oldest token in use by any pod. It falls to 12 to 20 % of the life and jumps up again; tokens that are not used fall to the end and vanish.",
+      alerts: ["CountersignTokenExpiresSoon", "CountersignRefreshFails"],
       unit: "s",
       queries: [
         [
@@ -55,7 +57,7 @@ const loginHost: Row = {
     curves({
       title: "Token requests by result",
       description: "What the authorization server answers. Refused: wrong or deleted credentials. Throttled: 429.",
-      alerts: ["CountersignSetRefused", "CountersignLoginThrottled"],
+      alerts: ["CountersignSetRefused", "CountersignCredentialsRefused", "CountersignLoginThrottled"],
       unit: "reqps",
       queries: [events(requests, ofCredential, ["credential", "result"], { none: "no requests" })],
     }),
@@ -79,8 +81,19 @@ const loginHost: Row = {
       unit: "ops",
       queries: [events("countersign_refresh_suppressed_total", ofCredential, ["credential", "reason"])],
     }),
+    curves({
+      title: "Signed instead (bridge)",
+      description:
+        "Orders that were signed since their site had no token (`bridge: hmac`), by the failure that this avoided. Callers notice nothing.",
+      alerts: ["CountersignBridgeActive"],
+      unit: "reqps",
+      queries: [events("countersign_bridged_total", ofSite, ["site", "reason"])],
+    }),
   ],
 };
+
+/** All pods of an application see the same. */
+const evictions = rate("countersign_redis_evicted_keys_total", inJob);
 
 const sharing: Row = {
   title: "Sharing",
@@ -126,11 +139,16 @@ const sharing: Row = {
       queries: [[`avg by (node) (countersign_redis_up{${inJob}})`, "{{node}}"]],
     }),
     curves({
-      title: "Redis errors",
-      description: "Redis commands that failed, logins included, by node and kind.",
+      title: "Redis errors and evictions",
+      description:
+        "Redis commands that failed, logins included, by node and kind; and keys that a full Redis dropped: an order whose key was dropped can be sent again.",
+      alerts: ["CountersignRedisDown", "CountersignRedisEvicts"],
       unit: "ops",
       width: 12,
-      queries: [events("countersign_redis_errors_total", inJob, ["node", "kind"], { none: "no errors" })],
+      queries: [
+        events("countersign_redis_errors_total", inJob, ["node", "kind"], { none: "no errors" }),
+        [`sum by (node) (max by (cluster, namespace, job, node) (${evictions}))`, "{{node}} keys dropped"],
+      ],
     }),
     curves({
       title: "Clock skew",

@@ -99,12 +99,8 @@ withTools("prometheus")("the overview counts pods once for each environment, and
     { series: requests("c", "countersign", 502), values: "0+120x10" },
   ];
   const shown = (title: string, exp_samples: object[], index = 0, instance = ".*") => {
-    const found = queriedPanels(overview).find(({ panel }) => panel.title === title)?.queries[index]?.expr ?? "";
-    const expr = found
-      .replaceAll("$__rate_interval", "5m")
-      .replaceAll("$instance", instance)
-      .replaceAll(/\$[a-z]\w*/g, ".*");
-    return { expr, eval_time: "10m", exp_samples };
+    const found = queriedPanels(overview).find(({ panel }) => panel.title === title)?.queries[index]?.expr;
+    return { expr: withValues(found, instance), eval_time: "10m", exp_samples };
   };
   const tests = [
     {
@@ -130,6 +126,72 @@ withTools("prometheus")("the overview counts pods once for each environment, and
   writeFileSync(join(own, "cases.yaml"), JSON.stringify({ evaluation_interval: "1m", tests }));
   expect(promtool(["test", "rules", join(own, "cases.yaml")]).said).toContain("SUCCESS");
 });
+
+it("lead to the page of each alert", () => {
+  const links = all.flatMap(({ panels }) => panels.flatMap(({ panel }) => panel.links ?? []));
+  const linked = new Set(links.map(({ title }) => title));
+  expect(alerts.map(({ alert }) => alert).filter((alert) => !linked.has(alert))).toEqual([]);
+});
+
+withTools("prometheus")("show what expires, is refused or lost, once or of the worst pod", () => {
+  const own = emptyFolder();
+  const input_series: object[] = [];
+  const given = (name: string, labels: string, values: string) =>
+    input_series.push({ series: `countersign_${name}{${labels}}`, values });
+  const certificate = (pod: string, use: string, seconds: number) =>
+    given("certificate_expiry_timestamp_seconds", `${pod}, ${of}, listener=":7411", use="${use}"`, `${seconds}x10`);
+  const assertion = (pod: string, credential: string, seconds: number) =>
+    given("assertion_expiry_timestamp_seconds", `${pod}, ${of}, credential="${credential}"`, `${seconds}x10`);
+  const [of, a, b] = ['environment="production"', 'instance="a", pod="checkout-a"', 'instance="b"'];
+  certificate(a, "listener_server", 86_400);
+  certificate(b, "listener_server", 7_200);
+  certificate(b, "listener_ca", 300);
+  assertion(a, "S1/main", 3_600);
+  assertion(a, "S2/main", 4_200);
+  assertion(b, "S2/main", 0);
+  for (const [pod, files] of [
+    [a, 1],
+    [b, 2],
+  ]) {
+    given("site_files_refused", `${pod}, ${of}`, `${files}x10`);
+    given("redis_evicted_keys_total", `${pod}, node="cache"`, "0+60x10");
+    given("bridged_total", `${pod}, ${of}, site="S1", reason="token_unavailable"`, "0+60x10");
+  }
+  given("log_lines_dropped_total", a, "0+60x10");
+  given("log_lines_dropped_total", b, "0x10");
+
+  const panels = all.flatMap((dashboard) => dashboard.panels);
+  const shown = (title: string, samples: Readonly<Record<string, number>>, index = 0) => ({
+    expr: withValues(panels.find(({ panel }) => panel.title === title)?.queries[index]?.expr),
+    eval_time: "10m",
+    exp_samples: Object.entries(samples).map(([labels, value]) => ({ labels: `{${labels}}`, value })),
+  });
+  const promql_expr_test = [
+    shown("Expires next", {
+      [`${of}, listener=":7411", use="listener_ca"`]: 0,
+      [`${of}, listener=":7411", use="listener_server"`]: 6_600,
+      [`${of}, credential="S1/main", use="assertion"`]: 3_000,
+      [`${of}, credential="S2/main", use="assertion"`]: 0,
+    }),
+    shown("Changes refused", { [of]: 2 }, 1),
+    shown("Log lines lost", { [`${a}, name="checkout-a"`]: 1 }),
+    shown("Redis errors and evictions", { 'node="cache"': 1 }, 1),
+    shown("Signed instead (bridge)", { 'site="S1", reason="token_unavailable"': 2 }),
+  ];
+  writeFileSync(
+    join(own, "cases.yaml"),
+    JSON.stringify({ tests: [{ interval: "1m", input_series, promql_expr_test }] }),
+  );
+  expect(promtool(["test", "rules", join(own, "cases.yaml")]).said).toContain("SUCCESS");
+});
+
+/** A query with all values in the place of its variables, or with those of `instance`. */
+function withValues(expr = "", instance = ".*"): string {
+  return expr
+    .replaceAll("$__rate_interval", "5m")
+    .replaceAll("$instance", instance)
+    .replaceAll(/\$[a-z]\w*/g, ".*");
+}
 
 describe.each(all)("$file", ({ file, dashboard, panels }) => {
   it("is the same as the generator's output", () => {
