@@ -55,7 +55,8 @@ const choices = [
   variable("instance", "Pod", pods).regex('/pod="(?<text>[^"]+)|instance="(?<value>[^"]+)/g').allValue(".*"),
   choice("environment", "Environment", `countersign_requests_in_flight_limit{${inJob}}`),
   choice("site", "Site", `countersign_unknown_outcomes_total{${inEnvironment}}`),
-  choice("credential", "Credential", `countersign_credential_info{${inEnvironment}}`),
+  // Where metrics name no sites, this metric has the value `all`, and the gauges of credential sets are absent.
+  choice("credential", "Credential", `countersign_token_requests_total{${inEnvironment}}`),
 ];
 
 function choice(name: string, label: string, series: string): QueryVariableBuilder {
