@@ -23,7 +23,7 @@ const logs = "$logs";
 const unknownOutcomes = bigNumber({
   title: "Outcomes unknown, 24 h",
   description:
-    "Requests that were written to the service and got no complete answer, or a 5xx: their orders may exist. Click for the log lines; each has its reference. /status of each pod lists them too.",
+    "Requests that were written to the service and got no complete answer, or a 5xx: their orders may exist. Click for the log lines; each has its reference. /status of each pod lists them too. Those that somebody has settled since still count.",
   alerts: ["CountersignOutcomeUnknown"],
   unit: "short",
   decimals: 0,
@@ -265,7 +265,7 @@ const unauthorized: Row = {
     curves({
       title: "401s by attempt",
       description:
-        "Answers 401 of the service. Attempt 1 with OAuth is a token that was revoked before its time, and is answered with a new one; attempt 2 means that the new one was refused too. With HMAC there is one attempt: the signature was not accepted.",
+        "Answers 401 of the service. Attempt 1 with OAuth: the token was refused, mostly since it was revoked, and the request was sent again with a new one. Attempt 2: the new one was refused too. With HMAC there is one attempt: the signature was not accepted.",
       alerts: ["CountersignUnauthorized", "CountersignUnauthorizedAgain"],
       unit: "reqps",
       queries: [
@@ -277,7 +277,7 @@ const unauthorized: Row = {
     curves({
       title: "401s with OAuth by result",
       description:
-        "With OAuth. Cured: the retry with a new token was no 401. Refused: it was. Not possible: no new token was available, and the first 401 was passed on. Failed: the retry got no answer.",
+        "Cured: the retry with a new token was no 401. Refused: it was. Not possible: no new token was available, and the first 401 was passed on. Failed: the retry got no answer.",
       alerts: ["CountersignUnauthorizedAgain"],
       unit: "reqps",
       queries: [events("countersign_retries_total", ofSite, ["result"])],
