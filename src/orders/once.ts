@@ -210,7 +210,10 @@ export class OnceKey implements OnceRecord {
     const at = formatTime(first.atMs);
     const status = end?.status === undefined ? {} : { status: end.status };
     const note = end && openNote(end, this.name, this.#sealing);
-    const members = { first: { request_id: first.holder, time: at, outcome: end?.outcome, ...status, note } };
+    const reference = referenceIn(first.note);
+    const members = {
+      first: { request_id: first.holder, reference, time: at, outcome: end?.outcome, ...status, note },
+    };
     const details = { members, causedBy: "Countersign-Once" };
     const named = `request ${first.holder} of ${at}`;
     if (!isSame(first.note, this.#digests)) {
@@ -221,7 +224,11 @@ export class OnceKey implements OnceRecord {
       const what = `The first request with this Countersign-Once, ${named}, is still under way.`;
       return new ProxyError("once_in_progress", what, { ...details, retryAfterMs });
     }
-    return new ProxyError("already_sent", `This Countersign-Once was used by ${named}. ${describeEnd(end)}`, details);
+    return new ProxyError(
+      "already_sent",
+      `This Countersign-Once was used by ${named}. ${describeEnd(end, reference)}`,
+      details,
+    );
   }
 }
 
@@ -236,7 +243,8 @@ export function sharedOf({ shared }: OnceRules): SharedOnce {
 
 /** Redis did not answer in time, or refuses. */
 export function withoutRedis(): ProxyError {
-  const what = "Redis cannot look this Countersign-Once up, or cannot keep it safely.";
+  const what =
+    "Redis cannot look this Countersign-Once up, or cannot keep it safely. Repeat the request with the same key.";
   return new ProxyError("once_unavailable", what, { retryAfterMs, causedBy: "Redis" });
 }
 
@@ -281,11 +289,11 @@ export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function describeEnd({ outcome, status }: KeptEnd): string {
+function describeEnd({ outcome, status }: KeptEnd, reference = "it"): string {
   const answered = status === undefined ? "" : ` with status ${status}`;
   if (outcome === "answered") return `The service answered it${answered}; the answer is not kept.`;
   if (outcome === "found") return "Its effect was looked for and found at the service.";
-  return `It was sent, and may have taken effect${status === undefined ? "" : `; it was answered${answered}`}. Look for it.`;
+  return `It was sent, and may have taken effect${status === undefined ? "" : `; it was answered${answered}`}. Look for ${reference}.`;
 }
 
 interface KeptAnswer extends UpstreamResponse {

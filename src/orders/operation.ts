@@ -1,6 +1,6 @@
 import type { Address, Environment } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { nearestName } from "../model/names.ts";
+import { listNames, nearestName } from "../model/names.ts";
 import type { ListenerContext } from "../serving/messages.ts";
 import { foreign, originPath, show, type Target } from "../serving/target.ts";
 
@@ -61,7 +61,9 @@ function suggest(path: string, { baseUrl, operations }: Environment): string {
   const known = operations === "any" ? [given].filter((name) => operationPath.test(`/${name}`)) : operations;
   const meant = nearestName(given, known);
   const added = operation === undefined ? "" : ` Countersign adds the base path ${baseUrl.path} itself: leave it out.`;
-  return `${added}${meant === undefined ? "" : ` Call /${meant}.`}`;
+  if (meant !== undefined) return `${added} Call /${meant}.`;
+  if (operation !== undefined || operations === "any" || operations.size === 0) return added;
+  return ` Operations here: ${listNames([...operations])}.`;
 }
 
 /** The rest of a path after the baseUrl's path, compared without case; undefined if it does not begin with that path. */

@@ -1,9 +1,16 @@
 import { type HeaderLines, transferCodings, valuesOf } from "../http/headers.ts";
+import type { Environment } from "../model/environment.ts";
 import { type FailureCode, ProxyError } from "../model/errors.ts";
+import { listNames } from "../model/names.ts";
 import type { CallerRequest, ListenerContext } from "./messages.ts";
 
 const json = "application/json";
 const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
+
+/** What a refusal says of the listener: its URL, and the routes that take other methods. */
+interface Addressed extends Pick<ListenerContext, "url"> {
+  readonly environment: Pick<Environment, "passThrough">;
+}
 
 /**
  * Checks everything about a request's head that does not depend on configuration, before its body is read.
@@ -12,9 +19,9 @@ const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
  */
 export function checkHead(
   { method, target, headers }: Pick<CallerRequest, "method" | "target" | "headers">,
-  listener: Pick<ListenerContext, "url">,
+  listener: Addressed,
 ): string {
-  checkMethod(method, target, listener.url);
+  checkMethod(method, target, listener);
   const host = checkFraming(headers);
   checkContentType(headers);
   return host;
@@ -34,12 +41,14 @@ export function checkFraming(headers: HeaderLines, mayBeCompressed = false): str
   return host;
 }
 
-function checkMethod(method: string, target: string, url: string): void {
+function checkMethod(method: string, target: string, { url, environment: { passThrough = [] } }: Addressed): void {
   if (method === "POST") return;
+  const routes = passThrough.filter(({ methods }) => methods.has(method)).map(({ prefix }) => prefix);
+  const passed = routes.length === 0 ? "" : ` Paths below ${listNames(routes)} take ${method}.`;
   const detail =
     method === "CONNECT"
       ? `${explainTunnel(target)} Set your base URL to ${url}.`
-      : `${method} is not used by the service; operations are called with POST.`;
+      : `Operations are called with POST, not with ${method}.${passed}`;
   throw new ProxyError("method_not_allowed", detail, { allow: "POST" });
 }
 
@@ -62,7 +71,11 @@ function checkHost(headers: HeaderLines): string {
 
 function checkExpectation(headers: HeaderLines): void {
   if (valuesOf(headers, "expect").every((value) => value.toLowerCase() === "100-continue")) return;
-  throw refuse("expectation_not_supported", "The only expectation that can be met is 100-continue.", "Expect");
+  throw refuse(
+    "expectation_not_supported",
+    "The only expectation that can be met is 100-continue; leave any other out.",
+    "Expect",
+  );
 }
 
 function checkContentEncoding(headers: HeaderLines): void {

@@ -90,7 +90,8 @@ function defaultSiteOf(environment: Environment): Named {
 function notConfigured(site: Site, auth: AuthMethod): ProxyError {
   return new ProxyError(
     "auth_not_configured",
-    `Site ${site.identifier} is not set up for ${auth}, only for ${site.auth.join(" and ")}.`,
+    `Site ${site.identifier} is not set up for ${auth}, only for ${site.auth.join(" and ")}. ` +
+      `Leave Countersign-Auth out for an operation; a pass-through route needs a site with oauth.`,
     { causedBy: auth },
   );
 }

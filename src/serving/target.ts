@@ -49,7 +49,7 @@ export function checkAuthority({ scheme, authority }: Target, { environment, hos
     isOwn
       ? `${shown} is an address of Countersign itself, and the request came through the proxy setting: set ` +
           `NO_PROXY=${name} where HTTP_PROXY is set`
-      : `${shown} is not the service of this listener's environment`,
+      : `${shown} is not the service of this listener's environment, which is ${baseUrl.host}`,
     authority,
   );
 }

@@ -9,7 +9,7 @@ const url = "http://127.0.0.1:7411";
 const host: HeaderLine = ["Host", "localhost:7411"];
 const json: HeaderLine = ["Content-Type", "application/json"];
 const check = (headers: readonly HeaderLine[], method = "POST", target = "/create_order") =>
-  checkHead({ method, target, headers: headers.flat() }, { url });
+  checkHead({ method, target, headers: headers.flat() }, { url, environment: { passThrough: undefined } });
 
 it("returns the only Host unchanged", () => {
   expect(check([json, ["hOsT", "LocalHost:1"]])).toBe("LocalHost:1");

@@ -138,10 +138,10 @@ describe("an operation", () => {
     [new Set(["create_order"]), "create_orders", " Call /create_order."],
     [new Set(["create_order"]), "Create_Order", " Call /create_order."],
     [new Set(["create_order"]), "create_order/x", " Call /create_order."],
-    [new Set(["any"]), "create_order", ""],
+    [new Set(["any"]), "create_order", " Operations here: any."],
     [new Set<string>(), "create_order", ""],
-    [new Set(["create_order"]), "x".repeat(80), ""],
-    [new Set(["create_order"]), "x".repeat(15_000), ""],
+    [new Set(["create_order"]), "x".repeat(80), " Operations here: create_order."],
+    [new Set(["create_order"]), "x".repeat(15_000), " Operations here: create_order."],
   ])("%# is not allowed", (operations, operation, suggestion) => {
     expect(refusalOf(() => checkOperation(operation, allowing(operations)))).toMatchObject({
       code: "operation_not_allowed",
@@ -159,6 +159,7 @@ describe("a refusal says what to call", () => {
     return refusalOf(() => checkOperation(resolve(target, { ...sandbox, environment }), environment));
   };
   const added = "Countersign adds the base path /json-api itself: leave it out.";
+  const here = "Operations here: create_order, orders/list.";
   const empty = "it has an empty segment (two slashes in a row, or one at the end)";
 
   it.each([
@@ -183,9 +184,9 @@ describe("a refusal says what to call", () => {
     ["//create_order", `${empty}. Call /create_order.`],
     ["/orders//list", `${empty}. Call /orders/list.`],
     ["//json-api//create_order/", `${empty}. ${added} Call /create_order.`],
-    ["//evil.example", `${empty}.`],
-    ["//evil.example/create_order", `${empty}.`],
-    ["/", "it is empty."],
+    ["//evil.example", `${empty}. ${here}`],
+    ["//evil.example/create_order", `${empty}. ${here}`],
+    ["/", `it is empty. ${here}`],
     ["http://api.example/json-api/json-api/create_order/", `${empty}. ${added} Call /create_order.`],
   ])("instead of %s", (target, suggestion) => {
     expect(call(target)).toMatchObject({

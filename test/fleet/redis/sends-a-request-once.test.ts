@@ -186,10 +186,16 @@ it("a request that broke off, or whose status leaves its effect open, is unknown
     (_, socket) => void (answer === "" ? socket.destroy() : socket.end(answer)),
     { environment: { undecided: new Set([502]) } },
   );
-  expectFailure(await once("broken"), { status: 502, code: "upstream_reset", outcome: "unknown" });
+  const named = { headers: { "Countersign-Reference": "cart-1" } };
+  expectFailure(await once("broken", named), {
+    status: 502,
+    code: "upstream_reset",
+    outcome: "unknown",
+    reference: "cart-1",
+  });
   const broken = await once("broken");
-  expectFailure(broken, { status: 409, code: "already_sent", detail: /may have taken effect\. Look for it/ });
-  expect(broken.json.first).toMatchObject({ outcome: "unknown" });
+  expectFailure(broken, { status: 409, code: "already_sent", detail: /may have taken effect\. Look for cart-1\./ });
+  expect(broken.json.first).toMatchObject({ outcome: "unknown", reference: "cart-1" });
   expect(broken.json.first).not.toHaveProperty("status");
   answer = rawAnswer(502);
   expect((await once("undecided")).headers["countersign-outcome"]).toBe("unknown");

@@ -137,7 +137,9 @@ it.each([
 
 it("leaves every other path to the operations", async () => {
   const { upstream, port, send } = await stageEcho();
-  expect((await send("GET /file/a")).status).toBe(405);
+  const refused = await send("GET /file/a");
+  expect(refused).toMatchObject({ status: 405, headers: { allow: "POST" } });
+  expect(refused.text).toContain("Operations are called with POST, not with GET. Paths below /files/ take GET.");
   expect((await ask(port, {})).status).toBe(200);
   expect(upstream.requests[0]?.head).toMatch(/^POST \/json-api\/create_order HTTP/);
 });

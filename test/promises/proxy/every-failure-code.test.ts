@@ -90,11 +90,17 @@ const failuresOfTheRequest = [
     /^The site or key in Countersign-Site, S9999999999, is not configured in environment sandbox/,
     { headers: { "Countersign-Site": "S9999999999" } },
   ),
-  failing("auth_not_configured", 403, "HMAC for a site without keys", /^Site S1000000001 is not set up for hmac/, {
-    headers: { "Countersign-Auth": "hmac" },
-  }),
+  failing(
+    "auth_not_configured",
+    403,
+    "HMAC for a site without keys",
+    /^Site S1000000001 is not set up for hmac, only for oauth\. Leave Countersign-Auth out/,
+    {
+      headers: { "Countersign-Auth": "hmac" },
+    },
+  ),
   ...["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"].map((method) => {
-    const detail = new RegExp(`^${method} is not used by the service; operations are called with POST\\.`);
+    const detail = new RegExp(`^Operations are called with POST, not with ${method}\\.`);
     return failing("method_not_allowed", 405, method, detail, { method, body: "" });
   }),
   failing(
@@ -207,9 +213,15 @@ class BreakableClock extends ShiftedClock {
 
 /** Every way in which the service, the authorization server or Countersign itself is at fault: 500 to 504. */
 const failuresAfterAdmission = [
-  failing("upstream_unreachable", 502, "nobody listens there", /^The service refuses connections \(ECONNREFUSED\)\./, {
-    options: { baseUrl: deadUrl },
-  }),
+  failing(
+    "upstream_unreachable",
+    502,
+    "nobody listens there",
+    /^No connection to the service: connections are refused \(ECONNREFUSED\); see that it is up/,
+    {
+      options: { baseUrl: deadUrl },
+    },
+  ),
   failing(
     "body_incomplete",
     400,
