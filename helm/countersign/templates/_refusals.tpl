@@ -41,6 +41,19 @@
 {{-     $missing = append $missing (printf "add %s, which a listener is for, to config.environments (%s)" .environment (join ", " $environments)) -}}
 {{-   end -}}
 {{- end -}}
+{{- if and .Values.serviceMonitor.enabled (ne .Values.mode "gateway") -}}
+{{-   $missing = append $missing "set podMonitor.enabled instead of serviceMonitor.enabled: a sidecar has no Service" -}}
+{{- end -}}
+{{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled -}}
+{{-   $missing = append $missing "enable podMonitor or serviceMonitor, not both: each pod would count twice" -}}
+{{- end -}}
+{{- $folders := list -}}
+{{- range .Values.secrets -}}
+{{-   $folders = append $folders .folder -}}
+{{- end -}}
+{{- if ne (len $folders) (len (uniq $folders)) -}}
+{{-   $missing = append $missing (printf "give each of secrets a folder of its own; they are %s" (join ", " $folders)) -}}
+{{- end -}}
 {{- if $missing -}}
 {{-   fail (printf "countersign needs decisions that its chart cannot make:\n  %s\n" (join "\n  " $missing)) -}}
 {{- end -}}
@@ -58,7 +71,7 @@
 {{-   $wrong = append $wrong "leave config out: with injection each configuration is a ConfigMap in the namespace of its pods" -}}
 {{- end -}}
 {{- if .Values.podMonitor.enabled -}}
-{{-   $wrong = append $wrong "leave podMonitor off, and write one for the pods of each namespace: this release has none" -}}
+{{-   $wrong = append $wrong "leave podMonitor off: this release has no pods; deploy/prometheus/podmonitor.yaml is for those of all namespaces" -}}
 {{- end -}}
 {{- range .Values.secrets -}}
 {{-   if .externalSecret -}}

@@ -83,9 +83,9 @@ describe("the check", () => {
   });
 });
 
-test("no Service, workload, policy or monitor selects the pods of hooks", () => {
-  const monitors = set("podMonitor.enabled=true,serviceMonitor.enabled=true");
-  const objects = charts.objects("countersign", [...gateway, ...monitors]);
+test.each(["Pod", "Service"])("no Service, workload, policy or %sMonitor selects the pods of hooks", (kind) => {
+  const monitor = set(`podMonitor.enabled=${kind === "Pod"},serviceMonitor.enabled=${kind === "Service"}`);
+  const objects = charts.objects("countersign", [...gateway, ...monitor]);
   const pods = objects.filter((object) => isOfHook(object)).flatMap((object) => podTemplateOf(object) ?? []);
   expect(pods).toHaveLength(2);
   const selectors = objects.flatMap(({ kind, spec }) => {
@@ -93,7 +93,7 @@ test("no Service, workload, policy or monitor selects the pods of hooks", () => 
     return selector?.matchLabels === undefined ? [] : [{ kind, labels: selector.matchLabels }];
   });
   expect(new Set(selectors.map(({ kind }) => kind))).toEqual(
-    new Set(["Service", "Deployment", "PodDisruptionBudget", "NetworkPolicy", "PodMonitor", "ServiceMonitor"]),
+    new Set(["Service", "Deployment", "PodDisruptionBudget", "NetworkPolicy", `${kind}Monitor`]),
   );
   for (const { metadata } of pods) {
     for (const { kind, labels } of selectors) expect(metadata.labels, kind).not.toMatchObject(labels);

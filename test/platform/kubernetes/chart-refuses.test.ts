@@ -22,6 +22,11 @@ const bound = (bind: string, environment: string) =>
   set(`config.listeners[0].bind=${bind},config.listeners[0].environment=${environment}`);
 const alert = (exception: string) => set(`rules.alerts.${exception}`);
 
+const sameFolder = setJson("secrets", [
+  { folder: "a", secretName: "a" },
+  { folder: "a", secretName: "b" },
+]);
+
 /** Rows with these common arguments before their own. */
 const behind = (common: readonly string[], rows: readonly Row[]) =>
   rows.map(([why, args, says]): Row => [why, [...common, ...args], says]);
@@ -35,6 +40,8 @@ describe("rendering fails", () => {
       ["for a key that the chart itself sets", set("config.admin.bind=:1"), "'admin' not allowed"],
       ["for a value that the chart does not have", set("sidecars=1"), "'sidecars' not allowed"],
       ["for a secret from nowhere", set("secrets[0].secretName=null"), "secrets/0"],
+      ["for two secrets in one folder", sameFolder, "give each of secrets a folder of its own; they are a, a"],
+      ["for a monitor of a Service", set("serviceMonitor.enabled=true"), "set podMonitor.enabled instead"],
     ]),
     ...behind(set("injection.enabled=true"), [
       ["to inject before Kubernetes 1.36", ["--kube-version", "1.35"], "v1.35 has no MutatingAdmissionPolicy"],
@@ -62,6 +69,8 @@ describe("rendering fails", () => {
         "add production, which a listener is for",
       ],
       ["for two listeners on one port", listeners({}, {}, { port: 8081 }), "they are 7412, 7413, 8080, 8080, 8081"],
+      ["for a listener on the admin port", listeners({ port: 7412 }), "with those of admin and status they are 7412,"],
+      ["for two monitors", set("serviceMonitor.enabled=true,podMonitor.enabled=true"), "podMonitor or serviceMonitor"],
       [
         "for a minimum of pods above the maximum",
         scaled("gateway.autoscaling.minReplicas=11"),
