@@ -84,7 +84,7 @@ function refuse(message: string, code: string): Error {
 
 /** Times have fractions of a microsecond. */
 function stampIn({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return [dev, ino, size, mtimeMs, ctimeMs].join(" ");
+  return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }
 
 /** The error's code, which is compared in place of the content of an unreadable file. */

@@ -214,7 +214,7 @@ export class LoadContext {
     try {
       const content = await this.state.dependencies.readFile(absolute);
       this.warnOfMount(absolute, absolute);
-      return { ...content, origin };
+      return { origin, ...content };
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
       if (code === "ENOTDIR") return this.report("the folder is a file, or in one", "name a folder", dirname(absolute));

@@ -247,6 +247,7 @@ export class SiteFolder {
 
   /** The other files that have a value of an open one: they stay as they are, since they hold it in force. */
   #findRivals(open: ReadonlyMap<string, Candidate>): Candidate[] {
+    if (this.#inForce.files.size === 0) return [];
     const claimed = new Set<string>();
     for (const { inForce, served } of open.values()) {
       for (const { key } of [...(inForce?.values ?? []), ...(served?.values ?? [])]) claimed.add(key);
