@@ -6,7 +6,7 @@ import { launchChromium } from "../testkit/chromium.ts";
 
 const browser = await launchChromium();
 const page = await browser.newPage({ viewport: { width: 1_100, height: 800 }, colorScheme: "light" });
-await page.setContent(renderPage(badNight, 10).html);
+await page.setContent(renderPage(badNight, "127.0.0.1:7413", 10).html);
 const { y = 800 } = (await page.getByRole("region", { name: "Requests", exact: true }).boundingBox()) ?? {};
 const clip = { x: 0, y: 0, width: 1_100, height: y };
 await page.screenshot({ path: "docs/images/status-page.png", fullPage: true, clip });

@@ -61,16 +61,17 @@ export function openObservers(
         text: await writeExposition(metrics.registry, format),
       }),
       snapshot,
-      page: async (refreshSeconds?: number) => renderPage(await snapshot(), refreshSeconds),
+      page: async (address: string, refreshSeconds?: number) => renderPage(await snapshot(), address, refreshSeconds),
     },
   };
 }
 
 function describeConfig(config: Config): Configured {
-  const { hash, environments, listeners, callbacks, limits, tracing, metrics } = config;
+  const { hash, docsUrl, environments, listeners, callbacks, limits, tracing, metrics } = config;
   const outbound = listeners.map(({ callers, ...listener }) => ({ ...listener, tls: callersTlsOf(callers) }));
   return {
     hash,
+    docsUrl,
     environments: [...environments.values()],
     listeners: [...outbound, ...callbacks].map(({ bind, environment, tls }) => {
       return { name: describeBind(bind), environment, tls };

@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option } from "commander";
-import { documents } from "../model/documents.ts";
+import { addressOfPage } from "../model/documents.ts";
 
 /** The program's name and the texts of its help. */
 export const about = {
   name: "countersign",
   description: "Outbound, auth-injecting HTTP sidecar: plain JSON in, authorised or signed requests out.",
-  notes: `"spec 5.2" is a section of\n${documents}/service-interface.md`,
+  notes: `"spec 5.2" is a section of\n${addressOfPage("service-interface.md", undefined)}`,
 } as const;
 
 /** 0: yes, or done. 1: no. 2: usage or configuration. 70: a defect (EX_SOFTWARE). */

@@ -8,7 +8,7 @@ import { openUpstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
-import { documents } from "../model/documents.ts";
+import { withAddresses } from "../model/documents.ts";
 import type { Event, Report } from "../model/events.ts";
 import { listNames } from "../model/names.ts";
 import type { Answer } from "../serving/messages.ts";
@@ -107,7 +107,9 @@ async function doctor(options: Options): Promise<void> {
   const environmentWidth = Math.max(...[...config.environments.keys()].map((name) => name.length));
   const checks: Check[] = [];
   const sum: Record<Verdict, number> = { ok: 0, warn: 0, fail: 0, skipped: 0 };
-  for await (const check of runChecks(run)) {
+  for await (const found of runChecks(run)) {
+    const { fix } = found;
+    const check = fix === undefined ? found : { ...found, fix: withAddresses(fix, config.docsUrl) };
     checks.push(check);
     sum[check.verdict] += 1;
     if (!json) print(formatCheck(check, environmentWidth));
@@ -201,7 +203,7 @@ async function send(chosen: OneRequest, { config: whole, upstreams }: OpenRun): 
     if (answer === undefined) return fail("it was not answered", "see the lines above");
     if (!answer.isLocal) return { ...(await judgeAnswer(answer, environment.name)), answered: { key } };
     const { status, code, detail } = problemOf(answer);
-    const fix = `${documents}/reference/errors.md has each code, with what to do`;
+    const fix = "docs/reference/errors.md has each code, with what to do";
     return fail(`Countersign answers ${status} ${code}: ${detail}`, fix);
   } finally {
     await tokens.close();

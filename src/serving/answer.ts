@@ -1,5 +1,6 @@
 import { endToEndHeaders, type HeaderLines, isCoded, isFramed, nameAmong } from "../http/headers.ts";
 import { describeDefect, printable } from "../model/defect.ts";
+import { addressOfPage } from "../model/documents.ts";
 import { type FailureCode, failures, type Outcome, ProxyError } from "../model/errors.ts";
 import { isSafe, type Report, type RequestFinished } from "../model/events.ts";
 import { homepage } from "../version.ts";
@@ -129,10 +130,8 @@ export function buildAnswer(
  * @param readme the address of the release's README.md
  */
 export function failureType(code: FailureCode, docsUrl: string | undefined, readme: string | undefined): string {
-  if (docsUrl !== undefined) return `${docsUrl}/docs/reference/errors.html#${code}`;
-  return readme === undefined
-    ? `urn:countersign:failure:${code}`
-    : new URL(`docs/reference/errors.md#${code}`, readme).href;
+  const isNowhere = docsUrl === undefined && readme === undefined;
+  return isNowhere ? `urn:countersign:failure:${code}` : addressOfPage(`reference/errors.md#${code}`, docsUrl, readme);
 }
 
 /** Whether the request was sent, and so whether it may be repeated. */

@@ -2,17 +2,19 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { slugOf } from "../../scripts/site/documents.ts";
+import { findDocuments, pageOf, slugOf } from "../../scripts/site/documents.ts";
 import { describeAge, describeDuration, html } from "../../src/adapters/stats/page/html.ts";
-import { renderPage } from "../../src/adapters/stats/page/render-page.ts";
+import { renderPage as render } from "../../src/adapters/stats/page/render-page.ts";
 import { describeLeft, tokenBar } from "../../src/adapters/stats/page/tokens.ts";
-import type { EnvironmentStatus, StatusSnapshot } from "../../src/adapters/stats/stats.ts";
+import type { CallbackStatus, EnvironmentStatus, StatusSnapshot } from "../../src/adapters/stats/stats.ts";
 import { ago, badNight, darkNight, quietNight } from "./status-snapshot.ts";
 
 const hostile = `"'><script>alert(1)</script>&amp;<!--`;
 const harmlessName = "harmless".padEnd(hostile.length, "_");
 /** Texts that the page compares or calculates with; types allow no others. */
 const fixed = /^(\d{4}-|start$|due$|missing$|file_change$|refused$|issued$|timeout$|upstream_|none$)/;
+
+const renderPage = (night: StatusSnapshot, refreshSeconds?: number) => render(night, "localhost:8413", refreshSeconds);
 
 const failuresOf = (what: string, count: number) => ({ failures: [{ by: "service", what, count } as const] });
 
@@ -265,7 +267,7 @@ describe("the status page", () => {
   it("shows callbacks if there is a listener for them", () => {
     const { html: page } = renderPage(badNight);
     expect(page).toContain(
-      "The last callback of production</a> was not taken (<code>application_unreachable</code>, 1 s ago).",
+      "The last callback of production</a> was not taken (<code>application_unreachable</code>, 1 s ago); <a ",
     );
     expect(page).toContain(
       "<dt>May come twice</dt><dd>3: what was delivered before was not known, or could not be written",
@@ -274,13 +276,79 @@ describe("the status page", () => {
     expect(renderPage({ ...badNight, callbacks: [] }).html).not.toMatch(/callback/i);
   });
 
+  it.each([
+    [
+      { what: "application_unreachable", cause: "ECONNREFUSED" },
+      "http://127.0.0.1:8080: connections are refused (ECONNREFUSED); see that it is up, and that host and port in callbacks[0].application.url are right. ",
+    ],
+    [{ what: "application_unreachable", cause: "EMFILE" }, "http://127.0.0.1:8080: no connection (EMFILE). "],
+    [{ what: "application_timeout", cause: "no answer" }, " <code>http://127.0.0.1:8080/callbacks</code>: no answer. "],
+    [{ what: "declined", cause: "answered 500" }, "<code>http://127.0.0.1:8080/callbacks</code>: answered 500. "],
+    [
+      { what: "signature_wrong" },
+      "It is not signed with the key that it names: another key, another <code>exempt</code>, or a forgery. ",
+    ],
+  ] as const)("says of failing callbacks where the application is, why, and what to do: %o", (failure, words) => {
+    const { html: page } = renderPage(
+      withCallbacks(quietNight, { failures: [{ by: "countersign", count: 5, ...failure }] }),
+    );
+    const [, section = ""] =
+      /<li>(?:(?!<li>).)*?Callbacks: .*?docs\/troubleshooting\.md#(.*?)">what to do<\/a><\/li>/s.exec(page) ?? [];
+    expect(page).toContain(words);
+    const titles = readFileSync("docs/troubleshooting.md", "utf8").match(/^## .*/gm) ?? [];
+    expect(titles.map((title) => slugOf(title.slice(3)))).toContain(section);
+  });
+
+  it("draws what its headline counts: callbacks if these fail, else requests", () => {
+    const steps = quietNight.callbacks[0]?.recent.steps.map((step) => ({ ...step, failed: 1 })) ?? [];
+    const failures = [{ by: "countersign", what: "declined", count: 30 }] as const;
+    const { html: declined } = renderPage(withCallbacks(quietNight, { requests: 30, failures, steps }));
+    expect(declined).toContain("30 of 30 callbacks failed");
+    expect(declined).toContain('aria-label="Last 5 min, callbacks: 0 succeeded, 30 failed, 0 unknown"');
+    expect(declined).toContain('<span class="legend">callbacks: ');
+    const [environment = expect.unreachable()] = badNight.environments;
+    const { html: two } = renderPage({ ...badNight, environments: [environment, { ...environment, name: "sandbox" }] });
+    expect(two).toMatch(/aria-label="Last 5 min, requests of all environments: [\d,]+ succeeded, 2 failed, 4 unknown"/);
+  });
+
+  it("has the command that settles the first outcome, at the address that the reader has used", () => {
+    const [first, second] = badNight.unknownOutcomes;
+    const [, command] = /<pre>(.*?)<\/pre>/s.exec(renderPage(badNight).html) ?? [];
+    expect(command?.replaceAll("&#39;", "'").replaceAll("&quot;", '"')).toBe(
+      `curl -sS -H 'Content-Type: application/json' -d '{"found":true}' 'http://localhost:8413/status/unknown/${first?.requestId}'`,
+    );
+    const settled = { at: ago(0), found: true, note: undefined, key: undefined };
+    const unknownOutcomes = badNight.unknownOutcomes.map((each) => (each === first ? { ...each, settled } : each));
+    expect(renderPage({ ...badNight, unknownOutcomes }).html).toContain(`/status/unknown/${second?.requestId}`);
+    expect(renderPage(quietNight).html).not.toContain("<pre>");
+  });
+
+  it("leads to the documentation's site if the configuration has one", () => {
+    const callbacks = withCallbacks(badNight, { failures: [{ by: "service", what: "declined", count: 1 }] });
+    const environments = callbacks.environments.map((each) => ({ ...each, clockSkewSeconds: 600 }));
+    const night = { ...callbacks, environments, droppedLogLines: 1 };
+    const linksOf = (docsUrl: string | undefined) =>
+      [...renderPage({ ...night, docsUrl }).html.matchAll(/<a href="([^"]*)">what to do/g)].map(([, link]) => link);
+    const links = linksOf("https://docs.example/pay");
+    expect(links.sort()).toEqual([
+      "https://docs.example/pay/docs/alerts/CountersignClockSkew.html",
+      "https://docs.example/pay/docs/alerts/CountersignLogLinesDropped.html",
+      "https://docs.example/pay/docs/alerts/CountersignRedisDown.html",
+      "https://docs.example/pay/docs/troubleshooting.html#callbacks-do-not-arrive",
+      "https://docs.example/pay/docs/troubleshooting.html#callbacks-do-not-arrive",
+      "https://docs.example/pay/docs/troubleshooting.html#every-order-gets-404",
+      "https://docs.example/pay/docs/troubleshooting.html#orders-get-502-or-504",
+    ]);
+    const pages = findDocuments(".").pages.map(pageOf);
+    const paths = links.map((link = "") => link.replace(/^.*?\/pay\/|#.*/g, "").replace(/html$/, "md"));
+    expect(paths.filter((path) => !pages.includes(path))).toEqual([]);
+  });
+
   it("puts failing requests into the headline, though a larger share of callbacks fails, which anybody may send", () => {
     const withFailing = (share: number) => {
       const night = withRecent(quietNight, { requests: 100, ...failuresOf("404", share) });
-      const callbacks = night.callbacks.map((listener) => {
-        return { ...listener, recent: { ...listener.recent, requests: 6, ...failuresOf("signature_wrong", 5) } };
-      });
-      return /<h2 id="headline">([^<]*) failed/.exec(renderPage({ ...night, callbacks }).html)?.[1]?.trim();
+      const { html: page } = renderPage(withCallbacks(night, { requests: 6, ...failuresOf("signature_wrong", 5) }));
+      return /<h2 id="headline">([^<]*) failed/.exec(page)?.[1]?.trim();
     };
     expect(withFailing(60)).toBe("60 of 100 requests");
     expect(withFailing(1)).toBe("5 of 6 callbacks");
@@ -288,10 +356,7 @@ describe("the status page", () => {
 
   it("leads from the rest of the failing callbacks to callbacks, and from that of requests to failures", () => {
     const failures = ["1", "2", "3", "4"].map((what) => ({ by: "service", what, count: 1 }) as const);
-    const callbacks = quietNight.callbacks.map((listener) => {
-      return { ...listener, recent: { ...listener.recent, requests: 9, failures } };
-    });
-    const { html: page } = renderPage({ ...withRecent(quietNight, { failures }), callbacks });
+    const { html: page } = renderPage(withCallbacks(withRecent(quietNight, { failures }), { failures }));
     expect(page).toContain('<li>1 × others in production: see <a href="#failures">failures</a>.</li>');
     expect(page).toContain('<li>Callbacks: 1 × others in production: see <a href="#callbacks">callbacks</a>.</li>');
   });
@@ -482,6 +547,12 @@ function replaceTexts<Value>(value: Value, by: string): Value {
     typeof inner === "string" && !fixed.test(inner) ? by : inner,
   );
   return JSON.parse(text);
+}
+
+/** The snapshot of a night with other recent callbacks; at least one. */
+function withCallbacks(night: StatusSnapshot, change: Partial<CallbackStatus["recent"]>): StatusSnapshot {
+  const callbacks = night.callbacks.map((each) => ({ ...each, recent: { ...each.recent, requests: 5, ...change } }));
+  return { ...night, callbacks };
 }
 
 /** The snapshot of a night with other recent requests. */

@@ -38,6 +38,7 @@ export const quietNight: StatusSnapshot = {
   host: "shop-7d9f8c6b54-x2k4q",
   startedAt: ago(52 * hourMs),
   configHash: "3f9a61c0d2be",
+  docsUrl: undefined,
   readiness: { isReady: true, reason: "ok" },
   requests: {
     inFlight: 2,

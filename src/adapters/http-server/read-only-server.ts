@@ -266,9 +266,10 @@ export interface StatusViews {
   snapshot(): Promise<object>;
   /**
    * The same for people.
+   * @param address under which the reader has reached this port, such as `localhost:7413`
    * @param refreshSeconds how often the browser reloads it; absent: never
    */
-  page(refreshSeconds?: number): Promise<HtmlPage>;
+  page(address: string, refreshSeconds?: number): Promise<HtmlPage>;
   /**
    * Settles the unknown outcome of a request.
    * @param body as it came
@@ -288,9 +289,10 @@ const refreshSeconds = 10;
  * reference, and makes a screen reader start again. A POST to `/status/unknown/<request id>` settles an unknown outcome.
  */
 export function createStatus({ snapshot, page, settle }: StatusViews, surroundings: Surroundings): SocketServer {
+  const addressOf = (headers: HeaderLines) => one(headers, "host") ?? "";
   const pages = {
-    "/": async () => asPage(await page(refreshSeconds)),
-    "/still": async () => asPage(await page()),
+    "/": async (headers: HeaderLines) => asPage(await page(addressOf(headers), refreshSeconds)),
+    "/still": async (headers: HeaderLines) => asPage(await page(addressOf(headers))),
     "/status": async () => ({
       status: 200,
       contentType: "application/json",

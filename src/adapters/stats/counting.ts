@@ -1,6 +1,13 @@
 import type { Clock } from "../../model/clock.ts";
 import type { FailureCode } from "../../model/errors.ts";
-import { type CallbackResult, type Report, type RequestFinished, reportTo, statusClass } from "../../model/events.ts";
+import {
+  type CallbackFinished,
+  type CallbackResult,
+  type Report,
+  type RequestFinished,
+  reportTo,
+  statusClass,
+} from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
 import { describeCallbackEnd, describeEnd, fateOf, type RecentRequests, type RequestEnd } from "./recent-requests.ts";
 import { onceForEach } from "./series.ts";
@@ -15,16 +22,17 @@ export type RecentOf = (environment: string, callbacksAt?: string) => RecentRequ
 export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): Report {
   const countRequest = createRequestCounting(metrics, recentOf, clock);
   const callbackSeriesOf = onceForEach(
-    (environment: string, listener: string, site: string, result: CallbackResult) => ({
+    (environment: string, listener: string, site: string, result: CallbackResult, cause?: string) => ({
       counter: metrics.callbacks.series({ environment, site, result, listener }),
       ofEnvironment: { environment },
-      end: describeCallbackEnd(site, result),
+      end: describeCallbackEnd(site, result, cause),
     }),
   );
   return reportTo({
     request_finished: countRequest,
-    callback_finished({ environment, listener, site = "none", result, isGuarded, durationMs }) {
-      const { counter, ofEnvironment, end } = callbackSeriesOf(environment, listener, site, result);
+    callback_finished(event) {
+      const { environment, listener, site = "none", result, isGuarded, durationMs } = event;
+      const { counter, ofEnvironment, end } = callbackSeriesOf(environment, listener, site, result, causeOf(event));
       counter.inc(clock.wallMs());
       if (isGuarded === false) metrics.callbacksUnguarded.inc({ environment, listener });
       metrics.callbackDuration.observe(ofEnvironment, durationMs / 1_000);
@@ -49,6 +57,12 @@ export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     config_applied: () => metrics.configReloads.inc({ result: "applied" }),
     config_refused: () => metrics.configReloads.inc({ result: "refused" }),
   });
+}
+
+/** What the application did, or why it was not reached; undefined for results that say enough. */
+function causeOf({ result, status, cause }: CallbackFinished): string | undefined {
+  if (result === "declined") return `answered ${status}`;
+  return result.startsWith("application_") ? cause : undefined;
 }
 
 /** How a request ended, apart from its site. */

@@ -25,7 +25,7 @@ export interface End {
   /** The failure's code, the result of a callback, or the status of the answer. */
   readonly what: string;
   readonly fate: Fate;
-  /** Why the service was not reached, such as ECONNREFUSED, or what was awaited at the deadline, such as `no answer`. */
+  /** Why the service or the application was not reached, such as ECONNREFUSED, or what was awaited at the deadline, such as `no answer`. */
   readonly cause?: string | undefined;
 }
 
@@ -71,11 +71,11 @@ export function describeEnd(
 const foreign: ReadonlySet<CallbackResult> = new Set(["parameter_missing", "site_unknown"]);
 
 /** Undefined for a callback that is not the service's, as far as one can tell. */
-export function describeCallbackEnd(site: string, result: CallbackResult): End | undefined {
+export function describeCallbackEnd(site: string, result: CallbackResult, cause?: string): End | undefined {
   if (foreign.has(result)) return undefined;
   const hasSucceeded = result === "delivered" || result === "repeated";
   const by = hasSucceeded || result === "declined" ? "service" : "countersign";
-  return { site, by, what: result, fate: hasSucceeded ? "succeeded" : "failed" };
+  return { site, by, what: result, fate: hasSucceeded ? "succeeded" : "failed", cause };
 }
 
 interface Step {

@@ -7,6 +7,8 @@ import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
 /** The parts of a configuration for which series are started, or that are shown. */
 export interface Configured {
   readonly hash: string;
+  /** The address of the documentation's site, if the configuration has one. */
+  readonly docsUrl?: string | undefined;
   readonly environments: readonly Environment[];
   readonly listeners: readonly {
     /** The configured address. Several listeners with port 0 have the same. */

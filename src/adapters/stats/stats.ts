@@ -117,7 +117,7 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
 
     /** @param configuration the effective one, secrets masked */
     async view(readiness: { readonly isReady: boolean; readonly reason: string }, configuration: object) {
-      const { hash: configHash, environments, callers, callbacks } = source.configured();
+      const { hash: configHash, docsUrl, environments, callers, callbacks } = source.configured();
       const { lastRefused, ...active } = reload;
       const recentCallbacksAt = ({ environment, listener }: CallbackPlace) => {
         return recentOf(environment, listener).view(clock.nowMs());
@@ -136,6 +136,8 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
         host: hostname(),
         startedAt,
         configHash,
+        /** Where the page's links lead; undefined: to the documents of this version. */
+        docsUrl,
         readiness,
         requests: viewTotals(counts, source.inFlight()),
         /** Since the start: standard output was not read, or a disk was full. */

@@ -15,7 +15,7 @@ export interface CheckResult {
   readonly verdict: Verdict;
   /** The finding, as a clause. */
   readonly detail: string;
-  /** What to do about the finding; always present with `warn` and `fail`. */
+  /** What to do about the finding; always present with `warn` and `fail`. A path such as `docs/redis.md` is shown as its address. */
   readonly fix?: string;
   /** Present if the service answered a real request; `key` is the K… of the key that signed the request. */
   readonly answered?: { readonly key: string | undefined };

@@ -5,7 +5,6 @@ import { lockTrialScript, trialScript } from "../../adapters/redis/scripts.ts";
 import type { ServerFacts } from "../../adapters/redis/server-facts.ts";
 import type { Config } from "../../config/config.ts";
 import { explainConnectFailure } from "../../model/connect-failure.ts";
-import { documents } from "../../model/documents.ts";
 import {
   describeRedisNode,
   describeRedisPlace,
@@ -123,7 +122,7 @@ const unknownAnswers: Readonly<Record<RedisPlace["kind"], string>> = {
 /** The command that adds the missing rules of a user. The whole line for a new user is in docs/redis.md. */
 function fixPermissions(user: string, commands: readonly string[], ...keys: readonly string[]): string {
   const line = ["ACL SETUSER", user, ...keys, ...commands.map((name) => `+${name}`)].join(" ");
-  return `${line}   (and keep it: ACL SAVE, or the file of users; ${documents}/redis.md has the whole line)`;
+  return `${line}   (and keep it: ACL SAVE, or the file of users; docs/redis.md has the whole line)`;
 }
 
 function evaluateServer(probe: RedisProbe, server: RedisServer, user: string): CheckResult[] {
@@ -197,7 +196,7 @@ function explainCommandFailure(command: string, { kind, code = kind }: RedisTrou
     case "no_clock":
       return fail(
         "its scripts get no time (TIME refused, or 0), so replicas can share nothing in it",
-        `use a server whose scripts get it: ${documents}/redis.md lists some`,
+        "use a server whose scripts get it: docs/redis.md lists some",
       );
     case "noreplicas":
       return fail(
@@ -256,6 +255,6 @@ function evaluateMemory(facts: ServerFacts | undefined): CheckResult {
     return warn(detail, "set maxmemory-policy noeviction; a full Redis then refuses with 503");
   }
   if (isAppendOnly) return ok("Redis drops no key before its time, and keeps them on disk");
-  const fix = `set appendonly yes, and appendfsync always if not even one second may be lost; ${documents}/once.md says more`;
+  const fix = "set appendonly yes, and appendfsync always if not even one second may be lost; docs/once.md says more";
   return warn("appendonly no: a restart of Redis loses every key", fix);
 }

@@ -1,4 +1,3 @@
-import { documents } from "../../model/documents.ts";
 import type { CredentialSet, Environment } from "../../model/environment.ts";
 import { listNames } from "../../model/names.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
@@ -158,7 +157,7 @@ function evaluateEncryptionKeys(sets: readonly SharedSet[]): CheckResult {
   const unreadable = sets.filter(({ read }) => read === "unreadable").length;
   const readable = sets.filter(({ token }) => token !== undefined).length;
   if (unreadable > 0) {
-    const roll = `give every replica the same redis.encryptionKeys (${documents}/redis.md: roll the encryption key)`;
+    const roll = "give every replica the same redis.encryptionKeys (docs/redis.md: roll the encryption key)";
     const detail = `${unreadable} of ${unreadable + readable} values in the cache cannot be decrypted`;
     return warn(detail, `${roll}; else each replaces the others' tokens`);
   }

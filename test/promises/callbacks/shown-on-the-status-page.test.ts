@@ -71,7 +71,15 @@ it("the headline is red when callbacks are refused or declined, and not when any
   expect(await headline()).toEqual(["bad", "3 of 3 callbacks failed in the last 5 min"]);
   const page = await pageOf(staged);
   expect(page).toContain(`Callbacks: 2 × signature_wrong in sandbox, all of ${site}. It is not signed`);
-  expect(page).toContain(`Callbacks: 1 × declined in sandbox, all of ${site}. The application answered something`);
+  expect(page).toContain(
+    `Callbacks: 1 × declined in sandbox, all of ${site}. The application answered something else than 2xx. ${application.url}: answered 418. what to do`,
+  );
+  await application.stop();
+  await sendJson(callbackPort, freshCallback());
+  await recorder.nth("callback_finished", 5);
+  expect(await pageOf(staged)).toMatch(
+    /1 × application_unreachable in sandbox, all of S\d+\. http:\S+: connections are refused \(ECONNREFUSED\); see .* callbacks\[0\]\.application\.url/,
+  );
 });
 
 it("a reload keeps a listener's counts, even if the application changes", async () => {

@@ -40,6 +40,13 @@ it("finds a redirect, after which no order exists", async () => {
   expect(exitCode).toBe(1);
 });
 
+it("leads to the documentation's site if the configuration has one", async () => {
+  const { send, service } = await stage({ more: "docs: { baseUrl: https://docs.example/pay }" });
+  service.faults.add({ host: "api", kind: "reset", when: "after_reading", times: "until_cleared" });
+  const { stdout } = await send("--operation", "create_order", "--site", "S3");
+  expect(stdout).toMatch(/upstream_reset: .*\n +fix: .*https:\/\/docs\.example\/pay\/docs\/reference\/errors\.html/);
+});
+
 it("reports a refusal by Countersign itself, and a missing option, and sends nothing", async () => {
   const { send, orders } = await stage();
   const refused = await send("--operation", "delete_order");
@@ -56,7 +63,7 @@ it("reports a refusal by Countersign itself, and a missing option, and sends not
 });
 
 /** A service with a site for OAuth and a site for HMAC, and a configuration for that service. */
-async function stage({ path = "/json-api", keySecret = secret } = {}) {
+async function stage({ path = "/json-api", keySecret = secret, more = "" } = {}) {
   const audience = "https://api.sandbox.example";
   const credentials = [{ clientId: "blue-id", clientSecret: canaries.blue, audience }];
   const keys = [{ identifier: "K3", secret, isDefault: true }];
@@ -69,7 +76,7 @@ async function stage({ path = "/json-api", keySecret = secret } = {}) {
   const { write } = await openFolder({ "own/3": keySecret });
   const { origin } = new URL(service.apiUrl);
   const sandbox = `baseUrl: "${origin}${path}", authUrl: "${service.loginUrl}", allowPlaintext: true, defaultSite: S1, ${sitesWith(signing)}`;
-  const file = write({ environments: { sandbox } });
+  const file = write({ environments: { sandbox }, more });
   const send = (...more: readonly string[]) => runDoctor(["--config", file, "--send", body, ...more]);
   const orders = () => service.seen.apiRequests.filter(({ method }) => method === "POST").length;
   return { service, orders, send };

@@ -137,6 +137,22 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     },
   );
 
+  it("shows each reference on one line on a desk, whatever else is in its row", async () => {
+    const caller = "shop-backend-of-one-team";
+    const unknownOutcomes = badNight.unknownOutcomes.map((each) => ({
+      ...each,
+      reference: "ref-2026-11-0000-21630-x",
+      caller,
+    }));
+    const url = await serve({ ...badNight, unknownOutcomes });
+    for (const width of [970, 1_100]) {
+      const { page } = await visit(browser, url, { viewport: { width, height: 900 } });
+      const heights = await Promise.all((await page.locator(".reference").all()).map((each) => each.boundingBox()));
+      expect(heights.map((box) => (box?.height ?? 0) < 30)).toEqual([true, true, true]);
+      expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(width);
+    }
+  });
+
   it.each(["light", "dark"] as const)("is readable in %s, at a contrast of 4.5 at least", async (colorScheme) => {
     const grounds = new Set<unknown>();
     for (const [night, least] of [
@@ -170,7 +186,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
   });
 
   it("runs no script and loads nothing, even if the page contained a script", async () => {
-    const { html, contentSecurityPolicy } = renderPage(quietNight);
+    const { html, contentSecurityPolicy } = renderPage(quietNight, "127.0.0.1:7413");
     const poison = "<script>alert(1)</script><img src='http://127.0.0.1:1/x'>";
     const poisoned = { html: html.replace("<main>", `<main>${poison}`), contentSecurityPolicy };
     const url = await serve(quietNight, async () => poisoned);
@@ -184,7 +200,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
 /** Serves a page as the status port does. */
 async function serve(
   snapshot: StatusSnapshot,
-  page: StatusViews["page"] = async () => renderPage(snapshot),
+  page: StatusViews["page"] = async (address) => renderPage(snapshot, address),
 ): Promise<string> {
   const server = createStatus(
     { snapshot: async () => snapshot, page, settle: () => Promise.reject(new Error("nothing is settled here")) },

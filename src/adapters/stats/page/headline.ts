@@ -27,7 +27,7 @@ import {
   showTime,
   table,
 } from "./html.ts";
-import { describeUntaken, meaningOfCallback, serviceRefusal } from "./traffic.ts";
+import { callbackHelp, describeUntaken, meaningOfCallback, serviceRefusal } from "./traffic.ts";
 
 /** Failures are more than chance from this share and this number on. */
 const failingShare = 0.05;
@@ -44,6 +44,8 @@ export interface Verdict {
   readonly title: string;
   /** The share that failed; `–` without a request. */
   readonly share: string;
+  /** What the title counts, and the chart shows. */
+  readonly what: Recent["what"];
 }
 
 /**
@@ -58,16 +60,19 @@ export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
   const hasOutage = environments.some(({ tokenOutage }) => tokenOutage !== undefined);
   const seconds = environments[0]?.recent.seconds ?? 0;
   const lately = `in the last ${describeDuration(seconds * 1_000)}`;
-  if (worst === undefined) return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}`, share: "–" };
+  if (worst === undefined) {
+    return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}`, share: "–", what: "request" };
+  }
+  const { what } = worst;
   if (worst.failed === 0) {
     const isAmiss = hasNotice || openOutcomes(requests) > 0;
     const tone = hasOutage ? "bad" : isAmiss ? "idle" : "good";
-    return { tone, title: `No request failed ${lately}`, share: "0 %" };
+    return { tone, title: `No request failed ${lately}`, share: "0 %", what };
   }
   const isFailing = all.some((each) => [each, ...each.failingSites].some(isMoreThanChance));
   const where = environments.length > 1 ? ` in ${worst.name}` : "";
   const title = `${showFailed(worst)} failed${where} ${lately}`;
-  return { tone: isFailing || hasOutage ? "bad" : "warn", title, share: describeShare(shareOf(worst)) };
+  return { tone: isFailing || hasOutage ? "bad" : "warn", title, share: describeShare(shareOf(worst)), what };
 }
 
 /** How many requests there were, and how many of them failed. */
@@ -80,9 +85,11 @@ interface Failed {
 interface Recent extends Failed {
   /** The environment's. */
   readonly name: string;
-  /** Of the service; empty for callbacks. */
-  readonly baseUrl: string;
   readonly what: "request" | "callback";
+  /** Of the service, or of the application that gets the callbacks. */
+  readonly url: string;
+  /** The section of the configuration that has it, and its key there. */
+  readonly setting: readonly [path: string, key: string];
   readonly failures: readonly RecentFailure[];
   readonly failingSites: readonly FailingSite[];
 }
@@ -90,8 +97,14 @@ interface Recent extends Failed {
 /** All that had any: requests first. */
 function countAll({ environments, callbacks }: StatusSnapshot): readonly Recent[] {
   const all = [
-    ...environments.map(({ name, baseUrl, recent }) => ({ name, baseUrl, what: "request" as const, ...recent })),
-    ...callbacks.map(({ environment: name, recent }) => ({ name, baseUrl: "", what: "callback" as const, ...recent })),
+    ...environments.map(({ name, baseUrl: url, recent }) => {
+      const setting = [`environments.${name}`, "baseUrl"] as const;
+      return { name, what: "request" as const, url, setting, ...recent };
+    }),
+    ...callbacks.map(({ environment: name, application: url, recent }, index) => {
+      const setting = [`callbacks[${index}].application`, "url"] as const;
+      return { name, what: "callback" as const, url, setting, ...recent };
+    }),
   ];
   return all
     .filter(({ requests }) => requests > 0)
@@ -123,8 +136,8 @@ function describeShare(share: number): string {
 }
 
 /** The top of the page: the share of requests that failed, why, and a picture of the last minutes. */
-export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdict): Html {
-  const { environments, requests, startedAt, at } = snapshot;
+export function headline(snapshot: StatusSnapshot, { tone, title, share, what }: Verdict): Html {
+  const { environments, callbacks, requests, docsUrl, startedAt, at } = snapshot;
   const all = countAll(snapshot);
   const outages = environments.map((each) => describeOutage(each, each.tokenOutage, "not sent", at));
   const { inFlight, settledOutcomes: settled } = requests;
@@ -138,10 +151,10 @@ export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdi
 <p class="figure" aria-hidden="true">${share}</p>
 <div class="words">
 <h2 id="headline">${title}</h2>
-${list([...outages, ...all.flatMap(describeTrouble)])}${all.length > 1 ? html`<p>${all.map(showShare)}</p>` : nothing}
+${list([...outages, ...all.flatMap((recent) => describeTrouble(recent, docsUrl))])}${all.length > 1 ? html`<p>${all.map(showShare)}</p>` : nothing}
 <p>${doubt} since the start ${describeAge(startedAt, at)}. ${open} <span class="soft">This page knows this process alone.</span></p>
 </div>
-${chart(environments)}</section>
+${chart(what, what === "request" ? environments : callbacks)}</section>
 `;
 }
 
@@ -149,18 +162,19 @@ const height = 40;
 const stepWidth = 10;
 
 /** The last minutes of all environments together, a bar for each step: succeeded below, then failed, then unknown. */
-function chart(environments: readonly EnvironmentStatus[]): Html {
-  const [first] = environments;
+function chart(what: Recent["what"], all: readonly Pick<EnvironmentStatus, "recent">[]): Html {
+  const [first] = all;
   if (first === undefined) return nothing;
-  const steps = first.recent.steps.map((_, index) => addSteps(environments.map(({ recent }) => recent.steps[index])));
+  const steps = first.recent.steps.map((_, index) => addSteps(all.map(({ recent }) => recent.steps[index])));
   const highest = Math.max(1, ...steps.map(({ succeeded, failed, unknown }) => succeeded + failed + unknown));
   const bars = steps.flatMap((step, index) => drawStep(step, index * stepWidth, height / highest));
   const whole = addSteps(steps);
   const words = fates.map((fate) => `${showCount(whole[fate])} ${fate}`).join(", ");
   const span = describeDuration(first.recent.seconds * 1_000);
+  const whose = `${what}s${all.length > 1 ? " of all environments" : ""}`;
   const legend = fates.map((fate) => html`<b class="${fate}"></b>${fate} `);
-  return html`<figure class="chart"><svg role="img" aria-label="Requests of the last ${span}: ${words}" viewBox="0 0 ${steps.length * stepWidth} ${height}" preserveAspectRatio="none">${bars}</svg>
-<figcaption><span>${span} ago</span><span>now</span><span class="legend">${legend}</span></figcaption></figure>
+  return html`<figure class="chart"><svg role="img" aria-label="Last ${span}, ${whose}: ${words}" viewBox="0 0 ${steps.length * stepWidth} ${height}" preserveAspectRatio="none">${bars}</svg>
+<figcaption><span>${span} ago</span><span>now</span><span class="legend">${whose}: ${legend}</span></figcaption></figure>
 `;
 }
 
@@ -184,7 +198,7 @@ function showShare(recent: Recent): Html {
 }
 
 /** Why requests or callbacks of an environment fail, the commonest first. */
-function describeTrouble(recent: Recent): Html[] {
+function describeTrouble(recent: Recent, docsUrl: string | undefined): Html[] {
   const { name, failures: kinds } = recent;
   const others = sumOf(kinds.slice(named), ({ count }) => count);
   const [whose, place] =
@@ -192,22 +206,23 @@ function describeTrouble(recent: Recent): Html[] {
       ? ["Callbacks: ", html`<a href="#callbacks">callbacks</a>`]
       : ["", html`<a href="#failures">failures</a>`];
   const rest = others === 0 ? nothing : html`${whose}${showCount(others)} × others in ${name}: see ${place}.`;
-  return [...kinds.slice(0, named).map((failure) => describeFailure(recent, failure)), rest];
+  return [...kinds.slice(0, named).map((failure) => describeFailure(recent, failure, docsUrl)), rest];
 }
 
-function describeFailure(recent: Recent, failure: RecentFailure): Html {
+function describeFailure(recent: Recent, failure: RecentFailure, docsUrl: string | undefined): Html {
   const { by, what, count, site, cause } = failure;
   const whose = site === undefined || site === "none" ? nothing : html`, all of ${showName(site)}`;
   const place = html`<strong>${showCount(count)} × <code>${what}</code></strong> in ${recent.name}${whose}`;
-  if (recent.what === "callback") return html`Callbacks: ${place}. ${showSentence(meaningOfCallback(what))}`;
+  if (recent.what === "callback")
+    return html`Callbacks: ${place}. ${describeCallback(recent, failure)} ${help(callbackHelp, docsUrl)}`;
   if (by === "service") {
     if (what in failures) return html`${place}. The service’s answer began, and the caller did not get all of it.`;
-    return html`${place}, answered by the service. ${serviceRefusal(what, recent.failed === recent.requests)}${helpOn(what)}`;
+    return html`${place}, answered by the service. ${serviceRefusal(what, recent.failed === recent.requests)}${helpOn(what, docsUrl)}`;
   }
   if (what === "499") return html`${place}. The caller left before it had an answer.`;
   const row = failures[what as FailureCode];
   const why = what === "upstream_timeout" ? missing[cause ?? ""] : describeUnreached(recent, cause);
-  return html`${place}. ${why ?? showSentence(row?.meaning ?? "")}${helpOn(String(row?.status))}`;
+  return html`${place}. ${why ?? showSentence(row?.meaning ?? "")}${helpOn(String(row?.status), docsUrl)}`;
 }
 
 /** What was awaited at the deadline, by the causes of `upstream_timeout`. */
@@ -220,15 +235,26 @@ const missing: Readonly<Record<string, string>> = {
   shutdown: "This process ended before the answer came: the order may exist.",
 };
 
-function describeUnreached({ baseUrl, name }: Recent, cause: string | undefined): string | undefined {
+/** Why callbacks do not reach the application, or what it did with them. */
+function describeCallback(recent: Recent, { what, cause }: RecentFailure): Html {
+  const unreached = what === "application_unreachable" ? describeUnreached(recent, cause) : undefined;
+  if (unreached !== undefined) return html`${unreached}`;
+  const detail = cause === undefined ? nothing : html` <code>${recent.url}</code>: ${cause}.`;
+  return html`${showSentence(meaningOfCallback(what))}${detail}`;
+}
+
+function describeUnreached({ url, setting: [path, key] }: Recent, cause: string | undefined): string | undefined {
   if (cause === undefined) return undefined;
-  return explainUnreached(baseUrl, cause, name, "baseUrl") ?? `${new URL(baseUrl).origin}: no connection (${cause}).`;
+  return explainAt(url, cause, path, key) ?? `${new URL(url).origin}: no connection (${cause}).`;
 }
 
 /** `https://api.example: connections are refused (ECONNREFUSED); see …`; undefined if the cause is no known code. */
 function explainUnreached(url: string, cause: string, environment: string, key: string): string | undefined {
+  return explainAt(url, cause, `environments.${environment}`, key);
+}
+
+function explainAt(url: string, cause: string, path: string, key: string): string | undefined {
   const place = new URL(url).origin;
-  const path = `environments.${environment}`;
   const settings = { setting: `${path}.${key}`, tlsSetting: `${path}.tls`, egressSetting: `${path}.egress` };
   const found = explainConnectFailure(cause, { place, ...settings });
   return found && `${place}: ${found.detail}; ${found.fix}.`;
@@ -249,9 +275,9 @@ const sections: Readonly<Record<string, string>> = {
 };
 
 /** Nothing for a status without a section of its own. */
-function helpOn(status: string): Html {
+function helpOn(status: string, docsUrl: string | undefined): Html {
   const section = status.startsWith("3") ? "orders-get-a-redirect" : sections[status];
-  return section === undefined ? nothing : html` ${help(`troubleshooting.md#${section}`)}`;
+  return section === undefined ? nothing : html` ${help(`troubleshooting.md#${section}`, docsUrl)}`;
 }
 
 /**
@@ -305,7 +331,7 @@ export function openOutcomes({ unknownOutcomes, settledOutcomes }: StatusSnapsho
 }
 
 /** Orders that may exist, although their caller got no answer that says so. Empty if there are none. */
-export function unknownOutcomes({ at, requests, unknownOutcomes: all }: StatusSnapshot): Html {
+export function unknownOutcomes({ at, requests, unknownOutcomes: all }: StatusSnapshot, address: string): Html {
   const count = openOutcomes(requests);
   const settled = all.filter((each) => each.settled !== undefined);
   const looked = settled.length === 0 ? nothing : showSettled(settled, at);
@@ -320,11 +346,17 @@ export function unknownOutcomes({ at, requests, unknownOutcomes: all }: StatusSn
 <h2 id="unknown">${showCount(count)} ${plural(count, "outcome is", "outcomes are")} unknown</h2>
 <p>${plural(count, "It was", "They were")} sent, and the service gave no complete answer, or a 5xx: <strong>an order may exist.</strong>
 Look for the reference at the service before anything is sent again.</p>
-${shown.some(({ reference }) => reference === undefined) ? withoutReference : nothing}<p>The log of every replica has the rest: <code>"level":"error"</code> with <code>"outcome":"unknown"</code>.
-<code>POST /status/unknown/&lt;request id&gt;</code> with <code>{"found": true}</code> or <code>false</code> takes one off this list.</p>
-</div>
+${shown.some(({ reference }) => reference === undefined) ? withoutReference : nothing}<p>The log of every replica has the rest: <code>"level":"error"</code> with <code>"outcome":"unknown"</code>.</p>
+${shown.slice(0, 1).map(({ requestId }) => showCommand(requestId, address))}</div>
 ${table(caption, outcomeColumns(at), shown, shownOutcomes)}${more}</section>
 ${looked}`;
+}
+
+/** How to take an outcome off the list. */
+function showCommand(requestId: string, address: string): Html {
+  return html`<p>Once you know, this takes the first one off this list; <code>false</code> if there is no order:</p>
+<pre>curl -sS -H 'Content-Type: application/json' -d '{"found":true}' 'http://${address}/status/unknown/${requestId}'</pre>
+`;
 }
 
 /** The outcomes that somebody has looked for. */
@@ -379,18 +411,20 @@ const momentOf: Readonly<Record<string, string>> = {
 
 /** What else needs attention, one line each; empty if nothing does. */
 export function notices(snapshot: StatusSnapshot): Html {
-  const { readiness, redis, credentials, reload, environments, callbacks, droppedLogLines, at } = snapshot;
+  const { readiness, redis, credentials, reload, environments, callbacks, droppedLogLines, docsUrl, at } = snapshot;
   const lines = list([
     readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
     ...environments.map((each) => describeOutage(each, each.bridgedOutage, "signed", at)),
     ...showSets(credentials.filter(isUnrenewed), environments, at),
-    ...callbacks.map((listener) => describeUntaken(listener, at)),
-    ...redis.filter(({ isUp }) => isUp === false).map((server) => describeAway(server, callbacks.length > 0, at)),
+    ...callbacks.map((listener) => describeUntaken(listener, docsUrl, at)),
+    ...redis
+      .filter(({ isUp }) => isUp === false)
+      .map((server) => describeAway(server, callbacks.length > 0, docsUrl, at)),
     reload.lastRefused?.isPending
       ? html`<a href="#process">A new configuration was refused</a>; the old one stays active.`
       : nothing,
-    ...environments.map(describeClock),
-    droppedLogLines === 0 ? nothing : describeLostLines(droppedLogLines),
+    ...environments.map((each) => describeClock(each, docsUrl)),
+    droppedLogLines === 0 ? nothing : describeLostLines(droppedLogLines, docsUrl),
     ...environments.map(({ name, refusedSiteFiles = [] }) => {
       const files = refusedSiteFiles.map(({ file }) => file);
       return files.length === 0 ? nothing : html`Site files of ${name} are refused: ${listNames(files, named)}.`;
@@ -405,16 +439,16 @@ export function notices(snapshot: StatusSnapshot): Html {
 const longestSkewSeconds = 30;
 
 /** Empty while this machine's clock agrees with the service's. */
-function describeClock({ name, clockSkewSeconds: seconds = 0 }: EnvironmentStatus): Html {
+function describeClock({ name, clockSkewSeconds: seconds = 0 }: EnvironmentStatus, docsUrl: string | undefined): Html {
   if (Math.abs(seconds) <= longestSkewSeconds) return nothing;
   const span = describeDuration(Math.abs(seconds) * 1_000);
   const side = seconds > 0 ? "ahead of" : "behind";
-  return html`<strong>This machine&rsquo;s clock is ${span} ${side} the service&rsquo;s</strong> (${name}): all times here are off, and signed orders may be refused; ${help("alerts/CountersignClockSkew.md")}.`;
+  return html`<strong>This machine&rsquo;s clock is ${span} ${side} the service&rsquo;s</strong> (${name}): all times here are off, and signed orders may be refused; ${help("alerts/CountersignClockSkew.md", docsUrl)}.`;
 }
 
-function describeLostLines(count: number): Html {
+function describeLostLines(count: number, docsUrl: string | undefined): Html {
   const lines = plural(count, "log line is", "log lines are");
-  return html`<strong>${showCount(count)} ${lines} lost</strong> since the start: standard output was not read, or a disk was full; ${help("alerts/CountersignLogLinesDropped.md")}.`;
+  return html`<strong>${showCount(count)} ${lines} lost</strong> since the start: standard output was not read, or a disk was full; ${help("alerts/CountersignLogLinesDropped.md", docsUrl)}.`;
 }
 
 /** Whether the set's last token request failed. A set without a token is in the headline alone, unless it was refused. */
@@ -445,10 +479,10 @@ function describeLeft(token: CredentialStatus["token"], last: TokenRequestStatus
 }
 
 /** How an outage of Redis affects tokens, keys of Countersign-Once, and callbacks. */
-function describeAway(server: RedisStatus, hasCallbacks: boolean, now: string): Html {
+function describeAway(server: RedisStatus, hasCallbacks: boolean, docsUrl: string | undefined, now: string): Html {
   const { node, since } = server;
   const away = since === undefined ? "is away" : `has been away for ${describeSpan(since, now)}`;
-  const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${describeRedisFailure(server)}; ${help("alerts/CountersignRedisDown.md")}).`;
+  const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${describeRedisFailure(server)}; ${help("alerts/CountersignRedisDown.md", docsUrl)}).`;
   const refused = html`Requests with <code>Countersign-Once</code> are refused`;
   if (node === claimsNodeName) return html`${what} ${refused}; tokens are shared as before.`;
   if (node !== "cache") return html`${what} It is one of several for the refresh lock.`;

@@ -1,4 +1,4 @@
-import { documents } from "../../../model/documents.ts";
+import { addressOfPage } from "../../../model/documents.ts";
 
 /** Text that is HTML already. Any other text is escaped when it is put into a page. */
 export class Html {
@@ -71,9 +71,9 @@ export function definitions(entries: readonly (readonly [name: string, value: Ht
 `;
 }
 
-/** A link to a page of the documents, such as `alerts/CountersignRedisDown.md`. */
-export function help(page: string): Html {
-  return html`<a href="${documents}/${page}">what to do</a>`;
+/** A link to a page of docs/, such as `alerts/CountersignRedisDown.md`. */
+export function help(page: string, docsUrl: string | undefined): Html {
+  return html`<a href="${addressOfPage(page, docsUrl)}">what to do</a>`;
 }
 
 /** Words that are less important, such as those for a missing value. */

@@ -31,9 +31,10 @@ const contentSecurityPolicy = [
 /**
  * The status page, the most urgent first: whether orders succeed; orders that may exist without an answer to their caller;
  * other problems; requests and callbacks; tokens; failures; the process.
+ * @param address of the status port, under which its reader has reached it
  * @param refreshSeconds how often the browser loads the page anew; undefined: never
  */
-export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number) {
+export function renderPage(snapshot: StatusSnapshot, address: string, refreshSeconds?: number) {
   const noticed = notices(snapshot);
   const verdict = judge(snapshot, noticed !== nothing);
   const page = html`<!doctype html>
@@ -53,7 +54,7 @@ ${
 </head>
 <body>
 ${header(snapshot, refreshSeconds)}<main>
-${headline(snapshot, verdict)}${unknownOutcomes(snapshot)}${noticed}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}${configuration(snapshot)}</main>
+${headline(snapshot, verdict)}${unknownOutcomes(snapshot, address)}${noticed}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}${configuration(snapshot)}</main>
 ${footer}</body>
 </html>
 `;

@@ -43,8 +43,9 @@ h1 { font-size: 1.25rem; letter-spacing: -.01em; }
 h2 { font-size: 1.1rem; margin-bottom: .6rem; }
 h3 { font-size: .95rem; margin-top: .9rem; }
 section { background: var(--paper); border: 1px solid var(--line); border-radius: .6rem; padding: 1.1rem 1.25rem; margin-bottom: 1rem; }
-code, time, .number { font-family: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace; font-size: .9em; }
-.long { overflow-wrap: anywhere; }
+code, pre, time, .number { font-family: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace; font-size: .9em; }
+.long, pre { overflow-wrap: anywhere; white-space: pre-wrap; }
+pre { user-select: all; }
 a { color: var(--link); }
 a:focus-visible, summary:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 ul { padding-left: 1.1rem; }
@@ -53,6 +54,7 @@ ul { padding-left: 1.1rem; }
 .soft, .when time { color: var(--soft); }
 .when time { font-size: .8em; }
 td .when, .when time, .when .age { white-space: nowrap; }
+.verdict td .when { white-space: normal; }
 .verdict { display: grid; grid-template-columns: auto 1fr; gap: .4rem 1.5rem; align-items: center; border-left-width: .5rem; }
 .verdict .figure { font-size: 3.5rem; line-height: 1; font-weight: 650; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .verdict h2 { font-size: 1.5rem; margin: 0; text-wrap: balance; }
@@ -72,7 +74,7 @@ td .when, .when time, .when .age { white-space: nowrap; }
 .chart .unknown { fill: var(--bar-due); background: var(--bar-due); }
 .legend { flex-basis: 100%; }
 .legend b { display: inline-block; width: .7em; height: .7em; margin-right: .3em; }
-.reference { font-size: 1.05em; font-weight: 650; }
+.reference { font-size: 1.05em; font-weight: 650; white-space: nowrap; }
 .notice { color: var(--tone); background: var(--tone-ground); border: 1px solid var(--tone); border-radius: .6rem; padding: .8rem 1.25rem; margin-bottom: 1rem; }
 .notice .soft, .notice time, .notice a { color: inherit; }
 table { width: 100%; border-collapse: collapse; }
@@ -131,7 +133,7 @@ footer { color: var(--soft); font-size: .9em; }
   code { overflow-wrap: anywhere; }
   th::before, td::before { content: attr(data-title); color: var(--soft); font: .85rem/1.6 system-ui, sans-serif; }
   .verdict th::before, .verdict td::before { color: var(--ink); }
-  td .when { white-space: normal; }
+  td .when, .reference { white-space: normal; }
 }
 `;
 

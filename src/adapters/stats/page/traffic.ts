@@ -17,6 +17,7 @@ import {
   describeDuration,
   folded,
   type Html,
+  help,
   html,
   nothing,
   quiet,
@@ -209,11 +210,14 @@ function showFailure({ at, result, status, cause, site, requestId }: CallbackFai
   return html`<code>${result}</code>${why}${of}, answered ${status}, request ${showName(requestId)} ${showTime(at, now)}`;
 }
 
+/** The section that has each result of a callback, and what to do. */
+export const callbackHelp = "troubleshooting.md#callbacks-do-not-arrive";
+
 /** A notice, if the application has not accepted the listener's last genuine callback; else empty. */
-export function describeUntaken(status: CallbackStatus, now: string): Html {
+export function describeUntaken(status: CallbackStatus, docsUrl: string | undefined, now: string): Html {
   const last = resultsOf(status).find(({ what }) => untaken.has(what));
   if (last === undefined || (status.results["delivered"]?.lastAt ?? "") >= last.lastAt) return nothing;
-  return html`<a href="#callbacks">The last callback of ${status.environment}</a> was not taken (<code>${last.what}</code>, ${describeAge(last.lastAt, now)}).`;
+  return html`<a href="#callbacks">The last callback of ${status.environment}</a> was not taken (<code>${last.what}</code>, ${describeAge(last.lastAt, now)}); ${help(callbackHelp, docsUrl)}.`;
 }
 
 /** Failures with their place, time and meaning, which says whose each is; callers' own mistakes are apart. */
