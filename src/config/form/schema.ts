@@ -183,7 +183,7 @@ export const configSchema = mapping("Configuration of Countersign.", {
   drain,
   docs: mapping("Where this documentation is.", {
     baseUrl: url("https://docs.example/countersign").describe(
-      "Address of the web site that `npm run docs` makes. The `type` of a failure links to its docs/reference/errors.html.",
+      "Address of the web site that `npm run docs` makes. The `type` of a failure, and the links of the status page and of `doctor`, lead there.",
     ),
   }).optional(),
   acknowledge: withDefault(listOf(z.enum(warningCodes)), []).describe(

@@ -174,7 +174,7 @@ function chart(what: Recent["what"], all: readonly Pick<EnvironmentStatus, "rece
   const whose = `${what}s${all.length > 1 ? " of all environments" : ""}`;
   const legend = fates.map((fate) => html`<b class="${fate}"></b>${fate} `);
   return html`<figure class="chart"><svg role="img" aria-label="Last ${span}, ${whose}: ${words}" viewBox="0 0 ${steps.length * stepWidth} ${height}" preserveAspectRatio="none">${bars}</svg>
-<figcaption><span>${span} ago</span><span>now</span><span class="legend">${whose}: ${legend}</span></figcaption></figure>
+<figcaption><span>${span} ago</span><span>${whose}</span><span>now</span><span class="legend">${legend}</span></figcaption></figure>
 `;
 }
 
