@@ -305,7 +305,7 @@ describe("the status page", () => {
     const { html: declined } = renderPage(withCallbacks(quietNight, { requests: 30, failures, steps }));
     expect(declined).toContain("30 of 30 callbacks failed");
     expect(declined).toContain('aria-label="Last 5 min, callbacks: 0 succeeded, 30 failed, 0 unknown"');
-    expect(declined).toContain('<span>callbacks</span>');
+    expect(declined).toContain("<span>callbacks</span>");
     const [environment = expect.unreachable()] = badNight.environments;
     const { html: two } = renderPage({ ...badNight, environments: [environment, { ...environment, name: "sandbox" }] });
     expect(two).toMatch(/aria-label="Last 5 min, requests of all environments: [\d,]+ succeeded, 2 failed, 4 unknown"/);
