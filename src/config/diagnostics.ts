@@ -20,6 +20,7 @@ export const warnings = {
   credential_sets_same: "both credential sets of a site are one client, so that none takes over when it is refused",
   timeout_beyond_request: "a timeout is longer than timeouts.request, which ends a request before it",
   site_in_two_environments: "sites of one environment have the identifiers of another one's",
+  until_past: "a key of alsoVerifyWith verifies no callback any more, since its `until` is past",
   default_site_absent: "requests that name no site fail, since no file of the folder has the default site",
 } as const;
 
@@ -33,7 +34,7 @@ export interface Problem {
   readonly path: string;
   /** The site's own file that has the problem; absent: the configuration file. */
   readonly file?: string | undefined;
-  /** In the YAML file, counted from 1. */
+  /** In the YAML file, counted from 1; 0: the file itself cannot be read. */
   readonly line: number;
   readonly column: number;
   /** What is wrong, as a clause. */
@@ -109,7 +110,8 @@ export function inFileOrder(problems: readonly Problem[]): Problem[] {
 export function formatProblems(file: string, problems: readonly Problem[]): string {
   const texts = problems.map((problem) => {
     const { line, column, found, fix, code } = problem;
-    const lines = [`${problem.file ?? file}:${line}:${column}  ${withPath(problem)}`];
+    const place = line === 0 ? "" : `:${line}:${column}`;
+    const lines = [`${problem.file ?? file}${place}  ${withPath(problem)}`];
     if (found !== undefined && found !== "") lines.push(`    found  ${found}`);
     lines.push(`    fix    ${fix}`);
     if (code !== undefined) lines.push(`    code   ${code}`);
@@ -120,7 +122,8 @@ export function formatProblems(file: string, problems: readonly Problem[]): stri
 
 /** A problem in one line, for a log. */
 export function describeProblem(problem: Problem): string {
-  return `line ${problem.line}, column ${problem.column}: ${withPath(problem)}; ${problem.fix}`;
+  const place = problem.line === 0 ? "" : `line ${problem.line}, column ${problem.column}: `;
+  return `${place}${withPath(problem)}; ${problem.fix}`;
 }
 
 function withPath({ path, message }: Problem): string {

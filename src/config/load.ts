@@ -14,7 +14,7 @@ import { defaultReplay, loadCallbacks } from "./rules/callbacks.ts";
 import { loadEnvironment, type ReadSites, warnOfSharedSites } from "./rules/environments.ts";
 import { loadListeners } from "./rules/listeners.ts";
 import { type ConfigDependencies, LoadContext, noteFiles } from "./rules/load-context.ts";
-import { loadRedis } from "./rules/redis.ts";
+import { addRedis, loadRedis } from "./rules/redis.ts";
 import { SiteFolder } from "./rules/site-folder.ts";
 import { loadTracing } from "./rules/tracing.ts";
 import { checkUniqueness } from "./rules/uniqueness.ts";
@@ -101,7 +101,7 @@ async function loadFile(file: string, dependencies: ConfigDependencies, folders:
 
   const context = LoadContext.open(dependencies, dirname(file), diagnostics);
   checkDependencies(file, context);
-  warnOfTimeouts(document.value, raw.timeouts, context.in("timeouts"));
+  warnOfTimeouts(document.value, raw, context);
   const config = await buildConfig(raw, folders, context);
   if (diagnostics.problems.length > 0) return refuse(diagnostics.problems);
 
@@ -144,7 +144,8 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
   const tokens: TokensConfig = redis === undefined ? { cache: "memory" } : { cache: "redis", redis };
   if (raw.once !== undefined && raw.tokens.cache === "memory") {
     const message = "Countersign-Once needs the Redis that replicas share, and tokens.cache is memory";
-    context.in("once").report(message, "write tokens: { cache: redis }, or remove once", "hidden");
+    const section = raw.redis === undefined ? `; ${addRedis}` : "";
+    context.in("once").report(message, `remove once, or add tokens: { cache: redis }${section}`, "hidden");
   }
   const config = {
     listeners,
@@ -179,17 +180,19 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
 
 async function readText(file: string, { readFile }: ConfigDependencies): Promise<string | Problem> {
   const fail = (message: string, fix: string): Problem => {
-    return { path: "", line: 1, column: 1, message, found: undefined, fix };
+    return { path: "", line: 0, column: 0, message, found: undefined, fix };
   };
   try {
     const { bytes } = await readFile(file, true);
     return decodeText(bytes) ?? fail("the configuration file is not UTF-8", "save it as UTF-8");
   } catch (error) {
     const { code = "unknown error" } = error as NodeJS.ErrnoException;
-    if (code === "EFBIG") return fail("the configuration file is longer than 16 MiB", "give the path of a YAML file");
-    return fail(`the configuration file cannot be read (${code})`, "give the path of a readable YAML file");
+    if (code === "EFBIG") return fail(`the configuration file is longer than 16 MiB: ${file}`, giveFile);
+    return fail(`the configuration file cannot be read (${code}): ${file}`, giveFile);
   }
 }
+
+const giveFile = "give the path of a readable YAML file, by --config FILE or COUNTERSIGN_CONFIG";
 
 function checkDependencies(file: string, context: LoadContext): void {
   const { env } = context.state.dependencies;
@@ -201,12 +204,17 @@ function checkDependencies(file: string, context: LoadContext): void {
 }
 
 /** Only of written ones: a default may be longer than a request, since it bounds token requests in the background too. */
-function warnOfTimeouts(written: unknown, { request, ...others }: RawConfig["timeouts"], context: LoadContext): void {
-  const { timeouts = {} } = written as { timeouts?: object };
-  for (const [key, ms] of Object.entries(others)) {
-    if (ms <= request || !Object.hasOwn(timeouts, key)) continue;
+function warnOfTimeouts(written: unknown, { timeouts, callbacks }: RawConfig, root: LoadContext): void {
+  const { request, ...others } = timeouts;
+  const file = written as { timeouts?: object; callbacks?: readonly { application: object }[] };
+  const check = (key: string, ms: number, holder: object = {}, at: LoadContext) => {
+    if (ms <= request || !Object.hasOwn(holder, key)) return;
     const message = `${formatDuration(ms)} is longer than timeouts.request, which ends a request after ${formatDuration(request)}`;
-    context.in(key).warn("timeout_beyond_request", message, "write a shorter one, or raise timeouts.request");
+    at.in(key).warn("timeout_beyond_request", message, "write a shorter one, or raise timeouts.request");
+  };
+  for (const [key, ms] of Object.entries(others)) check(key, ms, file.timeouts, root.in("timeouts"));
+  for (const [{ application }, at] of root.in("callbacks").each(callbacks)) {
+    check("timeout", application.timeout, file.callbacks?.[Number(at.path.at(-1))]?.application, at.in("application"));
   }
 }
 

@@ -12,6 +12,7 @@ import {
   parseDocument,
   stringify,
   visit,
+  type YAMLError,
   type YAMLMap,
 } from "yaml";
 import type { Location, Path, Problem } from "../diagnostics.ts";
@@ -140,16 +141,18 @@ function readYaml(text: string): SourceDocument {
   const lineCounter = new LineCounter();
   // `findTraps` looks for keys given twice: the library would compare each key with all others.
   const document = parseDocument(text, { lineCounter, uniqueKeys: false, prettyErrors: false, logLevel: "error" });
-  const { value, faults: found } = readValue(document, text);
+  const describe = (offset: number) => {
+    const { line, col } = lineCounter.linePos(offset);
+    return `line ${line}, column ${col}`;
+  };
+  const { value, faults: found } = readValue(document, text, describe);
   const ofJson = document.errors.length > 0 ? explainJson(text) : undefined;
   const faults = ofJson === undefined ? found : [ofJson];
   return {
     value,
-    yamlProblems: faults.map(({ message, offset, earlier, fix = fixFor(message) }) => {
+    yamlProblems: faults.map(({ message, offset, fix = fixFor(message) }) => {
       const { line, col: column } = lineCounter.linePos(offset);
-      const first = earlier === undefined ? undefined : lineCounter.linePos(earlier);
-      const where = first === undefined ? "" : `; it is at line ${first.line}, column ${first.col} too`;
-      return { path: "", line, column, message: `${message}${where}`, found: undefined, fix };
+      return { path: "", line, column, message, found: undefined, fix };
     }),
     locate(path) {
       const { node, offset } = follow(document, path);
@@ -167,13 +170,20 @@ export function toYaml(value: object): string {
 interface Fault {
   readonly message: string;
   readonly offset: number;
-  /** Offset of the same key, given before. */
-  readonly earlier?: number;
   readonly fix?: string;
+  /** The parser does not understand the rest of the file. */
+  readonly isLast?: boolean;
 }
 
-function readValue(document: Document.Parsed, text: string): { value: unknown; faults: readonly Fault[] } {
-  const faults = faultsOf(document, text);
+/** An offset as line and column, for people. */
+type Describe = (offset: number) => string;
+
+function readValue(
+  document: Document.Parsed,
+  text: string,
+  describe: Describe,
+): { value: unknown; faults: readonly Fault[] } {
+  const faults = faultsOf(document, text, describe);
   if (faults.length > 0) return { value: undefined, faults };
   try {
     return { value: document.toJS({ maxAliasCount: mostAliases }), faults };
@@ -184,25 +194,33 @@ function readValue(document: Document.Parsed, text: string): { value: unknown; f
   }
 }
 
-function faultsOf(document: Document.Parsed, text: string): Fault[] {
+function faultsOf(document: Document.Parsed, text: string, describe: Describe): Fault[] {
   const errors = [...document.errors, ...document.warnings].map((error): Fault => {
     const [offset] = error.pos;
-    return explainMarks(text, offset) ?? { message: explain(error), offset };
+    return (
+      explainMarks(text, offset) ??
+      explainLayout(document, text, error, describe) ?? { message: explain(error), offset }
+    );
   });
-  // The parser does not understand the rest of a line with `${` either, and nothing after a tab.
-  const mark = errors.find(({ fix }) => fix !== undefined);
+  // The parser does not understand the rest of a line with `${` either, and nothing after a tab or in wrong layout.
+  const mark = errors.find(({ fix, isLast = false }) => fix !== undefined && !isLast);
   const lineEnd = text.indexOf("\n", mark?.offset);
   const tab = document.errors.find(({ code }) => code === "TAB_AS_INDENT")?.pos[0] ?? text.length;
-  const isUnderstood = ({ offset }: Fault) =>
-    offset <= tab && (mark === undefined || offset <= mark.offset || offset > lineEnd);
-  const faults = [...errors, ...findTraps(document)].filter(isUnderstood);
+  const last = errors.find(({ isLast, offset }) => isLast && offset <= tab);
+  const end = Math.min(tab, last?.offset ?? text.length);
+  const isUnderstood = (fault: Fault) =>
+    fault === last ||
+    (fault.offset <= end &&
+      !fault.isLast &&
+      (mark === undefined || fault.offset <= mark.offset || fault.offset > lineEnd));
+  const faults = [...errors, ...findTraps(document, describe)].filter(isUnderstood);
   // YAML 1.1 reads other values from the same text: `no` is false, and `<<` merges.
   if (document.directives.yaml.version !== "1.2") faults.push({ message: "only YAML 1.2 is read here", offset: 0 });
   return faults;
 }
 
 /** Finds parts that parse, but do not mean what a reader expects; in the order of the text. */
-function findTraps(document: Document): Fault[] {
+function findTraps(document: Document, describe: Describe): Fault[] {
   const faults: Fault[] = [];
   const anchors = new Map<string, Node>();
   visit(document, {
@@ -215,13 +233,13 @@ function findTraps(document: Document): Fault[] {
     },
     Value(_, node) {
       if (node.anchor !== undefined) anchors.set(node.anchor, node);
-      if (isMap(node)) faults.push(...checkKeys(node.items));
+      if (isMap(node)) faults.push(...checkKeys(node.items, describe));
     },
   });
   return faults.sort((a, b) => a.offset - b.offset);
 }
 
-function checkKeys(pairs: readonly Pair[]): Fault[] {
+function checkKeys(pairs: readonly Pair[], describe: Describe): Fault[] {
   const faults: Fault[] = [];
   /** Each key, with its offset. */
   const keys = new Map<unknown, number>();
@@ -230,7 +248,10 @@ function checkKeys(pairs: readonly Pair[]): Fault[] {
     const offset = key.range?.[0] ?? 0;
     const earlier = keys.get(key.value);
     if (earlier === undefined) keys.set(key.value, offset);
-    else faults.push({ message: `the key ${show(key)} is given twice`, fix: "keep one of the two", offset, earlier });
+    else {
+      const message = `the key ${show(key)} is given twice; it is at ${describe(earlier)} too`;
+      faults.push({ message, fix: "keep one of the two", offset });
+    }
     // Under this name Node sets a prototype, and no configuration needs it.
     if (key.value === "__proto__") faults.push({ message: "nothing can be called __proto__", offset });
   }
@@ -249,6 +270,75 @@ function explainMarks(text: string, offset: number): Fault | undefined {
     fix,
     offset: offset - 1,
   };
+}
+
+/** A bracket or quote that is not closed, or a key at another column than its neighbours. */
+function explainLayout(
+  document: Document,
+  text: string,
+  { message, pos: [offset] }: YAMLError,
+  describe: Describe,
+): Fault | undefined {
+  const [, bracket, quote] = /end with a ([}\]])|Missing closing (["'])/.exec(message) ?? [];
+  const opening = bracket ? findBracket(document, text, offset) : quote ? findQuote(document, offset) : undefined;
+  if (opening !== undefined) {
+    const what = `this is not valid YAML: the ${text[opening]} here is not closed before ${describe(offset)}`;
+    return { message: what, fix: `close it with ${bracket ?? quote}`, offset: opening, isLast: true };
+  }
+  const [before, here] = message.startsWith("All mapping items") ? findNeighbours(document, offset) : [];
+  if (before === undefined || here === undefined) return undefined;
+  const what = `this is not valid YAML: the keys at ${describe(before)} and at ${describe(here)} begin at different columns`;
+  const fix = "indent the keys of one mapping alike, and those below a key more than that key";
+  return { message: what, fix, offset: here, isLast: true };
+}
+
+const flowToken = /"(?:\\.|[^"\\])*"|(?<=[\s,[{:])'[^']*'|(?<=\s)#[^\n]*|[{}[\]]/gs;
+
+/** The innermost bracket that is open at an offset. */
+function findBracket(document: Document, text: string, offset: number): number | undefined {
+  let start: number | undefined;
+  visit(document, {
+    Collection(_, { flow = false, range }) {
+      if (!flow || !range || range[0] >= offset) return undefined;
+      start = range[0];
+      return visit.SKIP;
+    },
+  });
+  if (start === undefined) return undefined;
+  const open: number[] = [];
+  for (const { 0: token, index } of text.slice(start, offset).matchAll(flowToken)) {
+    if (token === "{" || token === "[") open.push(start + index);
+    else if (token === "}" || token === "]") open.pop();
+  }
+  return open.at(-1) ?? start;
+}
+
+/** The last text in quotes that begins before an offset. */
+function findQuote(document: Document, offset: number): number | undefined {
+  let start: number | undefined;
+  visit(document, {
+    Scalar(_, { type, range }) {
+      if (type?.startsWith("QUOTE") && range && range[0] < offset) start = range[0];
+    },
+  });
+  return start;
+}
+
+/** The first key after an offset, and the key before it at the side of which it was probably meant to stand. */
+function findNeighbours(document: Document, offset: number): readonly number[] {
+  let found: readonly number[] = [];
+  const startOf = ({ key }: Pair) => (isNode(key) ? key.range?.[0] : undefined) ?? 0;
+  visit(document, {
+    Map(_, { items }) {
+      const index = items.findIndex((pair) => startOf(pair) >= offset);
+      const [before, here] = items.slice(index - 1, index + 1);
+      if (index < 1 || before === undefined || here === undefined) return;
+      // The parser has left a mapping that is indented more than this key.
+      const left = isMap(before.value) && before.value.flow !== true ? before.value.items.at(-1) : undefined;
+      if (startOf(here) < (found[1] ?? Number.POSITIVE_INFINITY)) found = [startOf(left ?? before), startOf(here)];
+    },
+  });
+  return found;
 }
 
 /** The fault in text that is meant as JSON. A YAML reader would report several faults, in other places. */
@@ -281,6 +371,11 @@ function explain({ message, code }: Error & { readonly code?: string }): string 
 const fixes: readonly (readonly [words: string, fix: string])[] = [
   ["Tabs are", "indent with blanks"],
   ["Implicit", "put a blank after the colon, and indent the keys of one mapping alike"],
+  ["Flow end indicator", "indent the closing bracket more than the key that it belongs to"],
+  ["Sequence item without", "begin each item of a list with -, all at one column"],
+  ["All sequence items", "begin the items of one list at one column"],
+  ["Missing , ", "put a comma between the items, or close the bracket"],
+  ["Plain value cannot start", "put the text in quotes"],
   ["Nested mappings", "put a text with a colon in quotes, and indent the keys of one mapping alike"],
 ];
 

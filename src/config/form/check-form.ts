@@ -174,9 +174,12 @@ function describeUnknownKey(key: string, holder: Path, given: readonly string[])
   );
   const known = [...new Set(alternatives.flat())];
   if (known.includes(key)) {
-    const ways = alternatives.filter((keys) => keys.length > 0).map((keys) => keys.join(", "));
-    const fix = `write either ${ways.join(" or ")}`;
-    return { path, message: `${key} does not go with the other keys here`, fix, found: "hidden" };
+    const fitting = alternatives.filter((keys) => keys.includes(key)).flat();
+    const others = given.filter((name) => !fitting.includes(name));
+    const missing = fitting.filter((name) => !given.includes(name));
+    const more = missing.length === 0 ? "" : `; with ${key} can stand ${missing.join(", ")}`;
+    const fix = `remove ${key}, or remove ${others.join(", ")}${more}`;
+    return { path, message: `${key} does not go with ${others.join(", ")}`, fix, found: "hidden" };
   }
   const free = known.filter((name) => !given.includes(name));
   const nearest = nearestName(key, free);
@@ -260,11 +263,25 @@ function describeType({ expected, input, message }: IssueOf<"invalid_type">, pat
     return { message: `this must be ${kind}, without quotes or unit`, fix };
   }
   if (expected === "array" && typeof input === "string") {
-    const item = name === "operations" ? `, in brackets: [${input === "*" ? '"*"' : input}]` : "";
+    // Only texts of a known form are shown: another may be a secret.
+    const isItem = nodesAt([...path, 0]).some(
+      ({ type, pattern = "(?!)", enum: all = [] }) =>
+        type === "string" && (all.includes(input) || new RegExp(pattern).test(input)),
+    );
+    const item = isItem ? `, in brackets: [${/^[\w./-]+$/.test(input) ? input : JSON.stringify(input)}]` : "";
     return { message: "this must be a list", fix: `write a list${item}`, found: "a text" };
   }
   if (expected === "array" && typeof input === "object" && input !== null) {
     return { message: "this must be a list", fix: 'write "- " before its first key, which makes it a list of one' };
+  }
+  const [{ properties = {}, additionalProperties } = {}] = nodes;
+  if (Array.isArray(input) && typeof additionalProperties === "object") {
+    const key = name === "sites" || name === "children" ? "S1000000001" : "NAME";
+    return { message: `this must be ${kind}`, fix: `write each name as a key, without "- ": { ${key}: … }` };
+  }
+  const possible = Object.keys(properties);
+  if (input === null && like === "" && possible.length > 0) {
+    return { message: "this is empty", fix: `write its settings; possible keys: ${possible.join(", ")}` };
   }
   // A text in place of a mapping may be a secret.
   const found = typeof input === "string" ? { found: "a text" } : {};

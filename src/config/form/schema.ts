@@ -159,7 +159,7 @@ export const configSchema = mapping("Configuration of Countersign.", {
     "Where the service calls: callbacks are verified there, and handed to the application (docs/callbacks.md).",
   ),
   admin: mapping("/livez, /readyz and /metrics, for kubelet and Prometheus; nothing else.", {
-    bind: bind(":7412"),
+    bind: bind("127.0.0.1:7412"),
     hosts: hosts.describe(
       "Host names for /metrics, beside IP addresses, localhost and the machine's own name; probes may use any name.",
     ),
@@ -211,6 +211,9 @@ export function jsonSchema(): SchemaNode {
 /** A node of the JSON Schema: the keys that are used here. */
 export interface SchemaNode {
   readonly title?: string;
+  readonly type?: string;
+  readonly pattern?: string;
+  readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: SchemaNode | boolean;

@@ -64,13 +64,26 @@ export function describeAddress({ origin, path }: Address): string {
   return `${origin}${path}`;
 }
 
+/** What is wrong with an address; it shows no part of it, which may be a password. */
+function faultOfUrl(text: string): string {
+  const [, scheme, authority = "", rest = ""] = /^([^:/?#]*:\/\/)?([^/?#]*)(.*)$/s.exec(text) ?? [];
+  if (/\s/.test(text)) return "the address has a blank in it";
+  if (scheme === undefined) return "the address has no scheme";
+  if (!/^https?:/i.test(scheme)) return "the address has another scheme than http and https";
+  if (authority.includes("@")) return "the address has a user or a password in it";
+  if (rest.includes("#")) return "the address has a fragment, from # on";
+  if (rest.includes("?")) return "the address has a query, from ? on";
+  return pathSegments.test(rest.replace(/\/$/, "")) ? "the host or the port cannot be read" : "the path is not plain";
+}
+
 /** An http or https URL without user information, query or fragment, taken apart. */
 export const urlForm: TextForm<Address> = {
   read(text) {
     const [, scheme, given = ""] = addressForm.exec(text) ?? [];
     const path = given.replace(/\/$/, "");
     if (scheme === undefined || !URL.canParse(text) || !pathSegments.test(path)) {
-      return { fix: "write an http:// or https:// URL with a plain host and an optional path, and nothing more" };
+      const fix = "write an http:// or https:// URL with a plain host and an optional path, and nothing more";
+      return { message: faultOfUrl(text), fix };
     }
     const { hostname: host, port, origin } = new URL(text);
     const isSecure = scheme.toLowerCase() === "https";

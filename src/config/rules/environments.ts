@@ -52,7 +52,7 @@ export async function loadEnvironment(
   const versions =
     folder === undefined
       ? await loadSites(Object.entries(namedSites(raw.sites)), environment, atSites)
-      : ((await atSites.in("folder").guard(readSites(name, folder, environment))) ?? []);
+      : ((await atSites.in("folder").guard(folder, readSites(name, folder, environment))) ?? []);
   const sites = new Map(folder === undefined ? [...versions].map((site) => [site.identifier, site]) : []);
   if (folder === undefined && sites.size === 0) {
     atSites.report("there is no site", "add one");

@@ -172,10 +172,15 @@ export class LoadContext {
     const bytes = dropNewline(content.bytes);
     const text = bytes.toString("utf8");
     if (form.test(text)) return text;
-    const reason = otherEncoding(bytes) ?? invisibleIn(text);
-    const fault = `is not one line of printable text${reason === undefined ? "" : `: ${reason}`}`;
-    const message = `the ${what} ${text === "" ? "is empty" : fault}`;
-    return this.report(message, `put it into ${content.origin}`, content.origin);
+    const { origin } = content;
+    if (text === "") return this.report(`the ${what} is empty`, `put it into ${origin}`, origin);
+    const encoding = otherEncoding(bytes);
+    const unseen = invisibleIn(text);
+    const reason = encoding ?? unseen;
+    const message = `the ${what} is not one line of printable text${reason === undefined ? "" : `: ${reason}`}`;
+    const without =
+      unseen === undefined ? "with printable ASCII alone, and no blank in it" : "without that, as with printf %s";
+    return this.report(message, encoding === undefined ? `write ${origin} again ${without}` : saveAsUtf8, origin);
   }
 
   /** Reads a whole secret file; warns if everyone may read it. */
@@ -189,13 +194,14 @@ export class LoadContext {
   }
 
   /** The result of reading a folder; a failure is reported as a problem. */
-  async guard<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  async guard<Value>(folder: string, reading: Promise<Value>): Promise<Value | undefined> {
     try {
       return await reading;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === undefined) throw error;
-      return this.report(`the folder cannot be read (${code})`, "make it a folder that this process may read");
+      const fix = `${fixReading(code, "folder")}: ${this.absolute(folder)}`;
+      return this.report(`the folder cannot be read (${code})`, fix);
     }
   }
 
@@ -237,9 +243,9 @@ export class LoadContext {
   }
 }
 
-function fixReading(code: string): string {
-  if (code === "ENOENT") return "create the file, or correct the path";
-  return code === "EFBIG" ? "name a file of at most 16 MiB" : "make it a file that this process may read";
+function fixReading(code: string, what = "file"): string {
+  if (code === "ENOENT") return `create the ${what}, or correct the path`;
+  return code === "EFBIG" ? "name a file of at most 16 MiB" : `make it a ${what} that this process may read`;
 }
 
 /** Drops one newline at the end, which editors and `echo` add. */

@@ -10,6 +10,9 @@ import { repeats } from "./uniqueness.ts";
 const sixtyFourHexDigits = /^[0-9a-f]{64}$/i;
 const oneDigitOnly = /^(.)\1*$/i;
 const makeKey = "make one with `countersign keygen`";
+/** All that the section needs. */
+export const addRedis =
+  "add redis: { url: rediss://cache:6379, encryptionKeys: [ { file: token-key } ] }, and make the file: countersign keygen >token-key";
 
 type Login = Pick<RedisAccess, "username" | "password">;
 const noLogin: Login = { username: undefined, password: undefined };
@@ -29,7 +32,7 @@ export async function loadRedis(
   if (raw === undefined) {
     if (cache === "memory") return undefined;
     const message = "tokens.cache is redis, but there is no section redis";
-    return root.in("tokens", "cache").report(message, "add redis: { url: rediss://… }");
+    return root.in("tokens", "cache").report(message, addRedis);
   }
   if (cache === "memory") {
     const fix = "write tokens: { cache: redis }, or remove it";

@@ -1,3 +1,4 @@
+import { systemClock } from "../../model/clock.ts";
 import type { AuthMethod, SigningKey, Site } from "../../model/environment.ts";
 import { exemptNames, requiredNames } from "../../parameters/signature.ts";
 import { formatPath } from "../diagnostics.ts";
@@ -204,6 +205,10 @@ function loadAlsoVerifyWith(
       at.in("key").report("the site has no such key", "name one of its keys");
     } else if (identifier === defaultKey?.identifier) {
       at.in("key").report("the default key verifies callbacks anyway", "name another key, or remove it");
+    }
+    if (untilMs <= systemClock.wallMs()) {
+      const fix = "remove the entry, or name a later day if the service still signs with the key";
+      at.in("until").warn("until_past", `${identifier} verifies no callback any more`, fix);
     }
     const key = keys.find((each) => each.identifier === identifier);
     return key === undefined ? [] : [{ key, untilMs }];

@@ -137,7 +137,7 @@ ok  ${file} is valid; --print shows it with every default
   it("names a configuration file that does not exist", async () => {
     const { exitCode, stderr } = await check("nothing.yaml");
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("nothing.yaml:1:1  the configuration file cannot be read (ENOENT)");
+    expect(stderr).toContain("nothing.yaml  the configuration file cannot be read (ENOENT): /");
     expect(stderr).toContain("1 problem; nothing was started.");
   });
 

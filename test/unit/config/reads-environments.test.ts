@@ -95,7 +95,7 @@ itRefuses("names that mean nothing", [
       lineOfSite1,
       edited(["    sites:\n", "    sites:\n      folder: DIR\n"], [`${lineOfSite3}        keys:\n${key}`, ""]),
     ),
-    `${site1}: S1000000001 does not go with the other keys here; write either S1000000001 or folder`,
+    `${site1}: S1000000001 does not go with folder; remove S1000000001, or remove folder`,
   ),
   fault(
     withSet("name: green, clientID: g, clientSecret: { file: DIR/green }, audience: a"),

@@ -96,7 +96,10 @@ itRefuses("Redis that cannot work", [
     "once.durability: replicas of a Cluster are not asked … use Sentinels",
     { "token-key": tokenKey },
   ),
-  fault(atTheEnd("once: { ttl: 60s }"), "once.ttl: less than 15m … from 15m"),
+  fault(
+    `${withRedis("url: redis://a").replace(" # here", "")}once: { ttl: 60s } # here\n`,
+    "once.ttl: less than 15m … from 15m",
+  ),
   wrong("url: redis://u:canary-redis-pw@a:6379", ".url: password"),
   wrong('url: redis://a, sentinel: { name: m, nodes: ["s:26379"] }', ": one place only … keep one"),
   fault(redisWith("encryptionKeys: [ { file: DIR/token-key } ]"), "redis: where it is … url, sentinel or cluster"),

@@ -121,7 +121,7 @@ itRefuses("sites that cannot authenticate", [
   }),
   ofSet(
     "name: blue, dir: DIR/blue, clientId: abc",
-    "clientId: clientId does not go with … either name, dir, token or name, clientId, clientSecret, audience, privateKey, token",
+    "clientId: clientId does not go with dir … remove clientId, or remove dir; with clientId can stand clientSecret, audience, privateKey",
   ),
   ofSite1("auth: [oauth, hmac]", "auth[1]: no keys … keys"),
   ofSite3("auth: [oauth]", "auth[0]: no credentials … credentials"),

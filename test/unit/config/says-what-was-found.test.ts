@@ -1,7 +1,8 @@
 /** Mistakes of newcomers: each gets its own sentence that says what was found, what is allowed and what to write. */
 import { truncateSync } from "node:fs";
+import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { formatProblems } from "../../../src/config/diagnostics.ts";
+import { describeProblem, formatProblems } from "../../../src/config/diagnostics.ts";
 import { readAtOnce } from "../../../src/config/files/file-system.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
@@ -11,13 +12,17 @@ import {
   atTheEnd,
   authUrl,
   baseUrl,
+  blue,
   fault,
   inSandbox,
+  inSite1,
   instead,
   itRefuses,
+  lineOfSite1,
   lineOfSite3,
   listener,
   operations,
+  redisWith,
   site1,
   site3,
   withListener,
@@ -75,7 +80,7 @@ itRefuses("what is nearly right", [
     at(admin, edited([`listeners:\n${listener}`, ""])),
     'listeners: listeners is missing … add a list, like [{"bind":"127.0.0.1:7411","environment":"sandbox"}]',
   ),
-  without(admin, "listeners:\n", 'admin: admin is missing … add a mapping, like {"bind":":7412"}'),
+  without(admin, "listeners:\n", 'admin: admin is missing … add a mapping, like {"bind":"127.0.0.1:7412"}'),
   without(authUrl, "  sandbox:\n", ".authUrl: missing: site S1000000001 has credentials … HMAC alone needs none"),
 ]);
 
@@ -124,6 +129,30 @@ itRefuses("surprising YAML", [
   fault(edited([operations, "\toperations: [canary] # here\n"]), ": not valid YAML: Tabs … indent with blanks"),
   fault(atTheEnd("readiness:canary"), ": Implicit map keys … a blank after the colon"),
   fault(instead(authUrl, "authUrl: canary: b"), ": Nested mappings … a text with a colon in quotes"),
+  fault(
+    edited(
+      [operations, "  operations: [canary]\n"],
+      ["    defaultSite: S1000000001\n", "    defaultSite: canary # here\n"],
+    ),
+    ": keys at line 9, column 3 and at line 10, column 5 begin at different columns … indent",
+  ),
+  fault(
+    edited([baseUrl, `  ${baseUrl}`], [authUrl, authUrl.replace("\n", " # here\n")]),
+    ": keys at line 7, column 7 and at line 8, column 5 begin at different columns … indent",
+  ),
+  fault(
+    edited([operations, "    operations: [canary, { a: [1] # here\n"]),
+    ": the { here is not closed before line 10, column 5 … with }",
+  ),
+  fault(
+    edited([operations, "    operations: [canary } # here\n"]),
+    ": the [ here is not closed before line 9, column 25 … with ]",
+  ),
+  fault(
+    edited([operations, "    operations: { a: 'canary]', b: [x] # here\n"]),
+    ": the { here is not closed before line 10, column 5 … with }",
+  ),
+  fault(atTheEnd("log: { level: 'canary }"), ": the ' here is not closed before line 19, column 1 … with '"),
   fault(withSecret("*canary"), ": leads nowhere … YAML"),
   fault(inSandbox("tls: &canary { caFile: *canary }"), ": into itself … YAML"),
   fault(at("listeners:\n", `${sound}${explosion}`), ": too many aliases … YAML"),
@@ -132,6 +161,85 @@ itRefuses("surprising YAML", [
   fault(`%YAML 1.1 # here\n---\n${sound}canary: { <<: 5 }\n`, ": only YAML 1.2 … YAML"),
   fault(withSite("__proto__: {}"), ": __proto__ … YAML"),
 ]);
+
+const address = (part: string, url: string) =>
+  fault(instead(baseUrl, `baseUrl: ${url}`), `.baseUrl: ${part} … plain host`);
+
+itRefuses("an address, and says which part of it is wrong", [
+  address("has a query", "https://api.example/json-api?a=canary"),
+  address("has a user or a password", "https://canary:b@api.example"),
+  address("has a blank", '"https://api.example/json api"'),
+  address("has a blank", '"https://api.example "'),
+  address("no scheme", "api.example/json-api"),
+  address("no scheme", "localhost:7421"),
+  address("another scheme", "ftp://api.example"),
+  address("a fragment", '"https://api.example/#a"'),
+  address("the path", "https://api.example/a/../b"),
+  address("the host or the port", "https://api.example:0"),
+]);
+
+const written = (said: string, yaml: string, files = {}) => fault(yaml, said, files);
+
+itRefuses("values, with a fix that can be followed", [
+  written(`${site1}.auth: must be a list … in brackets: [oauth]`, inSite1("auth: oauth")),
+  written("log.upstreamHeaders: must be a list … in brackets: [x-id]", atTheEnd("log: { upstreamHeaders: x-id }")),
+  written("redis.encryptionKeys: must be a list … write a list", redisWith("url: redis://a, encryptionKeys: canary")),
+  written(
+    `${site1}: is empty … write its settings; possible keys: version, auth`,
+    edited([`${lineOfSite1}        credentials:\n${blue}`, "      S1000000001: # here\n"]),
+  ),
+  written(
+    '.sites: must be a mapping … without "- ": { S1000000001: … }',
+    sound.replace(/ {4}sites:[\s\S]*/, "    sites: [ { S1000000001: {} } ] # here\n"),
+  ),
+  written(
+    'environments: must be a mapping … without "- ": { NAME: … }',
+    sound.replace(/environments:[\s\S]*/, "environments: [ { baseUrl: a } ] # here\n"),
+  ),
+  written('admin: must be a mapping … {"bind":"127.0.0.1:7412"}', instead(admin, 'admin: "127.0.0.1:7412"')),
+  written(
+    `${site1}.credentials[0].clientId: does not go with dir … remove clientId, or remove dir; with clientId can stand clientSecret, audience`,
+    withSet("name: blue, dir: DIR/blue, clientId: a"),
+  ),
+  written(
+    `${site1}.credentials[0].dir: not one line of printable text: blank (U+0020) at character 1 … write file … again without that`,
+    at(blue, sound),
+    { "blue/audience": " https://api" },
+  ),
+  written(
+    `${site1}.credentials[0].dir: not one line of printable text … write file … again with printable ASCII alone, and no blank in it`,
+    at(blue, sound),
+    { "blue/audience": "https://api b" },
+  ),
+  written(
+    ".sites.folder: cannot be read (ENOENT) … create the folder, or correct the path: /",
+    sound.replace(/ {4}sites:[\s\S]*/, "    sites: { folder: sites.d } # here\n"),
+  ),
+]);
+
+test.each([
+  ["tokens: { cache: redis }\n", ""],
+  ["once: {}\n", "tokens: { cache: redis }\n"],
+])("the fix for a missing Redis works when it is followed: %s", async (yaml, more) => {
+  const folder = new ConfigFolder();
+  const [problem, ...others] = await folder.problemsOf(`${sound}${yaml}`);
+  expect(others).toEqual([]);
+  const [, section] =
+    /(redis: \{.*\}), and make the file: countersign keygen >token-key$/.exec(problem?.fix ?? "") ?? [];
+  if (more !== "") expect(problem?.fix).toContain(`add ${more.trim()}`);
+  expect(await folder.problemsOf(`${sound}${yaml}${more}${section}\n`)).toEqual([]);
+});
+
+test("a missing file is named in full, with how to name another, and without a line", async () => {
+  const loaded = await loadConfig("none/countersign.yaml");
+  if (loaded.kind === "loaded") throw new Error("nothing is there");
+  const printed = formatProblems("none/countersign.yaml", loaded.problems);
+  expect(printed.split("\n")).toEqual([
+    `none/countersign.yaml  the configuration file cannot be read (ENOENT): ${resolve("none/countersign.yaml")}`,
+    "    fix    give the path of a readable YAML file, by --config FILE or COUNTERSIGN_CONFIG",
+  ]);
+  expect(loaded.problems.map(describeProblem)).toEqual([expect.stringMatching(/^the configuration file/)]);
+});
 
 test("a fault is printed with what was found and how to fix it", async () => {
   const problems = await new ConfigFolder().problemsOf(withSite("S9: { version: 3.0 }"));
@@ -169,7 +277,7 @@ describe("a file that is no configuration at all", () => {
     const folder = new ConfigFolder();
     const endless = folder.write("endless", "");
     truncateSync(endless, 16 * 1_048_576 + 1);
-    const message = "the configuration file is longer than 16 MiB";
+    const message = `the configuration file is longer than 16 MiB: ${endless}`;
     expect(await loadConfig(endless, around)).toMatchObject({ problems: [{ path: "", message }] });
     const named = folder.write("countersign.yaml", sound.replaceAll("DIR/k1", endless).replaceAll("DIR", folder.path));
     const problems = [{ message: "the file cannot be read (EFBIG)", fix: `name a file of at most 16 MiB: ${endless}` }];

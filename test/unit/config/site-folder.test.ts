@@ -41,7 +41,7 @@ describe("sites in a folder", () => {
       "credentials: [{ name: blue, dir: no }]",
       /create the file, .*: \/.*\/no\/client-secret/,
     ],
-    ["nothing", `${one}.yaml`, "", /must be a mapping|is missing/],
+    ["nothing", `${one}.yaml`, "", /this is empty/],
     ["another ending", `${one}.yml`, keyOf(1), /the file's name is no site's/],
     ["a name that is no site's", "shop.yaml", keyOf(1), /the file's name is no site's/],
     ["bytes that are no text", `${one}.yaml`, Buffer.from([0xff]), /not UTF-8/],

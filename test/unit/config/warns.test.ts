@@ -148,6 +148,29 @@ describe("settings that do nothing, or not what was meant", () => {
     expect(codes).toEqual(expected.map((place) => `${place} timeout_beyond_request`));
   });
 
+  test.each([
+    ["timeout: 50s", "", ["15 callbacks[0].application.timeout timeout_beyond_request"]],
+    ["timeout: 20s", "", []],
+    ["", "timeouts: { request: 3s }\n", []],
+  ])("an application's timeout beyond a request's: %s, %s", async (timeout, timeouts, expected) => {
+    const application = `application: { url: "http://127.0.0.1:80"${timeout && `, ${timeout}`} }`;
+    const keys = "        keys: [ { identifier: K1, secret: { file: DIR/k1 } } ]\n";
+    const callbacks = `callbacks: [ { bind: "127.0.0.1:7414", environment: sandbox, ${application} } ]\n`;
+    expect(await places(`${quiet}${keys}${callbacks}${timeouts}`)).toEqual(
+      expected.map((each) => each.replace("15", "16")),
+    );
+  });
+
+  test.each([
+    ["2020-02-29", ["15 environments.sandbox.sites.S1000000001.alsoVerifyWith[0].until until_past"]],
+    ["2999-12-31", []],
+  ])("a key that verifies callbacks until %s", async (until, expected) => {
+    const key = (name: string, more = "") =>
+      `{ identifier: ${name}, secret: { file: DIR/${name.toLowerCase()} }${more} }`;
+    const keys = `        keys: [ ${key("K1", ", default: true")}, ${key("K2")} ]\n`;
+    expect(await places(`${quiet}        alsoVerifyWith: [ { key: K2, until: ${until} } ]\n${keys}`)).toEqual(expected);
+  });
+
   test("one site in two environments", async () => {
     const both = (site: string) =>
       edited([
