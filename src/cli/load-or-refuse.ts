@@ -12,8 +12,8 @@ import { escapeControls } from "./terminal.ts";
 export async function loadOrRefuse(file: string, load?: Loader): Promise<Extract<Loaded, { kind: "loaded" }>> {
   const loaded = await (load?.({ readFile: (path) => readAtOnce(path) }) ?? loadConfig(file));
   if (loaded.kind === "loaded") return loaded;
-  const { problems } = loaded;
-  throw usageFailure(
-    `${escapeControls(formatProblems(file, problems))}\n\n${countOf(problems.length, "problem")}; nothing was started.`,
-  );
+  const { problems, isOfForm } = loaded;
+  const sum = `${countOf(problems.length, "problem")}; nothing was started.`;
+  const rest = isOfForm ? " Files and references are checked once these are mended." : "";
+  throw usageFailure(`${escapeControls(formatProblems(file, problems))}\n\n${sum}${rest}`);
 }

@@ -31,7 +31,12 @@ type Outcome =
       /** Warnings whose codes are in `acknowledge`. */
       readonly acknowledged: readonly Warning[];
     }
-  | { readonly kind: "refused"; readonly problems: readonly Problem[] };
+  | {
+      readonly kind: "refused";
+      readonly problems: readonly Problem[];
+      /** Problems of form hide those of meaning. */
+      readonly isOfForm: boolean;
+    };
 
 /**
  * Reads and checks a configuration file with all files that it names. It reports all problems of form (YAML, schema), or,
@@ -93,11 +98,11 @@ async function loadFile(file: string, dependencies: ConfigDependencies, folders:
   const text = await readText(file, dependencies);
   if (typeof text !== "string") return refuse([text]);
   const document = readDocument(text);
-  if (document.yamlProblems.length > 0) return refuse(document.yamlProblems);
+  if (document.yamlProblems.length > 0) return refuse(document.yamlProblems, true);
 
   const diagnostics = new Diagnostics(document.locate);
   const raw = checkForm(document.value, configSchema, diagnostics);
-  if (raw === undefined) return refuse(diagnostics.problems);
+  if (raw === undefined) return refuse(diagnostics.problems, true);
 
   const context = LoadContext.open(dependencies, dirname(file), diagnostics);
   checkDependencies(file, context);
@@ -115,8 +120,8 @@ async function loadFile(file: string, dependencies: ConfigDependencies, folders:
   };
 }
 
-function refuse(problems: readonly Problem[]): Outcome {
-  return { kind: "refused", problems: inFileOrder(problems) };
+function refuse(problems: readonly Problem[], isOfForm = false): Outcome {
+  return { kind: "refused", problems: inFileOrder(problems), isOfForm };
 }
 
 /** Reads all files that the configuration names, and reports problems of meaning. Do not use the result after a problem. */

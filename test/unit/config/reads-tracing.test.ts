@@ -13,7 +13,10 @@ const withHeaders = (headers: string, said: string, files = {}) =>
 
 itRefuses("tracing that cannot work", [
   fault(tracing(to("https://a:4318")), "tracing.otlp.endpoint: no path … https://a:4318/v1/traces"),
-  fault(tracing(to("grpc://collector.example:4317")), "tracing.otlp.endpoint: cannot be read … http:// or https://"),
+  fault(
+    tracing(to("grpc://collector.example:4317")),
+    "tracing.otlp.endpoint: has another scheme than http and https … http:// or https://",
+  ),
   withHeaders("Content-Type: { file: DIR/main }", "Content-Type: set by Countersign … remove it"),
   withHeaders("x-key: { file: DIR/main }, X-Key: { file: DIR/green }", "X-Key: twice … one of them"),
   withHeaders("x-key: { file: DIR/lines }", "x-key: no value of a header … alone", {

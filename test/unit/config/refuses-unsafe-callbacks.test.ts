@@ -28,7 +28,7 @@ itRefuses("unsafe callbacks", [
   at('bind: "[::1]:7411", environment: sandbox', "bind: listeners[0].bind … own"),
   leadingTo("http://app.example/callbacks", "plain text … https://"),
   leadingTo("http://localhost:7414/callbacks", "leads back … own address"),
-  leadingTo("http://127.0.0.1:8080/?a=1", "cannot be read … nothing more"),
+  leadingTo("http://127.0.0.1:8080/?a=1", "has a query, from ? on … nothing more"),
   wrong("exempt: [timestamp]", "exempt[0]: timestamp must be signed … remove"),
   wrong("remember: 5m", "remember: less than 1h … to 720h"),
   wrong("replay: off", "replay: strict"),
