@@ -9,10 +9,11 @@ import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import { withAddresses } from "../model/documents.ts";
+import type { FailureCode } from "../model/errors.ts";
 import type { Event, Report } from "../model/events.ts";
 import { listNames } from "../model/names.ts";
 import type { Answer } from "../serving/messages.ts";
-import { configOption, exitCodes, usageFailure } from "./command.ts";
+import { authOption, configOption, exitCodes, refuseWithout, usageFailure } from "./command.ts";
 import {
   type Check,
   type CheckResult,
@@ -61,7 +62,7 @@ export function createCommand(): Command {
     .option("--operation <name>", "operation of --send")
     .option("--environment <name>", "environment of --send; not needed if there is only one")
     .option("--site <identifier>", "site of --send, S… or K…, as in the header Countersign-Site")
-    .option("--auth <method>", "oauth or hmac for --send, as in the header Countersign-Auth")
+    .addOption(authOption("--send"))
     .option("--json", "print the result as JSON")
     .addHelpText("after", harmless)
     .action(doctor);
@@ -173,7 +174,10 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
 
 /** The request that --send describes. */
 function chooseRequest({ send, operation, environment, site, auth }: Options, config: Config): OneRequest | undefined {
-  if (send === undefined) return undefined;
+  if (send === undefined) {
+    refuseWithout("send", { operation, environment, site, auth });
+    return undefined;
+  }
   if (operation === undefined) throw usageFailure("Name the operation that --send calls with --operation.");
   return { operation, site, auth, body: Buffer.from(send), environment: pickEnvironment(config, environment) };
 }
@@ -203,11 +207,32 @@ async function send(chosen: OneRequest, { config: whole, upstreams }: OpenRun): 
     if (answer === undefined) return fail("it was not answered", "see the lines above");
     if (!answer.isLocal) return { ...(await judgeAnswer(answer, environment.name)), answered: { key } };
     const { status, code, detail } = problemOf(answer);
-    const fix = "docs/reference/errors.md has each code, with what to do";
-    return fail(`Countersign answers ${status} ${code}: ${detail}`, fix);
+    return fail(`Countersign answers ${status} ${code}: ${detail}`, fixOwn(status, code, environment.name));
   } finally {
     await tokens.close();
   }
+}
+
+/** What to do about a failure of Countersign itself. Its detail names what is wrong. */
+function fixOwn(status: number, code: FailureCode, environment: string): string {
+  switch (code) {
+    case "operation_not_allowed":
+    case "target_not_allowed":
+      return `correct --operation, or add it to environments.${environment}.operations`;
+    case "site_not_configured":
+    case "site_required":
+    case "site_conflict":
+      return "name a site that is configured, with --site or as site_identifier in the body";
+    case "auth_not_configured":
+      return "correct --auth, or name a site that has this method with --site";
+    case "token_unavailable":
+    case "credentials_refused":
+      return "see the lines above about token";
+    case "upstream_unreachable":
+      return "see the lines above about dns, tls and http";
+  }
+  const isOfBody = status === 400 || status === 413 || status === 422;
+  return isOfBody ? "correct the JSON of --send" : `see docs/reference/errors.md#${code}`;
 }
 
 async function judgeAnswer({ status, body }: Answer, environment: string): Promise<CheckResult> {

@@ -14,7 +14,7 @@ import { endOf, formatTime, nameOf, openNote, referenceIn, sharedOf } from "../o
 import { checkOnceKey } from "../serving/request-options.ts";
 import { chooseSite } from "../serving/site.ts";
 import { askAdmin } from "./ask.ts";
-import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
+import { CommandFailure, defaultConfigFile, exitCodes, inOptions, refuseWithout, usageFailure } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { pickEnvironment } from "./serve-one.ts";
 import { escapeControls, print, printError } from "./terminal.ts";
@@ -59,7 +59,7 @@ export function createCommand(): Command {
       new Option("--config <file>", "ask Redis and the running serve of this configuration").env("COUNTERSIGN_CONFIG"),
     )
     .option("--reference <text>", "the order's Countersign-Reference")
-    .option("--key <text>", "the order's Countersign-Once; with --config")
+    .option("--key <text>", `the order's Countersign-Once; asks as --config ${defaultConfigFile}, unless that is given`)
     .option("--environment <name>", "environment of --key; not needed if there is only one")
     .option("--site <identifier>", "site of --key; not needed for the default site")
     .addHelpText("after", notes)
@@ -67,19 +67,20 @@ export function createCommand(): Command {
 }
 
 const notes = `
-Without --config the log is read from standard input:
+Without --config and --key the log is read from standard input:
   kubectl logs POD -c countersign | countersign order --reference cart-1
-With it, Redis tells the state of the key, and the status port the unknown
-outcomes of that one process. No value of a parameter is known to any of them.
+With one of them, Redis tells the state of the key, and the status port the
+unknown outcomes of that one process. None of them knows a parameter's value.
 
 Exit code 0: something is known. 1: nothing, or no answer. 2: usage.
 `;
 
 async function tell(options: Options): Promise<void> {
-  const { config: file, key, reference } = options;
+  const { key, reference, environment, site } = options;
   if (reference === "" || (key === undefined && reference === undefined))
     throw usageFailure("Name the order by --reference or --key.");
-  if (file === undefined && reference === undefined) throw usageFailure("The log has no once keys: give --reference.");
+  if (key === undefined) refuseWithout("key", { environment, site });
+  const { config: file = key === undefined ? undefined : defaultConfigFile } = options;
   const story = file === undefined ? await readLog(reference ?? "") : await askAround(file, options);
   for (const { at, text } of story.toSorted(byTime)) print(escapeControls(`${at ?? "now".padEnd(24)}  ${text}`));
   if (story.length === 0) {
@@ -196,7 +197,7 @@ async function askRedis(config: Config, key: string, { environment: name, site: 
     ];
     return { requestId, reference, told };
   } catch (error) {
-    if (error instanceof ProxyError) throw usageFailure(error.message);
+    if (error instanceof ProxyError) throw usageFailure(inOptions(error.message));
     throw new CommandFailure("Redis does not tell what it has of the key: ask again, or ask doctor.", exitCodes.no);
   } finally {
     await backend.close();

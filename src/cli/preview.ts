@@ -13,7 +13,7 @@ import type { TokenSource } from "../oauth/token.ts";
 import { readParameters } from "../parameters/parameters.ts";
 import { stringToSign } from "../parameters/signature.ts";
 import type { Answer, UpstreamRequest } from "../serving/messages.ts";
-import { configOption, exitCodes, usageFailure } from "./command.ts";
+import { authOption, configOption, exitCodes, refuseWithout, usageFailure } from "./command.ts";
 import { readStandardInput } from "./input.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { pickEnvironment, problemOf, serveOne } from "./serve-one.ts";
@@ -41,14 +41,14 @@ export function createCommand(): Command {
     .option("--environment <name>", "environment; not needed if there is only one")
     .option("--operation <name>", "operation to call", "create_order")
     .option("--site <identifier>", "S… or K…, as in the header Countersign-Site")
-    .option("--auth <method>", "oauth or hmac, as in the header Countersign-Auth")
+    .addOption(authOption("authentication"))
     .addOption(
       new Option(
         "--callback <form>",
         "read a callback instead, its body or its query, and print whether a listener for callbacks accepts it",
       )
         .choices(callbackForms)
-        .conflicts(["site", "auth"]),
+        .conflicts(["operation", "site", "auth"]),
     )
     .option("--listener <bind>", "bind of the listener that gets the callback; not needed if there is only one")
     .option("--json", "print the result as JSON")
@@ -57,6 +57,7 @@ export function createCommand(): Command {
 
 /** Runs the request handler of `serve` with a `send` that keeps the request; the request is then printed, not sent. */
 async function preview(options: Options): Promise<void> {
+  if (options.callback === undefined) refuseWithout("callback", { listener: options.listener });
   const { config } = await loadOrRefuse(options.config);
   const environment = pickEnvironment(config, options.environment);
   if (options.callback !== undefined) return previewCallback(options.callback, environment, config, options);

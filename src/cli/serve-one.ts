@@ -2,12 +2,14 @@ import { tooLarge } from "../adapters/http-server/read-body.ts";
 import type { Config } from "../config/config.ts";
 import { systemClock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
+import type { FailureCode } from "../model/errors.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../orders/handler.ts";
 import { BufferBudget } from "../serving/buffer-budget.ts";
 import { ConcurrencyLimit } from "../serving/concurrency-limit.ts";
 import { SlowAnswers } from "../serving/forward.ts";
 import type { Answer } from "../serving/messages.ts";
-import { usageFailure } from "./command.ts";
+import { inOptions, usageFailure } from "./command.ts";
+import { printable } from "./terminal.ts";
 
 /** A request that a command makes in place of an application. */
 export interface OneRequest {
@@ -42,7 +44,9 @@ export async function serveOne(
   };
   const { bodyBytes } = config.limits;
   const listener = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };
-  await createRequestHandler(all, listener).handle({
+  // The request may wait for nothing but a timer of `systemClock`, and these keep no process running.
+  const running = setInterval(() => {}, config.timeouts.requestMs);
+  const handling = createRequestHandler(all, listener).handle({
     method: "POST",
     target: `/${operation}`,
     headers: [
@@ -65,6 +69,7 @@ export async function serveOne(
       return undefined;
     },
   });
+  await handling.finally(() => clearInterval(running));
   return response;
 }
 
@@ -73,14 +78,14 @@ export function pickEnvironment({ environments }: Config, wanted: string | undef
   const [only, ...others] = environments.values();
   const environment = wanted === undefined && others.length === 0 ? only : environments.get(wanted ?? "");
   if (environment !== undefined) return environment;
-  throw usageFailure(`Name the environment with --environment: ${[...environments.keys()].join(" or ")}.`);
+  const unknown = wanted === undefined ? "" : `There is no environment ${printable(wanted)}. `;
+  throw usageFailure(`${unknown}Name the environment with --environment: ${[...environments.keys()].join(" or ")}.`);
 }
 
-/** The content of a failure answer that Countersign itself gives (RFC 9457). */
-export function problemOf({ body }: Answer): {
-  readonly status: number;
-  readonly code: string;
-  readonly detail: string;
-} {
-  return JSON.parse(Buffer.from(body as Uint8Array).toString("utf8"));
+/** The content of a failure answer that Countersign itself gives (RFC 9457), in the words of the command line. */
+export function problemOf({ body }: Answer) {
+  const problem: { readonly status: number; readonly code: FailureCode; readonly detail: string } = JSON.parse(
+    Buffer.from(body as Uint8Array).toString("utf8"),
+  );
+  return { ...problem, detail: inOptions(problem.detail) };
 }

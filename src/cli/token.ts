@@ -8,7 +8,7 @@ import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import { configOption, exitCodes, usageFailure } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { explainNoToken } from "./no-token.ts";
-import { paint, print, printJson } from "./terminal.ts";
+import { paint, print, printable, printJson } from "./terminal.ts";
 
 interface Options {
   readonly config: string;
@@ -37,7 +37,7 @@ async function fetchTokens(options: Options): Promise<void> {
     .filter((owner) => environment === undefined || owner.environment.name === environment)
     .filter((owner) => site === undefined || owner.site === site)
     .flatMap(setsOf);
-  if (sets.length === 0) throw noneMatches(owners);
+  if (sets.length === 0) throw noneMatches(owners, options);
   const upstreams = openUpstreams(systemClock);
   await upstreams.prepare(config);
   const fetched: Fetched[] = [];
@@ -53,10 +53,13 @@ async function fetchTokens(options: Options): Promise<void> {
 }
 
 /** Lists the configured sets, so that the user sees what a mistyped name should be. */
-function noneMatches(owners: readonly TokenOwner[]): Error {
+function noneMatches(owners: readonly TokenOwner[], { environment, site }: Options): Error {
   const there = owners.map(({ environment, site }) => `--environment ${environment.name} --site ${site}`);
-  const fix = there.length === 0 ? "None is configured." : `Configured: ${listNames(there, 10)}.`;
-  return usageFailure(`No credential set matches --environment and --site. ${fix}`);
+  if (there.length === 0) return usageFailure("No credential set is configured.");
+  const given = Object.entries({ environment, site }).flatMap(([name, value]) => {
+    return value === undefined ? [] : [`--${name} ${printable(value)}`];
+  });
+  return usageFailure(`No credential set matches ${given.join(" ")}. Configured: ${listNames(there, 10)}.`);
 }
 
 function describe(configured: ConfiguredSet, answer: TokenAnswer, config: Config) {

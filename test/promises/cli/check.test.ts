@@ -262,16 +262,20 @@ it("ends with 2 also if the reason cannot be written", () => {
 });
 
 it.each([
-  ["names those that are configured", sound, "Configured: --environment sandbox --site S1000000001."],
+  [
+    "names those that are configured",
+    sound,
+    "No credential set matches --environment nope. Configured: --environment sandbox --site S1000000001.",
+  ],
   [
     "says that none is configured",
     edited([credentials, "keys: [ { identifier: K1, secret: { file: DIR/k1 } } ]\n"]),
-    "None is configured.",
+    "No credential set is configured.",
   ],
-])("token, for a set that is not configured, requests nothing and %s", async (_, yaml, fix) => {
+])("token, for a set that is not configured, requests nothing and %s", async (_, yaml, says) => {
   const { exitCode, stderr } = await run(["token", "--config", write(yaml), "--environment", "nope"]);
   expect(exitCode).toBe(2);
-  expect(stderr).toBe(`No credential set matches --environment and --site. ${fix}\n`);
+  expect(stderr).toBe(`${says}\n`);
 });
 
 it("token says which server could not be reached, and where to look", async () => {

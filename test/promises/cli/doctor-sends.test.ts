@@ -47,6 +47,31 @@ it("leads to the documentation's site if the configuration has one", async () =>
   expect(stdout).toMatch(/upstream_reset: .*\n +fix: .*https:\/\/docs\.example\/pay\/docs\/reference\/errors\.html/);
 });
 
+it.each([
+  ["--send", "x", "body_not_json", "correct the JSON of --send"],
+  ["--operation", "a/..", "target_not_allowed", "correct --operation"],
+  ["--operation", "delete_order", "operation_not_allowed", "correct --operation"],
+  ["--site", "S9", "site_not_configured", "name a site that is configured, with --site"],
+  ["--auth", "hmac", "auth_not_configured", "correct --auth"],
+])("%s %s is refused by Countersign itself, with a fix for the command line", async (option, value, code, fix) => {
+  const { send } = await stage();
+  const { exitCode, stdout } = await send("--operation", "create_order", option, value);
+  expect(stdout).toMatch(refusal(code, fix));
+  expect(exitCode).toBe(1);
+});
+
+it("says that no token came, after all that a request waits for it", async () => {
+  const { send, service } = await stage();
+  await service.stopLogin();
+  const { exitCode, stdout } = await send("--operation", "create_order");
+  expect(stdout).toMatch(refusal("token_unavailable", "see the lines above about token"));
+  expect(exitCode).toBe(1);
+});
+
+function refusal(code: string, fix: string): RegExp {
+  return new RegExp(`^fail {2}send .*Countersign answers \\d+ ${code}: .*\\n +fix: ${fix}`, "m");
+}
+
 it("reports a refusal by Countersign itself, and a missing option, and sends nothing", async () => {
   const { send, orders } = await stage();
   const refused = await send("--operation", "delete_order");
