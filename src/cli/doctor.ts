@@ -9,6 +9,7 @@ import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import { withAddresses } from "../model/documents.ts";
+import { credentialSetsOf } from "../model/environment.ts";
 import type { FailureCode } from "../model/errors.ts";
 import type { Event, Report } from "../model/events.ts";
 import { listNames } from "../model/names.ts";
@@ -27,8 +28,9 @@ import {
   type Verdict,
 } from "./doctor/check.ts";
 import { checkCallers, checkConfig } from "./doctor/config.ts";
-import { boundLookUps, checkCallbacks, checkEnvironments, checkServe, checkTracing } from "./doctor/peers.ts";
+import { boundLookUps, checkCallbacks, checkEnvironments, checkTracing } from "./doctor/peers.ts";
 import { checkRedis } from "./doctor/redis.ts";
+import { checkServe, explainRefusal } from "./doctor/serve.ts";
 import { checkEncryptionKeys, tokenSample } from "./doctor/token.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { type OneRequest, pickEnvironment, problemOf, serveOne } from "./serve-one.ts";
@@ -77,6 +79,7 @@ Without --send it sends no order:
   In Redis, probe keys under countersign: are written, and removed at once.
   An application that callbacks go to is connected to, and gets nothing.
   A collector gets an export without spans.
+  The running serve is asked for /readyz, /metrics and /status.
 
 It needs neither a shell nor other programs, and ends within 30 s:
 
@@ -243,51 +246,19 @@ async function judgeAnswer({ status, body }: Answer, environment: string): Promi
   return explainRefusal(status, `environments.${environment}`);
 }
 
-/**
- * The likely causes of a status: the service's interface defines only some statuses.
- * @param path the environment's, in the configuration
- */
-function explainRefusal(status: number, path: string): CheckResult {
-  const answers = `the service answers ${status}`;
-  if (status < 400) {
-    return fail(
-      `${answers}: no redirect is followed, so no order exists`,
-      `correct ${path}.baseUrl if the host has moved; else see whether a login or a firewall answers`,
-    );
-  }
-  switch (status) {
-    case 401:
-      return fail(
-        `${answers}: it does not accept the token or the signature`,
-        "compare audience and key with the portal of this very environment",
-      );
-    case 403:
-      return fail(`${answers}: it does not allow this site or operation`, "see in the portal what the site may do");
-    case 404:
-      return fail(`${answers}: it does not know the path`, `correct the path in ${path}.baseUrl, or the operation`);
-    case 400:
-    case 422:
-      return fail(
-        `${answers}: it does not accept the parameters, or with HMAC the key or the signature`,
-        "compare the key and its version with the portal, then the parameters",
-      );
-    case 429:
-      return fail(`${answers}: it gets too many requests`, "try again later");
-  }
-  return status >= 500 && status <= 599
-    ? fail(`${answers}: it fails, and the request may have had an effect`, "see the service's own state")
-    : fail(answers, "the service's answer says more: send the same through serve");
-}
-
-/** What only a real request can check, by environment: the path of baseUrl, and the key that signs the request. */
+/** What only a real request can check, by environment: the path of baseUrl, and whether token or key are accepted. */
 function listUnchecked({ environments }: Config, checks: readonly Check[]): readonly string[] {
-  return [...environments.values()].flatMap(({ name, sites }) => {
+  return [...environments.values()].flatMap((each) => {
+    const { name, sites } = each;
     const answered = checks.find(({ topic, environment }) => topic === "send" && environment === name)?.answered;
     const signing = [...sites.values()].filter(({ auth }) => auth.includes("hmac"));
     const keys = new Set(signing.flatMap((site) => site.keys.map(({ identifier }) => identifier)));
     const isKeyShown = keys.delete(answered?.key ?? "");
+    const isTokenShown = answered !== undefined && answered.key === undefined;
+    const sets = credentialSetsOf(each).length - (isTokenShown ? 1 : 0);
     return [
       ...(answered === undefined ? [`the path of baseUrl in ${name}`] : []),
+      ...(sets > 0 ? [`whether ${name} accepts the ${isTokenShown ? "other " : ""}tokens`] : []),
       ...(keys.size > 0 ? [`whether ${name} accepts the ${isKeyShown ? "other " : ""}HMAC keys`] : []),
     ];
   });

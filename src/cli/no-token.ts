@@ -13,7 +13,11 @@ import { printable } from "./terminal.ts";
 export function explainBackoff(backoff: EndpointPause, configured: ConfiguredSet, config: Config): CheckResult {
   const { kind, status, remainingMs } = backoff;
   const detail = `a replica reports: the authorization server ${describeNoToken(status)}, and gets no request for another ${formatSpan(remainingMs)}`;
-  if (kind === "failing") return fail(detail, "see why the authorization server fails; then run this again");
+  // The status alone is shared: a 200 without a token is malformed.
+  if (kind === "failing") {
+    const answer = { kind: status === 200 ? ("malformed" as const) : ("failed" as const), status };
+    return { ...explainNoToken(answer, configured, config), detail };
+  }
   return fail(detail, kind === "refused" ? fixRefusal(configured) : fixThrottling(config));
 }
 
@@ -43,7 +47,10 @@ export function explainNoToken(
       return fail(`too many token requests (${status})${retry}`, fixThrottling(config));
     }
     case "malformed":
-      return fail("answered, but not with a token", `see what is at ${url}: ${setting} may lead to something else`);
+      return fail(
+        "answered, but not with a token",
+        `see what is at ${url}: ${setting} may lead to a web page; compare it with the portal`,
+      );
     case "timed_out":
       return fail(
         "no answer in time",

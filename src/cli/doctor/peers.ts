@@ -5,12 +5,8 @@ import type { TracingConfig } from "../../config/config.ts";
 import { parseHttpDate } from "../../http/date.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import { type Address, type Environment, egressTo, placeOf } from "../../model/environment.ts";
-import { describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
-import { askAdmin } from "../ask.ts";
-import { printable } from "../terminal.ts";
 import {
-  boundMs,
   type Check,
   type CheckResult,
   fail,
@@ -142,8 +138,8 @@ function explainSilence(code: string, { place, setting }: Target): CheckResult {
 /** A look-up that takes longer is a noticeable part of every new connection. */
 const slowMs = 500;
 
-const fixSilence =
-  "let this pod reach its DNS server (NetworkPolicy: egress to port 53, UDP and TCP), and see that it is up";
+const fixSilence = (setting: string) =>
+  `correct the name in ${setting}, or see that its DNS server is up and can be reached (in Kubernetes, NetworkPolicy: egress to port 53, UDP and TCP)`;
 const fixSlowness =
   "see how busy the DNS server is; in Kubernetes a lower ndots (dnsConfig) spares it the search path of outside names";
 
@@ -156,12 +152,13 @@ async function checkDns({ host, setting, connectTimeoutMs }: Target, run: Run): 
     lookup(host, { all: true }).catch((error) => errorCodeOf(error) ?? "UNKNOWN"),
     connectTimeoutMs,
   );
-  if (found === undefined) return fail(`no answer within ${connectTimeoutMs} ms (timeouts.connect)`, fixSilence);
+  if (found === undefined)
+    return fail(`no answer within ${connectTimeoutMs} ms (timeouts.connect)`, fixSilence(setting));
   if (found === "ENOTFOUND") {
     const elsewhere = "a service in another namespace of the cluster is name.namespace.svc";
     return fail("there is no such name (ENOTFOUND)", `correct the name in ${setting}, or add it to DNS; ${elsewhere}`);
   }
-  if (typeof found === "string") return fail(`the look-up failed (${found})`, fixSilence);
+  if (typeof found === "string") return fail(`the look-up failed (${found})`, fixSilence(setting));
   const addresses = found.map(({ address }) => address);
   const detail = listNames(addresses, 4);
   const isSlow = run.clock.nowMs() - sinceMs > slowMs;
@@ -236,39 +233,4 @@ function evaluateExport(status: number, to: Target, protocol: string): CheckResu
   if (status === 404 || status === 405) return fail(detail, `correct the path in ${to.setting}, mostly /v1/traces`);
   if (status === 415) return fail(detail, "let the collector take OTLP over HTTP in JSON");
   return warn(detail, "see the collector's own log; spans wait, up to 2048, and requests go on");
-}
-
-const longestAnswerMs = 3_000;
-
-/** Whether the running `serve` is ready, and whether it has this configuration. */
-export function checkServe(run: Run): Promise<Check>[] {
-  return [timed(run, { topic: "serve", subject: `admin ${describeBind(run.config.admin)}` }, () => askServe(run))];
-}
-
-async function askServe(run: Run): Promise<CheckResult> {
-  const { admin, hash } = run.config;
-  if (admin.kind === "tcp" && admin.port === 0) return skip("admin.bind takes any free port, so serve cannot be asked");
-  const get = (path: string) => askAdmin(admin, path, boundMs(run, longestAnswerMs), run.clock);
-  const ready = await get("/readyz");
-  if (typeof ready === "string") {
-    const isNoServe = ready === "ECONNREFUSED" || ready === "ENOENT";
-    if (isNoServe) return skip("nothing listens there, so serve does not run here");
-    const fix = `see what listens at ${describeBind(admin)}: a serve that hangs, or something else`;
-    return fail(`no answer (${ready})`, fix);
-  }
-  const metrics = await get("/metrics");
-  const text = typeof metrics === "string" ? "" : metrics.text;
-  const active = /^countersign_config_info\{hash="([0-9a-f]{1,64})"\} 1$/m.exec(text)?.[1];
-  if (active === undefined) {
-    return fail("something listens there that is not Countersign", "give admin.bind another port, or end what has it");
-  }
-  if (active !== hash) {
-    const fix =
-      "its log says why (config_refused); a change is applied within 10 s, " +
-      "but in a subPath mount and in environment variables only by a restart";
-    return warn(`runs with another configuration (${active}) than this file (${hash})`, fix);
-  }
-  if (ready.status === 200) return ok(`runs with this configuration (${hash}), and is ready`);
-  const detail = `runs with this configuration (${hash}), and is not ready: ${printable(ready.text)}`;
-  return warn(detail, "see the lines above: serve waits for a token");
 }

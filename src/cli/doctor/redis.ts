@@ -86,7 +86,10 @@ function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, 
   }
   switch (kind) {
     case "noauth":
-      return fail("it wants a login (NOAUTH)", "add redis.username and redis.password");
+      return fail(
+        "it wants a login (NOAUTH)",
+        "add redis.password (requirepass), and redis.username for a user of its ACL",
+      );
     case "protected_mode":
       return fail(
         "it is in protected mode, and takes connections from its own host alone (DENIED)",

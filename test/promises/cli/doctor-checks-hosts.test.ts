@@ -88,7 +88,7 @@ it("distinguishes names that do not exist, hosts that refuse, and hosts that do 
   expect(linesOf("nameless")).toEqual([
     // On a machine without DNS, it is unknown whether the name exists.
     expect.stringMatching(
-      /^fail api\.countersign\.invalid: .*(\(ENOTFOUND\) \| .*environments\.nameless\.baseUrl|\(EAI_AGAIN\) \| .*port 53)/,
+      /^fail api\.countersign\.invalid: .*(\(ENOTFOUND\) \| .*environments\.nameless\.baseUrl|\(EAI_AGAIN\) \| correct the name in environments\.nameless\.baseUrl, or .*port 53)/,
     ),
     "skipped api.countersign.invalid:443: its address is not known",
     "skipped api.countersign.invalid:443: its address is not known",

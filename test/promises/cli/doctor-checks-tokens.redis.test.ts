@@ -32,7 +32,7 @@ it.each([
   {
     what: "200 and something else",
     fault: { kind: "answer", status: 200, body: "<html>canary</html>" },
-    says: /: answered, but not with a token \| see what is at http:\S+\/oauth\/token: environments\.sandbox\.authUrl may lead to something else$/,
+    says: /: answered, but not with a token \| see what is at http:\S+\/oauth\/token: environments\.sandbox\.authUrl may lead to a web page; compare it with the portal$/,
   },
   { what: "half an answer", fault: { kind: "truncate" }, says: /: no complete answer \([A-Z_]+\) \| run this again$/ },
 ] as const)("reports $what, and requests a token once", async ({ fault, says }) => {
@@ -97,6 +97,20 @@ it("shares the token that it requests, requests none if one is shared, and respe
   expect(fourth.of("token")).toEqual([
     expect.stringMatching(/^fail S1\/blue: a replica reports: .* answered 429, .* for another \d+ min \| wait/),
   ]);
+  // Its answer was a web page, or a redirect: the fix is that of an answer to this run.
+  for (const [status, fix] of [
+    [
+      200,
+      /answered 200, but with no token, and .* \| see what is at \S+: \S+\.authUrl may lead to a web page; compare/,
+    ],
+    [302, /answered 302, and .* \| correct environments\.sandbox\.authUrl: /],
+    [500, /answered 500, and .* \| that is its owner's to fix$/],
+  ] as const) {
+    await redis.command("SET", endpoint, `failing ${status} 1 3600000`, "PX", 3_660_000);
+    expect((await diagnose(file)).of("token")).toEqual([
+      expect.stringMatching(new RegExp(`^fail S1/blue: a replica reports: the authorization server ${fix.source}`)),
+    ]);
+  }
   expect(asked(simulator)).toBe(2);
 });
 
@@ -112,12 +126,16 @@ it("accepts a shared token up to its leeway, even if the authorization server re
     await redis.command("SET", name ?? "", value.replace(/^1:\d+/, `1:${issuedAtMs}`), "PX", remainingMs);
   };
   await live(7_800_000);
-  const unasked = "ok S1/blue: in the shared cache, valid for another 2 h; no other was requested";
+  const unasked = expect.stringMatching(
+    /^ok S1\/blue: in the shared cache, valid for another 2 h \d min; no other was/,
+  );
   expect((await diagnose(file, { withToken: false })).of("token")).toEqual([unasked]);
   simulator.deleteCredentials("blue-id");
   const refused = await diagnose(file);
   expect(refused.of("token")).toEqual([
-    expect.stringMatching(/^warn S1\/blue: in the shared cache, valid for another 2 h, and due; refused \(401\)/),
+    expect.stringMatching(
+      /^warn S1\/blue: in the shared cache, valid for another 2 h \d min, and due; refused \(401\)/,
+    ),
   ]);
   await live(100_000);
   expect((await diagnose(file)).of("token")).toEqual([expect.stringMatching(/^fail S1\/blue: refused \(401\)/)]);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { call } from "../../../testkit/call.ts";
+import { call, order } from "../../../testkit/call.ts";
 import { callersAuthority, paymentsCertificate } from "../../../testkit/caller-certificates.ts";
 import { expiredCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { freePort } from "../../../testkit/free-port.ts";
@@ -136,7 +136,7 @@ describe("on the server at the admin address", () => {
     const { text } = await call(`http://127.0.0.1:${adminPort}`, "", { method: "GET", path: "/metrics" });
     const [, active = ""] = /^countersign_config_info\{hash="(\w{12})"\} 1$/m.exec(text) ?? [];
     const detail = `runs with another configuration (${active}) than this file (`;
-    expect(of("serve")).toEqual([expect.stringContaining(`warn admin 127.0.0.1:${adminPort}: ${detail}`)]);
+    expect(of("serve")[0]).toContain(`warn admin 127.0.0.1:${adminPort}: ${detail}`);
     expect(of("serve")[0]).toMatch(/\((\w{12})\) than this file \((?!\1)\w{12}\) \| its log .*\(config_refused\)/);
     expect(of("token")).toEqual(["skipped S1/blue: not requested (--no-token)"]);
   });
@@ -151,8 +151,77 @@ describe("on the server at the admin address", () => {
     const port = answer === undefined ? adminPort : upstream.port;
     const moved = readFileSync(file, "utf8").replace(`:${adminPort}"`, `:${port}"`);
     const { of } = await diagnose(folder.write("moved.yaml", moved), { withToken: false });
-    expect(of("serve")).toEqual([expect.stringMatching(says)]);
+    expect(of("serve")[0]).toMatch(says);
   });
+});
+
+describe("on what the requests of the running serve got", () => {
+  const skipped = (port: number) =>
+    `skipped status 127.0.0.1:${port}: no serve answers there, so what requests got is not known`;
+
+  it.each([
+    [401, "401 by the service | compare audience and key with the portal", "every-order-gets-401"],
+    [302, "302 by the service | correct environments.sandbox.baseUrl if the host has moved", "orders-get-a-redirect"],
+    [404, "404 by the service | correct the path in environments.sandbox.baseUrl", "every-order-gets-404"],
+  ])("fails if all get %i, and leads to the section of troubleshooting", async (status, says, section) => {
+    const { file, folder, simulator, statusPort } = await configureDoctor();
+    await startServe(file);
+    expect((await diagnose(file)).of("serve")[1]).toBe(
+      `skipped status 127.0.0.1:${statusPort}: no request in the last 5 min`,
+    );
+    const send = () => call("http://localhost", order, { socketPath: `${folder.path}/app.sock` });
+    expect((await send()).status).toBe(200);
+    expect((await diagnose(file)).of("serve", "sandbox")).toEqual([
+      `ok status 127.0.0.1:${statusPort}: none of 1 requests of the last 5 min failed`,
+    ]);
+    simulator.faults.add({ host: "api", kind: "answer", status, times: "until_cleared" });
+    for (let sent = 0; sent < 3; sent += 1) expect((await send()).status).toBe(status);
+    const { hasFailed, of } = await diagnose(file);
+    expect(hasFailed).toBe(true);
+    const [line = ""] = of("serve", "sandbox");
+    expect(line).toContain(`fail status 127.0.0.1:${statusPort}: 3 of 4 requests of the last 5 min failed: ${says}`);
+    const [, named] = /; see \S+\/docs\/troubleshooting\.md#([\w-]+)$/.exec(line) ?? [];
+    expect(named).toBe(section);
+    const titles = readFileSync("docs/troubleshooting.md", "utf8").match(/^## .*$/gm) ?? [];
+    expect(titles.map((title) => title.slice("## ".length).toLowerCase().replaceAll(" ", "-"))).toContain(named);
+  });
+
+  it("warns of single failures, and prints no foreign text", async () => {
+    const failures = [
+      { by: "countersign", what: "upstream_timeout", cause: "no\u001b[2J answer", count: 2 },
+      { by: "countersign", what: "499", count: 1 },
+    ];
+    const recent = { seconds: 300, requests: 1_000, failures };
+    const { of } = await diagnoseAt(rawAnswer(200, JSON.stringify({ environments: [{ name: "sandbox", recent }] })));
+    const said = "3 of 1000 requests of the last 5 min failed: 2 × upstream_timeout (no [2J answer), 1 × 499";
+    expect(of("serve", "sandbox")).toEqual([expect.stringMatching(/^warn .*#orders-get-502-or-504$/)]);
+    expect(of("serve", "sandbox")[0]).toContain(`: ${said} | see `);
+  });
+
+  it.each([
+    ["no JSON", rawAnswer(200, "ok")],
+    ["other JSON", rawAnswer(200, '{"environments":[{"name":"sandbox","recent":{"requests":"a"}}]}')],
+    ["no object", rawAnswer(200, "null")],
+    ["too much", rawAnswer(200, " ".repeat(8 * 1_048_576 + 1))],
+    ["nothing", ""],
+  ])("fails not if another program has the port, and answers %s", async (_, answer) => {
+    const { hasFailed, of, port } = await diagnoseAt(answer);
+    expect(hasFailed).toBe(false);
+    expect(of("serve")[1]).toBe(skipped(port));
+  });
+
+  it("says in one line that nothing listens there", async () => {
+    const { file, statusPort } = await configureDoctor();
+    expect((await diagnose(file, { withToken: false })).of("serve").slice(1)).toEqual([skipped(statusPort)]);
+  });
+
+  /** Examines a configuration whose status port has a program that answers so. */
+  async function diagnoseAt(answer: string) {
+    const { file, folder, statusPort } = await configureDoctor();
+    const { port } = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });
+    const moved = readFileSync(file, "utf8").replace(`:${statusPort}"`, `:${port}"`);
+    return { ...(await diagnose(folder.write("moved.yaml", moved), { withToken: false })), port };
+  }
 });
 
 type Parts = NonNullable<Parameters<typeof configureDoctor>[0]>;

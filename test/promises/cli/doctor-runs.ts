@@ -27,6 +27,7 @@ export async function openFolder(files: Readonly<Record<string, string>> = {}) {
   return {
     folder,
     adminPort,
+    statusPort,
     /** Writes the configuration file, anew at each call, and returns its path. */
     write({ environments, redis, more = "", listener = "" }: Parts) {
       const [first = ""] = Object.keys(environments);

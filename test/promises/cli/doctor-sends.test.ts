@@ -15,7 +15,7 @@ it("sends exactly one request, with a token or signed, and says that the service
   expect({ exitCode: withToken.exitCode, orders: orders() }).toEqual({ exitCode: 0, orders: 1 });
   const signed = await send("--operation", "create_order", "--site", "S3");
   expect(signed.stdout).toMatch(/^ok {4}send .*answers 200/m);
-  expect(signed.stdout).not.toContain("Not checked");
+  expect(signed.stdout).toMatch(/^Not checked: whether sandbox accepts the tokens\./m);
   expect({ exitCode: signed.exitCode, orders: orders() }).toEqual({ exitCode: 0, orders: 2 });
 });
 
@@ -77,7 +77,7 @@ it("reports a refusal by Countersign itself, and a missing option, and sends not
   const refused = await send("--operation", "delete_order");
   expect(refused.stdout).toMatch(/^fail {2}send .*Countersign answers 403 operation_not_allowed: .*Nothing was sent/m);
   expect(refused.stdout).toMatch(
-    /^Not checked: the path of baseUrl in sandbox, whether sandbox accepts the HMAC keys\./m,
+    /^Not checked: the path of baseUrl in sandbox, whether sandbox accepts the tokens, whether sandbox accepts the HMAC/m,
   );
   const unnamed = await send();
   expect(unnamed).toMatchObject({ exitCode: 2, stdout: "" });

@@ -11,7 +11,7 @@ const took = "(?: \\(\\d+ ms\\))?";
 it("prints ok for each check, requests no token if one is shared, and exits with 0", async () => {
   const simulator = await startService({ tls: { key: serverKey, cert: serverCertificate } });
   const redis = await startRedis();
-  const { write, adminPort } = await openFolder({ ca: authority });
+  const { write, adminPort, statusPort } = await openFolder({ ca: authority });
   const [base = "", auth = ""] = [simulator.apiUrl, simulator.loginUrl].map((url) =>
     url.replace("127.0.0.1", "localhost"),
   );
@@ -44,11 +44,12 @@ it("prints ok for each check, requests no token if one is shared, and exits with
     `serve            admin 127\\.0\\.0\\.1:${adminPort}: runs with this configuration \\([0-9a-f]{12}\\), and is ready`,
   ];
   const sum = [
-    "No check failed: 17 ok, 0 with a warning, 0 failed, 0 skipped\\.",
-    "Not checked: the path of baseUrl in sandbox\\. Only a real request checks this: --send '{…}' --operation NAME\\.",
+    "No check failed: 17 ok, 0 with a warning, 0 failed, 1 skipped\\.",
+    "Not checked: the path of baseUrl in sandbox, whether sandbox accepts the tokens\\. Only a real request checks this: --send '{…}' --operation NAME\\.",
   ].join("\n");
   const whole = lines.map((line) => `ok    ${line}${took}\n`).join("");
-  expect(stdout).toMatch(new RegExp(`^${whole}\n${sum}\n$`));
+  const idle = `skip  serve   sandbox  status 127\\.0\\.0\\.1:${statusPort}: no request in the last 5 min\n`;
+  expect(stdout).toMatch(new RegExp(`^${whole}${idle}\n${sum}\n$`));
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   // One HEAD / for each host, without a body or a credential, in addition to the proxy's own token request.
   const { apiRequests, tokenRequests } = simulator.seen;

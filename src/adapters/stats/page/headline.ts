@@ -120,7 +120,7 @@ function weightOf(recent: Recent): number {
   return shareOf(recent) + (recent.what === "request" && isMoreThanChance(recent) ? 1 : 0);
 }
 
-function isMoreThanChance(counted: Failed): boolean {
+export function isMoreThanChance(counted: Failed): boolean {
   return counted.failed >= failingRequests && shareOf(counted) >= failingShare;
 }
 
@@ -274,10 +274,15 @@ const sections: Readonly<Record<string, string>> = {
   "504": "orders-get-502-or-504",
 };
 
-/** Nothing for a status without a section of its own. */
-function helpOn(status: string, docsUrl: string | undefined): Html {
+/** Where the documents say more about requests that get a status; undefined without a section of its own. */
+export function sectionOn(status: string): string | undefined {
   const section = status.startsWith("3") ? "orders-get-a-redirect" : sections[status];
-  return section === undefined ? nothing : html` ${help(`troubleshooting.md#${section}`, docsUrl)}`;
+  return section && `troubleshooting.md#${section}`;
+}
+
+function helpOn(status: string, docsUrl: string | undefined): Html {
+  const section = sectionOn(status);
+  return section === undefined ? nothing : html` ${help(section, docsUrl)}`;
 }
 
 /**
