@@ -2,10 +2,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { createMetrics } from "../dist/adapters/stats/metrics.js";
-import { createCommands as createOwnCommands } from "../dist/cli/program.js";
+import { createCommands } from "../dist/cli/program.js";
 import { jsonSchema } from "../dist/config/form/schema.js";
 import { failures } from "../dist/model/errors.js";
-import { createCommands as createSimulatorCommands } from "../simulator/dist/program.js";
 import { describeForModels } from "./site/llms.ts";
 
 const code = (text) => `\`${text}\``;
@@ -54,9 +53,7 @@ async function describeMetrics() {
 }
 
 async function describeCommands() {
-  const elsewhere = await createSimulatorCommands();
-  const own = (await createOwnCommands()).filter((each) => !elsewhere.some((other) => other.name() === each.name()));
-  return [...own, ...elsewhere]
+  return (await createCommands())
     .map((command) => {
       const options = command.options.map(({ flags }) => code(flags)).join(" ");
       const name = `countersign ${command.name()}`;

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { exitCodes, usageFailure } from "countersign/cli/command";
+import { exampleOf, exitCodes, usageFailure } from "countersign/cli/command";
 import { untilStopped } from "countersign/cli/run-program";
 import { print, printJson } from "countersign/cli/terminal";
 import { type Demo, openDemo } from "./demo/env.ts";
@@ -34,6 +34,7 @@ export function createCommand(): Command {
       "show all scenes without waiting for a key, and end; exit code 0 only if all did what they should",
     )
     .option("--json", "print the results as JSON; only with --once")
+    .addHelpText(...exampleOf("countersign demo --once"))
     .action(demonstrate);
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Command, InvalidArgumentError } from "commander";
-import { usageFailure } from "countersign/cli/command";
+import { exampleOf, usageFailure } from "countersign/cli/command";
 import { loadOrRefuse } from "countersign/cli/load-or-refuse";
 import { untilStopped } from "countersign/cli/run-program";
 import { print } from "countersign/cli/terminal";
@@ -30,6 +30,7 @@ export function createCommand(): Command {
     .option("--login-port <port>", "port of the authorization server", readPort, 7422)
     .option("--token-lifetime <seconds>", "life of a token", readNumber, 86_400)
     .option("--json", "print the addresses, and at the end the counts, as a line of JSON each")
+    .addHelpText(...exampleOf("countersign simulate --config countersign.yaml"))
     .action(simulate);
 }
 
@@ -73,14 +74,20 @@ function simulateConfig(
   );
 }
 
-function start({ environment, options }: Simulation, { tokenLifetime, json }: Options, isOneOfMany: boolean) {
+function start(simulation: Simulation, { config, tokenLifetime, json }: Options, isOneOfMany: boolean) {
+  const { environment, options } = simulation;
   const log = (line: string) => print(isOneOfMany ? `${environment} ${line}` : line);
   // Tokens of an earlier run are dead, so none may come again: it would be taken for the refused one.
   const tokenPrefix = `${randomBytes(4).toString("hex")}_`;
   const more = { tokenPrefix, tokenLifetimeSeconds: tokenLifetime, ...(json ? {} : { log }) };
   return startSimulator({ ...options, ...more }).catch((error: NodeJS.ErrnoException & { port?: number }) => {
-    const what = error.code === "EADDRINUSE" ? `port ${error.port} is taken` : error.message;
-    throw usageFailure(`The simulator cannot start: ${what}.`);
+    const isTaken = error.code === "EADDRINUSE";
+    const what = isTaken ? `port ${error.port} is taken; end what listens there` : error.message;
+    const [option, setting] = error.port === options.apiPort ? ["--api-port", "baseUrl"] : ["--login-port", "authUrl"];
+    const inConfig = config === undefined ? "" : `, or in environments.${environment}.${setting}`;
+    throw usageFailure(
+      `The simulator cannot start: ${what}${isTaken ? `, or name another port with ${option}${inConfig}` : ""}.`,
+    );
   });
 }
 

@@ -4,7 +4,7 @@ import { explain, routes } from "../config/explain.ts";
 import { toYaml } from "../config/files/yaml.ts";
 import { jsonSchema } from "../config/form/schema.ts";
 import { loadConfig } from "../config/load.ts";
-import { configOption, countOf, exitCodes } from "./command.ts";
+import { configOption, countOf, exampleOf, exitCodes } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { escapeControls, paint, print, printJson } from "./terminal.ts";
 
@@ -20,12 +20,14 @@ export function createCommand(): Command {
     .addOption(configOption())
     .option("--print", "print it with every default, secrets masked")
     .option("--json", "print the result as JSON")
+    .addHelpText(...exampleOf("countersign check --config countersign.yaml --print"))
     .action((options: Options) => (options.json ? checkAsJson(options.config) : checkForPeople(options)));
 }
 
 export function createSchemaCommand(): Command {
   return new Command("schema")
     .description("Print the JSON Schema of the configuration, for editors.")
+    .addHelpText(...exampleOf("countersign schema >countersign.schema.json"))
     .action(() => printJson(jsonSchema()));
 }
 

@@ -45,6 +45,11 @@ export function inOptions(text: string): string {
   });
 }
 
+/** The end of a command's help: a line that works where a configuration `countersign.yaml` is. */
+export function exampleOf(line: string): readonly ["after", string] {
+  return ["after", `\nFor example:\n  ${line}`];
+}
+
 /** `1 site`, `3 sites`. */
 export function countOf(number: number, thing: string): string {
   return `${number} ${thing}${number === 1 ? "" : "s"}`;

@@ -4,7 +4,7 @@ import { bindForm, type Read } from "../config/form/values.ts";
 import { systemClock } from "../model/clock.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
 import { askAdmin } from "./ask.ts";
-import { CommandFailure, configOption, exitCodes, usageFailure } from "./command.ts";
+import { CommandFailure, configOption, exampleOf, exitCodes, usageFailure } from "./command.ts";
 import { readOrRefuse } from "./input.ts";
 import { print, printable } from "./terminal.ts";
 
@@ -22,6 +22,7 @@ export function createCommand(): Command {
     .addOption(configOption())
     .option("--admin <address>", "ask at this host:port instead of the configuration's admin.bind", parseBind)
     .option("--ready", "ask whether it is ready (/readyz), not only alive (/livez)")
+    .addHelpText(...exampleOf("countersign health --ready"))
     .addHelpText("after", notes)
     .action(askHealth);
 }

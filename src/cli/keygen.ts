@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { toYaml } from "../config/files/yaml.ts";
-import { CommandFailure, exitCodes } from "./command.ts";
+import { CommandFailure, exampleOf, exitCodes } from "./command.ts";
 import { print, printError, printJson } from "./terminal.ts";
 
 interface Options {
@@ -21,6 +21,7 @@ export function createCommand(): Command {
     .description("Make a key for `redis.encryptionKeys`: 64 random hex digits, printed or put into a new file.")
     .option("--out <file>", "write the key to this new file, which only its owner may read; fails if the file exists")
     .option("--json", "print the key, or what to put into the configuration, as JSON")
+    .addHelpText(...exampleOf("countersign keygen --out encryption-key"))
     .action(generate);
 }
 

@@ -13,7 +13,7 @@ import type { TokenSource } from "../oauth/token.ts";
 import { readParameters } from "../parameters/parameters.ts";
 import { stringToSign } from "../parameters/signature.ts";
 import type { Answer, UpstreamRequest } from "../serving/messages.ts";
-import { authOption, configOption, exitCodes, refuseWithout, usageFailure } from "./command.ts";
+import { authOption, configOption, exampleOf, exitCodes, refuseWithout, usageFailure } from "./command.ts";
 import { readStandardInput } from "./input.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { pickEnvironment, problemOf, serveOne } from "./serve-one.ts";
@@ -52,6 +52,7 @@ export function createCommand(): Command {
     )
     .option("--listener <bind>", "bind of the listener that gets the callback; not needed if there is only one")
     .option("--json", "print the result as JSON")
+    .addHelpText(...exampleOf(`echo '{"order_amount":10}' | countersign preview --operation create_order`))
     .action(preview);
 }
 

@@ -25,14 +25,20 @@ const program: Program = {
   },
 };
 
-/** Every command, for the reference of the command line. */
-export function createCommands(): Promise<Command[]> {
-  return Promise.all(Object.values(program.commands).map((load) => load()));
+/** Every command, for the reference of the command line and for completion; the simulator's own ones, if it is here. */
+export async function createCommands(): Promise<Command[]> {
+  const simulator = locateSimulator();
+  const own: readonly Command[] = simulator === undefined ? [] : await (await import(simulator)).createCommands();
+  const all = Object.entries(program.commands).map(
+    ([name, load]) => own.find((each) => each.name() === name) ?? load(),
+  );
+  return Promise.all(all);
 }
 
 /** @returns the exit code, as `runProgram` does */
 export async function run(args: readonly string[]): Promise<number> {
-  const isOfSimulator = args[0] === "simulate" || args[0] === "demo";
+  const command = args[0] === "help" ? args[1] : args[0];
+  const isOfSimulator = command === "simulate" || command === "demo";
   const simulator = isOfSimulator ? locateSimulator() : undefined;
   if (simulator === undefined) return runProgram(program, args);
   const module = await import(simulator);

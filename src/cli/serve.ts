@@ -10,7 +10,7 @@ import { createLoader } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import { describeDefect, describeWarning } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
-import { about, configOption, exitCodes, usageFailure } from "./command.ts";
+import { about, configOption, exampleOf, exitCodes, usageFailure } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { formatForPeople } from "./log-line.ts";
 import { followStop, runProgram } from "./run-program.ts";
@@ -27,6 +27,7 @@ export function createCommand(signals?: Signals): Command {
       "Run the proxy until SIGTERM or SIGINT; open requests end first. SIGHUP reads the files again. The log is JSON, and on a terminal lines for people.",
     )
     .addOption(configOption())
+    .addHelpText(...exampleOf("countersign serve --config countersign.yaml"))
     .action((options: Options) => {
       if (signals === undefined) throw new Error("signals are caught before serve is loaded");
       return serve(options, signals);

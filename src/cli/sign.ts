@@ -14,7 +14,7 @@ import {
   stringToSign,
   verify,
 } from "../parameters/signature.ts";
-import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
+import { CommandFailure, exampleOf, exitCodes, usageFailure } from "./command.ts";
 import { readOrRefuse, readStandardInput } from "./input.ts";
 import { print, printJson } from "./terminal.ts";
 
@@ -69,6 +69,7 @@ function createSignatureCommand(name: string, description: string, act: (signed:
     .requiredOption("--key-file <file>", "file with the API secret key; one newline at its end is dropped")
     .option("--exempt <names>", "names of parameters that are not signed, separated by commas", defaultExempt.join(","))
     .option("--strict", "also check required parameters, characters and decimals (spec 5.2)")
+    .addHelpText(...exampleOf(`countersign ${name} --key-file secrets/key <parameters.json`))
     .action(async (options: Options) => act(await readSigned(options), options));
 }
 

@@ -5,7 +5,7 @@ import type { Config } from "../config/config.ts";
 import { systemClock } from "../model/clock.ts";
 import { listNames } from "../model/names.ts";
 import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
-import { configOption, exitCodes, usageFailure } from "./command.ts";
+import { configOption, exampleOf, exitCodes, usageFailure } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { explainNoToken } from "./no-token.ts";
 import { paint, print, printable, printJson } from "./terminal.ts";
@@ -26,6 +26,7 @@ export function createCommand(): Command {
     .option("--environment <name>", "only this environment's sets")
     .option("--site <identifier>", "only the sets configured at this site")
     .option("--json", "print the results as JSON")
+    .addHelpText(...exampleOf("countersign token --config countersign.yaml"))
     .action(fetchTokens);
 }
 

@@ -21,6 +21,12 @@ export const lawful: readonly Lawful[] = [
   },
   {
     outlet: "stdout",
+    canary: "a signature or a key",
+    file: "test/promises/cli/help-examples.test.ts",
+    why: "it runs the example of sign, and of the demo",
+  },
+  {
+    outlet: "stdout",
     file: "test/clients/standard-clients-create-an-order.test.ts",
     test: "curl proves itself",
     why: "curl prints what the service answered to its own order",

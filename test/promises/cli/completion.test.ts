@@ -10,6 +10,12 @@ it.each([
   ["an option of the command", ["check", "--j"], ["--json"]],
   ["every command", [""], expect.arrayContaining(["serve", "check", "completion", "demo"])],
   ["no option of another command", ["keygen", "--config"], [""]],
+  ["the values of an option", ["doctor", "--auth", ""], ["oauth", "hmac"]],
+  ["the values of another option", ["preview", "--json", "--callback", "f"], ["form"]],
+  ["file names, and no option, after an option that takes a file", ["check", "--config", ""], [""]],
+  ["the value of a command", ["completion", "z"], ["zsh"]],
+  ["the command after help", ["help", "doc"], ["doctor"]],
+  ["an option of the simulator", ["simulate", "--login"], ["--login-port"]],
 ])("bash completes %s", async (_, words, expected) => {
   const { stdout, exitCode } = await runCommand(["completion", "bash"]);
   expect(exitCode).toBe(0);
@@ -18,6 +24,18 @@ it.each([
   const ask = `COMP_WORDS=(countersign ${quoted}); COMP_CWORD=${words.length}; _countersign; echo "\${COMPREPLY[@]}"`;
   writeFileSync(script, `${stdout}\n${ask}\n`);
   expect(runSync("bash", [script]).stdout.trim().split(" ")).toEqual(expected);
+});
+
+it("fish gets the values too", async () => {
+  const { stdout } = await runCommand(["completion", "fish"]);
+  for (const [command, values] of [
+    ["doctor", "-l auth -r -f -a 'oauth hmac'"],
+    ["completion", "-f -a 'bash zsh fish'"],
+    ["help", "-f -a 'serve check"],
+    ["simulate", "-l login-port -r"],
+  ]) {
+    expect(stdout).toContain(`complete -c countersign -n '__fish_seen_subcommand_from ${command}' ${values}`);
+  }
 });
 
 it.each(["zsh", "fish"])("there is a script for %s; an unknown shell is a wrong command line", async (shell) => {

@@ -22,6 +22,31 @@ it.each([
   expect(formatForPeople(JSON.stringify({ ...line, message: "POST / failed" }))).toBe(`07:19:56  ${level}  ${said}\n`);
 });
 
+it.each([
+  [
+    { statusBind: "127.0.0.1:7413", adminBind: ":7412" },
+    ["status page http://127.0.0.1:7413/", "admin http://127.0.0.1:7412/"],
+  ],
+  [
+    { statusBind: "[::1]:7413", adminBind: "[::]:7412" },
+    ["status page http://[::1]:7413/", "admin http://[::1]:7412/"],
+  ],
+  [{ adminBind: "0.0.0.0:7412" }, ["admin http://127.0.0.1:7412/"]],
+  [{ adminBind: "unix:/run/admin.sock" }, ["admin unix:/run/admin.sock"]],
+])("the line of the start has the addresses of the status page and of the admin port: %j", (binds, said) => {
+  const line = {
+    level: "info",
+    time: "2026-11-29T07:19:56.146Z",
+    event: "started",
+    ...binds,
+    routes: ["a leads to b"],
+  };
+  const [, ...below] = formatForPeople(JSON.stringify({ ...line, message: "listening" }))
+    .trimEnd()
+    .split("\n");
+  expect(below).toEqual(["a leads to b", ...said].map((text) => expect.stringContaining(`    ${text}`)));
+});
+
 describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), () => {
   it("serve prints lines for people; logs-json-lines-only.test.ts has what it prints elsewhere", async () => {
     const folder = new ConfigFolder();
@@ -35,6 +60,7 @@ describe.runIf(hasTerminals)(nameFor(hasTerminals, "python3", "on a terminal"), 
     const file = folder.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`], sandbox));
     const terminal = startOnTerminal([process.execPath, "dist/main.js", "serve", "--config", file]);
     await terminal.awaitText(`  info  listening\n    127.0.0.1:${port} leads to sandbox: http://127.0.0.1:1`);
+    await terminal.awaitText("    status page http://127.0.0.1:");
     const failed = await call(`http://127.0.0.1:${port}`);
     expect(failed.status).toBe(502);
     await terminal.awaitText(

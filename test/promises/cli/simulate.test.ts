@@ -95,11 +95,15 @@ it("prints its addresses, counts requests, and prints the counts at its end", as
   expect(JSON.parse(lines[1] ?? "")).toMatchObject({ apiRequests: 1, refused: 1, tokenRequests: 1, tokensIssued: 0 });
 });
 
-it("names a port that is taken", async () => {
+it.each([
+  ["--api-port", "--login-port"],
+  ["--login-port", "--api-port"],
+])("names a port that is taken, and the option for another: %s", async (option, other) => {
   const port = await listen(createServer());
-  const running = simulate("--api-port", String(port), "--login-port", "0");
+  const running = simulate(option, String(port), other, "0");
   expect(await running.ended).toBe(2);
-  expect(running.stderr()).toBe(`The simulator cannot start: port ${port} is taken.\n`);
+  const fix = `end what listens there, or name another port with ${option}`;
+  expect(running.stderr()).toBe(`The simulator cannot start: port ${port} is taken; ${fix}.\n`);
 });
 
 it.each([
