@@ -1,7 +1,6 @@
 import { isMoreThanChance, sectionOn } from "../../adapters/stats/page/headline.ts";
 import type { RecentFailure } from "../../adapters/stats/recent-requests.ts";
 import type { EnvironmentStatus } from "../../adapters/stats/stats.ts";
-import { documents } from "../../model/documents.ts";
 import { failures } from "../../model/errors.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
@@ -113,7 +112,7 @@ function describeEnd({ by, what, cause }: RecentFailure): string {
 function fixEnd({ by, what }: RecentFailure, path: string): string {
   const { status = what } = Object.entries(failures).find(([code]) => code === what)?.[1] ?? {};
   const section = sectionOn(String(status));
-  const see = section === undefined ? "see the log of serve" : `see ${documents}/${section}`;
+  const see = section === undefined ? "see the log of serve" : `see docs/${section}`;
   const fix = by === "service" && status === what ? explainRefusal(Number(what), path).fix : undefined;
   return fix === undefined ? see : `${fix}; ${see}`;
 }
