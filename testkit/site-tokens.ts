@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../src/adapters/memory/token-store.ts";
 import { openTokens } from "../src/app/token-sources.ts";
 import type { Config } from "../src/config/config.ts";
-import type { CredentialSet, TokenSettings } from "../src/model/environment.ts";
+import type { Address, CredentialSet, TokenSettings } from "../src/model/environment.ts";
 import type { Event, NoNewerToken } from "../src/model/events.ts";
 import { Secret } from "../src/model/secret.ts";
 import { AddressLimiter } from "../src/oauth/address-limiter.ts";
@@ -28,6 +28,7 @@ export const setOfBlue: CredentialSet = {
   clientSecret: new Secret("secret-blue"),
   audience: "https://api",
 };
+export const tokenUrl: Address = { origin: "https://login", scheme: "https", host: "login", port: 443, path: "" };
 export const keyOfBlue = cacheKey("https://login", setOfBlue);
 
 /** A token's text, or the reason why there is none. */
@@ -68,6 +69,7 @@ export function openSiteTokens(names: readonly [string, ...string[]] = ["blue"])
     const parts = {
       environment: "test",
       set,
+      tokenUrl,
       key,
       ...shared,
       endpoint: asked.endpoint,

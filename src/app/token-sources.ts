@@ -237,7 +237,7 @@ export function openTokens(
    */
   function createSet(configured: ConfiguredSet, config: Config): OpenSet {
     const { store, lock } = backends.of(config);
-    const { environment, set, tokenKey, authPoolKey } = configured;
+    const { environment, set, tokenUrl, tokenKey, authPoolKey } = configured;
     const others = sharing.get(tokenKey) ?? [];
     const sameTransport = others.find((other) => other.configured.authPoolKey === authPoolKey);
     const last = others.at(-1);
@@ -247,6 +247,7 @@ export function openTokens(
     const parts: RefreshParts = {
       environment,
       set,
+      tokenUrl,
       key: tokenKey,
       store,
       lock,

@@ -1,13 +1,12 @@
 import { Command } from "commander";
 import { type ConfiguredSet, ownersOf, setsOf, type TokenOwner } from "../app/token-sources.ts";
 import { openUpstreams } from "../app/upstreams.ts";
-import type { Config } from "../config/config.ts";
 import { systemClock } from "../model/clock.ts";
 import { listNames } from "../model/names.ts";
 import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import { configOption, exampleOf, exitCodes, usageFailure } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
-import { explainNoToken } from "./no-token.ts";
+import { reportNoToken } from "./no-token.ts";
 import { paint, print, printable, printJson } from "./terminal.ts";
 
 interface Options {
@@ -45,7 +44,7 @@ async function fetchTokens(options: Options): Promise<void> {
   for (const each of sets) {
     const endpoint = upstreams.tokenEndpointOf(each);
     const asking = { wallMs: () => systemClock.wallMs(), timeoutMs: config.timeouts.tokenMs };
-    fetched.push(describe(each, await requestToken(endpoint, each.set, asking), config));
+    fetched.push(describe(each, await requestToken(endpoint, each.set, asking)));
   }
   await upstreams.close();
   if (json) printJson(fetched);
@@ -63,9 +62,9 @@ function noneMatches(owners: readonly TokenOwner[], { environment, site }: Optio
   return usageFailure(`No credential set matches ${given.join(" ")}. Configured: ${listNames(there, 10)}.`);
 }
 
-function describe(configured: ConfiguredSet, answer: TokenAnswer, config: Config) {
+function describe(configured: ConfiguredSet, answer: TokenAnswer) {
   const { environment, set } = configured;
-  const failure = answer.kind === "issued" ? undefined : explainNoToken(answer, configured, config);
+  const failure = answer.kind === "issued" ? undefined : reportNoToken(answer, configured);
   const grant = answer.kind === "issued" ? answer.grant : undefined;
   return {
     environment,

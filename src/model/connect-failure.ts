@@ -119,6 +119,18 @@ export function explainConnectFailure(
   return undefined;
 }
 
+/** The service of an environment, for operators. @param place its origin */
+export function serviceOf(environment: string, place: string): Peer {
+  const path = `environments.${environment}`;
+  return { place, setting: `${path}.baseUrl`, tlsSetting: `${path}.tls`, egressSetting: `${path}.egress` };
+}
+
+/** `https://api.example: connections are refused (ECONNREFUSED); see …` */
+export function describeUnreachable(code: string, to: Peer): string {
+  const found = explainConnectFailure(code, to);
+  return `${to.place}: ${found === undefined ? `no connection (${code})` : `${found.detail}; ${found.fix}`}`;
+}
+
 /** Whether this code also ends a connection that was in use: the server may have been reached. */
 export function endsAnyUse(code: string): boolean {
   return code === "ECONNRESET" || code === "EPIPE" || code === closedCode;

@@ -323,6 +323,8 @@ export type TokenEvent =
       readonly kind: "token_requested";
       readonly environment: string;
       readonly credential: string;
+      /** The origin of the token endpoint. */
+      readonly server: string;
       readonly result: TokenResult;
       readonly reason: RefreshReason;
       readonly durationMs: number;
@@ -333,6 +335,9 @@ export type TokenEvent =
        * 5.2), or what is wrong with the answer.
        */
       readonly cause?: string | undefined;
+      /** Why the request brought no token, and what to do: clauses for operators. */
+      readonly detail?: string | undefined;
+      readonly fix?: string | undefined;
       /** How long no further request is made; undefined without such a pause. */
       readonly pauseMs: number | undefined;
       /** Remaining life of the assertion from a file when it was sent, by its `exp`; negative if it had expired. */

@@ -2,10 +2,10 @@ import type { Clock } from "../model/clock.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { CredentialSnapshot, NoNewerToken, Report, TokenOutage } from "../model/events.ts";
-import { describeNoToken, type Pause } from "./endpoint-backoff.ts";
+import type { Pause } from "./endpoint-backoff.ts";
 import type { Token, TokenSource } from "./token.ts";
 import type { TokenCache } from "./token-cache.ts";
-import { isNotAsked } from "./token-endpoint.ts";
+import { noAnswer } from "./token-endpoint.ts";
 
 interface FailoverParts {
   readonly environment: string;
@@ -119,14 +119,11 @@ export class CredentialFailover implements TokenSource {
     const untilMs = this.#waitUntilMs(deadlineMs);
     const pauses: Pause[] = [];
     for (const source of this.#inOrder()) {
-      const { set } = source;
       const result = await source.get(untilMs);
-      if (result === undefined) throw this.#late(set, source.pause);
+      // The refresh continues. Its failures so far are known only while it pauses.
+      if (result === undefined) throw this.#unavailable(source, source.pause);
       if ("secret" in result) return this.#activateSetOf(result);
-      if (result.kind !== "refused") {
-        const nextTry = `Next try in ${seconds(this.#remainingMs(result))} s`;
-        throw this.#unavailable(set, `${describeFailure(result)}. ${nextTry}`, result);
-      }
+      if (result.kind !== "refused") throw this.#unavailable(source, result);
       pauses.push(result);
     }
     throw this.#refused(pauses);
@@ -159,18 +156,13 @@ export class CredentialFailover implements TokenSource {
     return candidates.find(({ set }) => set.label === token.credential) ?? candidates[0];
   }
 
-  /** The refresh continues. Its failures so far are known only while it pauses. */
-  #late(set: CredentialSet, pause: Pause | undefined): ProxyError {
-    const hasFailed = pause !== undefined && pause.kind !== "spacing";
-    const failure = hasFailed ? describeFailure(pause) : "the authorization server issued none in time";
-    return this.#unavailable(set, failure, pause, "no answer");
-  }
-
-  #unavailable(set: CredentialSet, failure: string, pause: Pause | undefined, otherCause?: string): ProxyError {
+  #unavailable(source: TokenCache, pause: Pause | undefined): ProxyError {
+    const { detail, fix } = source.explain(pause);
+    const retryAfterMs = pause === undefined ? defaultRetryMs : this.#remainingMs(pause);
     return new ProxyError(
       "token_unavailable",
-      `No token for ${this.#describe(set)}: ${failure}. The same request may be repeated.`,
-      { retryAfterMs: pause ? this.#remainingMs(pause) : defaultRetryMs, causedBy: causeOf(pause) ?? otherCause },
+      `No token for ${this.#describe(source.set)}: ${detail}; ${fix}. Next try in ${seconds(retryAfterMs)} s. The same request may be repeated.`,
+      { retryAfterMs, causedBy: causeOf(pause) ?? noAnswer },
     );
   }
 
@@ -179,11 +171,10 @@ export class CredentialFailover implements TokenSource {
     const retryAfterMs = Math.min(...pauses.map((pause) => this.#remainingMs(pause)));
     const names = candidates.map(({ set }) => this.#describe(set)).join(" and ");
     const rest = candidates.length === 1 ? "; no other set is configured" : "";
-    const isOwnWay = candidates.every(({ set }) => set.token === undefined);
-    const wrong = isOwnWay ? "Wrong secret or audience" : "Wrong credentials, audience or scope";
+    const { fix } = candidates[0].explain(pauses[0]);
     return new ProxyError(
       "credentials_refused",
-      `The authorization server refused ${names}${rest}. ${wrong}, a deleted set, or another environment's. ` +
+      `The authorization server refused ${names}${rest}; ${fix}. ` +
         `Next try in ${seconds(retryAfterMs)} s, or at once when the secret changes.`,
       { retryAfterMs, causedBy: causeOf(pauses[0]) },
     );
@@ -196,11 +187,6 @@ export class CredentialFailover implements TokenSource {
   #remainingMs(pause: Pause): number {
     return Math.max(0, pause.untilMs - this.#parts.clock.nowMs());
   }
-}
-
-function describeFailure({ status, cause }: Pause): string {
-  if (isNotAsked({ status, cause })) return `none was asked for (${cause})`;
-  return `the authorization server ${describeNoToken(status)}${cause === undefined ? "" : ` (${cause})`}`;
 }
 
 /** Why the authorization server issues no token, for the log. */

@@ -44,15 +44,6 @@ export function backoffMs(failures: number, random: () => number): number {
   return Math.max(leastBackoffMs, random() * Math.min(longestBackoffMs, firstBackoffMs * 2 ** failures));
 }
 
-/**
- * What the authorization server did instead of issuing a token, as the end of a sentence.
- * @param status of its answer; undefined without a complete answer
- */
-export function describeNoToken(status: number | undefined): string {
-  if (status === undefined) return "could not be reached, or gave no complete answer";
-  return status === 200 ? "answered 200, but with no token" : `answered ${status}`;
-}
-
 function pauseAfter(answer: TokenAnswer, failures: number, random: () => number): Pick<Pause, "kind"> & { ms: number } {
   switch (answer.kind) {
     case "issued":

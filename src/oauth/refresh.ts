@@ -1,9 +1,10 @@
 import { type Clock, sleep } from "../model/clock.ts";
-import type { CredentialSet } from "../model/environment.ts";
+import type { Address, CredentialSet } from "../model/environment.ts";
 import type { RefreshReason, Report, SuppressionReason } from "../model/events.ts";
 import type { AddressLimiter, Priority, Turn } from "./address-limiter.ts";
 import type { EndpointBackoff, Pause } from "./endpoint-backoff.ts";
 import type { ForcedRefreshLimiter } from "./forced-refresh-limiter.ts";
+import { explainNoToken } from "./no-token.ts";
 import {
   dueAtMs,
   endsAtMs,
@@ -29,6 +30,8 @@ import {
 export interface RefreshParts {
   readonly environment: string;
   readonly set: CredentialSet;
+  /** The token endpoint. */
+  readonly tokenUrl: Address;
   /** From `cacheKey`. */
   readonly key: string;
   readonly store: TokenStore;
@@ -247,7 +250,7 @@ function successorAtMs({ newerThan, site }: Need): number {
 
 /** Reports an answer, or its absence. The pause of the address that follows from it is shared. */
 async function recordAnswer(parts: RefreshParts, need: Need, answer: TokenAnswer, startedMs: number): Promise<Pause> {
-  const { clock, address, backoff, environment, set, store, report } = parts;
+  const { clock, address, backoff, environment, set, tokenUrl, store, report } = parts;
   const endedMs = clock.nowMs();
   const pause = backoff.onAnswer(answer);
   const pauseOfAddress = address.onAnswer(parts.key, answer, pause.untilMs - endedMs);
@@ -256,11 +259,13 @@ async function recordAnswer(parts: RefreshParts, need: Need, answer: TokenAnswer
     kind: "token_requested",
     environment,
     credential: set.label,
+    server: tokenUrl.origin,
     result: answer.kind,
     reason: need.reason,
     durationMs: endedMs - startedMs,
     status: answer.status,
     cause: answer.kind === "issued" ? undefined : answer.cause,
+    ...(answer.kind === "issued" ? undefined : explainNoToken(answer, parts, "operator")),
     pauseMs: answer.kind === "issued" ? undefined : Math.max(pause.untilMs, address.pause()?.untilMs ?? 0) - endedMs,
     assertionRemainingMs: answer.assertionRemainingMs,
     isEarly: isEarly(need, answer, endedMs) || undefined,

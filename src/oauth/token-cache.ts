@@ -4,8 +4,10 @@ import type { CredentialSet } from "../model/environment.ts";
 import type { CredentialSnapshot, NoNewerToken } from "../model/events.ts";
 import type { Priority } from "./address-limiter.ts";
 import type { Pause } from "./endpoint-backoff.ts";
+import { explainNoToken } from "./no-token.ts";
 import { type Need, obstacleTo, type RefreshParts, type RefreshResult, refresh, republish } from "./refresh.ts";
 import { endsAtMs, isNewer, type Token } from "./token.ts";
+import { noAnswer } from "./token-endpoint.ts";
 import {
   adopt,
   adoptFrom,
@@ -60,6 +62,12 @@ export class TokenCache {
   /** The present pause of token requests, if any. */
   get pause(): Pause | undefined {
     return this.#parts.backoff.pause() ?? this.#parts.address.pause();
+  }
+
+  /** Why a pause began; without one, that no token came in time. For callers. */
+  explain(pause: Pause | undefined) {
+    const failure = pause === undefined || pause.kind === "spacing" ? { cause: noAnswer } : pause;
+    return explainNoToken(failure, this.#parts, "caller");
   }
 
   /** The authorization server refused this set and has not accepted it since. */

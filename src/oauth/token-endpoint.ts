@@ -83,6 +83,9 @@ export type NoToken = { readonly cause?: string | undefined } & (
     }
 );
 
+/** The cause of a request that got no answer in time. */
+export const noAnswer = "no answer";
+
 /** The cause of a request that was not made, since its assertion could not be signed. */
 export const notSigned = "assertion not signed";
 

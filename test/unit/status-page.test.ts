@@ -7,7 +7,7 @@ import { describeAge, describeDuration, html } from "../../src/adapters/stats/pa
 import { renderPage as render } from "../../src/adapters/stats/page/render-page.ts";
 import { describeLeft, tokenBar } from "../../src/adapters/stats/page/tokens.ts";
 import type { CallbackStatus, EnvironmentStatus, StatusSnapshot } from "../../src/adapters/stats/stats.ts";
-import { ago, badNight, darkNight, quietNight } from "./status-snapshot.ts";
+import { ago, badNight, darkNight, quietNight, unanswered } from "./status-snapshot.ts";
 
 const hostile = `"'><script>alert(1)</script>&amp;<!--`;
 const harmlessName = "harmless".padEnd(hostile.length, "_");
@@ -82,7 +82,7 @@ describe("the status page", () => {
     expect(bad.indexOf("3 outcomes are unknown")).toBeLessThan(bad.indexOf("Needs attention"));
     expect(bad.indexOf("Needs attention")).toBeLessThan(bad.indexOf('id="requests"'));
     for (const trouble of [
-      "the authorization server refuses the set (401). The one it has expires in 7 min.",
+      "https://login.example refuses the set (401); compare client id (blue-id), secret (file /etc/countersign/blue/client-secret) and audience (https://api) with what the service has. The one it has expires in 7 min.",
       "has been away for",
       "A new configuration was refused",
     ]) {
@@ -369,59 +369,36 @@ describe("the status page", () => {
       .replace(/\s+/g, " ");
     expect(text).toContain("32 of 40 requests failed in the last 5 min");
     expect(text).toContain(
-      "No token for S1000000001, S1000000002 of production for 17 min: the authorization server does not answer in time. Their orders are not sent. Next try in 9 s.",
+      "No token for S1000000001, S1000000002 of production for 17 min: https://login.example does not answer in time (no answer); see why it does not answer, or what holds its answers back. Their orders are not sent. Next try in 9 s.",
     );
-    expect(text).toContain("20 × token_unavailable in production.");
+    expect(text).toContain("20 × token_unavailable in production. Tokens says why.");
+    expect(text).not.toContain("did not issue one in time");
     expect(text).toContain("12 × 401 in production, answered by the service.");
     expect(text.indexOf("20 × token_unavailable")).toBeLessThan(text.indexOf("12 × 401"));
     for (const badge of ['<span class="badge active">in use</span>', "stands by"]) expect(page).not.toContain(badge);
     expect(renderPage(quietNight).html).toContain('<span class="badge active">in use</span>');
   });
 
-  it.each([
-    [{ result: "failed", status: 503 }, "fails (503)"],
-    [{ result: "failed", status: undefined }, "cannot be reached, or gives no complete answer"],
-    [
-      { result: "failed", status: undefined, cause: "ECONNREFUSED" },
-      "cannot be reached. https://login.example: connections are refused (ECONNREFUSED); see that it is up, and that host and port in environments.production.authUrl are right",
-    ],
-    [
-      { result: "failed", status: undefined, cause: "ECONNRESET" },
-      "cannot be reached, or gives no complete answer (ECONNRESET). Their orders are not sent",
-    ],
-    [{ result: "failed", status: undefined, cause: "assertion not signed" }, "is not asked (assertion not signed)"],
-    [{ result: "refused", status: 401 }, "refuses the set (401)"],
-    [{ result: "refused", status: 401, cause: "invalid_client" }, "refuses the set (401, invalid_client)"],
-    [{ result: "throttled", status: 429 }, "has asked to wait (429)"],
-    [{ result: "malformed", status: 200 }, "answers what is no token (200)"],
-  ] as const)("says why there is no token: %o", (last, words) => {
-    const environments = darkNight.environments.map((environment) => ({
-      ...environment,
-      tokenOutage: environment.tokenOutage && {
-        ...environment.tokenOutage,
-        sites: ["S1", "S2", "S3", "S4", "S5"],
-        lastRequest: { at: ago(0), reason: "missing" as const, ...last },
-      },
+  it("says once why no token comes, and on each set's card", () => {
+    const refused = {
+      ...unanswered,
+      result: "refused" as const,
+      status: 401,
+      cause: "access_denied",
+      detail: "https://login.example refuses the set (401, access_denied)",
+      fix: "compare its secret",
+    };
+    const environments = darkNight.environments.map((each) => ({
+      ...each,
+      tokenOutage: each.tokenOutage && { ...each.tokenOutage, lastRequest: refused },
     }));
-    const { html: page } = renderPage({ ...darkNight, environments });
-    expect(page).toContain(`the authorization server ${words}.`);
-    expect(page).toContain("and 2 more of");
-  });
-
-  it("names no authorization server as unreached where sets have several", () => {
-    const lastRequest = {
-      at: ago(0),
-      reason: "missing",
-      result: "failed",
-      status: undefined,
-      cause: "ECONNREFUSED",
-    } as const;
-    const environments = darkNight.environments.map((environment) => ({
-      ...environment,
-      tokenUrls: ["https://other.example/token"],
-      tokenOutage: environment.tokenOutage && { ...environment.tokenOutage, lastRequest },
-    }));
-    expect(renderPage({ ...darkNight, environments }).html).toContain("(ECONNREFUSED). Their orders are not sent.");
+    const blue = darkNight.credentials.slice(0, 1).map((set) => ({ ...set, lastRequest: refused }));
+    const shown = (credentials: StatusSnapshot["credentials"]) =>
+      renderPage({ ...darkNight, environments, credentials }).html;
+    expect(shown(blue).split("compare its secret")).toHaveLength(2);
+    expect(shown(blue)).toContain("Last: refused (401, access_denied), asked");
+    const other = blue.map((set) => ({ ...set, lastRequest: { ...refused, fix: "compare another secret" } }));
+    expect(shown(other)).toContain("compare another secret. It has none.");
   });
 
   it("says that a token still serves but is not being renewed", () => {
@@ -432,16 +409,12 @@ describe("the status page", () => {
     expect(page).toContain("No new token for <code>S1000000001/blue</code>");
     expect(page).toContain("The one it has expires in 36 min.");
     expect(page).not.toContain("still good");
-    const forced = {
-      at: ago(4_000),
-      result: "failed",
-      reason: "unauthorized",
-      status: undefined,
-      cause: "ECONNREFUSED",
-    } as const;
-    const refused = credentials.map((set) => ({ ...set, lastRequest: forced }));
+    const refused = credentials.map((set) => ({
+      ...set,
+      lastRequest: { ...unanswered, reason: "unauthorized" } as const,
+    }));
     expect(renderPage({ ...quietNight, credentials: refused }).html).toContain(
-      "the authorization server cannot be reached. https://login.example: connections are refused (ECONNREFUSED); see that it is up, and that host and port in environments.production.authUrl are right. The service has refused the one that it has.",
+      "https://login.example does not answer in time (no answer); see why it does not answer, or what holds its answers back. The service has refused the one that it has.",
     );
     // This replica's request was refused; since then a token from another replica serves.
     const served = badNight.credentials.map((set) => ({ ...set, failingSince: undefined }));

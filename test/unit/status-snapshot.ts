@@ -182,7 +182,14 @@ export const badNight: StatusSnapshot = {
       ...describeCredential("S1000000001/blue", 53 * minuteMs),
       isActive: false,
       requests: { issued: { count: 51, lastAt: ago(53 * minuteMs) }, refused: { count: 2, lastAt: ago(6_000) } },
-      lastRequest: { at: ago(6_000), result: "refused", reason: "due", status: 401 },
+      lastRequest: {
+        at: ago(6_000),
+        result: "refused",
+        reason: "due",
+        status: 401,
+        detail: "https://login.example refuses the set (401)",
+        fix: "compare client id (blue-id), secret (file /etc/countersign/blue/client-secret) and audience (https://api) with what the service has",
+      },
       failingSince: ago(8_000),
       nextTryAt: ago(-4_000),
     },
@@ -215,6 +222,16 @@ export const badNight: StatusSnapshot = {
   },
 };
 
+export const unanswered = {
+  at: ago(6_000),
+  result: "timed_out",
+  reason: "missing",
+  status: undefined,
+  cause: "no answer",
+  detail: "https://login.example does not answer in time (no answer)",
+  fix: "see why it does not answer, or what holds its answers back",
+} as const;
+
 /** A night on which no site gets a token, and the service no longer accepts the last ones. */
 export const darkNight: StatusSnapshot = {
   ...quietNight,
@@ -234,7 +251,7 @@ export const darkNight: StatusSnapshot = {
     tokenOutage: {
       sites: ["S1000000001", "S1000000002"],
       since: ago(17 * minuteMs),
-      lastRequest: { at: ago(6_000), result: "timed_out", reason: "missing", status: undefined },
+      lastRequest: unanswered,
       nextTryAt: ago(-9_000),
     },
   })),
@@ -242,7 +259,7 @@ export const darkNight: StatusSnapshot = {
     ...spare(credential),
     lastUsedAt: ago(18 * minuteMs),
     requests: { issued: { count: 51, lastAt: ago(77 * minuteMs) }, timed_out: { count: 40, lastAt: ago(6_000) } },
-    lastRequest: { at: ago(6_000), result: "timed_out", reason: "missing", status: undefined },
+    lastRequest: unanswered,
     failingSince: ago(17 * minuteMs),
     nextTryAt: ago(-9_000),
   })),

@@ -368,7 +368,8 @@ function snapshotOf(environment: string, credential: string, change: Partial<Cre
 
 function requested(environment: string, credential: string, result: "issued" | "refused") {
   const answer = { durationMs: 1, status: result === "issued" ? 200 : 401, pauseMs: undefined };
-  return { kind: "token_requested", environment, credential, result, reason: "start", ...answer } as const;
+  const server = "https://login.example";
+  return { kind: "token_requested", environment, credential, server, result, reason: "start", ...answer } as const;
 }
 
 /** A status model and its sources, which the test changes. */

@@ -2,7 +2,7 @@ import type { Deliver } from "../../callbacks/application.ts";
 import { firstOf, type HeaderLines } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
 import { type FailureCode, ProxyError } from "../../model/errors.ts";
-import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
+import { noAnswer, type TokenEndpoint } from "../../oauth/token-endpoint.ts";
 import type { UpstreamResponse } from "../../serving/messages.ts";
 import type { PostResult, PostSpans } from "../../tracing/span-exporter.ts";
 import { exchange, type HttpRequest } from "./attempt.ts";
@@ -80,7 +80,7 @@ async function post(
 
 function describeFailure(error: unknown): Exclude<PostResult, { kind: "answered" }> {
   if (!(error instanceof ProxyError)) return { kind: "failed", cause: codeOf(error) };
-  if (error.code === "upstream_timeout") return { kind: "timed_out", cause: "no answer" };
+  if (error.code === "upstream_timeout") return { kind: "timed_out", cause: noAnswer };
   return { kind: "failed", cause: error.causedBy ?? "UNKNOWN" };
 }
 

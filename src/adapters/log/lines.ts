@@ -126,13 +126,11 @@ function describeCallback({ site, status, result, cause, isGuarded, callerLeft }
   return `callback${whom}: ${status} ${result}${why}${unguarded}${callerLeft ? ", caller left" : ""}`;
 }
 
-/** `token for S1000000001/blue: refused (HTTP 401, invalid_client), next try in 10 s` */
-function describeTokenRequest({ credential, result, status, cause, pauseMs }: TokenRequested): string {
-  if (result === "issued") return `token for ${credential}: issued`;
-  const known = [status === undefined ? undefined : `HTTP ${status}`, cause].filter((part) => part !== undefined);
-  const why = known.length === 0 ? "" : ` (${known.join(", ")})`;
-  const next = pauseMs === undefined ? "" : `, next try in ${describePause(pauseMs)}`;
-  return `token for ${credential}: ${result}${why}${next}`;
+/** `token for S1000000001/blue: https://auth.example refuses the set (401, invalid_client); compare …; next try in 10 s` */
+function describeTokenRequest({ credential, detail, fix, pauseMs }: TokenRequested): string {
+  if (detail === undefined) return `token for ${credential}: issued`;
+  const next = pauseMs === undefined ? "" : `; next try in ${describePause(pauseMs)}`;
+  return `token for ${credential}: ${detail}; ${fix}${next}`;
 }
 
 /** `37 ms`, `1.6 s` */
@@ -157,6 +155,9 @@ function changedFields(event: Exclude<Event, RequestFinished | CallbackFinished>
       return { admin: undefined, status: undefined, adminBind: event.admin, statusBind: event.status };
     case "configuration_warned":
       return { message: undefined };
+    // The message has both.
+    case "token_requested":
+      return { detail: undefined, fix: undefined };
     default:
       return {};
   }

@@ -6,7 +6,8 @@ import { formatTime, groupBy, occurrences } from "./sums.ts";
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
 type TokenAdopted = Extract<TokenEvent, { kind: "token_adopted" }>;
 
-export interface TokenRequestStatus extends Pick<TokenRequested, "result" | "reason" | "status" | "cause"> {
+export interface TokenRequestStatus
+  extends Pick<TokenRequested, "result" | "reason" | "status" | "cause" | "detail" | "fix"> {
   readonly at: string;
 }
 
@@ -35,10 +36,10 @@ export function createTokenStats(clock: Clock) {
         histories.set(key, { ...known, failingSince: undefined });
         return;
       }
-      const { result, reason, status, cause } = event;
+      const { result, reason, status, cause, detail, fix } = event;
       const at = formatTime(clock.wallMs());
       const failingSince = result === "issued" ? undefined : (known?.failingSince ?? at);
-      histories.set(key, { lastRequest: { at, result, reason, status, cause }, failingSince });
+      histories.set(key, { lastRequest: { at, result, reason, status, cause, detail, fix }, failingSince });
     },
 
     /** @param counts token requests by result */

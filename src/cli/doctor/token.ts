@@ -3,7 +3,7 @@ import { listNames } from "../../model/names.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
 import { requestToken, type TokenEndpoint } from "../../oauth/token-endpoint.ts";
 import type { Grant } from "../../oauth/token-store.ts";
-import { explainBackoff, explainNoToken } from "../no-token.ts";
+import { reportBackoff, reportNoToken } from "../no-token.ts";
 import { printable } from "../terminal.ts";
 import {
   type Check,
@@ -90,14 +90,14 @@ async function checkToken(set: SharedSet, run: OpenRun): Promise<CheckResult> {
 /** Requests a token, unless a back-off of the replicas or --no-token forbids it. */
 async function requestIfAllowed(set: SharedSet, run: OpenRun): Promise<CheckResult> {
   const { clock, config, upstreams } = run;
-  if (set.backoff !== undefined) return explainBackoff(set.backoff, set, config);
+  if (set.backoff !== undefined) return reportBackoff(set.backoff, set);
   if (!run.withToken) return skip("not requested (--no-token)");
   const sinceMs = clock.nowMs();
   const endpoint = upstreams.tokenEndpointOf(set);
   const request = requestToken(endpoint, set.set, { wallMs: () => clock.wallMs(), timeoutMs: tokenTimeoutMs });
   const answer = (await withinRun(run, request, tokenTimeoutMs)) ?? ({ kind: "timed_out" } as const);
   const tookMs = clock.nowMs() - sinceMs;
-  if (answer.kind !== "issued") return explainNoToken(answer, set, config);
+  if (answer.kind !== "issued") return reportNoToken(answer, set);
   const where = await share(set, answer.grant, tookMs, run);
   const detail = `issued, valid for ${formatSpan(answer.grant.lifetimeMs)}, ${where}`;
   const { tokenMs } = config.timeouts;

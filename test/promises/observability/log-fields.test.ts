@@ -98,6 +98,9 @@ const requested = {
   cause: "invalid_client",
   pauseMs: 1,
   assertionRemainingMs: 1,
+  server: "https://login.example",
+  detail: "https://login.example refuses the set (401, invalid_client)",
+  fix: "compare client id",
 } as const;
 
 const samples: Samples = {

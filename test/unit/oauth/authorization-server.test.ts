@@ -62,7 +62,7 @@ describe("an authorization server that fails", () => {
     const { clock, login, get } = openSiteTokens();
     login.next(answered(500));
     const release = login.hold();
-    const message = expect.stringContaining("the authorization server issued none in time");
+    const message = expect.stringContaining("the authorization server does not answer in time (no answer)");
     const failed = expect(get()).rejects.toMatchObject({ code: "token_unavailable", message });
     await clock.advance(5_000);
     await failed;

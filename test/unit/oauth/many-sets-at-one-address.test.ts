@@ -216,7 +216,7 @@ describe("after a 429 that demands a long pause", () => {
     await clock.advance(1);
     expect(await other).toMatchObject({ code: "token_unavailable", retryAfterMs: expect.any(Number) });
     expect((await other) as ProxyError).toMatchObject({
-      message: expect.stringContaining("429 (pause of its address)"),
+      message: expect.stringContaining("(429, pause of its address)"),
     });
     // The default site has its token.
     expect(await order(0)).toBe(0);

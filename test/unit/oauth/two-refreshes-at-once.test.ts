@@ -6,7 +6,7 @@ import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../../../src/oauth/forced-refresh-limiter.ts";
 import { refresh } from "../../../src/oauth/refresh.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
-import { keyOfBlue, setOfBlue, thresholds } from "../../../testkit/site-tokens.ts";
+import { keyOfBlue, setOfBlue, thresholds, tokenUrl } from "../../../testkit/site-tokens.ts";
 import { answered, TokenEndpointScript } from "../../../testkit/token-endpoint-script.ts";
 
 it("without a lock, a refresh does not wait for the end of a 429 that came to another while its own was pausing", async () => {
@@ -16,6 +16,7 @@ it("without a lock, a refresh does not wait for the end of a 429 that came to an
   const parts = {
     environment: "test",
     set: setOfBlue,
+    tokenUrl,
     key: keyOfBlue,
     store: createMemoryTokenStore(clock),
     lock: { tryAcquire: async () => "unavailable" as const },

@@ -1,9 +1,8 @@
-import { endsAnyUse, explainConnectFailure } from "../../../model/connect-failure.ts";
+import { describeUnreachable } from "../../../model/connect-failure.ts";
 import { type FailureCode, failures } from "../../../model/errors.ts";
-import type { TokenResult } from "../../../model/events.ts";
+import { tokenOutages } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
 import { claimsNodeName, describeRedisFailure } from "../../../model/redis-access.ts";
-import { isNotAsked } from "../../../oauth/token-endpoint.ts";
 import { countFates, type FailingSite, fates, type RecentFailure, type RecentStep } from "../recent-requests.ts";
 import type { EnvironmentStatus, RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
 import { sumOf } from "../sums.ts";
@@ -220,6 +219,7 @@ function describeFailure(recent: Recent, failure: RecentFailure, docsUrl: string
     return html`${place}, answered by the service. ${serviceRefusal(what, recent.failed === recent.requests)}${helpOn(what, docsUrl)}`;
   }
   if (what === "499") return html`${place}. The caller left before it had an answer.`;
+  if (tokenOutages.some((code) => code === what)) return html`${place}. <a href="#tokens">Tokens</a> says why.`;
   const row = failures[what as FailureCode];
   const why = what === "upstream_timeout" ? missing[cause ?? ""] : describeUnreached(recent, cause);
   return html`${place}. ${why ?? showSentence(row?.meaning ?? "")}${helpOn(String(row?.status), docsUrl)}`;
@@ -245,19 +245,8 @@ function describeCallback(recent: Recent, { what, cause }: RecentFailure): Html 
 
 function describeUnreached({ url, setting: [path, key] }: Recent, cause: string | undefined): string | undefined {
   if (cause === undefined) return undefined;
-  return explainAt(url, cause, path, key) ?? `${new URL(url).origin}: no connection (${cause}).`;
-}
-
-/** `https://api.example: connections are refused (ECONNREFUSED); see …`; undefined if the cause is no known code. */
-function explainUnreached(url: string, cause: string, environment: string, key: string): string | undefined {
-  return explainAt(url, cause, `environments.${environment}`, key);
-}
-
-function explainAt(url: string, cause: string, path: string, key: string): string | undefined {
-  const place = new URL(url).origin;
   const settings = { setting: `${path}.${key}`, tlsSetting: `${path}.tls`, egressSetting: `${path}.egress` };
-  const found = explainConnectFailure(cause, { place, ...settings });
-  return found && `${place}: ${found.detail}; ${found.fix}.`;
+  return `${describeUnreachable(cause, { place: new URL(url).origin, ...settings })}.`;
 }
 
 /** The sections of docs/troubleshooting.md, by the first statuses of their titles. */
@@ -300,34 +289,13 @@ function describeOutage(
   const lasting = since === undefined ? "" : ` for ${describeSpan(since, now)}`;
   const isDue = nextTryAt === undefined || Date.parse(nextTryAt) <= Date.parse(now) + 1_000;
   return html`<a href="#tokens"><strong>No token</strong></a> for ${listNames(sites, named)} of <strong>${environment.name}</strong>${lasting}:
-the authorization server ${describeNoToken(environment, lastRequest)} Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
+${describeNoToken(lastRequest)}. Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
 }
 
-/** What the authorization server did, as the end of a sentence; and why it was not reached, if that and its address are known. */
-function describeNoToken(
-  { name, authUrl, tokenUrls }: EnvironmentStatus,
-  last: TokenRequestStatus | undefined,
-): string {
-  const isPlaced = authUrl !== undefined && tokenUrls === undefined && last?.cause !== undefined;
-  const why = isPlaced && !endsAnyUse(last.cause) ? explainUnreached(authUrl, last.cause, name, "authUrl") : undefined;
-  return why === undefined ? `${describeCause(last)}.` : `cannot be reached. ${why}`;
-}
-
-/** The result of a token request, as the end of a sentence; `failed` has several such ends. */
-const causes: Readonly<Record<string, string>> = {
-  refused: "refuses the set",
-  throttled: "has asked to wait",
-  timed_out: "does not answer in time",
-  malformed: "answers what is no token",
-} satisfies Record<Exclude<TokenResult, "issued" | "failed">, string>;
-
-/** What the authorization server did, as the end of a sentence. */
-function describeCause(last: TokenRequestStatus | undefined): string {
-  const known = [last?.status, last?.cause].filter((each) => each !== undefined);
-  const details = known.length === 0 ? "" : ` (${known.join(", ")})`;
-  const failed = last?.status === undefined ? "cannot be reached, or gives no complete answer" : "fails";
-  const end = last !== undefined && isNotAsked(last) ? "is not asked" : failed;
-  return `${causes[last?.result ?? "failed"] ?? end}${details}`;
+/** Why the last request brought no token, and what to do. */
+function describeNoToken(last: TokenRequestStatus | undefined): string {
+  const { detail = "none was issued", fix = "see the log" } = last ?? {};
+  return `${detail}; ${fix}`;
 }
 
 /** Those that nobody has looked for yet. */
@@ -416,11 +384,11 @@ const momentOf: Readonly<Record<string, string>> = {
 
 /** What else needs attention, one line each; empty if nothing does. */
 export function notices(snapshot: StatusSnapshot): Html {
-  const { readiness, redis, credentials, reload, environments, callbacks, droppedLogLines, docsUrl, at } = snapshot;
+  const { readiness, redis, reload, environments, callbacks, droppedLogLines, docsUrl, at } = snapshot;
   const lines = list([
     readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
     ...environments.map((each) => describeOutage(each, each.bridgedOutage, "signed", at)),
-    ...showSets(credentials.filter(isUnrenewed), environments, at),
+    ...showSets(listUnrenewed(snapshot), at),
     ...callbacks.map((listener) => describeUntaken(listener, docsUrl, at)),
     ...redis
       .filter(({ isUp }) => isUp === false)
@@ -456,25 +424,25 @@ function describeLostLines(count: number, docsUrl: string | undefined): Html {
   return html`<strong>${showCount(count)} ${lines} lost</strong> since the start: standard output was not read, or a disk was full; ${help("alerts/CountersignLogLinesDropped.md", docsUrl)}.`;
 }
 
-/** Whether the set's last token request failed. A set without a token is in the headline alone, unless it was refused. */
-function isUnrenewed({ failingSince, token, lastRequest }: CredentialStatus): boolean {
-  return failingSince !== undefined && (token !== "none" || lastRequest?.result === "refused");
+/** The sets whose last token request failed. One without a token is in the headline alone, unless it was refused and the headline has another reason. */
+function listUnrenewed({ credentials, environments }: StatusSnapshot): CredentialStatus[] {
+  const told = environments.flatMap(({ tokenOutage, bridgedOutage }) =>
+    [tokenOutage, bridgedOutage].map((outage) => outage?.lastRequest?.fix),
+  );
+  return credentials.filter(({ failingSince, token, lastRequest }) => {
+    if (failingSince === undefined) return false;
+    return token !== "none" || (lastRequest?.result === "refused" && !told.includes(lastRequest.fix));
+  });
 }
 
-function showSets(sets: readonly CredentialStatus[], environments: readonly EnvironmentStatus[], now: string): Html[] {
+function showSets(sets: readonly CredentialStatus[], now: string): Html[] {
   const more = sets.length - named;
   const rest = more > 0 ? html`<a href="#tokens">And ${showCount(more)} more sets get no new token.</a>` : nothing;
-  return [...sets.slice(0, named).map((set) => describeUnrenewed(set, environments, now)), rest];
+  return [...sets.slice(0, named).map((set) => describeUnrenewed(set, now)), rest];
 }
 
-function describeUnrenewed(
-  { environment: name, credential, token, lastRequest }: CredentialStatus,
-  environments: readonly EnvironmentStatus[],
-  now: string,
-): Html {
-  const environment = environments.find((each) => each.name === name);
-  const why = environment === undefined ? `${describeCause(lastRequest)}.` : describeNoToken(environment, lastRequest);
-  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${name}: the authorization server ${why} ${describeLeft(token, lastRequest, now)}`;
+function describeUnrenewed({ environment, credential, token, lastRequest }: CredentialStatus, now: string): Html {
+  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: ${describeNoToken(lastRequest)}. ${describeLeft(token, lastRequest, now)}`;
 }
 
 function describeLeft(token: CredentialStatus["token"], last: TokenRequestStatus | undefined, now: string): string {

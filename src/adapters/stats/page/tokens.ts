@@ -85,8 +85,9 @@ function describeOrigin({ issuedHere, reason }: TokenStatus, cache: string): str
 function showRequests({ requests }: CredentialStatus, last: TokenRequestStatus, now: string): Html {
   const plain = (result: string) => result.replace("_", " ");
   const counts = Object.entries(requests).map(([result, { count }]) => `${showCount(count)} ${plain(result)}`);
-  const status = last.status === undefined ? "" : ` (${last.status})`;
-  return html`${counts.join(", ")}. Last: ${plain(last.result)}${status}, asked ${because[last.reason]}, ${showTime(last.at, now)}`;
+  const known = [last.status, last.cause].filter((each) => each !== undefined).join(", ");
+  const why = known === "" ? "" : ` (${known})`;
+  return html`${counts.join(", ")}. Last: ${plain(last.result)}${why}, asked ${because[last.reason]}, ${showTime(last.at, now)}`;
 }
 
 type TokenLife = Pick<TokenStatus, "lifetimeMs" | "remainingMs">;
