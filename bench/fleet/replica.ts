@@ -56,7 +56,13 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
   const source = new TokenCache({
     environment: "fleet",
     set,
-    tokenUrl: { origin: "https://login.fleet.example", scheme: "https", host: "login.fleet.example", port: 443, path: "" },
+    tokenUrl: {
+      origin: "https://login.fleet.example",
+      scheme: "https",
+      host: "login.fleet.example",
+      port: 443,
+      path: "",
+    },
     key,
     store: createRedisTokenStore({ connection, keys: ground.redis.access.encryptionKeys, clock, report }),
     lock: createRedisRefreshLock(connection, [], clock),

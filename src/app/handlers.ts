@@ -102,7 +102,12 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
       const { url, timeoutMs } = application;
       const path = url.path === "" ? "/" : url.path;
       const rules = { exempt, rememberMs, mode, timeoutMs, application: `${name} ${url.origin}${path}` };
-      const place = { environment: environmentOf(name, config), listener: describeBind(bind), path };
+      const place = {
+        environment: environmentOf(name, config),
+        listener: describeBind(bind),
+        server: url.origin,
+        path,
+      };
       return createCallbackHandler(own, { ...rules, ...place });
     },
 

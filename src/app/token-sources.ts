@@ -292,10 +292,11 @@ export function openTokens(
     const { configured, source } = retired;
     const { environment, set } = configured;
     const about = { environment, credential: set.label };
-    if (source.hasAnyToken && !activeInPlaceOf(configured)?.source.hasAnyToken)
-      report({ kind: "token_lapsed", ...about });
     labels ??= new Set([...(owners ?? [])].flatMap(labelsOf));
-    if (!labels.has(credentialKey(about))) report({ kind: "credential_removed", ...about });
+    const isRemoved = !labels.has(credentialKey(about));
+    if (source.hasAnyToken && !activeInPlaceOf(configured)?.source.hasAnyToken)
+      report({ kind: "token_lapsed", ...about, reason: isRemoved ? "removed" : "changed" });
+    if (isRemoved) report({ kind: "credential_removed", ...about });
     void closeSet(retired);
   }
 

@@ -5,6 +5,7 @@ import { Context, openEvent, type ServeParts } from "../serving/context.ts";
 import { CallerLeft, type CallerRequest, type RequestHandler, type WholeAnswer } from "../serving/messages.ts";
 import { checkFraming } from "../serving/request-head.ts";
 import { type Failures, serve } from "../serving/serve.ts";
+import { shortIdentifier } from "../serving/site.ts";
 import { parseTarget } from "../serving/target.ts";
 import {
   type ApplicationRequest,
@@ -21,6 +22,8 @@ import { checkAge, NotGenuine, type VerifyRules, verifyCallback } from "./verify
 export interface CallbackListener extends VerifyRules, ReplayRules {
   /** The configured address, for the log. */
   readonly listener: string;
+  /** The origin of the application's URL. */
+  readonly server: string;
   /** The path of the application's URL, `/` at the least. */
   readonly path: string;
 }
@@ -134,13 +137,17 @@ export function createCallbackHandler(parts: CallbackHandlerParts, listener: Cal
 
 const ofCallbacks: Failures<CallbackContext> = {
   stageOf: () => "callback",
-  record(failure, { event }, answered) {
+  record(failure, { event, listener }, answered) {
     // If the answer had begun, the service did not read the rest.
     if (failure instanceof CallerLeft || answered !== undefined) return;
     event.cause = failure.causedBy;
     event.code = failure.code;
+    if (failure.code === "application_unreachable") event.server = listener.server;
     event.result = failure instanceof NotGenuine ? failure.reason : failure.code;
-    if (failure instanceof NotGenuine) event.site = failure.site?.identifier;
+    if (failure instanceof NotGenuine) {
+      event.site = failure.site?.identifier;
+      if (shortIdentifier.test(failure.unknownSite ?? "")) event.unknownSite = failure.unknownSite;
+    }
     event.status = failure.status;
     event.outcome = failure.outcome;
   },

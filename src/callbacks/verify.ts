@@ -28,11 +28,14 @@ export class NotGenuine extends ProxyError {
   readonly reason: ForgeryReason;
   /** The site that the callback names, if it is configured. */
   readonly site: Site | undefined;
+  /** The identifier of a site that is not configured. */
+  readonly unknownSite: string | undefined;
 
-  constructor(reason: ForgeryReason, site?: Site) {
+  constructor(reason: ForgeryReason, site?: Site, unknownSite?: string) {
     super("callback_not_genuine", notGenuine, { causedBy: reason });
     this.reason = reason;
     this.site = site;
+    this.unknownSite = unknownSite;
   }
 }
 
@@ -50,7 +53,7 @@ export function verifyCallback(
   const read = (name: string) => parameters.get(name) ?? "";
   const identifier = read("site_identifier");
   const site = environment.sites.get(identifier) ?? environment.siteOfKey.get(identifier);
-  if (site === undefined) throw new NotGenuine("site_unknown");
+  if (site === undefined) throw new NotGenuine("site_unknown", undefined, identifier);
   const keys = keysOf(site, identifier, nowMs).filter((key) => key.version === read("version"));
   if (keys.length === 0) throw new NotGenuine("key_missing", site);
   const key = findSigner(parameters, keys, exempt);

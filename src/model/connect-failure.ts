@@ -125,6 +125,11 @@ export function serviceOf(environment: string, place: string): Peer {
   return { place, setting: `${path}.baseUrl`, tlsSetting: `${path}.tls`, egressSetting: `${path}.egress` };
 }
 
+/** The application of a listener for callbacks, for operators. @param place its origin */
+export function applicationOf(place: string): Peer {
+  return { place, setting: "application.url", tlsSetting: "application.tls" };
+}
+
 /** `https://api.example: connections are refused (ECONNREFUSED); see …` */
 export function describeUnreachable(code: string, to: Peer): string {
   const found = explainConnectFailure(code, to);

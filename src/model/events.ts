@@ -62,6 +62,8 @@ interface Finished {
   readonly code?: FailureCode | undefined;
   /** The cause of a failure: a code, a reason, the name of a parameter, header or setting, or a foreign host. */
   readonly cause?: string | undefined;
+  /** The origin to which there was no connection: the service's, or that of a callback's application. */
+  readonly server?: string | undefined;
   /** K… of the key that signed, or verified a callback. */
   readonly key?: string | undefined;
   /** From the complete head to the end of the answer. */
@@ -168,6 +170,10 @@ export interface RequestFinished extends Finished {
   readonly onceName?: string | undefined;
   /** The answer's headers named in `log.upstreamHeaders`. */
   readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined;
+  /** The host of `Location`, if the service's answer is a redirect: it shows who answered. */
+  readonly location?: string | undefined;
+  /** The media type of the service's answer to an operation, if that is not JSON: a login or a maintenance page may have answered. */
+  readonly contentType?: string | undefined;
 }
 
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
@@ -219,6 +225,8 @@ export interface CallbackFinished extends Finished {
   readonly kind: "callback_finished";
   readonly listener: string;
   readonly form?: "json" | "form" | "query" | undefined;
+  /** The identifier of a site that is not configured, if it has the form of one. */
+  readonly unknownSite?: string | undefined;
   /** The result of the callback: a label of metrics, from a fixed list. */
   readonly result: CallbackResult;
   /** False if the store of replays failed, so that the application may get the callback twice. */
@@ -356,7 +364,13 @@ export type TokenEvent =
       /** The token's remaining life; its whole life if it was issued just now. */
       readonly remainingMs: number;
     }
-  | { readonly kind: "token_lapsed"; readonly environment: string; readonly credential: string }
+  | {
+      readonly kind: "token_lapsed";
+      readonly environment: string;
+      readonly credential: string;
+      /** `changed`: a valid token is not used any more, since the set's settings are others now. `removed`: so is the set. */
+      readonly reason: "expired" | "changed" | "removed";
+    }
   | {
       /** Another set of a site is in use now. */
       readonly kind: "credential_switched";

@@ -1,4 +1,5 @@
 import { explainConnectFailure } from "./connect-failure.ts";
+import { documents } from "./documents.ts";
 import type { Tls } from "./environment.ts";
 import { describeBind } from "./listener.ts";
 import type { Secret } from "./secret.ts";
@@ -115,14 +116,65 @@ export const redisFailures = [
 /** Why a Redis command failed: no answer in time, no connection, no TIME in scripts (`no_clock`), or the error's code. */
 export type RedisFailureKind = (typeof redisFailures)[number];
 
+/** Whether Redis itself answered so. */
+export function isAnswer(kind: RedisFailureKind): boolean {
+  return kind !== "timeout" && kind !== "connection" && kind !== "tls";
+}
+
+interface Refusal {
+  readonly detail: string;
+  readonly fix: string;
+}
+
+const partDown: Refusal = {
+  detail: "a part of it is down",
+  fix: "see CLUSTER INFO, or INFO replication, and bring it back",
+};
+
+/** Why a Redis that answers cannot be used, and what to do, as clauses: the same words in the log, on the page and in doctor. */
+export const redisRefusals: { readonly [Kind in RedisFailureKind]?: Refusal } & Record<"readonly" | "oom", Refusal> = {
+  noauth: {
+    detail: "it wants a login",
+    fix: "add redis.password, and redis.username unless it is Redis's default user",
+  },
+  protected_mode: {
+    detail: "it is in protected mode, and takes connections from its own host alone",
+    fix: "give its default user a password (requirepass), which ends that mode; `protected-mode no` would admit everyone who reaches its port",
+  },
+  noperm: {
+    detail: "its user may not do what is needed",
+    fix: "countersign doctor says which rule is missing",
+  },
+  readonly: {
+    detail: "it is a replica and takes no writes",
+    fix: "name the master; if masters change, let Sentinels find it (redis.sentinel)",
+  },
+  oom: { detail: "its memory is full", fix: "raise maxmemory, or give Countersign a Redis of its own" },
+  loading: { detail: "it is still reading its data", fix: "wait; Countersign needs no persistence there" },
+  no_clock: {
+    detail: "its scripts get no time (TIME refused, or 0), so replicas can share nothing in it",
+    fix: `use a server whose scripts get it: ${documents}/redis.md lists some`,
+  },
+  noreplicas: {
+    detail: "no replica confirms what is written",
+    fix: "see their state in INFO replication; once.durability or min-replicas-to-write asks for them",
+  },
+  clusterdown: partDown,
+  masterdown: partDown,
+};
+const wrongLogin: Refusal = {
+  detail: "the login is refused",
+  fix: "correct redis.password and redis.username, or see that Redis has this user switched on",
+};
+
 /** Which Redis is down, why, and what to do, for people. */
 export function describeRedisFailure({
   address,
   failure,
   cause,
 }: Pick<RedisSnapshot, "address" | "failure" | "cause">): string {
-  if (failure === "noreplicas") return `${address}: no replica confirms what is written (noreplicas)`;
-  if (failure === "no_clock") return `${address}: its scripts get no time (TIME refused, or 0)`;
+  const refusal = cause === "WRONGPASS" ? wrongLogin : failure && redisRefusals[failure];
+  if (refusal !== undefined) return `${address}: ${refusal.detail} (${cause ?? failure}); ${refusal.fix}`;
   if (failure === "timeout") return `${address}: no answer in time; see what keeps it, or the way to it, busy`;
   const found = cause && explainConnectFailure(cause, { place: address, setting: "redis", tlsSetting: "redis.tls" });
   return found ? `${address}: ${found.detail}; ${found.fix}` : `${address}: ${cause ?? failure}`;

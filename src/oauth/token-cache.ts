@@ -360,7 +360,7 @@ export class TokenCache {
     const about = { environment, credential: set.label };
     if (this.#isClosed) return;
     if (token === undefined) {
-      if (before !== undefined) report({ kind: "token_lapsed", ...about });
+      if (before !== undefined) report({ kind: "token_lapsed", ...about, reason: "expired" });
     } else if (token !== before && !isKnownByLabel) {
       const { lifetimeMs } = token;
       const remainingMs = token.issuedAtMs + lifetimeMs - clock.nowMs();

@@ -1,3 +1,4 @@
+import { firstOf } from "../http/headers.ts";
 import { readTraceParent } from "../http/trace-context.ts";
 import type { Clock } from "../model/clock.ts";
 import type { AuthMethod, Site } from "../model/environment.ts";
@@ -23,7 +24,7 @@ import type {
   UpstreamResponse,
 } from "./messages.ts";
 import { peekReference, peekRequestId } from "./request-options.ts";
-import { type Target, targetInLog } from "./target.ts";
+import { isHost, type Target, targetInLog } from "./target.ts";
 
 /** Events cut an operation to this length, since with `operations: ["*"]` its length is the caller's choice. */
 export const longestOperation = 128;
@@ -243,9 +244,15 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> exten
   }
 
   /** The service has answered an attempt. */
-  setAnswered(upstreamHeaders: RequestFinished["upstreamHeaders"]): void {
-    this.#event.outcome = "answered";
-    this.#event.upstreamHeaders = upstreamHeaders;
+  setAnswered(
+    { status, headers }: Pick<UpstreamResponse, "status" | "headers">,
+    upstreamHeaders: RequestFinished["upstreamHeaders"],
+  ): void {
+    const event = this.#event;
+    event.outcome = "answered";
+    event.upstreamHeaders = upstreamHeaders;
+    if (status >= 300 && status <= 399) event.location = hostOf(firstOf(headers, "location"));
+    if (this.operation !== undefined) event.contentType = foreignType(firstOf(headers, "content-type"));
   }
 
   setOutcome(outcome: Outcome): void {
@@ -320,6 +327,7 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> exten
     event.durationMs = this.elapsedMs;
     event.overheadMs = Math.max(0, event.durationMs - this.#waitedMs);
     event.callerLeft = this.request.isClosed();
+    if (event.code === "upstream_unreachable") event.server = this.listener.environment.baseUrl.origin;
     const once = onceRefusals[event.code ?? ""] ?? this.once?.result;
     if (once !== undefined) event.once = once;
     if (this.once?.first !== undefined) event.onceFirst = this.once.first;
@@ -327,6 +335,20 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> exten
     this.trace?.end();
     return event;
   }
+}
+
+/** The host of a URL that the service sent, for the log: its path and query may hold parameters. */
+function hostOf(url: string | undefined): string | undefined {
+  const host = url === undefined ? undefined : /^(?:https?:)?\/\/(?:[^/?#@]*@)?([^/?#@]*)/i.exec(url)?.[1];
+  return isHost(host) ? host : undefined;
+}
+
+const mediaType = /^[\w!#$&^.+-]{1,64}\/[\w!#$&^.+-]{1,64}/;
+
+/** The media type of an answer that is not JSON; undefined if it is, or if it gives none. */
+function foreignType(contentType: string | undefined): string | undefined {
+  const type = contentType === undefined ? undefined : (mediaType.exec(contentType)?.[0] ?? "malformed");
+  return type === undefined || /[/+]json$/i.test(type) ? undefined : type;
 }
 
 /**

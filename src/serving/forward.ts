@@ -183,7 +183,7 @@ function recordResponse<Request, Response extends UpstreamResponse>(
   const { environment, site } = sending.route;
   const { attempts, requestId, reference } = context.event;
   const upstreamHeaders = pickHeaders(response.headers, parts.upstreamHeaders);
-  context.setAnswered(upstreamHeaders);
+  context.setAnswered(response, upstreamHeaders);
   const dateMs = parseHttpDate(firstOf(response.headers, "date"));
   if (dateMs !== undefined) {
     // A cache's answer has the Date of its making (RFC 9111 section 5.1).

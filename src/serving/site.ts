@@ -14,7 +14,7 @@ interface Named {
 }
 
 /** As in spec 5.3, and shorter than any sound secret. */
-const shortIdentifier = /^[SK][A-Za-z0-9_-]{1,14}$/;
+export const shortIdentifier = /^[SK][A-Za-z0-9_-]{1,14}$/;
 
 /**
  * Chooses a request's site and how it is authenticated. The header names the site, else the body, else

@@ -88,7 +88,7 @@ export function foreign(what: string, host?: string): ProxyError {
   return new ProxyError("target_not_allowed", `${what}.`, { status: 403, causedBy: isHost(host) ? host : undefined });
 }
 
-function isHost(text: string | undefined): boolean {
+export function isHost(text: string | undefined): text is string {
   return text !== undefined && text.length <= longestHost && hostAndPort.test(text.toLowerCase());
 }
 

@@ -195,7 +195,9 @@ tryWith("Keycloak", keycloakVersion(), () => {
     expect(good.hasFailed).toBe(false);
     folder.write("client-secret", other);
     expect((await diagnose(proxy.file)).of("token")).toEqual([
-      expect.stringMatching(/^fail .*refused \(401 unauthorized_client\) for client post \| compare client id, secret/),
+      expect.stringMatching(
+        /^fail .*refuses the set \(401, unauthorized_client\) \| compare client id \(post\), secret/,
+      ),
     ]);
   });
 });

@@ -103,6 +103,8 @@ function drawCallback(): CallbackFinished {
     applicationMs: maybe(drawMs),
     isGuarded: pick(undefined, true, false),
     responseBytes: maybe(() => below(1e7)),
+    unknownSite: maybe(text),
+    server: maybe(text),
     cause: maybe(text),
     code: pick(undefined, ...failureCodes),
   };
@@ -154,6 +156,9 @@ function drawRequest(): RequestFinished {
     onceName: undefined,
     connectMs: maybe(drawMs),
     upstreamHeaders: maybe(() => ({ "x-request-id": text(), [text()]: text() })),
+    location: maybe(text),
+    contentType: maybe(text),
+    server: maybe(text),
     cause: maybe(text),
     responseBytes: maybe(() => below(10_000_000)),
   };

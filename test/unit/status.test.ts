@@ -325,7 +325,7 @@ describe("readiness, with another configuration", () => {
   it("counts a token that has lapsed before the first probe", () => {
     const { readiness, issue } = awaiting(one);
     issue("sandbox", "S1/a");
-    readiness.report({ kind: "token_lapsed", environment: "sandbox", credential: "S1/a" });
+    readiness.report({ kind: "token_lapsed", environment: "sandbox", credential: "S1/a", reason: "expired" });
     expect(readiness.view()).toMatchObject({ isReady: true });
   });
 

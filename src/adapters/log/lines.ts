@@ -1,3 +1,4 @@
+import { applicationOf, describeUnreachable, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import {
   type CallbackFinished,
   type Event,
@@ -5,8 +6,9 @@ import {
   isFailedByService,
   type RequestFinished,
   type TokenEvent,
+  tokenOutages,
 } from "../../model/events.ts";
-import { claimsNodeName, describeRedisFailure } from "../../model/redis-access.ts";
+import { claimsNodeName, describeRedisFailure, isAnswer } from "../../model/redis-access.ts";
 
 /** The level of a line for the end of a request or callback. */
 type EndLevel = "info" | "warn" | "error";
@@ -43,7 +45,10 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   ],
   token_requested: (event) => [tokenRequestLevel(event), describeTokenRequest(event)],
   token_adopted: () => ["debug", "token in use"],
-  token_lapsed: ({ credential }) => ["info", `token for ${credential}: lapsed`],
+  token_lapsed: ({ credential, reason }) => [
+    reason === "changed" ? "warn" : "info",
+    `token for ${credential}: ${lapses[reason]}`,
+  ],
   credential_switched: ({ from, to }) => ["warn", `another credential set is in use: ${to}, no longer ${from}`],
   credential_removed: ({ credential }) => ["info", `a credential set is not configured any more: ${credential}`],
   refresh_suppressed: ({ credential, site, reason }) => [
@@ -59,7 +64,7 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   ],
   redis_down: ({ node, ...event }) => [
     "warn",
-    `Redis is away: ${describeRedisFailure(event)}. ${node === claimsNodeName ? "Orders with a key get 503" : "Every replica keeps its own tokens"}`,
+    `Redis ${isAnswer(event.failure) ? "refuses commands" : "is away"}: ${describeRedisFailure(event)}. ${consequenceOf(node)}`,
   ],
   redis_up: ({ node, awayMs }) => [
     "info",
@@ -96,6 +101,19 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   defect: () => ["error", "a defect in Countersign"],
 };
 
+/** What works no more without this server. */
+function consequenceOf(node: string): string {
+  if (node === claimsNodeName) return "Requests with Countersign-Once get 503";
+  if (node !== "cache") return "It is one of several for the refresh lock";
+  return "Every replica keeps its own tokens; requests with Countersign-Once get 503, and callbacks where replay is strict";
+}
+
+const lapses: Readonly<Record<Extract<TokenEvent, { kind: "token_lapsed" }>["reason"], string>> = {
+  expired: "lapsed, since it has expired",
+  changed: "lapsed, since the set's settings changed; it needs a token with the new ones",
+  removed: "lapsed, since the set was removed",
+};
+
 export function headline(event: Event): Headline {
   return (headlines[event.kind] as (event: Event) => Headline)(event);
 }
@@ -118,12 +136,20 @@ function callbackLevelOf({ result, outcome, isGuarded }: CallbackFinished): EndL
   return isFine && isGuarded !== false ? "info" : "warn";
 }
 
-/** `callback for S1000000001: 502 application_unreachable (ECONNREFUSED)` */
-function describeCallback({ site, status, result, cause, isGuarded, callerLeft }: CallbackFinished): string {
+/** `callback for S1000000001: 502 application_failed (head)` */
+function describeCallback(event: CallbackFinished): string {
+  const { site, unknownSite, status, result, cause, server, isGuarded, callerLeft } = event;
   const whom = site === undefined ? "" : ` for ${site}`;
-  const why = cause === undefined || cause === result ? "" : ` (${cause})`;
+  const named = unknownSite === undefined ? "" : ` (${unknownSite})`;
+  const why = server !== undefined || cause === undefined || cause === result ? "" : ` (${cause})`;
   const unguarded = isGuarded === false ? ", not guarded against a replay" : "";
-  return `callback${whom}: ${status} ${result}${why}${unguarded}${callerLeft ? ", caller left" : ""}`;
+  const unreached = server === undefined ? "" : describeServer(cause, applicationOf(server));
+  return `callback${whom}: ${status} ${result}${named}${why}${unguarded}${callerLeft ? ", caller left" : ""}${unreached}`;
+}
+
+/** `; https://api.example: connections are refused (ECONNREFUSED); see …` */
+function describeServer(cause = "UNKNOWN", to: Peer): string {
+  return `; ${describeUnreachable(cause, to)}`;
 }
 
 /** `token for S1000000001/blue: https://auth.example refuses the set (401, invalid_client); compare …; next try in 10 s` */
@@ -173,15 +199,20 @@ export function levelOf(event: RequestFinished | CallbackFinished): EndLevel {
   return event.code !== undefined || isFailedByService(event.by, event.status, event.operationLabel) ? "warn" : "info";
 }
 
-/** `create_order for S1000000001: 502 upstream_unreachable (ECONNREFUSED), not_sent` */
+/** `create_order for S1000000001: 504 upstream_timeout (no answer), unknown` */
 function describeRequest(event: RequestFinished): string {
-  const { site, status, code, cause, outcome, attempts, retryReason, callerLeft } = event;
+  const { site, status, code, cause, server, outcome, attempts, retryReason, location, contentType, callerLeft } =
+    event;
   const whom = site === undefined ? "" : ` for ${site}`;
-  const why = cause === undefined ? "" : ` (${cause})`;
+  const whose = tokenOutages.some((each) => each === code) ? "authorization server: " : "";
+  const why = cause === undefined || server !== undefined ? "" : ` (${whose}${cause})`;
+  const to = location === undefined ? "" : `, Location ${location}`;
+  const type = contentType === undefined ? "" : `, ${contentType}`;
   const retried = attempts > 1 ? `, ${attempts} attempts` : "";
   const notRetried = retryReason === undefined ? "" : `, no retry (${retryReason})`;
   const left = callerLeft ? ", caller left" : "";
-  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${retried}${notRetried}${left}`;
+  const unreached = server === undefined ? "" : describeServer(cause, serviceOf(event.environment, server));
+  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${to}${type}${retried}${notRetried}${left}${unreached}`;
 }
 
 /** The operation; before one is known, method and target. */
@@ -229,6 +260,8 @@ function writeCallbackLine(event: CallbackFinished, level: EndLevel, time: strin
     milliseconds(',"applicationMs":', event.applicationMs) +
     (event.isGuarded === undefined ? "" : `,"isGuarded":${event.isGuarded}`) +
     integer(',"responseBytes":', event.responseBytes) +
+    text(',"unknownSite":', event.unknownSite) +
+    text(',"server":', event.server) +
     text(',"cause":', event.cause) +
     text(',"code":', event.code) +
     `,"message":${quote(describeCallback(event))}}\n`
@@ -273,6 +306,9 @@ function writeRequestLine(event: RequestFinished, level: EndLevel, time: string)
     text(',"onceFirst":', event.onceFirst) +
     milliseconds(',"connectMs":', event.connectMs) +
     (upstreamHeaders === undefined ? "" : `,"upstreamHeaders":${JSON.stringify(upstreamHeaders)}`) +
+    text(',"location":', event.location) +
+    text(',"contentType":', event.contentType) +
+    text(',"server":', event.server) +
     text(',"cause":', event.cause) +
     integer(',"responseBytes":', event.responseBytes) +
     `,"message":${quote(describeRequest(event))}}\n`

@@ -1,8 +1,9 @@
 import { type ClaimRecords, NotWritten } from "../../claims/claim.ts";
 import { type Clock, sleep } from "../../model/clock.ts";
+import { isAnswer } from "../../model/redis-access.ts";
 import type { RedisClient } from "./client.ts";
 import type { RedisConnection } from "./connection.ts";
-import { isAnswer, kindOf } from "./failure.ts";
+import { kindOf } from "./failure.ts";
 import { LuaScript } from "./lua-script.ts";
 import { luaNow, redisKey } from "./scripts.ts";
 

@@ -1,9 +1,9 @@
 import { type Cancel, type Clock, LogThrottle } from "../../model/clock.ts";
 import { closedCode } from "../../model/connect-failure.ts";
 import type { Report } from "../../model/events.ts";
-import type { RedisFailureKind, RedisSnapshot } from "../../model/redis-access.ts";
+import { isAnswer, type RedisFailureKind, type RedisSnapshot } from "../../model/redis-access.ts";
 import type { RedisClient } from "./client.ts";
-import { failureOf, isAnswer, isFatal, RedisFailure } from "./failure.ts";
+import { failureOf, isFatal, RedisFailure } from "./failure.ts";
 import { besideKey, redisKey } from "./scripts.ts";
 
 export interface ConnectionParts {

@@ -32,11 +32,6 @@ export function isFatal(kind: RedisFailureKind): boolean {
   return fatal.includes(kind);
 }
 
-/** Whether Redis itself answered so. */
-export function isAnswer(kind: RedisFailureKind): boolean {
-  return kind !== "timeout" && kind !== "connection" && kind !== "tls";
-}
-
 const code =
   /(?:^|[\s:-])(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF)\b/;
 /** ioredis quotes the last error before it gave up. */

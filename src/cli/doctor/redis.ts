@@ -12,6 +12,7 @@ import {
   type RedisAccess,
   type RedisNode,
   type RedisPlace,
+  redisRefusals,
 } from "../../model/redis-access.ts";
 import { type Check, type CheckResult, fail, ok, type Run, toCheck, warn } from "./check.ts";
 
@@ -84,17 +85,9 @@ function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, 
     const fix = "correct redis.username and redis.password, or see that Redis has this user switched on";
     return fail(`the login as ${user} is refused (WRONGPASS)`, fix);
   }
+  const refusal = kind === "noperm" ? undefined : redisRefusals[kind];
+  if (refusal !== undefined) return fail(`${refusal.detail} (${code})`, refusal.fix);
   switch (kind) {
-    case "noauth":
-      return fail(
-        "it wants a login (NOAUTH)",
-        "add redis.password (requirepass), and redis.username for a user of its ACL",
-      );
-    case "protected_mode":
-      return fail(
-        "it is in protected mode, and takes connections from its own host alone (DENIED)",
-        "give its default user a password (requirepass), which ends that mode; `protected-mode no` would admit everyone who reaches its port",
-      );
     case "noperm": {
       const fix = fixPermissions(user, server.kind === "cluster" ? ["cluster|slots"] : []);
       return fail(`the user ${user} may not even ask (NOPERM)`, fix);
@@ -177,44 +170,15 @@ function evaluateCommands({ tried, scripts, facts }: Answered, user: string): Ch
   }
   const first = failed[0] ?? (scripts && { name: "eval", ...scripts });
   if (first !== undefined) return explainCommandFailure(inCapitals(first.name), first);
-  if (facts?.role === "slave") return fail("it is a replica, and takes writes that no other server sees", fixReplica);
+  if (facts?.role === "slave")
+    return fail("it is a replica, and takes writes that no other server sees", redisRefusals.readonly.fix);
   return ok(`every command that is needed works: ${tried.map(({ name }) => name.replace("|", " ")).join(", ")}`);
 }
 
-const fixReplica = "name the master; if masters change, let Sentinels find it (redis.sentinel)";
-
-const fixMemory = "raise maxmemory, or give Countersign a Redis of its own";
-
 function explainCommandFailure(command: string, { kind, code = kind }: RedisTrouble): CheckResult {
-  switch (kind) {
-    case "readonly":
-      return fail(`it is a replica and takes no writes (${command}: READONLY)`, fixReplica);
-    case "oom":
-      return fail(`its memory is full (${command}: OOM)`, fixMemory);
-    case "loading":
-      return fail(
-        "it is still reading its data (LOADING)",
-        "wait, and run this again; Countersign needs no persistence there",
-      );
-    case "no_clock":
-      return fail(
-        "its scripts get no time (TIME refused, or 0), so replicas can share nothing in it",
-        "use a server whose scripts get it: docs/redis.md lists some",
-      );
-    case "noreplicas":
-      return fail(
-        `no replica confirms what is written (${command}: NOREPLICAS)`,
-        "see their state in INFO replication; once.durability or min-replicas-to-write asks for them",
-      );
-    case "clusterdown":
-    case "masterdown":
-      return fail(
-        `a part of it is down (${command}: ${code})`,
-        "see CLUSTER INFO, or INFO replication, and bring it back",
-      );
-    default:
-      return fail(`${command} fails (${code})`, "see Redis's own log");
-  }
+  const refusal = redisRefusals[kind];
+  if (refusal === undefined) return fail(`${command} fails (${code})`, "see Redis's own log");
+  return fail(`${refusal.detail} (${command}: ${code})`, refusal.fix);
 }
 
 /** Undefined if the server did not report its policy. Each evicted token causes one token request. */
@@ -222,7 +186,9 @@ export function evaluateEviction({ facts }: Pick<Answered, "facts">): CheckResul
   if (facts?.evictionPolicy === undefined) return undefined;
   const { evictionPolicy, evictedKeys } = facts;
   const detail = `maxmemory-policy ${evictionPolicy}, ${evictedKeys} keys evicted since its start`;
-  return evictedKeys === 0 ? ok(detail) : warn(`${detail}: each token among them causes a token request`, fixMemory);
+  return evictedKeys === 0
+    ? ok(detail)
+    : warn(`${detail}: each token among them causes a token request`, redisRefusals.oom.fix);
 }
 
 function evaluateLock(probes: ReadonlyMap<string, RedisProbe>): CheckResult {

@@ -116,7 +116,7 @@ it.each([
   ["expired", 0],
 ])("a shared token that is %s is not used: a clear 503", async (_, remainingMs) => {
   const { fleet, replica, readiness } = await startWith(remainingMs);
-  const detail = /the authorization server could not be reached/;
+  const detail = /no connection to the authorization server: connections are refused/;
   expectFailure(await replica.order(), { status: 503, code: "token_unavailable", detail });
   expect(await readiness()).toBe(503);
   expect(fleet.simulator.counts().apiRequests).toBe(0);

@@ -43,7 +43,7 @@ async function serve(deliver: Deliver) {
       newRequestId: () => "r1",
     },
     {
-      ...{ environment, listener: "here", application: "test http://app/", path: "/" },
+      ...{ environment, listener: "here", application: "test http://app/", server: "http://app", path: "/" },
       ...{ exempt: new Set(["signature"]), rememberMs: 300_000, mode: "strict", timeoutMs: 1_000 },
     },
   );

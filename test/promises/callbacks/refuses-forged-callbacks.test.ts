@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { CallbackResult } from "../../../src/model/events.ts";
 import { sitesChanged } from "../../../testkit/environment.ts";
+import { logOf } from "../../../testkit/log-lines.ts";
 import { ask } from "../../../testkit/raw-caller.ts";
 import { stage } from "../../../testkit/stage.ts";
 import {
@@ -77,6 +78,23 @@ it("bytes that are no HTTP are counted, and logged without a method and a target
   expect([event.method, event.target]).toEqual([undefined, undefined]);
   expect(application.received).toEqual([]);
 });
+
+it.each([
+  ["S1000000666", "S1000000666"],
+  ["a secret of a caller", undefined],
+  ['S1","level":"error', undefined],
+])(
+  "the log names the unknown site of a callback if it has the form of one: %s",
+  async (site_identifier, unknownSite) => {
+    const { callbackPort, recorder } = await stage("callbacks");
+    await sendJson(callbackPort, freshCallback({ site_identifier }));
+    await recorder.nth("callback_finished", 1);
+    const [line] = logOf(recorder.events, "info").of("callback_finished");
+    expect(line.unknownSite).toBe(unknownSite);
+    expect(line.message).toBe(`callback: 401 site_unknown${unknownSite === undefined ? "" : ` (${unknownSite})`}`);
+    expect(line).not.toHaveProperty("site");
+  },
+);
 
 it("a 401 names its scheme, and is the same for every reason", async () => {
   const { callbackPort } = await stage("callbacks");

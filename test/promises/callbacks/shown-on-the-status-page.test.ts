@@ -1,5 +1,6 @@
 /** /status and the status page show the results of callbacks, and nothing of their contents. */
 import { expect, it } from "vitest";
+import { logOf } from "../../../testkit/log-lines.ts";
 import { accepts } from "../../../testkit/stage/callbacks.ts";
 import { type StageOf, stage } from "../../../testkit/stage.ts";
 import { freshCallback, key, sendJson, site } from "./sender.ts";
@@ -52,6 +53,9 @@ it("they count by result, show the last callback, the last that was not accepted
   await recorder.nth("callback_finished", 6);
   const failure = { result: "application_unreachable", status: 502, cause: "ECONNREFUSED", site };
   expect((await statusOf(staged))[0].lastFailure).toMatchObject(failure);
+  expect(logOf(recorder.events, "warn").of("callback_finished").at(-1).message).toMatch(
+    /502 application_unreachable; http:\S+: connections are refused \(ECONNREFUSED\); see that it is up, and that host and port in application\.url are right$/,
+  );
 });
 
 it("the headline is red when callbacks are refused or declined, and not when anybody sends what names no site", async () => {

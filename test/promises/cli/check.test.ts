@@ -284,7 +284,7 @@ it("token says which server could not be reached, and where to look", async () =
   const { exitCode, stdout } = await run(["token", "--config", write(yaml)]);
   expect(exitCode).toBe(1);
   const fix = "see that it is up, and that host and port in environments.sandbox.authUrl are right";
-  expect(stdout).toContain(`: 127.0.0.1:${port}: connections are refused (ECONNREFUSED)\n     fix  ${fix}\n`);
+  expect(stdout).toContain(`: https://127.0.0.1:${port}: connections are refused (ECONNREFUSED)\n     fix  ${fix}\n`);
 });
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {

@@ -25,14 +25,14 @@ it.each([
     what: "a secret and a scope",
     set: post,
     more: ", clientAuth: basic, scope: a b",
-    compare: "client id, secret (file DIR/green) and scope (a b), and clientAuth (basic)",
+    compare: "client id (one-id), secret (file DIR/green) and scope (a b), and clientAuth (basic)",
   },
   {
     what: "a key",
     set: "privateKey: { file: DIR/key }, audience: c",
     more: ", clientAuth: private_key_jwt",
     compare:
-      "client id, key (file DIR/key), aud (LOGIN/as/token) of the assertion, its typ (JWT) and audience (c), and clientAuth (private_key_jwt)",
+      "client id (one-id), key (file DIR/key), aud (LOGIN/as/token) of the assertion, its typ (JWT) and audience (c), and clientAuth (private_key_jwt)",
     hint: "; a server that accepts its issuer alone as aud needs token.issuer",
   },
   {
@@ -40,13 +40,13 @@ it.each([
     set: "privateKey: { file: DIR/key }",
     more: ", clientAuth: private_key_jwt, issuer: 'https://login.example/', assertion: { typ: a+jwt }",
     compare:
-      "client id, key (file DIR/key), aud (https://login.example/) of the assertion and its typ (a+jwt), and clientAuth (private_key_jwt)",
+      "client id (one-id), key (file DIR/key), aud (https://login.example/) of the assertion and its typ (a+jwt), and clientAuth (private_key_jwt)",
   },
 ])("says the server's error code, and what to compare with $what", async ({ set, more, compare, hint = "" }) => {
   const login = await startLogin(401, { error: "invalid_client" });
   const { of, path } = await diagnoseSet(set, login, more);
   expect(of("token")).toEqual([
-    "fail S1/one: refused (401 invalid_client) for client one-id | " +
+    `fail S1/one: ${login.url} refuses the set (401, invalid_client) | ` +
       `compare ${compare.replaceAll("DIR", path).replaceAll("LOGIN", login.url)} with what the authorization server has; ` +
       `the set may be deleted, or another environment's${hint}`,
   ]);
@@ -80,8 +80,16 @@ it("proposes HTTP Basic without encoding if the secret has characters that are e
 });
 
 it.each([
-  [404, {}, /answered 404 at http:\S+\/as\/token \| correct token\.url: it is the whole address of the token endpoint/],
-  [200, {}, /not with a token \| see what is at http:\S+\/as\/token: token\.url may lead to something else/],
+  [
+    404,
+    {},
+    /http:\S+\/as\/token is no token endpoint \(404\) \| correct token\.url: it is the whole address of the token endpoint/,
+  ],
+  [
+    200,
+    {},
+    /not with a token \(200, access_token\) \| see what is at http:\S+\/as\/token: token\.url may lead to something else/,
+  ],
 ] as const)("names token.url when a %i shows that it is wrong", async (status, body, says) => {
   const { of } = await diagnoseSet(post, await startLogin(status, body));
   expect(of("token")).toEqual([expect.stringMatching(says)]);
@@ -129,7 +137,7 @@ describe("on the assertion in a file it reports", () => {
   it("what to compare if it is refused", async () => {
     const { of, path } = await diagnoseSet("audience: c", await startLogin(401, {}), more, tokenFor(60));
     expect(of("token")[1]).toContain(
-      `compare client id, iss, sub and aud of its assertion (${path}/token) and audience (c), and clientAuth (assertion) with what the authorization server has`,
+      `compare client id (one-id), iss, sub and aud of its assertion (${path}/token) and audience (c), and clientAuth (assertion) with what the authorization server has`,
     );
   });
 });

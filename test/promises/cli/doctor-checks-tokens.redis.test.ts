@@ -12,29 +12,33 @@ it.each([
   {
     what: "a refusal with what may be wrong, and where the secret is",
     fault: { kind: "answer", status: 401 },
-    says: /: refused \(401\) for client blue-id \| compare client id, secret \(file DIR\/blue\/client-secret\) and audience \(https:\/\/api\.sandbox\.example\) with what the service has; the set may be deleted, or another environment's$/,
+    says: /: http:\S+ refuses the set \(401\) \| compare client id \(blue-id\), secret \(file DIR\/blue\/client-secret\) and audience \(https:\/\/api\.sandbox\.example\) with what the service has; the set may be deleted, or another environment's$/,
   },
   {
     what: "429 with Retry-After",
     fault: { kind: "answer", status: 429, headers: { "retry-after": "7200" } },
-    says: /: too many token requests \(429\), to be tried again in 2 h \| wait: nothing else helps; tokens\.cache: redis lets/,
+    says: /: http:\S+ gets too many token requests \(429\), to be tried again in 2 h \| wait: nothing else helps; with tokens\.cache: redis, replicas/,
   },
   {
     what: "500",
     fault: { kind: "answer", status: 500 },
-    says: /: the authorization server is in trouble \(500\) \| that is its owner's to fix$/,
+    says: /: http:\S+ is in trouble \(500\) \| that is its owner's to fix$/,
   },
   {
     what: "a redirect",
     fault: { kind: "answer", status: 302, headers: { location: "https://elsewhere.invalid/" } },
-    says: /: answered 302 at http:\/\/127\.0\.0\.1:\d+\/oauth\/token \| correct environments\.sandbox\.authUrl: .* no redirect is followed$/,
+    says: /: http:\/\/127\.0\.0\.1:\d+\/oauth\/token is no token endpoint \(302\) \| correct environments\.sandbox\.authUrl: .* no redirect is followed$/,
   },
   {
     what: "200 and something else",
     fault: { kind: "answer", status: 200, body: "<html>canary</html>" },
-    says: /: answered, but not with a token \| see what is at http:\S+\/oauth\/token: environments\.sandbox\.authUrl may lead to a web page; compare it with the portal$/,
+    says: /: http:\S+ answers, but not with a token \(200, not a JSON object\) \| see what is at http:\S+\/oauth\/token: environments\.sandbox\.authUrl may lead to something else, such as a web page$/,
   },
-  { what: "half an answer", fault: { kind: "truncate" }, says: /: no complete answer \([A-Z_]+\) \| run this again$/ },
+  {
+    what: "half an answer",
+    fault: { kind: "truncate" },
+    says: /: http:\S+ gives no complete answer \([A-Z_]+\) \| if it lasts, see what stands between/,
+  },
 ] as const)("reports $what, and requests a token once", async ({ fault, says }) => {
   const { simulator, folder, file } = await configureDoctor();
   // The HEAD has no client id, so this fault does not affect it.

@@ -53,6 +53,9 @@ const finished = {
   requestBytes: 1,
   responseBytes: 1,
   upstreamHeaders: { "x-request-id": "u" },
+  location: "login.example",
+  contentType: "text/html",
+  server: "https://api.example",
 } as const;
 const callback = {
   kind: "callback_finished",
@@ -68,6 +71,8 @@ const callback = {
   site,
   key: "K1",
   form: "json",
+  unknownSite: "S9",
+  server: "http://app.example",
   result: "delivered",
   code: "application_failed",
   cause: "ECONNRESET",
@@ -136,7 +141,11 @@ const samples: Samples = {
     { ...requested, result: "failed", isEarly: true },
   ],
   token_adopted: [{ kind: "token_adopted", ...ofSet, issuedHere: true, reason: "due", lifetimeMs: 1, remainingMs: 1 }],
-  token_lapsed: [{ kind: "token_lapsed", ...ofSet }],
+  token_lapsed: (["expired", "changed", "removed"] as const).map((reason) => ({
+    kind: "token_lapsed",
+    ...ofSet,
+    reason,
+  })),
   credential_switched: [{ kind: "credential_switched", environment, site, from: "S1/blue", to: "S1/green" }],
   credential_removed: [{ kind: "credential_removed", ...ofSet }],
   refresh_suppressed: [{ kind: "refresh_suppressed", ...ofSet, site, reason: "paused" }],

@@ -34,6 +34,7 @@ import {
   token,
 } from "../proxy/callers.ts";
 
+const deadUrl = "http://127.0.0.1:1";
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const blue = `${oauthSite}/blue`;
 const signed = { "Countersign-Site": hmacSite };
@@ -106,6 +107,51 @@ it.each(grades)("logs the service's %i at level %s: an order that failed is seen
   expect((await call(url)).status).toBe(status);
   const [line] = await accessLines({ recorder }, 1);
   expect(line).toMatchObject({ level, status, by: "service", outcome: status >= 500 ? "unknown" : "answered" });
+});
+
+it("of a service that cannot be reached it names the address, the reason and what to do", async () => {
+  const { url, recorder } = await stage({ baseUrl: deadUrl });
+  await call(url, order, { headers: signed });
+  const [line] = await accessLines({ recorder }, 1);
+  const { origin } = new URL(deadUrl);
+  expect(line).toMatchObject({ code: "upstream_unreachable", cause: "ECONNREFUSED", server: origin });
+  expect(line.message).toBe(
+    `create_order for ${hmacSite}: 502 upstream_unreachable, not_sent; ${origin}: connections are refused (ECONNREFUSED); see that it is up, and that host and port in environments.sandbox.baseUrl are right`,
+  );
+});
+
+it.each([
+  ["https://login.example/sso?order=canary#a", "login.example"],
+  ["http://canary:canary@login.example:8080/", "login.example:8080"],
+  ["//login.example", "login.example"],
+  ["/canary", undefined],
+  ["https://canary canary/", undefined],
+  [`https://${"canary".repeat(60)}/`, undefined],
+  ["javascript:canary", undefined],
+])("of a redirect to %s it has the host alone", async (location, host) => {
+  const { url, recorder, simulator } = await stage();
+  simulator.faults.add({ host: "api", kind: "answer", status: 302, headers: { location } });
+  expect((await call(url)).status).toBe(302);
+  const [line] = await accessLines({ recorder }, 1);
+  expect(line.location).toBe(host);
+  expect(line.message).toContain(`302 from the service, answered${host === undefined ? "" : `, Location ${host}`}`);
+  expect(JSON.stringify(line)).not.toContain("canary");
+});
+
+it.each([
+  ["text/html; charset=canary", "text/html"],
+  ["application/json; charset=utf-8", undefined],
+  ["application/problem+json", undefined],
+  ["<canary>", "malformed"],
+  [`text/${"x".repeat(200)}`, `text/${"x".repeat(64)}`],
+])("of an answer with the Content-Type %s it has the media type, unless that is JSON", async (type, shown) => {
+  const { url, recorder, simulator } = await stage();
+  simulator.faults.add({ host: "api", kind: "answer", status: 200, headers: { "content-type": type }, body: "{}" });
+  expect((await call(url)).status).toBe(200);
+  const [line] = await accessLines({ recorder }, 1);
+  expect(line).toMatchObject({ level: "info", outcome: "answered" });
+  expect(line.contentType).toBe(shown);
+  expect(line.message).toBe(`create_order for ${oauthSite}: 200, answered${shown === undefined ? "" : `, ${shown}`}`);
 });
 
 it("warns of a 401 that the caller gets in one line, with both methods, which says how the retry ended", async () => {
@@ -416,11 +462,16 @@ it.each(hosts)(
     expect(request).toMatchObject({ level: "warn", result: "failed", credential: blue });
     expect(request).not.toHaveProperty("status");
     expect(request.cause).toMatch(cause);
+    const isKnown = !/^(ECONNRESET|CONNECTION_CLOSED)$/.test(request.cause);
+    const why = `${request.server}${isKnown ? ": .*" : " gives no complete answer"} \\(${request.cause}\\); .*`;
     expect(request.message).toMatch(
-      new RegExp(`^token for ${blue}: failed \\(${request.cause}\\), next try in ${Math.round(request.pauseMs)} ms$`),
+      new RegExp(`^token for ${blue}: ${why}; next try in ${Math.round(request.pauseMs)} ms$`),
     );
+    expect(request.server).toMatch(/^https?:\/\/127\.0\.0\.1:\d+$/);
     expect(access).toMatchObject({ code: "token_unavailable", cause: request.cause });
-    expect(access.message).toBe(`create_order for ${oauthSite}: 503 token_unavailable (${request.cause}), not_sent`);
+    expect(access.message).toBe(
+      `create_order for ${oauthSite}: 503 token_unavailable (authorization server: ${request.cause}), not_sent`,
+    );
     expect(access.tokenWaitMs).toBeGreaterThan(0);
     expect(access).not.toHaveProperty("credential");
   },
@@ -448,7 +499,7 @@ describe("the authorization server's own error code", () => {
     const body = { error, error_description: "canary-description", error_uri: "https://canary.example" };
     const { line, access, text } = await tokenLine(status, body);
     expect(line).toMatchObject({ result, status, cause: error });
-    expect(line.message).toContain(`(HTTP ${status}, ${error})`);
+    expect(line.message).toContain(`(${status}, ${error})`);
     expect(access).toMatchObject({ code, cause: error });
     expect(text).not.toContain("canary");
   });
@@ -471,7 +522,9 @@ describe("the authorization server's own error code", () => {
     const { line, access, text } = await tokenLine(401, body);
     expect(line).toMatchObject({ result: "refused", status: 401 });
     expect(line).not.toHaveProperty("cause");
-    expect(line.message).toContain("refused (HTTP 401), next try");
+    expect(line.message).toMatch(
+      /^token for \S+: http:\S+ refuses the set \(401\); compare client id \(blue-id\), secret .*; next try in 10 s$/,
+    );
     expect(access).toMatchObject({ code: "credentials_refused", cause: "HTTP 401" });
     expect(text).not.toMatch(/canary|secret/);
   });
@@ -490,7 +543,9 @@ it("names the credential whose token lapsed", async () => {
   await recorder.nth("token_adopted", 1);
   clock.push(2 * 3_600_000);
   await recorder.nth("token_lapsed", 1);
-  expect(logOf(recorder.events, "info").of("token_lapsed")[0].message).toBe(`token for ${blue}: lapsed`);
+  expect(logOf(recorder.events, "info").of("token_lapsed")[0].message).toBe(
+    `token for ${blue}: lapsed, since it has expired`,
+  );
 });
 
 describe("after a timeout the access line says what had not come", () => {

@@ -252,7 +252,7 @@ const failuresAfterAdmission = [
     "token_unavailable",
     503,
     "the authorization server refuses connections",
-    /^No token for credential "blue" \(client blue-id, site S1000000001\): the authorization server could not be reached, or gave no complete answer \(ECONNREFUSED\)\. Next try in /,
+    /^No token for credential "blue" \(client blue-id, site S1000000001\): no connection to the authorization server: connections are refused \(ECONNREFUSED\); see that it is up, and that host and port in authUrl are right\. Next try in /,
     { headers: { "Countersign-Timeout-Ms": "1000" }, options: { authUrl: deadUrl } },
   ),
   failing("overloaded", 503, "too many requests", /^1 requests are in flight/, { provoke: crowd, sent: 1 }),

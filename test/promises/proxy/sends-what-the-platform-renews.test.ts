@@ -70,7 +70,7 @@ describe("a token request", () => {
     const { url, recorder } = await proxy();
     const { status, json } = await call(url);
     expect([status, json.code]).toEqual([502, "credentials_refused"]);
-    expect(json.detail).toContain("Wrong credentials, audience or scope, a deleted set, or another environment's.");
+    expect(json.detail).toContain("the set may be deleted, or another environment's.");
     const { assertionRemainingMs, cause } = await recorder.nth("token_requested", 1);
     expect(cause).toBe("invalid_client");
     expect(assertionRemainingMs).toBeLessThan(-119_000);

@@ -63,12 +63,13 @@ it.each([
   ["further fields", asked("token: { extra: { tenant: a } }"), asked("token: { extra: { tenant: b } }")],
   ["audience", set(`audience: "${audience}"`), set('audience: "https://other.example"')],
 ])("with another %s the former token is not used, even while there is no new one", async (_, before, after) => {
-  const { simulator, order, apply } = await startServed({ settings: { oauthKeys: before } });
+  const { simulator, order, apply, lines } = await startServed({ settings: { oauthKeys: before } });
   simulator.faults.add({ host: "login", clientId: "blue-id", kind: "answer", status: 500, times: "until_cleared" });
   const orders = simulator.seen.apiRequests.length;
   await apply({ oauthKeys: after }, 1);
   expect(await order()).toMatchObject({ headers: { "countersign-outcome": "not_sent" } });
   expect(simulator.seen.apiRequests).toHaveLength(orders);
+  expect(lines("token_lapsed")).toMatchObject([{ level: "warn", reason: "changed" }]);
 });
 
 /** A pod that has served an order at each of these sites; `mistype` then makes the secret of the mounted set wrong. */

@@ -2,7 +2,7 @@ import { describeUnreachable } from "../../../model/connect-failure.ts";
 import { type FailureCode, failures } from "../../../model/errors.ts";
 import { tokenOutages } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
-import { claimsNodeName, describeRedisFailure } from "../../../model/redis-access.ts";
+import { claimsNodeName, describeRedisFailure, isAnswer } from "../../../model/redis-access.ts";
 import { countFates, type FailingSite, fates, type RecentFailure, type RecentStep } from "../recent-requests.ts";
 import type { EnvironmentStatus, RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
 import { sumOf } from "../sums.ts";
@@ -453,8 +453,11 @@ function describeLeft(token: CredentialStatus["token"], last: TokenRequestStatus
 
 /** How an outage of Redis affects tokens, keys of Countersign-Once, and callbacks. */
 function describeAway(server: RedisStatus, hasCallbacks: boolean, docsUrl: string | undefined, now: string): Html {
-  const { node, since } = server;
-  const away = since === undefined ? "is away" : `has been away for ${describeSpan(since, now)}`;
+  const { node, since, failure = "connection" } = server;
+  const [present, past] = isAnswer(failure)
+    ? ["refuses commands", "has refused commands"]
+    : ["is away", "has been away"];
+  const away = since === undefined ? present : `${past} for ${describeSpan(since, now)}`;
   const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${describeRedisFailure(server)}; ${help("alerts/CountersignRedisDown.md", docsUrl)}).`;
   const refused = html`Requests with <code>Countersign-Once</code> are refused`;
   if (node === claimsNodeName) return html`${what} ${refused}; tokens are shared as before.`;
