@@ -467,7 +467,7 @@ it.each(hosts)(
     expect(request.message).toMatch(
       new RegExp(`^token for ${blue}: ${why}; next try in ${Math.round(request.pauseMs)} ms$`),
     );
-    expect(request.server).toMatch(/^https?:\/\/127\.0\.0\.1:\d+$/);
+    expect(request.server).toMatch(/^https?:\/\/(127\.0\.0\.1|localhost):\d+$/);
     expect(access).toMatchObject({ code: "token_unavailable", cause: request.cause });
     expect(access.message).toBe(
       `create_order for ${oauthSite}: 503 token_unavailable (authorization server: ${request.cause}), not_sent`,
@@ -526,7 +526,7 @@ describe("the authorization server's own error code", () => {
       /^token for \S+: http:\S+ refuses the set \(401\); compare client id \(blue-id\), secret .*; next try in 10 s$/,
     );
     expect(access).toMatchObject({ code: "credentials_refused", cause: "HTTP 401" });
-    expect(text).not.toMatch(/canary|secret/);
+    expect(text).not.toMatch(/canary|client-sec|secret-blue/);
   });
 });
 
