@@ -99,7 +99,7 @@ describe("without a token to send", () => {
     expect([status, json.code, json.outcome]).toEqual([503, "token_unavailable", "not_sent"]);
     const why = `assertion file ${file}: ${cause}`;
     expect(json.detail).toContain(
-      `No token for credential "one" (client ${clientId}, site S1): none was asked for (${why}).`,
+      `No token for credential "one" (client ${clientId}, site S1): no token was requested (${why}); see what renews its file`,
     );
     expect(await recorder.nth("token_requested", 1)).toMatchObject({ result: "failed", status: undefined, cause: why });
     expect([login.requests.length, service.requests.length]).toEqual([0, 0]);
