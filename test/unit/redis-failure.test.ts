@@ -1,6 +1,8 @@
 /** Each failure is counted by its kind; the texts are those of Redis 6 and 7 and of ioredis. */
+
 import { expect, it } from "vitest";
 import { isFatal, kindOf, RedisFailure } from "../../src/adapters/redis/failure.ts";
+import { describeRedisFailure } from "../../src/model/redis-access.ts";
 
 const reply = (message: string) => Object.assign(new Error(message), { name: "ReplyError" });
 
@@ -64,4 +66,17 @@ it("a failure is fatal only if the next command would fail as well", () => {
 it("a failure shows nothing of the command, which contains the token", () => {
   const failure = new RedisFailure(kindOf(Object.assign(reply("OOM …"), { command: { args: ["canary-token"] } })));
   expect(JSON.stringify({ ...failure, message: failure.message, stack: failure.stack })).not.toContain("canary");
+});
+
+it.each([
+  [
+    "NOAUTH",
+    "redis://cache:6379: it wants a login (NOAUTH); add redis.password, and redis.username unless it is Redis's default user",
+  ],
+  [
+    "WRONGPASS",
+    "redis://cache:6379: the login is refused (WRONGPASS); correct redis.password and redis.username, or see that Redis has this user switched on",
+  ],
+])("log and page say what to do about a login: %s", (cause, says) => {
+  expect(describeRedisFailure({ address: "redis://cache:6379", failure: "noauth", cause })).toBe(says);
 });
