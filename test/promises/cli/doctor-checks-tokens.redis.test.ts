@@ -99,20 +99,22 @@ it("shares the token that it requests, requests none if one is shared, and respe
   await redis.command("SET", endpoint, "throttled 429 1 3600000", "PX", 3_660_000);
   const fourth = await diagnose(file);
   expect(fourth.of("token")).toEqual([
-    expect.stringMatching(/^fail S1\/blue: a replica reports: .* answered 429, .* for another \d+ min \| wait/),
+    expect.stringMatching(
+      /^fail S1\/blue: a replica reports: .* too many token requests \(429\), .* for another \d+ min \| wait/,
+    ),
   ]);
   // Its answer was a web page, or a redirect: the fix is that of an answer to this run.
   for (const [status, fix] of [
     [
       200,
-      /answered 200, but with no token, and .* \| see what is at \S+: \S+\.authUrl may lead to a web page; compare/,
+      /answers, but not with a token \(200\), and .* \| see what is at \S+: \S+\.authUrl may lead to something else/,
     ],
-    [302, /answered 302, and .* \| correct environments\.sandbox\.authUrl: /],
-    [500, /answered 500, and .* \| that is its owner's to fix$/],
+    [302, /is no token endpoint \(302\), and .* \| correct environments\.sandbox\.authUrl: /],
+    [500, /is in trouble \(500\), and .* \| that is its owner's to fix$/],
   ] as const) {
     await redis.command("SET", endpoint, `failing ${status} 1 3600000`, "PX", 3_660_000);
     expect((await diagnose(file)).of("token")).toEqual([
-      expect.stringMatching(new RegExp(`^fail S1/blue: a replica reports: the authorization server ${fix.source}`)),
+      expect.stringMatching(new RegExp(`^fail S1/blue: a replica reports: http:\\S+ ${fix.source}`)),
     ]);
   }
   expect(asked(simulator)).toBe(2);
@@ -138,7 +140,7 @@ it("accepts a shared token up to its leeway, even if the authorization server re
   const refused = await diagnose(file);
   expect(refused.of("token")).toEqual([
     expect.stringMatching(
-      /^warn S1\/blue: in the shared cache, valid for another 2 h \d min, and due; refused \(401\)/,
+      /^warn S1\/blue: in the shared cache, valid for another 2 h \d min, and due; http:\S+ refuses the set \(401, access_denied\)/,
     ),
   ]);
   await live(100_000);
