@@ -144,7 +144,9 @@ it("accepts a shared token up to its leeway, even if the authorization server re
     ),
   ]);
   await live(100_000);
-  expect((await diagnose(file)).of("token")).toEqual([expect.stringMatching(/^fail S1\/blue: refused \(401\)/)]);
+  expect((await diagnose(file)).of("token")).toEqual([
+    expect.stringMatching(/^fail S1\/blue: http:\S+ refuses the set \(401, access_denied\)/),
+  ]);
   simulator.restoreCredentials("blue-id");
   await live(7_800_000);
   expect((await diagnose(file)).of("token")).toEqual(["ok S1/blue: issued, valid for 24 h, and shared from now on"]);
