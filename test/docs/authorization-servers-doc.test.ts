@@ -95,6 +95,18 @@ const shapes: Readonly<Record<string, Shape>> = {
     authorization: basic,
     answer: { ...bearer, expires_in: 600 },
   },
+  "better-auth": {
+    url: /\/oauth2\/token$/,
+    fields: { scope },
+    authorization: basic,
+    answer: { ...bearer, scope, expires_in: 3_600, expires_at: 1_800_003_600 },
+  },
+  Zitadel: {
+    url: /\/oauth\/v2\/token$/,
+    fields: { scope: "openid" },
+    authorization: basic,
+    answer: { ...bearer, scope: "openid", expires_in: 43_199 },
+  },
   // RFC 8705 section 3.1 shows no expires_in; such a token counts as valid for 300 s.
   "Client certificate (RFC 8705)": { url: /^https:\/\/mtls\./, fields: { client_id: "countersign" }, answer: bearer },
 };
