@@ -9,6 +9,7 @@ import { stage } from "../../testkit/stage.ts";
 import { type Client, clients } from "./clients.ts";
 import { findBehaviour, runClient, runWithProxy, type Variant, variantsOf } from "./measures.ts";
 import { behaviour, type Row, readRows, writeRows } from "./table.ts";
+import { findDoubles } from "./through-countersign.ts";
 
 const calls = 100;
 const isWriting = process.env["COUNTERSIGN_CLIENTS"] === "write";
@@ -31,6 +32,8 @@ it("the page has no example that sends an order twice, except after a 421, which
   const examples = clients.filter(({ setting }) => setting?.isExample);
   const again = examples.map(({ name }) => onPage.get(name)?.againSet ?? "never");
   expect(again.filter((when) => when !== "never" && when !== "after 421")).toEqual([]);
+  const twice = examples.map(({ name }) => onPage.get(name)?.twice ?? "never");
+  expect(twice.filter((when) => !when.endsWith("never"))).toEqual([]);
 });
 
 it("each setting that the page names stands in a program", () => {
@@ -52,6 +55,9 @@ for (const client of clients.filter(({ name, setting }) => runsAll || setting?.i
     if (shown !== undefined) measure(client, shown);
     if (plain !== undefined) measurePlain(client, plain);
     if (set !== undefined) measureSetting(client, set);
+    // The library's defaults would make CI slower.
+    if (runsAll) measureDoubles(client, plain, set);
+    else if (example !== undefined) checkDoubles(example);
     if (example !== undefined) checkExample(example);
   });
 }
@@ -128,6 +134,21 @@ function measureSetting(client: Client, set: Variant): void {
     const { sendsAgain } = await findBehaviour(set);
     expectOnPage(client, { setting: client.setting?.text, againSet: sendsAgain });
   });
+}
+
+function measureDoubles(client: Client, plain: Variant | undefined, set: Variant | undefined): void {
+  it("through Countersign, its order arrives twice only in the cases that the page names", async () => {
+    const found = plain && (await findDoubles(plain));
+    const foundSet = set && (await findDoubles(set));
+    const isSame = foundSet === undefined || foundSet === (found ?? foundSet);
+    expectOnPage(client, { twice: isSame ? (found ?? foundSet) : `${found}; with the setting ${foundSet}` });
+  }, 240_000);
+}
+
+function checkDoubles(example: Variant): void {
+  it("through Countersign, none of its orders arrives twice", async () => {
+    expect(await findDoubles(example)).toBe("never");
+  }, 120_000);
 }
 
 function checkExample(example: Variant): void {

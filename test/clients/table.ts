@@ -14,13 +14,16 @@ export interface Table<Column extends string> {
   readonly heads: Readonly<Record<Column, string>>;
 }
 
-export const behaviour: Table<"version" | "again" | "setting" | "againSet" | "proxied" | "connections" | "also"> = {
+export const behaviour: Table<
+  "version" | "again" | "setting" | "againSet" | "twice" | "proxied" | "connections" | "also"
+> = {
   name: "behaviour",
   heads: {
     version: "measured with",
     again: "sends an order again",
     setting: "setting",
     againSet: "sends it again with the setting",
+    twice: "arrives twice through Countersign",
     proxied: "goes through a proxy that is set",
     connections: "connections for 100 orders",
     also: "also",
