@@ -133,11 +133,13 @@ until_done() { # process, command…
   done
 }
 
+# As the kubelet restarts the static pods of a control plane.
+again() { while :; do "$@" || true; done; }
 start etcd etcd --data-dir /run/etcd --listen-client-urls http://127.0.0.1:2379 --advertise-client-urls http://127.0.0.1:2379
 start containerd containerd --config /run/containerd.toml
 start registry docker-registry serve "$folder/registry.yaml"
 until_done etcd curl --silent --fail http://127.0.0.1:2379/health
-start kube-apiserver kube-apiserver --etcd-servers http://127.0.0.1:2379 --advertise-address "$node" \
+start kube-apiserver again kube-apiserver --etcd-servers http://127.0.0.1:2379 --advertise-address "$node" \
   --service-cluster-ip-range "$services.0/24" --authorization-mode RBAC --allow-privileged \
   --tls-cert-file /run/apiserver.crt --tls-private-key-file /run/apiserver.key --client-ca-file /run/ca.crt \
   --kubelet-preferred-address-types InternalIP --kubelet-client-certificate /run/admin.crt --kubelet-client-key /run/admin.key --admission-control-config-file /run/admission.yaml \

@@ -15,7 +15,7 @@ fail() {
 }
 [ "$(id -u)" -eq 0 ] || fail "A cluster needs root: it makes namespaces, mounts and cgroups."
 for program in go python3 npm dockerd containerd runc iptables openssl redis-server; do
-  command -v "$program" >/dev/null || fail "A cluster needs $program. Debian's docker.io has dockerd, containerd and runc; go is 1.25 or later, from go.dev."
+  command -v "$program" >/dev/null || fail "A cluster needs $program. Debian's docker.io has dockerd, containerd and runc; go is 1.26 or later, from go.dev."
 done
 [ $# -gt 0 ] || fail "Usage: scripts/cluster/run.sh COMMAND…"
 
