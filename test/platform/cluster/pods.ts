@@ -3,7 +3,9 @@ import { type Program, plainEnvironment, startProgram } from "../../../testkit/r
 import type { Reader } from "./reader.ts";
 
 /** An answer that the shop's application noted (application/orders.mjs). */
-interface Noted {
+export interface Noted {
+  /** Only in what notes.mjs keeps. */
+  readonly pod?: string;
   readonly when: "start" | "running" | "end" | "once";
   readonly status?: number;
   readonly outcome?: string;
