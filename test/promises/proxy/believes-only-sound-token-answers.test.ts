@@ -42,7 +42,9 @@ it.each([
   const { url, simulator, recorder, clock } = await stageAnswer(body);
   const answer = await call(url);
   expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
-  expect(answer.json.detail).toContain(`the authorization server answered 200, but with no token (${fault}). Next try`);
+  expect(answer.json.detail).toContain(
+    `the authorization server answers, but not with a token (200, ${fault}); see what`,
+  );
   const results = recorder.of("token_requested").map(({ result }) => result);
   expect(results.slice(0, 6)).toEqual(["issued", ...Array(5).fill("malformed")]);
   expect(simulator.counts().apiRequests).toBe(1);
@@ -87,7 +89,7 @@ it.each([301, 302, 303, 307, 308, 404])(
     const { url, simulator } = await stageAnswer("", status, { Location: `${elsewhere.url}/oauth/token` });
     const answer = await call(url);
     expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
-    expect(answer.json.detail).toContain(`the authorization server answered ${status}. Next try`);
+    expect(answer.json.detail).toContain(`the authorization server is no token endpoint (${status}); correct authUrl`);
     expect(elsewhere.connections).toBe(0);
     expect(simulator.counts().tokenRequests).toBeGreaterThanOrEqual(6);
     expect(simulator.counts().apiRequests).toBe(1);
@@ -123,7 +125,7 @@ it.each([
   expire();
   const answer = await call(url);
   expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
-  expect(answer.json.detail).toContain("the authorization server answered 429. Next try in");
+  expect(answer.json.detail).toContain("the authorization server gets too many token requests (429); wait");
   const { pauseMs = 0, result } = await recorder.nth("token_requested", 2);
   expect(result).toBe("throttled");
   expect(pauseMs).toBeGreaterThan(leastMs - 100);
