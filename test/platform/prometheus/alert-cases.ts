@@ -42,13 +42,20 @@ export function promtoolCases(alert: string, rulesFile: string) {
   if (severity === undefined) throw new Error(`${alert}: cannot read ${head}`);
   const tests = cases.map((text) => {
     const [key = "", ...columns] = text.split(/\s+\| /);
-    const [, kind, when, eval_time, name] = /^(fires|silent) (at|until) (\w+), (.+)$/.exec(key) ?? [];
+    const [, kind, when, eval_time, name] = /^(fires|silent) (at|until|once until) (\w+), (.+)$/.exec(key) ?? [];
     if (eval_time === undefined) throw new Error(`${alert}: cannot read the case ${key}`);
     const own = new Map(columns.map((column) => column.split(/ (.+)/, 2) as [string, string]));
     const { instance: _, ...shown } = pod;
     const alertLabels = { severity, ...shown, ...readLabels(own.get("labels") ?? labels) };
     const firing = `ALERTS{alertname="${alert}", alertstate="firing"`;
-    const fired = `${firing}, ${format(alertLabels)}}`;
+    const fired = `${format({ alertname: alert, alertstate: "firing", ...alertLabels })}}`;
+    const states = {
+      at: { expr: `${firing}}`, name: "ALERTS" },
+      until: { expr: `last_over_time(${firing}}[2d])`, name: "ALERTS" },
+      // The moments at which it begins to fire.
+      "once until": { expr: `sum_over_time((${firing}} unless ${firing}} offset 30s)[2d:30s])`, name: "" },
+    };
+    const { expr, name: metric } = states[when as keyof typeof states];
     const told = [...own].filter(([key]) => /^(pods|summary)$/.test(key));
     const named = { exp_labels: alertLabels, exp_annotations: Object.fromEntries(told) };
     const between = own.get("interval") ?? interval ?? "";
@@ -62,9 +69,9 @@ export function promtoolCases(alert: string, rulesFile: string) {
       alert_rule_test: told.length === 0 ? [] : [{ alertname: alert, eval_time, exp_alerts: [named] }],
       promql_expr_test: [
         {
-          expr: when === "until" ? `last_over_time(${firing}}[2d])` : `${firing}}`,
+          expr,
           eval_time,
-          exp_samples: kind === "fires" ? [{ labels: fired, value: 1 }] : [],
+          exp_samples: kind === "fires" ? [{ labels: `${metric}{${fired}`, value: 1 }] : [],
         },
       ],
     };

@@ -28,8 +28,8 @@ export const rules: readonly Rule[] = groups.flatMap((group) => group.rules);
 /** The rules' file with one of its alerts, the alerts that silence it, and all recorded series; of annotations, those named. */
 export function fileWithOnly(name: string, shown?: readonly string[]): RuleFile {
   const wanted = rules.find(({ alert }) => alert === name);
-  const [, silencing = ""] = /ALERTS\{alertname=~?"([^"]+)"/.exec(wanted?.expr ?? "") ?? [];
-  const names = [name, ...silencing.split("|")];
+  const silencing = [...(wanted?.expr ?? "").matchAll(/ALERTS\{alertname=~?"([^"]+)"/g)];
+  const names = [name, ...silencing.flatMap(([, those = ""]) => those.split("|"))];
   const isMeant = ({ alert, record }: Rule) => names.includes(alert ?? "") || record !== undefined;
   const shorten = ({ annotations = {}, ...rule }: Rule): Rule => {
     const kept = Object.entries(annotations).filter(([key]) => shown?.includes(key) ?? true);
