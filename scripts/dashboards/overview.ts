@@ -1,11 +1,12 @@
 import { assemble, type Row } from "./assemble.ts";
-import { bars, bigNumber, curves } from "./panel.ts";
+import { bars, bigNumber, curves, list } from "./panel.ts";
 import {
   aboveZero,
   counted,
   events,
   inEnvironment,
   inJob,
+  inNamespace,
   ofAllPods,
   ofCredential,
   ofSite,
@@ -52,12 +53,17 @@ const ourFailures = bigNumber({
 const answers = `sum by (site) (rate(${requests}{${ofSite}, by="service"}[5m]))`;
 /** No redirect is followed, so 3xx to an order is a failure; the operation of a pass-through route begins with /. */
 const serviceFailures = ['by="service", status=~"[45].."', 'by="service", status=~"3..", operation!~"/.*"'];
-const failedAnswers = `sum by (site) (${ratesOf(serviceFailures)})`;
+const failedAnswers = `sum by (site) (${ratesOf(serviceFailures, "5m")})`;
 const serviceAnswers = bars({
   title: "Service's failures",
   description:
     "Share of the service's own answers with status 400 or above, or to orders with 3xx, in the last 5 minutes, by site; the eight worst. Countersign passes them on untouched.",
-  alerts: ["CountersignServiceFails", "CountersignServiceFailsOften", "CountersignRequestsRefused"],
+  alerts: [
+    "CountersignServiceFails",
+    "CountersignSiteFails",
+    "CountersignServiceFailsOften",
+    "CountersignRequestsRefused",
+  ],
   unit: "percentunit",
   decimals: 1,
   max: 1,
@@ -117,14 +123,14 @@ const ofChosenSets = `${ofAllPods}, environment=~"$environment", credential=~"$c
 const issued = bigNumber({
   title: "Tokens issued, 24 h",
   description:
-    "Tokens that the authorization server issued, against the most that lifetimes and starting pods explain: one refresh at 80 % of each life, shared by all pods over Redis, and one for each pod that starts without it. Expected are those of all pods, even if one is chosen. Needs the recording rule of rules.yaml.",
+    "Tokens that the authorization server issued, against the most that lifetimes and starting pods explain: for each set a first token and one refresh at 80 % of each life, shared by all pods over Redis, and one more for each process that could not share all day. Expected are those of all pods, even if one is chosen. Needs the recording rule of rules.yaml.",
   alerts: ["CountersignTokensAboveExpected"],
   unit: "short",
   decimals: 0,
   queries: [
     [`sum(${counted("countersign_token_requests_total", `${ofCredential}, result="issued"`, 24)})`, "issued"],
     [
-      `ceil(sum(15 * sum_over_time(countersign:tokens_expected:per_second{${ofChosenSets}}[24h:15s])) + ${startsWithoutRedis()})`,
+      `sum(floor(15 * sum_over_time(countersign:tokens_expected:per_second{${ofChosenSets}}[24h:15s])) + 1) + ${keptByProcesses()}`,
       "expected, at most",
     ],
   ],
@@ -146,19 +152,50 @@ const pods = bigNumber({
   ],
 });
 
-/** First tokens of processes that started within the day and share no tokens: one for each first set. */
-function startsWithoutRedis(): string {
-  const starts = `changes(process_start_time_seconds{${ofAllPods}}[24h])`;
-  const young = `(last_over_time(process_start_time_seconds{${ofAllPods}}[24h]) > bool time() - 86400)`;
-  const withoutRedis = `unless on (cluster, namespace, job, instance) last_over_time(countersign_redis_up{${ofAllPods}}[24h])`;
+/** One token more for each process and first set, if its tokens were not shared all the time. */
+function keptByProcesses(): string {
+  const starts = `(changes(process_start_time_seconds{${ofAllPods}}[24h]) + 1)`;
+  const withoutRedis = `unless on (cluster, namespace, job, instance) min_over_time(countersign_redis_up{${ofAllPods}, node="cache"}[24h]) == 1`;
   const firstSets = `last_over_time(countersign_credential_info{${ofChosenSets}, position="first"}[24h])`;
-  return `(sum(${firstSets} * on (cluster, namespace, job, instance) group_left () (${starts} + ${young}) ${withoutRedis}) or vector(0))`;
+  return `(sum(${firstSets} * on (cluster, namespace, job, instance) group_left () ${starts} ${withoutRedis}) or vector(0))`;
 }
 
 const atAGlance: Row = {
   title: "At a glance",
   height: 6,
   panels: [unknownOutcomes, ourFailures, serviceAnswers, traffic, overhead, shortestLife, issued, pods],
+};
+
+const firing: Row = {
+  title: "Alerts and Redis",
+  height: 6,
+  panels: [
+    list({
+      title: "Alerts that fire",
+      description: "Alerts on the chosen applications that fire now. Each has a page in docs/alerts.",
+      unit: "short",
+      width: 18,
+      valueName: "Value",
+      hidden: ["__name__", "alertstate", "Value"],
+      queries: [
+        [
+          `sort_desc(ALERTS{alertname=~"Countersign.+", alertstate="firing", ${inNamespace}, job=~"$job|", environment=~"$environment|"})`,
+          "",
+        ],
+      ],
+    }),
+    bigNumber({
+      title: "Pods without Redis",
+      description:
+        "By node. They keep tokens of their own; orders with a key (Countersign-Once) and callbacks with `replay: strict` get 503. The dashboard of tokens names them.",
+      alerts: ["CountersignRedisDown"],
+      unit: "short",
+      width: 6,
+      noValue: "no Redis",
+      steps: ["green", [1, "red"]],
+      queries: [[`sum by (node) (1 - countersign_redis_up{${inJob}})`, "{{node}}"]],
+    }),
+  ],
 };
 
 /** Link to Grafana's Explore: the day's log lines with an unknown outcome, in the Loki that the variable `logs` names. */
@@ -170,13 +207,13 @@ function logsOfUnknownOutcomes(): string {
 }
 
 /** The rates of requests of the sites that are shown, of each of these kinds. */
-function ratesOf(kinds: readonly string[]): string {
-  return kinds.map((kind) => rate(requests, `${ofSite}, ${kind}`)).join(" or ");
+function ratesOf(kinds: readonly string[], interval?: string): string {
+  return kinds.map((kind) => rate(requests, `${ofSite}, ${kind}`, interval)).join(" or ");
 }
 
 /** `pod` is the Prometheus Operator's label, by which alerts name pods. */
-const ofPods = `sum by (instance, pod) (${rate(requests, ofSite)})`;
-const failuresOfPods = ratesOf([ownFailure, ...serviceFailures]);
+const ofPods = `sum by (instance, pod, environment) (${rate(requests, ofSite)})`;
+const anyFailure = [ownFailure, ...serviceFailures];
 
 const failures: Row = {
   title: "Failures",
@@ -195,18 +232,32 @@ const failures: Row = {
     curves({
       title: "Failures by pod",
       description:
-        "Share of each pod's requests that Countersign failed with 5xx, or that the service answered with 400 or above, or orders with 3xx. One pod far above the others: look at its node and network.",
+        "Share of each pod's requests to an environment that Countersign failed with 5xx, or that the service answered with 400 or above, or orders with 3xx. One pod far above the others: look at its node and network.",
       alerts: ["CountersignFailures", "CountersignServiceFails"],
       unit: "percentunit",
       queries: [
         [
           aboveZero(
-            withNames(`sum by (instance, pod, by) (${failuresOfPods}) / on (instance, pod) group_left () ${ofPods}`),
+            withNames(
+              `sum by (instance, pod, environment, by) (${ratesOf(anyFailure)}) / on (instance, pod, environment) group_left () ${ofPods}`,
+            ),
             "by",
             "no failures",
           ),
-          "{{name}} {{by}}",
+          "{{name}} {{environment}} {{by}}",
         ],
+      ],
+    }),
+    list({
+      title: "Where requests fail",
+      description:
+        "Requests in the last 5 minutes that Countersign failed with 5xx, or that the service answered with 400 or above, or orders with 3xx, by application, environment and site; the ten worst.",
+      alerts: ["CountersignFailures", "CountersignSiteFails"],
+      unit: "short",
+      decimals: 0,
+      valueName: "failed",
+      queries: [
+        [`topk(10, 300 * sum by (cluster, namespace, job, environment, site) (${ratesOf(anyFailure, "5m")}) > 0)`, ""],
       ],
     }),
     curves({
@@ -356,6 +407,6 @@ export const overview = assemble(
   "Countersign: overview",
   "countersign-overview",
   "Whether orders go through, at a glance, and where they fail.",
-  [atAGlance, failures, latency, unauthorized, callbacks, further],
+  [atAGlance, firing, failures, latency, unauthorized, callbacks, further],
   true,
 );

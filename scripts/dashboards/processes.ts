@@ -78,6 +78,9 @@ const memory: Row = {
   ],
 };
 
+const configurations = `countersign_config_info{${inJob}}`;
+const mostUsed = `topk by (cluster, namespace, job) (1, count by (cluster, namespace, job, hash) (${configurations}))`;
+
 const configuration: Row = {
   title: "Version and configuration",
   panels: [
@@ -90,9 +93,12 @@ const configuration: Row = {
     bars({
       title: "Pods by configuration",
       description:
-        "Hash of the active configuration. More than one for longer than a roll-out or a reload: some pods have not taken the change up.",
+        "Hash of the active configuration, and the pods that have another than most of their application. For longer than a roll-out or a reload: they have not taken the change up.",
       unit: "short",
-      queries: [[`count by (hash) (countersign_config_info{${inJob}})`, "{{hash}}"]],
+      queries: [
+        [`count by (hash) (${configurations})`, "{{hash}}"],
+        [withNames(`${configurations} unless on (cluster, namespace, job, hash) ${mostUsed}`), "{{name}}: {{hash}}"],
+      ],
     }),
     curves({
       title: "Changes refused",
@@ -124,8 +130,8 @@ const configuration: Row = {
   ],
 };
 
-const certificates = `min by (environment, listener, use) (countersign_certificate_expiry_timestamp_seconds{${inEnvironment}})`;
-const assertions = `label_replace(min by (environment, credential) (countersign_assertion_expiry_timestamp_seconds{${ofCredential}}), "use", "assertion", "", "")`;
+const certificates = `bottomk by (environment, listener, use) (1, countersign_certificate_expiry_timestamp_seconds{${inEnvironment}})`;
+const assertions = `label_replace(bottomk by (environment, credential) (1, countersign_assertion_expiry_timestamp_seconds{${ofCredential}}), "use", "assertion", "", "")`;
 
 const expiry: Row = {
   title: "Certificates and assertions",
@@ -134,12 +140,15 @@ const expiry: Row = {
     list({
       title: "Expires next",
       description:
-        "Time left, in the worst pod, to the first certificate of each file and to the assertion of each credential set; the ten that end first, of each use. 0: it has expired, or the assertion is missing.",
+        "Time left, in the worst pod, which is named, to the first certificate of each file and to the assertion of each credential set; the ten that end first, of each use. 0: it has expired, or the assertion is missing.",
       alerts: ["CountersignCertificateExpired", "CountersignCertificateExpires", "CountersignAssertionExpired"],
       unit: "dtdhms",
       valueName: "expires in",
+      hidden: ["cluster", "instance", "pod"],
       // Assertions live for minutes or hours, so ten of all uses would leave no room for certificates.
-      queries: [[`sort(bottomk by (use) (10, clamp_min((${certificates} or ${assertions}) - time(), 0)))`, ""]],
+      queries: [
+        [`sort(bottomk by (use) (10, clamp_min(${withNames(`(${certificates} or ${assertions})`)} - time(), 0)))`, ""],
+      ],
     }),
   ],
 };

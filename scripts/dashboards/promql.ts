@@ -14,9 +14,9 @@ export const ofCredential = `${inEnvironment}, credential=~"$credential"`;
 /** Labels that identify a pod. */
 const pod = "cluster, namespace, job, instance";
 
-/** Events a second, over the interval that Grafana chooses for the width of the panel. */
-export function rate(metric: string, matchers: string): string {
-  return `rate(${metric}{${matchers}}[$__rate_interval])`;
+/** Events a second; by default over the interval that Grafana chooses for the width of the panel. */
+export function rate(metric: string, matchers: string, interval = "$__rate_interval"): string {
+  return `rate(${metric}{${matchers}}[${interval}])`;
 }
 
 /**

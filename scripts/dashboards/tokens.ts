@@ -1,6 +1,6 @@
 import { assemble, type Row } from "./assemble.ts";
 import { bars, curves, list } from "./panel.ts";
-import { counted, events, inEnvironment, inJob, ofCredential, ofSite, quantile, rate } from "./promql.ts";
+import { counted, events, inEnvironment, inJob, ofCredential, ofSite, quantile, rate, withNames } from "./promql.ts";
 
 const requests = "countersign_token_requests_total";
 
@@ -131,12 +131,15 @@ const sharing: Row = {
     curves({
       title: "Redis",
       description:
-        "Share of the pods that get answers from Redis, by node. Without it each pod keeps tokens of its own; orders with a key (Countersign-Once) and callbacks with `replay: strict` get 503.",
+        "Share of the pods that get answers from Redis, by node; each that gets none has a line at 0. Without it each pod keeps tokens of its own; orders with a key (Countersign-Once) and callbacks with `replay: strict` get 503.",
       alerts: ["CountersignRedisDown"],
       unit: "percentunit",
       width: 6,
       steps: ["red", [1, "transparent"]],
-      queries: [[`avg by (node) (countersign_redis_up{${inJob}})`, "{{node}}"]],
+      queries: [
+        [`avg by (node) (countersign_redis_up{${inJob}})`, "{{node}}"],
+        [withNames(`countersign_redis_up{${inJob}} == 0`), "{{node}} {{name}}"],
+      ],
     }),
     curves({
       title: "Redis errors and evictions",
