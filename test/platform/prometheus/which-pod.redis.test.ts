@@ -45,8 +45,8 @@ withTools("prometheus")("names the pods that are cut off", { timeout: 180_000 },
     return expect.poll(shown, patience);
   };
   await shows("Failures by pod").toEqual({
-    "checkout-1 countersign": 1,
-    [`${withoutTokens} countersign`]: 1,
+    "checkout-1 sandbox countersign": 1,
+    [`${withoutTokens} sandbox countersign`]: 1,
   });
   const [first = ""] = targets;
   expect(await choicesOf(overview, "instance", prometheus)).toEqual({
