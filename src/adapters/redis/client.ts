@@ -17,7 +17,9 @@ for (const greeting of ["hello", "auth"] as const) {
   const greet: (...words: never) => Promise<unknown> = Redis.prototype[greeting];
   const greetOrExplain = function (this: Redis, ...words: never) {
     return greet.apply(this, words).catch((error: unknown) => {
-      throw error instanceof Error && error.message.startsWith("DENIED ") ? new RedisFailure("protected_mode", "DENIED") : error;
+      throw error instanceof Error && error.message.startsWith("DENIED ")
+        ? new RedisFailure("protected_mode", "DENIED")
+        : error;
     });
   };
   Object.assign(Redis.prototype, { [greeting]: greetOrExplain });
