@@ -58,7 +58,6 @@ for (const client of clients.filter(({ name, setting }) => runsAll || setting?.i
     if (set !== undefined) measureSetting(client, set);
     // The library's defaults would make CI slower.
     if (runsAll) measureDoubles(client, plain, set);
-    else if (example !== undefined) checkDoubles(example);
     if (example !== undefined) checkExample(example);
   });
 }
@@ -144,12 +143,6 @@ function measureDoubles(client: Client, plain: Variant | undefined, set: Variant
     const isSame = foundSet === undefined || foundSet === (found ?? foundSet);
     expectOnPage(client, { twice: isSame ? (found ?? foundSet) : `${found}; with the setting ${foundSet}` });
   }, 240_000);
-}
-
-function checkDoubles(example: Variant): void {
-  it("through Countersign, none of its orders arrives twice", async () => {
-    expect(await findDoubles(example)).toBe("never");
-  }, 120_000);
 }
 
 function checkExample(example: Variant): void {
