@@ -175,7 +175,7 @@ function evaluateCommands({ tried, scripts, facts }: Answered, user: string): Ch
   return ok(`every command that is needed works: ${tried.map(({ name }) => name.replace("|", " ")).join(", ")}`);
 }
 
-function explainCommandFailure(command: string, { kind, code = kind }: RedisTrouble): CheckResult {
+function explainCommandFailure(command: string, { kind, code = kind.toUpperCase() }: RedisTrouble): CheckResult {
   const refusal = redisRefusals[kind];
   if (refusal === undefined) return fail(`${command} fails (${code})`, "see Redis's own log");
   return fail(`${refusal.detail} (${command}: ${code})`, refusal.fix);

@@ -25,7 +25,7 @@ it("a 429 at the start of eight replicas makes one request, and all of them say 
     await Promise.all(Array.from({ length: replicas }, () => fleet.add()));
     const { answers } = await burst(fleet.replicas, callersEach);
     for (const answer of answers) {
-      const detail = /the authorization server answered 429/;
+      const detail = /the authorization server gets too many token requests \(429\)/;
       expectFailure(answer, { status: 503, code: "token_unavailable", detail });
       // Longer than any replica's own back-off.
       expect(Number(answer.headers["retry-after"])).toBeGreaterThan(30);
