@@ -80,7 +80,9 @@ it("prints each fault with its fix, and exits with 1; programs get the same as J
   expect(faults).toEqual([
     expect.stringMatching(`^fail  tls     sandbox  ${host}: its certificate has expired \\d+ days ago .*\n${fix}$`),
     expect.stringMatching(`^warn  tls     sandbox  \\S+: connected, without TLS .*\n${fix}$`),
-    expect.stringMatching(`^fail  token   sandbox  S1/blue: http:\\S+ refuses the set \\(401, access_denied\\)${took}\n${fix}$`),
+    expect.stringMatching(
+      `^fail  token   sandbox  S1/blue: http:\\S+ refuses the set \\(401, access_denied\\)${took}\n${fix}$`,
+    ),
     expect.stringMatching(`^fail  redis            cache \\S+: the user countersign may not PTTL${took}\n${fix}$`),
   ]);
   expect(stdout).toMatch(/\nSomething has to be fixed: \d+ ok, 1 with a warning, 3 failed, 5 skipped\.\nNot/);
