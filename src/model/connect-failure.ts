@@ -125,9 +125,13 @@ export function serviceOf(environment: string, place: string): Peer {
   return { place, setting: `${path}.baseUrl`, tlsSetting: `${path}.tls`, egressSetting: `${path}.egress` };
 }
 
-/** The application of a listener for callbacks, for operators. @param place its origin */
-export function applicationOf(place: string): Peer {
-  return { place, setting: "application.url", tlsSetting: "application.tls" };
+/**
+ * The application of a listener for callbacks, for operators.
+ * @param place its origin
+ * @param section of the configuration, if the listener is known
+ */
+export function applicationOf(place: string, section = "application"): Peer {
+  return { place, setting: `${section}.url`, tlsSetting: `${section}.tls` };
 }
 
 /** `https://api.example: connections are refused (ECONNREFUSED); see …` */

@@ -152,7 +152,7 @@ export const redisRefusals: { readonly [Kind in RedisFailureKind]?: Refusal } & 
   loading: { detail: "it is still reading its data", fix: "wait; Countersign needs no persistence there" },
   no_clock: {
     detail: "its scripts get no time (TIME refused, or 0), so replicas can share nothing in it",
-    fix: `use a server whose scripts get it: docs/redis.md lists some`,
+    fix: "use a server whose scripts get it: docs/redis.md lists some",
   },
   noreplicas: {
     detail: "no replica confirms what is written",

@@ -1,4 +1,4 @@
-import { describeUnreachable } from "../../../model/connect-failure.ts";
+import { applicationOf, describeUnreachable, type Peer, serviceOf } from "../../../model/connect-failure.ts";
 import { type FailureCode, failures } from "../../../model/errors.ts";
 import { tokenOutages } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
@@ -87,8 +87,8 @@ interface Recent extends Failed {
   readonly what: "request" | "callback";
   /** Of the service, or of the application that gets the callbacks. */
   readonly url: string;
-  /** The section of the configuration that has it, and its key there. */
-  readonly setting: readonly [path: string, key: string];
+  /** What texts say of it; `place` is its origin. */
+  readonly peerAt: (place: string) => Peer;
   readonly failures: readonly RecentFailure[];
   readonly failingSites: readonly FailingSite[];
 }
@@ -97,12 +97,12 @@ interface Recent extends Failed {
 function countAll({ environments, callbacks }: StatusSnapshot): readonly Recent[] {
   const all = [
     ...environments.map(({ name, baseUrl: url, recent }) => {
-      const setting = [`environments.${name}`, "baseUrl"] as const;
-      return { name, what: "request" as const, url, setting, ...recent };
+      const peerAt = (place: string) => serviceOf(name, place);
+      return { name, what: "request" as const, url, peerAt, ...recent };
     }),
     ...callbacks.map(({ environment: name, application: url, recent }, index) => {
-      const setting = [`callbacks[${index}].application`, "url"] as const;
-      return { name, what: "callback" as const, url, setting, ...recent };
+      const peerAt = (place: string) => applicationOf(place, `callbacks[${index}].application`);
+      return { name, what: "callback" as const, url, peerAt, ...recent };
     }),
   ];
   return all
@@ -243,10 +243,8 @@ function describeCallback(recent: Recent, { what, cause }: RecentFailure): Html 
   return html`${showSentence(meaningOfCallback(what))}${detail}`;
 }
 
-function describeUnreached({ url, setting: [path, key] }: Recent, cause: string | undefined): string | undefined {
-  if (cause === undefined) return undefined;
-  const settings = { setting: `${path}.${key}`, tlsSetting: `${path}.tls`, egressSetting: `${path}.egress` };
-  return `${describeUnreachable(cause, { place: new URL(url).origin, ...settings })}.`;
+function describeUnreached({ url, peerAt }: Recent, cause: string | undefined): string | undefined {
+  return cause && `${describeUnreachable(cause, peerAt(new URL(url).origin))}.`;
 }
 
 /** The sections of docs/troubleshooting.md, by the first statuses of their titles. */
