@@ -18,3 +18,23 @@ export function addressOfPage(page: string, docsUrl: string | undefined, readme 
 export function withAddresses(text: string, docsUrl: string | undefined): string {
   return text.replace(/\bdocs\/([\w/-]+\.md)/g, (_, page: string) => addressOfPage(page, docsUrl));
 }
+
+/** The sections of docs/troubleshooting.md, by the first statuses of their titles. */
+const sections: Readonly<Record<string, string>> = {
+  "400": "orders-get-400",
+  "401": "every-order-gets-401",
+  "403": "every-order-gets-403",
+  "404": "every-order-gets-404",
+  "422": "orders-get-422",
+  "429": "orders-get-429",
+  "500": "orders-get-500",
+  "502": "orders-get-502-or-504",
+  "503": "orders-get-503",
+  "504": "orders-get-502-or-504",
+};
+
+/** Where the documents say more about requests that get a status; undefined without a section of its own. */
+export function sectionOn(status: string): string | undefined {
+  const section = status.startsWith("3") ? "orders-get-a-redirect" : sections[status];
+  return section && `troubleshooting.md#${section}`;
+}

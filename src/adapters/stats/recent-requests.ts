@@ -39,11 +39,27 @@ export interface RecentFailure extends Pick<End, "by" | "what" | "cause"> {
   readonly site?: string | undefined;
 }
 
-/** The requests of a site, of which at least one did not succeed. */
-export interface FailingSite {
-  readonly site: string;
+/** How many requests there were, and how many of them failed. */
+export interface Counts {
   readonly requests: number;
   readonly failed: number;
+}
+
+/** The requests of a site, of which at least one did not succeed. */
+export interface FailingSite extends Counts {
+  readonly site: string;
+}
+
+/** Failures are more than chance from this share and this number on. */
+const failingShare = 0.05;
+const failingRequests = 2;
+
+export function shareOf({ failed, requests }: Counts): number {
+  return failed / requests;
+}
+
+export function isMoreThanChance(counts: Counts): boolean {
+  return counts.failed >= failingRequests && shareOf(counts) >= failingShare;
 }
 
 export function fateOf(event: RequestFinished): Fate {

@@ -1,6 +1,6 @@
-import { isMoreThanChance, sectionOn } from "../../adapters/stats/page/headline.ts";
-import type { RecentFailure } from "../../adapters/stats/recent-requests.ts";
+import { isMoreThanChance, type RecentFailure } from "../../adapters/stats/recent-requests.ts";
 import type { EnvironmentStatus } from "../../adapters/stats/stats.ts";
+import { sectionOn } from "../../model/documents.ts";
 import { failures } from "../../model/errors.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";

@@ -56,6 +56,9 @@ ${content}</details>
 `;
 }
 
+/** How many a list names: all would push everything else out of sight. */
+export const mostNamed = 3;
+
 /** A line for each item that is not empty; nothing if all are. */
 export function list(items: readonly Html[]): Html {
   const shown = items.filter((item) => item !== nothing);
@@ -203,4 +206,9 @@ export function showMoment(at: string): Html {
 export function showTime(at: string | undefined, now: string, never = "never"): Html {
   if (at === undefined) return quiet(never);
   return html`<span class="when">${showMoment(at)} <span class="age">${describeAge(at, now)}</span></span>`;
+}
+
+/** The form of a noun or verb for a count. */
+export function plural(count: number, one: string, many: string): string {
+  return count === 1 ? one : many;
 }

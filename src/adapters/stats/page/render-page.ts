@@ -1,5 +1,5 @@
 import type { RedisStatus, RefusedReload, ReloadState, StatusSnapshot } from "../stats.ts";
-import { headline, judge, notices, openOutcomes, unknownOutcomes, type Verdict } from "./headline.ts";
+import { headline } from "./headline.ts";
 import {
   type Column,
   definitions,
@@ -14,9 +14,12 @@ import {
   showTime,
   table,
 } from "./html.ts";
+import { judge, type Verdict } from "./judge.ts";
+import { notices } from "./notices.ts";
 import { ages, style, styleHash } from "./style.ts";
 import { tokens } from "./tokens.ts";
 import { callbacks, callers, failuresAndRefusals, traffic } from "./traffic.ts";
+import { openOutcomes, unknownOutcomes } from "./unknown-outcomes.ts";
 
 /** The page's own style and its own icon, and nothing else: no script, no request, no form, no frame around it. */
 const contentSecurityPolicy = [

@@ -1,12 +1,16 @@
 import type { RefreshReason } from "../../../model/events.ts";
-import type { StatusSnapshot } from "../stats.ts";
-import type { CredentialStatus, TokenRequestStatus, TokenStatus } from "../token-stats.ts";
+import { listNames } from "../../../model/names.ts";
+import type { EnvironmentStatus, StatusSnapshot } from "../stats.ts";
+import type { CredentialStatus, SitesWithoutToken, TokenRequestStatus, TokenStatus } from "../token-stats.ts";
 import {
   definitions,
+  describeAge,
   describeDuration,
+  describeSpan,
   foldRest,
   type Html,
   html,
+  mostNamed,
   nothing,
   quiet,
   section,
@@ -106,4 +110,28 @@ export function describeLeft({ lifetimeMs, remainingMs }: TokenLife): string {
   const whole = describeDuration(lifetimeMs);
   if (remainingMs <= 0) return `expired after ${whole}`;
   return `${describeDuration(remainingMs)} left of ${whole}`;
+}
+
+/**
+ * Empty without an outage.
+ * @param fate what happens to orders meanwhile
+ */
+export function describeOutage(
+  environment: EnvironmentStatus,
+  outage: SitesWithoutToken | undefined,
+  fate: "not sent" | "signed",
+  now: string,
+): Html {
+  if (outage === undefined) return nothing;
+  const { sites, since, lastRequest, nextTryAt } = outage;
+  const lasting = since === undefined ? "" : ` for ${describeSpan(since, now)}`;
+  const isDue = nextTryAt === undefined || Date.parse(nextTryAt) <= Date.parse(now) + 1_000;
+  return html`<a href="#tokens"><strong>No token</strong></a> for ${listNames(sites, mostNamed)} of <strong>${environment.name}</strong>${lasting}:
+${describeNoToken(lastRequest)}. Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
+}
+
+/** Why the last request brought no token, and what to do. */
+export function describeNoToken(last: TokenRequestStatus | undefined): string {
+  const { detail = "none was issued", fix = "see the log" } = last ?? {};
+  return `${detail}; ${fix}`;
 }

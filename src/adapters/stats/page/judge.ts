@@ -1,0 +1,92 @@
+import { applicationOf, type Peer, serviceOf } from "../../../model/connect-failure.ts";
+import { type Counts, type FailingSite, isMoreThanChance, type RecentFailure, shareOf } from "../recent-requests.ts";
+import type { StatusSnapshot } from "../stats.ts";
+import { sumOf } from "../sums.ts";
+import { describeDuration, plural, showCount } from "./html.ts";
+import { openOutcomes } from "./unknown-outcomes.ts";
+
+/** `good`: nothing failed, and nothing is amiss. `idle`: no request, or none that failed, but something else is amiss. */
+type Tone = "good" | "idle" | "warn" | "bad";
+
+/** Whether orders succeed: the page's headline, its title and its icon. */
+export interface Verdict {
+  readonly tone: Tone;
+  readonly title: string;
+  /** The share that failed; `–` without a request. */
+  readonly share: string;
+  /** What the title counts, and the chart shows. */
+  readonly what: Recent["what"];
+}
+
+/**
+ * Judges the requests and callbacks of the last minutes: those of the environment where the largest share fails, since a healthy
+ * one must not hide it.
+ * @param hasNotice whether the page says that something else needs attention
+ */
+export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
+  const { environments, requests } = snapshot;
+  const all = countAll(snapshot);
+  const [worst] = all.toSorted((one, other) => weightOf(other) - weightOf(one));
+  const hasOutage = environments.some(({ tokenOutage }) => tokenOutage !== undefined);
+  const seconds = environments[0]?.recent.seconds ?? 0;
+  const lately = `in the last ${describeDuration(seconds * 1_000)}`;
+  if (worst === undefined) {
+    return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}`, share: "–", what: "request" };
+  }
+  const { what } = worst;
+  if (worst.failed === 0) {
+    const isAmiss = hasNotice || openOutcomes(requests) > 0;
+    const tone = hasOutage ? "bad" : isAmiss ? "idle" : "good";
+    return { tone, title: `No request failed ${lately}`, share: "0 %", what };
+  }
+  const isFailing = all.some((each) => [each, ...each.failingSites].some(isMoreThanChance));
+  const where = environments.length > 1 ? ` in ${worst.name}` : "";
+  const title = `${showFailed(worst)} failed${where} ${lately}`;
+  return { tone: isFailing || hasOutage ? "bad" : "warn", title, share: describeShare(shareOf(worst)), what };
+}
+
+/** The last minutes of an environment's requests, or of a listener's callbacks. */
+export interface Recent extends Counts {
+  /** The environment's. */
+  readonly name: string;
+  readonly what: "request" | "callback";
+  /** Of the service, or of the application that gets the callbacks. */
+  readonly url: string;
+  /** What texts say of it; `place` is its origin. */
+  readonly peerAt: (place: string) => Peer;
+  readonly failures: readonly RecentFailure[];
+  readonly failingSites: readonly FailingSite[];
+}
+
+/** All that had any: requests first. */
+export function countAll({ environments, callbacks }: StatusSnapshot): readonly Recent[] {
+  const all = [
+    ...environments.map(({ name, baseUrl: url, recent }) => {
+      const peerAt = (place: string) => serviceOf(name, place);
+      return { name, what: "request" as const, url, peerAt, ...recent };
+    }),
+    ...callbacks.map(({ environment: name, application: url, recent }, index) => {
+      const peerAt = (place: string) => applicationOf(place, `callbacks[${index}].application`);
+      return { name, what: "callback" as const, url, peerAt, ...recent };
+    }),
+  ];
+  return all
+    .filter(({ requests }) => requests > 0)
+    .map((recent) => ({ ...recent, failed: sumOf(recent.failures, ({ count }) => count) }));
+}
+
+/** Failing requests come first: anybody who reaches a listener for callbacks can make these fail. */
+function weightOf(recent: Recent): number {
+  return shareOf(recent) + (recent.what === "request" && isMoreThanChance(recent) ? 1 : 0);
+}
+
+/** `20 of 620 requests` */
+export function showFailed({ failed, requests, what }: Recent): string {
+  return `${showCount(failed)} of ${showCount(requests)} ${plural(requests, what, `${what}s`)}`;
+}
+
+/** Never shows 0 % or 100 % for a share that is only near it. */
+function describeShare(share: number): string {
+  if (share < 0.01) return "< 1 %";
+  return share === 1 ? "100 %" : `${Math.min(Math.round(share * 100), 99)} %`;
+}

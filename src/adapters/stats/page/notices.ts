@@ -1,0 +1,103 @@
+import { listNames } from "../../../model/names.ts";
+import { claimsNodeName, describeRedisFailure, isAnswer } from "../../../model/redis-access.ts";
+import type { EnvironmentStatus, RedisStatus, StatusSnapshot } from "../stats.ts";
+import type { CredentialStatus, TokenRequestStatus } from "../token-stats.ts";
+import {
+  describeAge,
+  describeDuration,
+  describeSpan,
+  type Html,
+  help,
+  html,
+  list,
+  mostNamed,
+  nothing,
+  plural,
+  showCount,
+} from "./html.ts";
+import { describeNoToken, describeOutage } from "./tokens.ts";
+import { describeUntaken } from "./traffic.ts";
+
+/** What else needs attention, one line each; empty if nothing does. */
+export function notices(snapshot: StatusSnapshot): Html {
+  const { readiness, redis, reload, environments, callbacks, droppedLogLines, docsUrl, at } = snapshot;
+  const lines = list([
+    readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
+    ...environments.map((each) => describeOutage(each, each.bridgedOutage, "signed", at)),
+    ...showSets(listUnrenewed(snapshot), at),
+    ...callbacks.map((listener) => describeUntaken(listener, docsUrl, at)),
+    ...redis
+      .filter(({ isUp }) => isUp === false)
+      .map((server) => describeAway(server, callbacks.length > 0, docsUrl, at)),
+    reload.lastRefused?.isPending
+      ? html`<a href="#process">A new configuration was refused</a>; the old one stays active.`
+      : nothing,
+    ...environments.map((each) => describeClock(each, docsUrl)),
+    droppedLogLines === 0 ? nothing : describeLostLines(droppedLogLines, docsUrl),
+    ...environments.map(({ name, refusedSiteFiles = [] }) => {
+      const files = refusedSiteFiles.map(({ file }) => file);
+      return files.length === 0 ? nothing : html`Site files of ${name} are refused: ${listNames(files, mostNamed)}.`;
+    }),
+  ]);
+  if (lines === nothing) return nothing;
+  return html`<section class="notice warn" aria-label="Needs attention">${lines}</section>
+`;
+}
+
+/** As for the alert CountersignClockSkew. */
+const longestSkewSeconds = 30;
+
+/** Empty while this machine's clock agrees with the service's. */
+function describeClock({ name, clockSkewSeconds: seconds = 0 }: EnvironmentStatus, docsUrl: string | undefined): Html {
+  if (Math.abs(seconds) <= longestSkewSeconds) return nothing;
+  const span = describeDuration(Math.abs(seconds) * 1_000);
+  const side = seconds > 0 ? "ahead of" : "behind";
+  return html`<strong>This machine&rsquo;s clock is ${span} ${side} the service&rsquo;s</strong> (${name}): all times here are off, and signed orders may be refused; ${help("alerts/CountersignClockSkew.md", docsUrl)}.`;
+}
+
+function describeLostLines(count: number, docsUrl: string | undefined): Html {
+  const lines = plural(count, "log line is", "log lines are");
+  return html`<strong>${showCount(count)} ${lines} lost</strong> since the start: standard output was not read, or a disk was full; ${help("alerts/CountersignLogLinesDropped.md", docsUrl)}.`;
+}
+
+/** The sets whose last token request failed. One without a token is in the headline alone, unless it was refused and the headline has another reason. */
+function listUnrenewed({ credentials, environments }: StatusSnapshot): CredentialStatus[] {
+  const told = environments.flatMap(({ tokenOutage, bridgedOutage }) =>
+    [tokenOutage, bridgedOutage].map((outage) => outage?.lastRequest?.fix),
+  );
+  return credentials.filter(({ failingSince, token, lastRequest }) => {
+    if (failingSince === undefined) return false;
+    return token !== "none" || (lastRequest?.result === "refused" && !told.includes(lastRequest.fix));
+  });
+}
+
+function showSets(sets: readonly CredentialStatus[], now: string): Html[] {
+  const more = sets.length - mostNamed;
+  const rest = more > 0 ? html`<a href="#tokens">And ${showCount(more)} more sets get no new token.</a>` : nothing;
+  return [...sets.slice(0, mostNamed).map((set) => describeUnrenewed(set, now)), rest];
+}
+
+function describeUnrenewed({ environment, credential, token, lastRequest }: CredentialStatus, now: string): Html {
+  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: ${describeNoToken(lastRequest)}. ${describeLeft(token, lastRequest, now)}`;
+}
+
+function describeLeft(token: CredentialStatus["token"], last: TokenRequestStatus | undefined, now: string): string {
+  if (token === "none") return "It has none.";
+  if (last?.reason === "unauthorized") return "The service has refused the one that it has.";
+  return `The one it has expires ${describeAge(token.expiresAt, now)}.`;
+}
+
+/** How an outage of Redis affects tokens, keys of Countersign-Once, and callbacks. */
+function describeAway(server: RedisStatus, hasCallbacks: boolean, docsUrl: string | undefined, now: string): Html {
+  const { node, since, failure = "connection" } = server;
+  const [present, past] = isAnswer(failure)
+    ? ["refuses commands", "has refused commands"]
+    : ["is away", "has been away"];
+  const away = since === undefined ? present : `${past} for ${describeSpan(since, now)}`;
+  const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${describeRedisFailure(server)}; ${help("alerts/CountersignRedisDown.md", docsUrl)}).`;
+  const refused = html`Requests with <code>Countersign-Once</code> are refused`;
+  if (node === claimsNodeName) return html`${what} ${refused}; tokens are shared as before.`;
+  if (node !== "cache") return html`${what} It is one of several for the refresh lock.`;
+  const callbacks = hasCallbacks ? html`; so are callbacks, where <code>replay</code> is <code>strict</code>` : nothing;
+  return html`${what} This process keeps its own tokens. ${refused}${callbacks}.`;
+}
