@@ -1,33 +1,24 @@
-import { join } from "node:path";
 import { takeTurns } from "../../model/clock.ts";
 import type { Environment, RefusedSiteFile, Site } from "../../model/environment.ts";
 import { PatchedMap } from "../../model/patched-map.ts";
 import type { Secret } from "../../model/secret.ts";
-import { Diagnostics, describeProblem, formatPath, type Path, type Warning } from "../diagnostics.ts";
-import { decodeText, stampOf } from "../files/file-system.ts";
 import type { WatchedFolder } from "../files/watch.ts";
-import { readDocument, readDocuments, type SourceDocument } from "../files/yaml.ts";
-import { checkForm } from "../form/check-form.ts";
-import { siteIdentifier } from "../form/fields.ts";
-import { siteInEffect } from "../form/site.ts";
-import { fingerprint, fingerprintOf } from "../hash.ts";
-import { type ConfigDependencies, LoadContext, noteFiles } from "./load-context.ts";
-import { asksAuthorizationServer, loadSites, siteOfKeyIn } from "./sites.ts";
+import { fingerprint } from "../hash.ts";
+import type { ConfigDependencies, LoadContext } from "./load-context.ts";
+import { type Candidate, fallBack, findClashes, resolveClashes } from "./site-clashes.ts";
+import {
+  areFresh,
+  areSame,
+  type FolderPlace,
+  isSiteFile,
+  namesIn,
+  pathsOf,
+  readSiteFiles,
+  type SiteFile,
+} from "./site-file.ts";
+import { siteOfKeyIn } from "./sites.ts";
 import type { EnvironmentSettings } from "./token-settings.ts";
-import { checkUniqueness, type UniqueValue, UniqueValues } from "./uniqueness.ts";
-
-/** The content of a site's file, and of all files that it names, at one reading. */
-interface SiteFile {
-  /** The stamps of all files that were read, by their absolute paths. */
-  readonly stamps: readonly (readonly [path: string, stamp: string])[];
-  /** The site and its child sites; none if there is a problem. */
-  readonly sites: readonly Site[];
-  readonly values: readonly UniqueValue[];
-  /** For people. */
-  readonly problems: readonly string[];
-  readonly warnings: readonly Warning[];
-  readonly secrets: readonly Secret[];
-}
+import type { UniqueValues } from "./uniqueness.ts";
 
 type SiteFiles = ReadonlyMap<string, SiteFile>;
 type NamedFiles = Iterable<readonly [name: string, file: SiteFile | undefined]>;
@@ -86,32 +77,44 @@ export class SiteFolder {
       this.#follow(this.#inForce.files);
       return;
     }
-    const changedFiles = changed?.has(this.path) ? undefined : changed;
-    let stale: string[] = [];
-    for (const name of names) {
-      const stamps = this.#latest.get(name)?.stamps;
-      // This avoids a promise for each of thousands of files.
-      const isFresh =
-        stamps !== undefined &&
-        (changedFiles === undefined ? await areFresh(stamps) : stamps.every(([path]) => !changedFiles.has(path)));
-      if (!isFresh) stale.push(name);
-    }
-    const read = new Map<string, SiteFile>();
-    while (stale.length > 0) {
-      const some = stale.splice(0, readTogether);
-      for (const [name, now] of await this.#readFiles(some, settings, folder, dependencies)) {
-        const known = [this.#latest.get(name), this.#inForce.files.get(name)];
-        const same = known.find((each) => each !== undefined && areSame(each, now));
-        read.set(name, same ? { ...same, stamps: now.stamps, warnings: now.warnings } : now);
-      }
-      if (stale.length === 0) stale = this.#findOutdated(read);
-    }
+    const stale = await this.#findStale(names, changed?.has(this.path) ? undefined : changed);
+    const place = { path: this.path, environment: this.#environment, settings, folder, dependencies };
+    const read = await this.#readAnew(stale, place);
     const areSameNames = names.length === this.#latest.size && names.every((name) => this.#latest.has(name));
     if (areSameNames && [...read].every(([name, file]) => pathsOf(file) === pathsOf(this.#latest.get(name)))) {
       this.#add(read);
     } else {
       this.#follow(names.sort().map((name) => [name, read.get(name) ?? this.#latest.get(name)]));
     }
+  }
+
+  /** The files that are new, or that name a file which may have changed. */
+  async #findStale(names: readonly string[], changed: ReadonlySet<string> | undefined): Promise<string[]> {
+    const stale: string[] = [];
+    for (const name of names) {
+      const stamps = this.#latest.get(name)?.stamps;
+      // This avoids a promise for each of thousands of files.
+      const isFresh =
+        stamps !== undefined &&
+        (changed === undefined ? await areFresh(stamps) : stamps.every(([path]) => !changed.has(path)));
+      if (!isFresh) stale.push(name);
+    }
+    return stale;
+  }
+
+  /** Reads these files, then those that name what has changed meanwhile. */
+  async #readAnew(stale: string[], place: FolderPlace): Promise<SiteFiles> {
+    const read = new Map<string, SiteFile>();
+    let left = stale;
+    while (left.length > 0) {
+      for (const [name, now] of await readSiteFiles(left.splice(0, readTogether), place)) {
+        const known = [this.#latest.get(name), this.#inForce.files.get(name)];
+        const same = known.find((each) => each !== undefined && areSame(each, now));
+        read.set(name, same ? { ...same, stamps: now.stamps, warnings: now.warnings } : now);
+      }
+      if (left.length === 0) left = this.#findOutdated(read);
+    }
+    return read;
   }
 
   /** The other files that name a file which has changed since, as these readings show. */
@@ -273,103 +276,6 @@ export class SiteFolder {
     this.#active = { basis: this.#basis, inForce: { files, maps } };
     this.#admitted = undefined;
   }
-
-  /** Reads these files, with the files that they name. */
-  async #readFiles(
-    names: readonly string[],
-    settings: EnvironmentSettings,
-    folder: string,
-    dependencies: ConfigDependencies,
-  ): Promise<SiteFiles> {
-    const readings: Reading[] = [];
-    for (const name of names) readings.push(await this.#open(name, folder, dependencies));
-    const documents = readDocuments(readings.map(({ source }) => source.text));
-    const files = new Map<string, SiteFile>();
-    for (const [index, reading] of readings.entries()) {
-      reading.source.document = documents[index];
-      const sites = await this.#loadSites(reading, settings);
-      reading.source.document = undefined;
-      files.set(reading.name, toSiteFile(reading, sites));
-    }
-    return files;
-  }
-
-  /** Reads a file's text. */
-  async #open(name: string, folder: string, dependencies: ConfigDependencies): Promise<Reading> {
-    const path = join(this.path, name);
-    const identifier = name.slice(0, -ending.length);
-    const base = ["environments", this.#environment, "sites", identifier];
-    const source: Source = { text: "", document: undefined };
-    const stamps = new Map<string, string>();
-    const noted = noteFiles(dependencies, stamps, ({ stamp }) => stamp);
-    const diagnostics = new Diagnostics(locateIn(source, base.length), path);
-    const atSites = LoadContext.open(noted, folder, diagnostics).in(...base.slice(0, -1));
-    const at = atSites.in(identifier);
-    const content = await at.readFile(path);
-    if (!name.endsWith(ending) || !siteIdentifier.safeParse(identifier).success) {
-      const fix = `name it S….yaml: the Site Identifier (spec 5.3), and ${ending}`;
-      at.report("the file's name is no site's", fix, name);
-    }
-    const text = content && decodeText(content.bytes);
-    if (content !== undefined && text === undefined) at.report("the file is not UTF-8", "save it as UTF-8", name);
-    source.text = text ?? "";
-    return { name, path, identifier, source, stamps, atSites, at };
-  }
-
-  async #loadSites(reading: Reading, settings: EnvironmentSettings): Promise<readonly Site[]> {
-    const { path, identifier, source, atSites, at } = reading;
-    const { diagnostics, uniqueValues } = at.state;
-    if (diagnostics.problems.length > 0 || source.document === undefined) return [];
-    const { value, yamlProblems } = source.document;
-    diagnostics.problems.push(...yamlProblems);
-    if (diagnostics.problems.length > 0) return [];
-    const raw = checkForm(value, siteInEffect, diagnostics, at.path);
-    if (raw === undefined) return [];
-    const sites = await loadSites([[identifier, raw]], settings, atSites);
-    const isAnywhere = settings.authUrl !== undefined || settings.token?.url !== undefined;
-    if (!isAnywhere && [raw, ...Object.values(raw.children)].some(asksAuthorizationServer)) {
-      at.report("the environment has no authUrl, and the site has credentials", "add authUrl to the environment");
-    }
-    for (const site of sites) at.addUniqueValue("site", `${this.#environment} ${site.identifier}`, path);
-    checkUniqueness(uniqueValues, diagnostics);
-    return sites;
-  }
-}
-
-/** A file of which the text has been read. */
-interface Reading {
-  readonly name: string;
-  readonly path: string;
-  readonly identifier: string;
-  readonly source: Source;
-  readonly stamps: ReadonlyMap<string, string>;
-  readonly atSites: LoadContext;
-  /** Of the site. */
-  readonly at: LoadContext;
-}
-
-function toSiteFile({ stamps, at }: Reading, sites: readonly Site[]): SiteFile {
-  const { diagnostics, secrets, uniqueValues } = at.state;
-  const { problems, warnings } = diagnostics;
-  return {
-    stamps: [...stamps],
-    sites: problems.length > 0 ? [] : sites,
-    // A copy: a list that grew keeps spare memory.
-    values: [...uniqueValues],
-    problems: problems.map(describeProblem),
-    warnings,
-    secrets: [...secrets],
-  };
-}
-
-/** The paths of the files that were read. */
-function pathsOf(file: SiteFile | undefined): string | undefined {
-  return file?.stamps.map(([path]) => path).join();
-}
-
-/** The identifiers of its sites and of their keys. */
-function namesIn(file: SiteFile | undefined): string | undefined {
-  return file?.sites.map(({ identifier, keys }) => [identifier, ...keys.map((key) => key.identifier)].join()).join();
 }
 
 function mapsOf(sites: readonly Site[]): SiteMaps {
@@ -377,137 +283,9 @@ function mapsOf(sites: readonly Site[]): SiteMaps {
   return { sites: byIdentifier, siteOfKey: siteOfKeyIn(byIdentifier) };
 }
 
-async function areFresh(stamps: SiteFile["stamps"]): Promise<boolean> {
-  for (const [path, known] of stamps) if ((await stampOf(path)) !== known) return false;
-  return true;
-}
-
-const ending = ".yaml";
 /** So many files are parsed in one go, which takes a few milliseconds. */
 const readTogether = 10;
 /** Requests get a turn after this many files, which take some milliseconds. */
 const admittedAtOnce = 2_000;
 
-/** Kubernetes' `..data` and the temporary files of editors begin with a dot or have another ending. */
-function isSiteFile(name: string): boolean {
-  return /^[^.].*\.ya?ml$/.test(name);
-}
-
-/** Whether both hold the same sound sites. If so, the former objects are kept, and with them all that depends on them. */
-function areSame(one: SiteFile, other: SiteFile): boolean {
-  const all = ({ sites }: SiteFile) => sites.map(fingerprintOf).join();
-  return one.sites.length > 0 && all(one) === all(other);
-}
-
-/** A file's text, and its document while it is read: the documents of thousands of files are not kept. */
-interface Source {
-  text: string;
-  document: SourceDocument | undefined;
-}
-
-/** @param depth how many parts of a path lead to the file */
-function locateIn(source: Source, depth: number) {
-  return (path: Path) => (source.document ?? readDocument(source.text)).locate(path.slice(depth));
-}
-
 const emptied = "the folder is empty; its sites stay in force until a restart. Mount it again, or restart without them";
-
-/** A file that may be served: its latest version, else the one in force. */
-interface Candidate {
-  readonly name: string;
-  readonly inForce: SiteFile | undefined;
-  /** The version that is chosen so far. */
-  served: SiteFile | undefined;
-  /** Of the latest version, for people. */
-  readonly problems: string[];
-}
-
-/** Gives up the chosen version for the one in force, or for none. */
-function fallBack(candidate: Candidate, values: UniqueValues): Candidate {
-  const { inForce, served } = candidate;
-  const isLeft = inForce !== undefined && served !== inForce && findClashes(inForce, values).length === 0;
-  candidate.served = isLeft ? inForce : undefined;
-  return candidate;
-}
-
-/** Whether no two candidates can clash; it takes a part of the time of `findLosses`. */
-function areAllDifferent(candidates: readonly Candidate[]): boolean {
-  const keys = new Set<string>();
-  let count = 0;
-  for (const { served } of candidates) {
-    for (const { key } of served?.values ?? []) {
-      keys.add(key);
-      count += 1;
-    }
-  }
-  return keys.size === count;
-}
-
-/** Files lose to the holder of a value first: what they give up then may let others be served. */
-function resolveClashes(candidates: readonly Candidate[], values: UniqueValues): void {
-  const holders = new Map<string, Candidate>();
-  for (const candidate of candidates) {
-    for (const { key } of candidate.inForce?.values ?? []) holders.set(key, candidate);
-  }
-  for (;;) {
-    if (areAllDifferent(candidates)) return;
-    const losses = findLosses(candidates, holders);
-    if (losses.length === 0) return;
-    const isHeld = losses.some(({ holder }) => holder !== undefined);
-    const losers = new Set<Candidate>();
-    for (const { loser, holder, problem } of losses) {
-      if (isHeld && holder === undefined) continue;
-      loser.problems.push(problem);
-      losers.add(loser);
-    }
-    for (const loser of losers) fallBack(loser, values);
-  }
-}
-
-/** A value in the version of a file that is chosen so far. */
-interface Claim {
-  readonly candidate: Candidate;
-  readonly value: UniqueValue;
-}
-
-/** A file that claims a value of another file. `holder`: of the two, the one that has it in force. */
-interface Loss {
-  readonly loser: Candidate;
-  readonly holder: Candidate | undefined;
-  readonly problem: string;
-}
-
-function findLosses(candidates: readonly Candidate[], holders: ReadonlyMap<string, Candidate>): Loss[] {
-  const losses: Loss[] = [];
-  const claims = new Map<string, Claim>();
-  for (const candidate of candidates) {
-    for (const value of candidate.served?.values ?? []) {
-      const claim = { candidate, value };
-      const [first, held] = [claims.get(value.key), holders.get(value.key)];
-      if (first !== undefined) losses.push(...lossOf(first, claim, held), ...lossOf(claim, first, held));
-      if (first === undefined || candidate === held) claims.set(value.key, claim);
-    }
-  }
-  return losses;
-}
-
-/** What a claim loses to another one; nothing if there is no clash, or if its own file holds the value. */
-function lossOf(own: Claim, other: Claim, held: Candidate | undefined): Loss[] {
-  const loser = own.candidate;
-  if (loser === other.candidate || loser === held) return [];
-  const others = new UniqueValues();
-  others.add(other.value);
-  const holder = other.candidate === held ? held : undefined;
-  return findClashes({ values: [own.value] }, others).map((problem) => ({ loser, holder, problem }));
-}
-
-/** The clashes of the file with these values, for people; none if the file can be served. */
-function findClashes({ values }: Pick<SiteFile, "values">, others: UniqueValues): string[] {
-  const clashes: string[] = [];
-  for (const value of values) {
-    const clash = others.clashOf(value);
-    const place = { line: 1, column: 1, found: undefined };
-    if (clash !== undefined) clashes.push(describeProblem({ ...clash, ...place, path: formatPath(value.path) }));
-  }
-  return clashes;
-}
