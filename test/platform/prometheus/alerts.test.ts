@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { failures } from "../../../src/model/errors.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { withTools } from "../kubernetes/tools.ts";
 import { promtoolCases, tested } from "./alert-cases.ts";
@@ -19,6 +20,16 @@ it.each(alerts)("$alert has cases in which it fires, and others in which it is s
 it.each(alerts)("$alert names the worst pods in a case, if a single pod can cause it", ({ alert, annotations }) => {
   const named = promtoolCases(alert, rulesFile).tests.filter(({ alert_rule_test }) => alert_rule_test.length > 0);
   expect(named.length > 0).toBe("pods" in (annotations ?? {}));
+});
+
+it("CountersignFailures names each code that is a 5xx of Countersign's own to an order", () => {
+  const { codes = "" } = alerts.find(({ alert }) => alert === "CountersignFailures")?.annotations ?? {};
+  const [, named] = /code=~'([^']+)'/.exec(codes) ?? [];
+  const own = Object.entries(failures).filter(([, { status }]) => status >= 500);
+  const ofCallbacks = /^(callback|application|replay)_/;
+  const orders = own.flatMap(([code]) => (ofCallbacks.test(code) ? [] : [code]));
+  const all = Object.keys(failures);
+  expect(all.filter((code) => new RegExp(`^(${named})$`).test(code)).sort()).toEqual(orders.sort());
 });
 
 const test = withTools("prometheus");
@@ -92,7 +103,7 @@ it.each(alerts)("$alert has a severity, a meaning, an advice and a link to its p
   expect(labels?.["severity"]).toMatch(/^(page|ticket)$/);
   expect(
     Object.keys(annotations)
-      .filter((key) => key !== "pods")
+      .filter((key) => !["codes", "pods"].includes(key))
       .sort(),
   ).toEqual(["description", "runbook_url", "summary"]);
   expect(annotations["description"]?.match(/[^.]+\.(?= |$)/g)).toHaveLength(2);
