@@ -77,6 +77,12 @@ function variable(name: string, label: string, query: string): QueryVariableBuil
     .current({ text: ["All"], value: ["$__all"] });
 }
 
+/** Those that a panel of the dashboard uses: a list that changes nothing would mislead. */
+function choicesOf(rows: readonly Row[]): QueryVariableBuilder[] {
+  const panels = JSON.stringify(rows);
+  return choices.filter((each) => panels.includes(`$${each.build().name}`));
+}
+
 /**
  * A dashboard of rows, with links to the other dashboards of the same tag.
  * @param hasLogs whether a panel leads to log lines
@@ -97,7 +103,7 @@ export function assemble(
     .refresh("30s")
     .time({ from: "now-6h", to: "now" })
     .tooltip(DashboardCursorSync.Crosshair)
-    .variables([datasource, ...(hasLogs ? [logs] : []), ...choices])
+    .variables([datasource, ...(hasLogs ? [logs] : []), ...choicesOf(rows)])
     .link(others.includeVars(true).keepTime(true))
     .build();
   return { ...dashboard, annotations: { list: [reloads, deployments] }, panels: placed(rows) };
