@@ -36,6 +36,24 @@
 {{- else if and (gt (len $environments) 1) (not $config.listeners) -}}
 {{-   $missing = append $missing (printf "set config.listeners: an address for each of the environments (%s)" (join ", " $environments)) -}}
 {{- end -}}
+{{- if and (ne .Values.mode "gateway") .Values.gateway.listeners -}}
+{{-   $missing = append $missing "set mode: gateway, or leave gateway.listeners out: a sidecar has those of config.listeners" -}}
+{{- end -}}
+{{- if and (eq (($config.tokens | default dict).cache | default "") "redis") (not $config.redis) -}}
+{{-   $missing = append $missing "set config.redis, which holds the tokens (config.tokens.cache: redis)" -}}
+{{- end -}}
+{{- range $name := list "memory" "cpu" -}}
+{{-   $request := get ($.Values.resources.requests | default dict) $name -}}
+{{-   $limit := get ($.Values.resources.limits | default dict) $name -}}
+{{-   if and $request $limit (gt (include "countersign.quantity" $request | float64) (include "countersign.quantity" $limit | float64)) -}}
+{{-     $missing = append $missing (printf "set resources.requests.%s too: it is %v, above the limit of %v" $name $request $limit) -}}
+{{-   end -}}
+{{- end -}}
+{{- range $name, $_ := include "countersign.selectorLabels" . | fromYaml -}}
+{{-   if or (hasKey $.Values.commonLabels $name) (hasKey $.Values.gateway.podLabels $name) -}}
+{{-     $missing = append $missing (printf "leave %s out of commonLabels and gateway.podLabels: the chart sets it" $name) -}}
+{{-   end -}}
+{{- end -}}
 {{- range ternary .Values.gateway.listeners $config.listeners (eq .Values.mode "gateway") -}}
 {{-   if and $environments (not (has .environment $environments)) -}}
 {{-     $missing = append $missing (printf "add %s, which a listener is for, to config.environments (%s)" .environment (join ", " $environments)) -}}
@@ -73,6 +91,9 @@
 {{- if .Values.podMonitor.enabled -}}
 {{-   $wrong = append $wrong "leave podMonitor off: this release has no pods; deploy/prometheus/podmonitor.yaml is for those of all namespaces" -}}
 {{- end -}}
+{{- if .Values.serviceMonitor.enabled -}}
+{{-   $wrong = append $wrong "leave serviceMonitor off: this release has no Service" -}}
+{{- end -}}
 {{- range .Values.secrets -}}
 {{-   if .externalSecret -}}
 {{-     $wrong = append $wrong (printf "set secretName of %s, not externalSecret: with injection its Secret is in the namespace of the pods" .folder) -}}
@@ -81,4 +102,11 @@
 {{- if $wrong -}}
 {{-   fail (printf "countersign cannot inject its container:\n  %s\n" (join "\n  " $wrong)) -}}
 {{- end -}}
+{{- end -}}
+
+{{/* A quantity of Kubernetes (100m, 0.5, 128Mi, 1e9) as a number. */}}
+{{- define "countersign.quantity" -}}
+{{- $units := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $text := toString . -}}
+{{- mulf (regexFind `^[0-9.]+([eE][0-9]+)?` $text | float64) (get $units (regexFind `[kKMGTm]i?$` $text) | default 1 | float64) -}}
 {{- end -}}

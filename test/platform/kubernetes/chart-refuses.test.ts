@@ -41,6 +41,21 @@ describe("rendering fails", () => {
       ["for a value that the chart does not have", set("sidecars=1"), "'sidecars' not allowed"],
       ["for a secret from nowhere", set("secrets[0].secretName=null"), "secrets/0"],
       ["for two secrets in one folder", sameFolder, "give each of secrets a folder of its own; they are a, a"],
+      [
+        "with a gateway's listeners",
+        setJson("gateway.listeners", [{ environment: "sandbox", port: 8080 }]),
+        "set mode: gateway, or",
+      ],
+      ["for less memory than it asks for", set("resources.limits.memory=64Mi"), "128Mi, above the limit of 64Mi"],
+      ["for less CPU than it asks for", set("resources.limits.cpu=0.05"), "it is 100m, above the limit of 0.05"],
+      ["for memory that is no quantity", set("resources.limits.memory=lots"), "resources"],
+      ["for a resource that has no such field", set("resources.limit.memory=1Gi"), "'limit' not allowed"],
+      [
+        "for a label of its own",
+        set("commonLabels.app\\.kubernetes\\.io/name=foo"),
+        "leave app.kubernetes.io/name out",
+      ],
+      ["for a name that Kubernetes does not take", set("fullnameOverride=Foo_Bar"), "fullnameOverride"],
       ["for a monitor of a Service", set("serviceMonitor.enabled=true"), "set podMonitor.enabled instead"],
     ]),
     ...behind(set("injection.enabled=true"), [
@@ -48,6 +63,7 @@ describe("rendering fails", () => {
       ["to inject one configuration", sidecar, "leave config out: with injection each"],
       ["to inject, for a Secret of the release itself", sidecar, "set secretName of green, not externalSecret"],
       ["to inject, as a gateway", gateway, "as a release of its own, without injection"],
+      ["to inject, with a monitor of a Service", set("serviceMonitor.enabled=true"), "leave serviceMonitor off"],
       ["to inject, with a monitor that finds no pod", set("podMonitor.enabled=true"), "leave podMonitor off"],
     ]),
     ...behind(gateway, [
@@ -61,6 +77,7 @@ describe("rendering fails", () => {
       ["for an alert with a malformed time", alert("CountersignRedisDown.for=soon"), "for"],
     ]),
     ...behind(plain, [
+      ["for tokens in a Redis that is not named", set("config.tokens.cache=redis"), "set config.redis, which holds"],
       ["without callers", listeners({ callers: undefined }), "set callers of gateway.listeners for sandbox"],
       ["for a listener of no environment", listeners({}, { port: 8081, environment: "production" }), "add production"],
       [

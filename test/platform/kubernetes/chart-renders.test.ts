@@ -163,6 +163,11 @@ test.each([
   expect(spec.replicas).toBe(replicas);
 });
 
+test("with the strategy Recreate the Deployment has no rollingUpdate", () => {
+  const [{ spec }] = gatewaysOwn("Deployment", 'gateway.strategy.type="Recreate"', "gateway.replicas=3");
+  expect(spec.strategy).toEqual({ type: "Recreate" });
+});
+
 test.each([
   { spread: {}, zones: "ScheduleAnyway", nodes: "ScheduleAnyway" },
   { spread: { zones: "required" }, zones: "DoNotSchedule", nodes: "ScheduleAnyway" },
