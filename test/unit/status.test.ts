@@ -255,6 +255,18 @@ describe("the traffic of an environment", () => {
     ]);
   });
 
+  it("counts a repetition as no failure if its key kept a second order from being sent", async () => {
+    const { add, shown } = openTraffic();
+    const refused = { by: "countersign", outcome: "not_sent", durationMs: 1 } as const;
+    add({ ...refused, status: 409, code: "already_sent" });
+    add({ ...refused, status: 409, code: "once_in_progress" });
+    add({ ...refused, status: 422, code: "once_key_reused" });
+    add({ ...refused, status: 503, code: "once_unavailable" });
+    const { requests, failures } = (await shown()).recent;
+    expect(requests).toBe(4);
+    expect(failures.map(({ what }) => what)).toEqual(["once_key_reused", "once_unavailable"]);
+  });
+
   it("has no bound for a duration beyond the last one", async () => {
     const { add, shown } = openTraffic();
     add({ ...ok, durationMs: 60_000 });

@@ -1,3 +1,4 @@
+import type { FailureCode } from "../../model/errors.ts";
 import { type CallbackResult, hasUnknownEffect, isFailedByService, type RequestFinished } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
 import { groupBy, sumOf } from "./sums.ts";
@@ -62,13 +63,15 @@ export function isMoreThanChance(counts: Counts): boolean {
   return counts.failed >= failingRequests && shareOf(counts) >= failingShare;
 }
 
+/** Refusals that did what their caller asked for: no second order was sent. */
+const asAsked: ReadonlySet<string | undefined> = new Set<FailureCode>(["already_sent", "once_in_progress"]);
+
+/** The one definition of a failed request, for the status page and `doctor`. */
 export function fateOf(event: RequestFinished): Fate {
+  const { by, code, status, operationLabel } = event;
   if (hasUnknownEffect(event)) return "unknown";
-  const hasSucceeded =
-    event.by === "service" &&
-    event.code === undefined &&
-    !isFailedByService(event.by, event.status, event.operationLabel);
-  return hasSucceeded ? "succeeded" : "failed";
+  const isAnswered = by === "service" && code === undefined && !isFailedByService(by, status, operationLabel);
+  return isAnswered || asAsked.has(code) ? "succeeded" : "failed";
 }
 
 export function describeEnd(
