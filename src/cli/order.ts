@@ -9,7 +9,7 @@ import type { Config } from "../config/config.ts";
 import { systemClock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { OnceResult } from "../model/events.ts";
-import { describeBind } from "../model/listener.ts";
+import { type Bind, describeBind, settlingCommand } from "../model/listener.ts";
 import { endOf, formatTime, nameOf, openNote, referenceIn, sharedOf } from "../orders/once.ts";
 import { checkOnceKey } from "../serving/request-options.ts";
 import { chooseSite } from "../serving/site.ts";
@@ -32,6 +32,8 @@ interface Told {
   /** ISO 8601; undefined: now. */
   readonly at: string | undefined;
   readonly text: string;
+  /** What to do about it. */
+  readonly next?: readonly string[];
 }
 
 /** A line of the log, as far as it is used. Foreign text in it is escaped before it is printed. */
@@ -82,7 +84,8 @@ async function tell(options: Options): Promise<void> {
   if (key === undefined) refuseWithout("key", { environment, site });
   const { config: file = key === undefined ? undefined : defaultConfigFile } = options;
   const story = file === undefined ? await readLog(reference ?? "") : await askAround(file, options);
-  for (const { at, text } of story.toSorted(byTime)) print(escapeControls(`${at ?? "now".padEnd(24)}  ${text}`));
+  const lines = story.toSorted(byTime).map(({ at, text }) => `${at ?? "now".padEnd(24)}  ${text}`);
+  for (const line of [...lines, ...story.flatMap(({ next = [] }) => next)]) print(escapeControls(line));
   if (story.length === 0) {
     print("Nothing is known of it here.");
     process.exitCode = exitCodes.no;
@@ -128,7 +131,9 @@ function readLine(text: string): Line | undefined {
   }
 }
 
-const tellers: ReadonlyMap<string, (line: Line) => readonly Told[]> = new Map([
+type Tell = (line: Line) => readonly Told[];
+
+const tellers: ReadonlyMap<string, Tell> = new Map<string, Tell>([
   ["request_finished", tellRequest],
   ["upstream_unauthorized", ({ time: at, requestId, message }) => [{ at, text: `request ${requestId}: ${message}` }]],
   ["outcome_settled", ({ time: at, message, note }) => [{ at, text: `${message}${inBrackets([note])}` }]],
@@ -170,7 +175,7 @@ async function askAround(file: string, options: Options): Promise<readonly Told[
   const known = listed.filter((each) => {
     return each.requestId === inRedis?.requestId || (reference !== undefined && each.reference === reference);
   });
-  return [...(inRedis?.told ?? []), ...known.flatMap(tellListed)];
+  return [...(inRedis?.told ?? []), ...known.flatMap((each) => tellListed(each, config))];
 }
 
 async function askRedis(config: Config, key: string, { environment: name, site: identifier }: Options) {
@@ -183,7 +188,7 @@ async function askRedis(config: Config, key: string, { environment: name, site: 
     const claimName = nameOf(key, environment, site);
     const found = await patiently(() => claims.find({ kind: "once", key: claimName }));
     if (found === undefined) {
-      print("Redis has no such key: a request with it is sent.");
+      print("Redis knows of no request with this key: one with it would be sent.");
       return undefined;
     }
     const { holder: requestId, atMs, untilMs } = found;
@@ -198,7 +203,9 @@ async function askRedis(config: Config, key: string, { environment: name, site: 
     return { requestId, reference, told };
   } catch (error) {
     if (error instanceof ProxyError) throw usageFailure(inOptions(error.message));
-    throw new CommandFailure("Redis does not tell what it has of the key: ask again, or ask doctor.", exitCodes.no);
+    const [cache] = backend.snapshot();
+    const why = `Redis at ${cache?.address} does not answer (${cache?.cause ?? cache?.failure ?? "UNKNOWN"})`;
+    throw new CommandFailure(`${why}: ask again, or ask doctor.`, exitCodes.no);
   } finally {
     await backend.close();
   }
@@ -235,11 +242,23 @@ async function askStatus({ status: bind }: Config): Promise<readonly UnknownOutc
   return [];
 }
 
-function tellListed({ at, requestId, operation, site, code, status, settled }: UnknownOutcome): readonly Told[] {
+function tellListed(outcome: UnknownOutcome, { status: bind }: Config): readonly Told[] {
+  const { at, requestId, operation, site, code, status, settled } = outcome;
   const end = code ?? status ?? "caller left";
   const told = { at, text: `request ${requestId}: ${operation} for ${site} ended unknown (${end}): it may exist` };
-  if (settled === undefined) return [told];
+  if (settled === undefined) return [{ ...told, next: bind === undefined ? [] : settling(bind, requestId) }];
   const { found, note, key } = settled;
   const text = `request ${requestId} was settled: ${found ? "found" : "not found"}${inBrackets([note, key && `its key is ${key}`])}`;
   return [told, { at: settled.at, text }];
+}
+
+/** What to type once the outcome is known. */
+function settling(bind: Bind, requestId: string): readonly string[] {
+  const isSocket = bind.kind === "unix";
+  const command = settlingCommand(requestId, isSocket ? "localhost" : describeBind(bind));
+  return [
+    "",
+    "Once you know, this settles it; false if there is no order:",
+    `  ${command}${isSocket ? ` --unix-socket '${bind.path}'` : ""}`,
+  ];
 }

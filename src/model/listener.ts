@@ -16,6 +16,15 @@ export function describeBind(bind: Bind): string {
 }
 
 /**
+ * The shell command that settles an unknown outcome.
+ * @param address of the status port
+ */
+export function settlingCommand(requestId: string, address: string): string {
+  const url = `http://${address}/status/unknown/${requestId}`;
+  return `curl -sS -H 'Content-Type: application/json' -d '{"found":true}' '${url}'`;
+}
+
+/**
  * A caller that a listener knows by name, and its rights there. Listeners of an environment that have the same name have the
  * same caller.
  */

@@ -1,4 +1,5 @@
 /** `countersign order` tells the story of one order, from the log, from Redis and from the status port. */
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { stageBothWays } from "../../../testkit/both-ways.ts";
@@ -29,22 +30,21 @@ async function stage() {
         "Countersign-Site": site,
       },
     });
-  const settle = (requestId: string, verdict: object) =>
-    call(`http://127.0.0.1:${statusPort}`, verdict, { path: `/status/unknown/${requestId}` });
+  const settling = `curl -sS -H 'Content-Type: application/json' -d '{"found":true}' 'http://127.0.0.1:${statusPort}/status/unknown/ID'`;
   /** Neither a value of a parameter nor a secret is told. */
   const told = ({ stdout, stderr, exitCode }: { stdout: string; stderr: string; exitCode: number | string }) => {
     expect([...canariesIn(stdout + stderr)]).toEqual([]);
     return { exitCode, stderr, lines: stdout.trimEnd().split("\n") };
   };
   return {
-    ...{ ...staged, serve, send, settle },
+    ...{ ...staged, serve, send, settling },
     fromLog: (log: string, reference: string) => told(runWithInput(log, ["order", "--reference", reference])),
     ask: async (...args: readonly string[]) => told(await runCommand(["order", "--config", file, ...args])),
   };
 }
 
 it("tells each attempt, what was told, what stands in Redis, and what was settled", { timeout: 60_000 }, async () => {
-  const { simulator, serve, send, settle, fromLog, ask } = await stage();
+  const { simulator, serve, send, settling, fromLog, ask } = await stage();
   simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
   const first = await send("key-1", "cart-1");
   const requestId = String(first.headers["countersign-request-id"]);
@@ -57,9 +57,13 @@ it("tells each attempt, what was told, what stands in Redis, and what was settle
         `^${time}  request ${requestId}: create_order for S1000000003 ended unknown \\(upstream_reset\\): it may exist$`,
       ),
       expect.stringMatching(/^now {21} {2}Redis: the key is unknown \(upstream_reset\)$/),
+      "",
+      "Once you know, this settles it; false if there is no order:",
+      `  ${settling.replace("ID", requestId)}`,
     ],
   });
-  expect((await settle(requestId, { found: true, note: "number 17" })).status).toBe(200);
+  const typed = settling.replace("ID", requestId).replace('"found":true', '"found":true,"note":"number 17"');
+  expect(spawnSync("sh", ["-c", typed], { encoding: "utf8" }).stdout).toContain('"found":true');
   const again = await send("key-1", "cart-1-again");
   expect(again.status).toBe(409);
   await send(undefined, "cart-2");
@@ -115,7 +119,7 @@ it("tells of a key that is free, and says what does not answer", { timeout: 60_0
   const { serve, redis, ask } = await stage();
   expect(await ask("--key", "key-1")).toMatchObject({
     exitCode: 1,
-    lines: ["Redis has no such key: a request with it is sent.", "Nothing is known of it here."],
+    lines: ["Redis knows of no request with this key: one with it would be sent.", "Nothing is known of it here."],
   });
   expect(await ask("--reference", "cart-1")).toMatchObject({
     exitCode: 1,
@@ -131,7 +135,7 @@ it("tells of a key that is free, and says what does not answer", { timeout: 60_0
   await redis.kill();
   expect(await ask("--key", "key-1")).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringMatching(/^Redis does not tell/),
+    stderr: `Redis at redis://127.0.0.1:${redis.port} does not answer (ECONNREFUSED): ask again, or ask doctor.\n`,
   });
 });
 

@@ -1,3 +1,4 @@
+import { settlingCommand } from "../../../model/listener.ts";
 import type { StatusSnapshot, UnknownOutcome } from "../stats.ts";
 import {
   type Column,
@@ -44,7 +45,7 @@ ${looked}`;
 /** How to take an outcome off the list. */
 function showCommand(requestId: string, address: string): Html {
   return html`<p>Once you know, this takes the first one off this list; <code>false</code> if there is no order:</p>
-<pre>curl -sS -H 'Content-Type: application/json' -d '{"found":true}' 'http://${address}/status/unknown/${requestId}'</pre>
+<pre>${settlingCommand(requestId, address)}</pre>
 `;
 }
 
