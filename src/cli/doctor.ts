@@ -127,7 +127,7 @@ async function doctor(options: Options): Promise<void> {
       print("\nFailed:");
       for (const check of failed) print(formatCheck(check, environmentWidth));
     }
-    print(formatSum(sum, notChecked));
+    print(formatSum(sum, notChecked, chosen !== undefined));
   }
   process.exitCode = sum.fail === 0 ? exitCodes.ok : exitCodes.no;
   // A check that was given up, such as a look-up, must not keep the process alive.
@@ -279,9 +279,14 @@ export function formatCheck(check: Check, environmentWidth: number): string {
   return fix === undefined ? line : `${line}\n${" ".repeat(indent)}fix: ${escapeControls(fix)}`;
 }
 
-function formatSum({ ok, warn, fail, skipped }: Record<Verdict, number>, notChecked: readonly string[]): string {
+function formatSum(
+  { ok, warn, fail, skipped }: Record<Verdict, number>,
+  notChecked: readonly string[],
+  hasSent: boolean,
+): string {
   const verdict = fail > 0 ? paint("red", "Something has to be fixed") : paint("green", "No check failed");
   const sum = `\n${verdict}: ${ok} ok, ${warn} with a warning, ${fail} failed, ${skipped} skipped.`;
   if (notChecked.length === 0) return sum;
-  return `${sum}\nNot checked: ${listNames(notChecked)}. Only a real request checks this: --send '{…}' --operation NAME.`;
+  const advice = hasSent ? "" : " Only a real request checks this: --send '{…}' --operation NAME.";
+  return `${sum}\nNot checked: ${listNames(notChecked)}.${advice}`;
 }

@@ -70,9 +70,9 @@ async function checkEgress({ name, egress }: Environment, run: Run): Promise<Che
   if (egress === undefined) return [];
   const to = targetAt([`environments.${name}.egress`], { address: egress.proxy, tls: egress.tls }, run);
   const about = { topic: "egress", environment: name };
-  const dns = await timed(run, { ...about, subject: to.host }, () => checkDns(to, run));
-  if (dns.verdict === "fail") return [dns];
-  return [dns, await timed(run, { ...about, subject: to.place }, () => checkConnection(to, run))];
+  const dns = await checkName(about, to, run);
+  if (dns.some(isFailed)) return dns;
+  return [...dns, await timed(run, { ...about, subject: to.place }, () => checkConnection(to, run))];
 }
 
 /**
@@ -82,13 +82,12 @@ async function checkEgress({ name, egress }: Environment, run: Run): Promise<Che
 async function checkHost(environment: string, to: Target, hasProxy: boolean, run: Run): Promise<Check[]> {
   const { clock } = run;
   const { egress } = to;
-  const lookUp = async () => (egress === undefined ? checkDns(to, run) : skip("the proxy looks it up"));
-  const dns = await timed(run, { topic: "dns", environment, subject: to.host }, lookUp);
+  const dns = await checkName({ topic: "dns", environment }, to, run);
   const about = { environment, subject: to.place };
   const isCutOff = egress !== undefined && !hasProxy;
-  if (dns.verdict === "fail" || isCutOff) {
-    const unknown = skip(isCutOff ? "the proxy cannot be reached" : "its address is not known");
-    return [dns, ...hostTopics.slice(1).map((topic) => toCheck({ topic, ...about }, unknown))];
+  if (dns.some(isFailed) || isCutOff) {
+    const why = isCutOff ? "the proxy cannot be reached" : "its address is not known";
+    return [...dns, toCheck({ topic: "tls", ...about }, skip(`${why}, so TLS, HTTP and clock are not checked`))];
   }
   const sinceMs = clock.nowMs();
   // No credentials, no body, outside the base path: nothing that a service could take for an order.
@@ -96,19 +95,36 @@ async function checkHost(environment: string, to: Target, hasProxy: boolean, run
   const tookMs = Math.round((probed.connectedAtMs ?? clock.nowMs()) - sinceMs);
   const { answer } = probed;
   const connection = evaluateConnection(probed, to, clock.wallMs());
-  const via = egress === undefined || connection.verdict === "fail" ? "" : `through ${placeOf(egress.proxy)}: `;
-  const dated = answer === undefined ? skip("there is no Date to compare with") : evaluateClock(answer);
+  if (isFailed(connection)) {
+    const unasked = skip("there is no connection, so HTTP and clock are not checked");
+    return [
+      ...dns,
+      toCheck({ topic: "tls", ...about }, connection, tookMs),
+      toCheck({ topic: "http", ...about }, unasked),
+    ];
+  }
+  const via = egress === undefined ? "" : `through ${placeOf(egress.proxy)}: `;
   return [
-    dns,
+    ...dns,
     toCheck({ topic: "tls", ...about }, { ...connection, detail: `${via}${connection.detail}` }, tookMs),
-    toCheck({ topic: "http", ...about }, evaluateAnswer(probed, to, connection.verdict !== "fail")),
-    toCheck({ topic: "clock", ...about }, dated),
+    toCheck({ topic: "http", ...about }, evaluateAnswer(probed, to)),
+    ...(answer === undefined ? [] : [toCheck({ topic: "clock", ...about }, evaluateClock(answer))]),
   ];
 }
 
+/** How a host's name is found; nothing for an address. */
+async function checkName(about: Pick<Check, "topic" | "environment">, to: Target, run: Run): Promise<Check[]> {
+  if (isIP(to.host) !== 0) return [];
+  const lookUp = async () => (to.egress === undefined ? checkDns(to, run) : skip("the proxy looks it up"));
+  return [await timed(run, { ...about, subject: to.host }, lookUp)];
+}
+
+function isFailed({ verdict }: CheckResult): boolean {
+  return verdict === "fail";
+}
+
 /** Whether the host speaks HTTP. Only a 5xx is a failure: HEAD / is no order, so other statuses say little. */
-function evaluateAnswer({ answer, code = "UNKNOWN" }: Probe, to: Target, isConnected: boolean): CheckResult {
-  if (!isConnected) return skip("there is no connection");
+function evaluateAnswer({ answer, code = "UNKNOWN" }: Probe, to: Target): CheckResult {
   if (answer === undefined) return explainSilence(code, to);
   const { status } = answer;
   // 501: it does not know HEAD (RFC 9110 section 15.6.2).
@@ -145,7 +161,6 @@ const fixSlowness =
 
 /** Looks a name up as the proxy does: by the system, so /etc/hosts and the search path apply. */
 async function checkDns({ host, setting, connectTimeoutMs }: Target, run: Run): Promise<CheckResult> {
-  if (isIP(host) !== 0) return ok("an address, so there is nothing to look up");
   const sinceMs = run.clock.nowMs();
   const found = await withinRun(
     run,
