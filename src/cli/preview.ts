@@ -4,14 +4,16 @@ import { checkAge, NotGenuine, verifyCallback } from "../callbacks/verify.ts";
 import type { CallbackListenerConfig, Config } from "../config/config.ts";
 import { dropNewline } from "../config/rules/load-context.ts";
 import { systemClock } from "../model/clock.ts";
+import { withAddresses } from "../model/documents.ts";
 import type { Environment } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { Event } from "../model/events.ts";
+import type { Event, ForgeryReason } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
+import { listNames } from "../model/names.ts";
 import { Secret } from "../model/secret.ts";
 import type { TokenSource } from "../oauth/token.ts";
 import { readParameters } from "../parameters/parameters.ts";
-import { stringToSign } from "../parameters/signature.ts";
+import { missingNames, stringToSign } from "../parameters/signature.ts";
 import type { Answer, UpstreamRequest } from "../serving/messages.ts";
 import { authOption, configOption, exampleOf, exitCodes, refuseWithout, usageFailure } from "./command.ts";
 import { readStandardInput } from "./input.ts";
@@ -163,7 +165,7 @@ async function previewCallback(
 ): Promise<void> {
   const listener = pickListener(config, environment, options.listener);
   const input = dropNewline(await readStandardInput(`a callback (${form})`));
-  const verdict = evaluate(form, input, listener, environment);
+  const verdict = evaluate(form, input, listener, environment, config);
   if (options.json === true) printJson(verdict);
   else printVerdict(verdict);
   if (verdict.reason !== undefined) process.exitCode = exitCodes.no;
@@ -183,11 +185,13 @@ function evaluate(
   input: Buffer,
   { bind, exempt, rememberMs }: CallbackListenerConfig,
   environment: Environment,
+  { docsUrl }: Config,
 ): Verdict {
   let verdict: Verdict = { listener: describeBind(bind), isGenuine: false };
+  let parameters: ReadonlyMap<string, string> = new Map();
   const query = form === "query" ? input.toString("latin1").replace(/^\?/, "") : undefined;
   try {
-    const parameters = readCallback(form, query, query === undefined ? input : new Uint8Array());
+    parameters = readCallback(form, query, query === undefined ? input : new Uint8Array());
     const named = Array.from(parameters, ([name, value]) => ({ name, value }));
     verdict = { ...verdict, stringToSign: stringToSign(named, exempt) };
     const nowMs = systemClock.wallMs();
@@ -198,10 +202,36 @@ function evaluate(
   } catch (error) {
     if (error instanceof NotGenuine) {
       const keys = error.site?.keys.map(({ identifier }) => identifier) ?? [];
-      return { ...verdict, reason: error.reason, site: error.site?.identifier, keys };
+      const detail = withAddresses(explainForgery(error.reason, parameters, keys, environment), docsUrl);
+      return { ...verdict, reason: error.reason, detail, site: error.site?.identifier, keys };
     }
     if (error instanceof ProxyError) return { ...verdict, reason: error.code, detail: error.message };
     throw error;
+  }
+}
+
+/** What is wrong, and what to do about it: more than the sender of a forgery is told. */
+function explainForgery(
+  reason: ForgeryReason,
+  parameters: ReadonlyMap<string, string>,
+  keys: readonly string[],
+  { sites }: Environment,
+): string {
+  switch (reason) {
+    case "parameter_missing":
+      return `it has no ${missingNames(parameters).join(", ")}`;
+    case "site_unknown":
+      return `this listener knows ${listNames([...sites.keys()])} and their keys`;
+    case "key_missing":
+      return "the site has no key of this version";
+    case "timestamp_invalid":
+      return "its timestamp is not in Unix seconds";
+    case "signature_wrong": {
+      const hasForm = /^[0-9a-f]{64}$/.test(parameters.get("signature") ?? "");
+      return hasForm
+        ? `compare the secret of ${listNames(keys)} with the portal, and callbacks.exempt with docs/callbacks.md`
+        : "a signature has 64 lower-case hexadecimal digits";
+    }
   }
 }
 

@@ -163,7 +163,12 @@ const needed = [...requiredNames, "signature"] as const;
 
 /** Whether all parameters without which no signature can be checked are present, and not empty. */
 export function isSigned(parameters: ReadonlyMap<string, string>): boolean {
-  return needed.every((name) => (parameters.get(name) ?? "") !== "");
+  return missingNames(parameters).length === 0;
+}
+
+/** Which of these parameters are absent or empty. */
+export function missingNames(parameters: ReadonlyMap<string, string>): readonly string[] {
+  return needed.filter((name) => (parameters.get(name) ?? "") === "");
 }
 
 /**

@@ -91,7 +91,7 @@ function notConfigured(site: Site, auth: AuthMethod): ProxyError {
   return new ProxyError(
     "auth_not_configured",
     `Site ${site.identifier} is not set up for ${auth}, only for ${site.auth.join(" and ")}. ` +
-      `Leave Countersign-Auth out for an operation; a pass-through route needs a site with oauth.`,
+      `Leave Countersign-Auth out${auth === "hmac" ? "" : ", or for a pass-through route name a site with oauth"}.`,
     { causedBy: auth },
   );
 }

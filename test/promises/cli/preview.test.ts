@@ -113,12 +113,29 @@ describe("a callback", () => {
       listener: "127.0.0.1:7414",
       isGenuine: false,
       reason: "signature_wrong",
+      detail: expect.stringMatching(
+        /^compare the secret of K2000000001 with the portal, and callbacks\.exempt with https:\/\/.*callbacks\.md$/,
+      ),
       site: "S1000000003",
       keys: ["K2000000001"],
       stringToSign: signedText.replace("number1", "number2"),
     });
     const { signature: _, ...signed } = forged;
     for (const secret of [signatureOf(signed, canaries.key), canaries.key]) expect(stdout).not.toContain(secret);
+  });
+
+  it.each<[string, Given, RegExp]>([
+    ["lacks parameters", { timestamp: "", signature: "" }, /parameter_missing: it has no timestamp, signature$/],
+    ["names another site", { site_identifier: "S9" }, /site_unknown: this listener knows S1000000001, S1000000003 /],
+    ["has another version", { version: "2.0" }, /key_missing: the site has no key of this version$/],
+    [
+      "has a short signature",
+      { signature: "ab" },
+      /signature_wrong: a signature has 64 lower-case hexadecimal digits$/,
+    ],
+  ])("that %s: says what to do", (_, change, says) => {
+    const [line] = previewCallback(JSON.stringify({ ...callback, ...change }), ["json"]).stdout.split("\n");
+    expect(line).toMatch(says);
   });
 
   it("that is genuine but too old: is not reported as forged", () => {
