@@ -52,8 +52,7 @@ async function checkForPeople({ config: file, print: isPrinted = false }: Option
   }
   if (acknowledged.length > 0)
     print(`\nacknowledged: ${escapeControls(located(acknowledged).map(describeAcknowledged).join(", "))}`);
-  const more = isPrinted ? "" : "; --print shows it with every default";
-  print(`${paint("green", "ok")}  ${escapeControls(file)} is valid${more}`);
+  print(`${paint("green", "ok")}  ${escapeControls(file)} is valid`);
 }
 
 function describeAcknowledged({ code, path }: Problem): string {

@@ -37,6 +37,8 @@ export async function runProgram(
   // What cannot be said changes no exit code.
   process.stderr.on("error", () => {});
   try {
+    const named = args[0] === "help" ? args[1] : args[0];
+    const isUnknown = named !== undefined && !/^-|^help$/.test(named) && !Object.hasOwn(commands, named);
     const wanted = Object.entries(commands).find(([command]) => command === args[0])?.[1];
     const loaders = wanted === undefined ? Object.values(commands) : [wanted];
     for (const load of loaders) {
@@ -44,7 +46,8 @@ export async function runProgram(
       askForMandatoryLast(command);
       program.addCommand(command);
     }
-    await program.parseAsync([...args], { from: "user" });
+    // Commander would print the general help, also for `nonsense --help`.
+    await program.parseAsync(isUnknown ? [named] : [...args], { from: "user" });
     return Number(process.exitCode ?? exitCodes.ok);
   } catch (error) {
     return explainExit(error, name);

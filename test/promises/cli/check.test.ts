@@ -64,7 +64,7 @@ describe("check", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toBe(
       `ok  127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)
-ok  ${file} is valid; --print shows it with every default
+ok  ${file} is valid
 `,
     );
   });
@@ -229,6 +229,8 @@ it.each([
   { args: ["--version"], exitCode: 0, stdout: /^\d+\.\d+\.\d+/, stderr: /^$/ },
   { args: [], exitCode: 2, stdout: /^$/, stderr: /Usage: countersign/ },
   { args: ["nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'nonsense'/ },
+  { args: ["reload", "--help"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'reload'/ },
+  { args: ["help", "chek"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'chek'\n\(Did you mean check\?\)/ },
   { args: ["constructor"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'constructor'/ },
   {
     args: ["check", "a.yaml"],
