@@ -1,4 +1,4 @@
-/** The commands of docs/once.md, run from first to last: one order is created, and its repetition gets the same answer. */
+/** The commands of docs/once.md, run from first to last: one order is created, and its repetition gets the same answer; an unknown one is settled. */
 
 import { it } from "vitest";
 import { isInstalled } from "../../testkit/run-program.ts";
