@@ -106,8 +106,8 @@ describe("the status page", () => {
     expect(toneOf({ reload: badNight.reload })).toBe("idle");
     expect(toneOf({ credentials: badNight.credentials })).toBe("idle");
     expect(toneOf({ callbacks: badNight.callbacks })).toBe("idle");
-    const { tokenOutage } = darkNight.environments[0] ?? {};
-    expect(toneOf({ environments: quietNight.environments.map((each) => ({ ...each, tokenOutage })) })).toBe("bad");
+    const { tokenOutages = [] } = darkNight.environments[0] ?? {};
+    expect(toneOf({ environments: quietNight.environments.map((each) => ({ ...each, tokenOutages })) })).toBe("bad");
   });
 
   it("says in words when an outcome became unknown, and how to look without a reference, only if one is missing", () => {
@@ -117,7 +117,10 @@ describe("the status page", () => {
     expect(page).not.toMatch(/stream_answer|none given/);
     const named = badNight.unknownOutcomes.map((each) => ({ ...each, reference: "A-1" }));
     const [some, all] = [page, renderPage({ ...badNight, unknownOutcomes: named }).html];
-    expect([some, all].map((each) => each?.includes("Without a reference"))).toEqual([true, false]);
+    expect([some, all].map((each) => each?.includes("Without a reference, look for the request id"))).toEqual([
+      true,
+      false,
+    ]);
     const whole = badNight.unknownOutcomes.map((each) => ({ ...each, code: undefined, status: 503 }));
     expect(renderPage({ ...badNight, unknownOutcomes: whole }).html).not.toMatch(/(before an|while the) answer came/);
   });
@@ -235,6 +238,137 @@ describe("the status page", () => {
     },
   );
 
+  it("blames the server that was not reached, not the one that a reload has put in its place", () => {
+    const failure = { by: "countersign", what: "upstream_unreachable", cause: "ECONNREFUSED", count: 1 } as const;
+    const failures = [{ ...failure, server: "http://127.0.0.1:18039" }];
+    const { html: page } = renderPage(withRecent(quietNight, { failures }));
+    expect(page).toContain(
+      "http://127.0.0.1:18039: connections are refused (ECONNREFUSED); environments.production.baseUrl does not name it any more.",
+    );
+    const [{ baseUrl = "" } = {}] = quietNight.environments;
+    const { html: present } = renderPage(
+      withRecent(quietNight, { failures: [{ ...failure, server: new URL(baseUrl).origin }] }),
+    );
+    expect(present).toContain("https://api.example: connections are refused (ECONNREFUSED); see that it is up");
+  });
+
+  it("says where the service redirects", () => {
+    const failures = [{ by: "service", what: "302", location: "login.corp.example", count: 3 }] as const;
+    expect(renderPage(withRecent(quietNight, { failures })).html).toContain(
+      "</strong> in production, answered by the service with Location <code>login.corp.example</code>. No redirect",
+    );
+  });
+
+  it("is not green if answers are not JSON, and says who may have answered", () => {
+    const night = withRecent(quietNight, { requests: 2, notJson: [{ contentType: "text/html", count: 2 }] });
+    expect(toneShown(night)).toBe("idle");
+    expect(renderPage(night).html).toContain(
+      "<strong>2 of 2 requests of production got text/html</strong>, and JSON was asked for: if a login or a maintenance page answered, no order exists; see who answers at <code>https://api.example/json-api</code>.",
+    );
+  });
+
+  it("says once why requests with a key are refused: what Redis answers, and what to do", () => {
+    const failures = [{ by: "countersign", what: "once_unavailable", cause: "Redis", count: 5 }] as const;
+    const redis = badNight.redis.map((each) => ({ ...each, failure: "noauth" as const, cause: "WRONGPASS" }));
+    const { html: page } = renderPage(withRecent({ ...quietNight, redis }, { failures }));
+    const why = "redis://cache:6379: the login is refused (WRONGPASS); correct redis.password";
+    expect(page).toContain(`<code>once_unavailable</code></strong> in production. ${why}`);
+    expect(page.split(why)).toHaveLength(2);
+    const without = withRecent(quietNight, { failures: [{ ...failures[0], cause: "tokens.cache" }] });
+    expect(renderPage(without).html).toContain("There is no Redis that replicas share");
+  });
+
+  it("shows malformed requests as one line with their causes, behind what an operator can mend", () => {
+    const malformed = { by: "countersign", what: "malformed_request" } as const;
+    const failures = [
+      { ...malformed, cause: "HTTP/2", count: 3, site: "none" },
+      { ...malformed, cause: "TLS", count: 2, site: "none" },
+      { ...malformed, cause: "Countersign-Once", count: 1, site: "none" },
+      { by: "service", what: "404", count: 1 },
+    ] as const;
+    const { html: page } = renderPage(withRecent(quietNight, { failures }));
+    const line =
+      "6 × <code>malformed_request</code></strong> in production. 3 × HTTP/2, 2 × TLS, 1 × Countersign-Once. The log has each caller’s address.";
+    expect(page).toContain(line);
+    expect(page.indexOf("1 × <code>404")).toBeLessThan(page.indexOf(line));
+    expect(page).not.toContain("others in production");
+  });
+
+  it("names callbacks that an operator can mend before forgeries, however many of these there are", () => {
+    const failures = [
+      ["signature_wrong", 9],
+      ["timestamp_invalid", 5],
+      ["application_unreachable", 2],
+      ["callback_too_old", 1],
+      ["key_missing", 1],
+    ] as const;
+    const night = withCallbacks(quietNight, {
+      requests: 18,
+      failures: failures.map(([what, count]) => ({ by: "countersign", what, count })),
+    });
+    const named = [...renderPage(night).html.matchAll(/Callbacks: <strong>\d × <code>(\w+)/g)].map(([, what]) => what);
+    expect(named).toEqual(["application_unreachable", "callback_too_old", "key_missing"]);
+  });
+
+  it("says whether it is over: when the last request failed, and how many have succeeded since", () => {
+    const failed = { ...failuresOf("404", 3), lastFailedAt: ago(40_000) };
+    const over = renderPage(withRecent(quietNight, { ...failed, succeededSince: 12 })).html;
+    expect(over).toContain("The last one failed 40 s ago; the 12 since then succeeded.");
+    const lasting = renderPage(withRecent(quietNight, { ...failed, succeededSince: 0 })).html;
+    expect(lasting).toContain("The last one failed 40 s ago. ");
+    const [environment = expect.unreachable()] = withRecent(quietNight, { ...failed, succeededSince: 12 }).environments;
+    const two = { ...quietNight, environments: [environment, { ...environment, name: "sandbox" }] };
+    expect(renderPage(two).html).toContain(
+      "sandbox: 3 of 1,290 requests failed, the last 40 s ago; the 12 since then succeeded.",
+    );
+    expect(renderPage(withRecent(quietNight, { lastFailedAt: ago(400_000), succeededSince: 12 })).html).not.toContain(
+      "The last one failed",
+    );
+  });
+
+  it("begins with the failures of the environment that the headline names", () => {
+    const [first = expect.unreachable()] = withRecent(quietNight, {
+      requests: 1,
+      ...failuresOf("404", 1),
+    }).environments;
+    const [second = expect.unreachable()] = withRecent(quietNight, {
+      requests: 9,
+      ...failuresOf("401", 9),
+    }).environments;
+    const { html: page } = renderPage({ ...quietNight, environments: [first, { ...second, name: "sandbox" }] });
+    expect(page).toContain("9 of 9 requests failed in sandbox");
+    expect(page.indexOf("9 × <code>401")).toBeLessThan(page.indexOf("1 × <code>404"));
+  });
+
+  it("says why each site has no token, and names so many causes", () => {
+    const [environment = expect.unreachable()] = darkNight.environments;
+    const [outage = expect.unreachable()] = environment.tokenOutages;
+    const tokenOutages = ["S1", "S2", "S3", "S4", "S5"].map((site) => {
+      return { ...outage, sites: [site], lastRequest: { ...unanswered, fix: `mend ${site}` } };
+    });
+    const { html: page } = renderPage({ ...darkNight, environments: [{ ...environment, tokenOutages }] });
+    const lines = [...page.matchAll(/for (S\d) of .*?\n.*?(mend S\d)/g)].map(([, site, fix]) => [site, fix]);
+    expect(lines).toEqual(["S1", "S2", "S3"].map((site) => [site, `mend ${site}`]));
+    expect(page).toContain("And 2 more causes</a> in production.");
+  });
+
+  it("says of failures that the headline explains no more than when and where", () => {
+    const [, failures = ""] = /<h2 id="failures">(.*?)<\/section>/s.exec(renderPage(badNight).html) ?? [];
+    expect(failures).not.toContain(" or the process ended before");
+    expect(failures).toContain("The connection was reset or closed");
+  });
+
+  it("says nothing of what is not there", () => {
+    const idle = {
+      ...quietNight,
+      requests: { ...quietNight.requests, inFlight: 0 },
+      environments: quietNight.environments.map((each) => ({ ...each, answers: { service: {}, countersign: {} } })),
+      callbacks: quietNight.callbacks.map((each) => ({ ...each, results: {}, lastFailure: undefined })),
+    };
+    expect(renderPage(idle).html).not.toMatch(/under way|In all|Last not taken/);
+    expect(renderPage(quietNight).html).toMatch(/2 are under way.*In all.*Last not taken/s);
+  });
+
   it("says of a Redis that is away where it is, why, and what to do", () => {
     const { html: page } = renderPage({ ...quietNight, redis: badNight.redis });
     expect(page).toContain("(redis://cache:6379: connections are refused (ECONNREFUSED); see that it is up,");
@@ -267,8 +401,10 @@ describe("the status page", () => {
   it("shows callbacks if there is a listener for them", () => {
     const { html: page } = renderPage(badNight);
     expect(page).toContain(
-      "The last callback of production</a> was not taken (<code>application_unreachable</code>, 1 s ago); <a ",
+      "The last callback of production</a> was not taken (<code>application_unreachable</code>, 1 s ago): http://127.0.0.1:8080: connections are refused (ECONNREFUSED); see that it is up, and that host and port in callbacks[0].application.url are right; <a ",
     );
+    const failures = [{ by: "countersign", what: "application_unreachable", cause: "ECONNREFUSED", count: 1 }] as const;
+    expect(renderPage(withCallbacks(badNight, { failures })).html).not.toContain("The last callback");
     expect(page).toContain(
       "<dt>May come twice</dt><dd>3: what was delivered before was not known, or could not be written",
     );
@@ -371,10 +507,14 @@ describe("the status page", () => {
     expect(text).toContain(
       "No token for S1000000001, S1000000002 of production for 17 min: https://login.example does not answer in time (no answer); see why it does not answer, or what holds its answers back. Their orders are not sent. Next try in 9 s.",
     );
-    expect(text).toContain("20 × token_unavailable in production. Tokens says why.");
+    expect(text).not.toContain("× token_unavailable");
     expect(text).not.toContain("did not issue one in time");
     expect(text).toContain("12 × 401 in production, answered by the service.");
-    expect(text.indexOf("20 × token_unavailable")).toBeLessThan(text.indexOf("12 × 401"));
+    expect(text.indexOf("No token for")).toBeLessThan(text.indexOf("12 × 401"));
+    const over = withRecent(quietNight, {
+      failures: [{ by: "countersign", what: "token_unavailable", cause: "HTTP 503", count: 20 }],
+    });
+    expect(renderPage(over).html).toContain("</strong> in production (authorization server: HTTP 503).");
     for (const badge of ['<span class="badge active">in use</span>', "stands by"]) expect(page).not.toContain(badge);
     expect(renderPage(quietNight).html).toContain('<span class="badge active">in use</span>');
   });
@@ -390,7 +530,7 @@ describe("the status page", () => {
     };
     const environments = darkNight.environments.map((each) => ({
       ...each,
-      tokenOutage: each.tokenOutage && { ...each.tokenOutage, lastRequest: refused },
+      tokenOutages: each.tokenOutages.map((outage) => ({ ...outage, lastRequest: refused })),
     }));
     const blue = darkNight.credentials.slice(0, 1).map((set) => ({ ...set, lastRequest: refused }));
     const shown = (credentials: StatusSnapshot["credentials"]) =>
@@ -398,7 +538,7 @@ describe("the status page", () => {
     expect(shown(blue).split("compare its secret")).toHaveLength(2);
     expect(shown(blue)).toContain("Last: refused (401, access_denied), asked");
     const other = blue.map((set) => ({ ...set, lastRequest: { ...refused, fix: "compare another secret" } }));
-    expect(shown(other)).toContain("compare another secret. It has none.");
+    expect(shown(other)).toContain("compare another secret.</li>");
   });
 
   it("says that a token still serves but is not being renewed", () => {

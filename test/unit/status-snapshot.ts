@@ -28,6 +28,9 @@ const idle = {
   p95Ms: undefined,
   failures: [],
   failingSites: [],
+  lastFailedAt: undefined,
+  succeededSince: 0,
+  notJson: [],
 };
 
 /** A night on which nothing has gone wrong. */
@@ -66,13 +69,16 @@ export const quietNight: StatusSnapshot = {
         p95Ms: 250,
         failures: [],
         failingSites: [],
+        lastFailedAt: undefined,
+        succeededSince: 48_112,
+        notJson: [],
         steps: stepsOf((index) => ({ succeeded: 37 + ((index * 7) % 13), failed: 0, unknown: 0 })),
       },
-      tokenOutage: undefined,
-      bridgedOutage: undefined,
+      tokenOutages: [],
+      bridgedOutages: [],
       clockSkewSeconds: 0.2,
       refusedSiteFiles: undefined,
-      withoutSite: untouched,
+      withoutSite: { ...untouched, failedLately: 0 },
       sites: [
         describeSite("S1000000001", { tally: answered(41_070, 800) }),
         describeSite("S1000000002", { parent: "S1000000001", tally: answered(7_042, 4 * minuteMs) }),
@@ -97,6 +103,7 @@ export const quietNight: StatusSnapshot = {
         result: "signature_wrong",
         status: 401,
         cause: undefined,
+        server: undefined,
         site: "S1000000001",
         requestId: "0b3c7a52-6f8e-4a1d-9c47-d1e5f2a90b36",
       },
@@ -154,14 +161,19 @@ export const badNight: StatusSnapshot = {
     recent: {
       ...environment.recent,
       failures: [
-        { by: "countersign", what: "upstream_timeout", count: 2 },
+        { by: "countersign", what: "upstream_timeout", cause: "no answer", count: 2 },
         { by: "service", what: "404", count: 1 },
       ],
+      lastFailedAt: ago(70_000),
+      succeededSince: 240,
       steps: environment.recent.steps.map((step, index) =>
         index === 20 ? { succeeded: 30, failed: 1, unknown: 2 } : step,
       ),
     },
-    withoutSite: fail(0, 28, { operation_not_allowed: { count: 28, lastAt: ago(2 * hourMs) } }),
+    withoutSite: {
+      ...fail(0, 28, { operation_not_allowed: { count: 28, lastAt: ago(2 * hourMs) } }),
+      failedLately: 0,
+    },
     sites: environment.sites.map((site) => ({ ...site, tally: tallies[site.identifier] ?? site.tally })),
   })),
   callbacks: quietNight.callbacks.map((listener) => ({
@@ -173,6 +185,7 @@ export const badNight: StatusSnapshot = {
       result: "application_unreachable",
       status: 502,
       cause: "ECONNREFUSED",
+      server: "http://127.0.0.1:8080",
       site: "S1000000002",
       requestId: requestIds[1],
     },
@@ -246,14 +259,18 @@ export const darkNight: StatusSnapshot = {
         { by: "countersign", what: "token_unavailable", count: 20 },
         { by: "service", what: "401", count: 12 },
       ],
+      lastFailedAt: ago(2_000),
+      succeededSince: 0,
       steps: stepsOf((index) => ({ succeeded: index < 8 ? 1 : 0, failed: index < 8 ? 0 : index % 3, unknown: 0 })),
     },
-    tokenOutage: {
-      sites: ["S1000000001", "S1000000002"],
-      since: ago(17 * minuteMs),
-      lastRequest: unanswered,
-      nextTryAt: ago(-9_000),
-    },
+    tokenOutages: [
+      {
+        sites: ["S1000000001", "S1000000002"],
+        since: ago(17 * minuteMs),
+        lastRequest: unanswered,
+        nextTryAt: ago(-9_000),
+      },
+    ],
   })),
   credentials: ["S1000000001/blue", "S1000000001/green"].map((credential) => ({
     ...spare(credential),

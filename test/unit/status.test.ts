@@ -13,7 +13,7 @@ import { environmentOf, siteOf } from "../../testkit/environment.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { finishedRequest } from "../../testkit/finished-request.ts";
 import { configuredOf, statsSource } from "../../testkit/stats-source.ts";
-import { darkNight, quietNight } from "./status-snapshot.ts";
+import { darkNight, quietNight, unanswered } from "./status-snapshot.ts";
 
 const minuteMs = 60_000;
 
@@ -131,6 +131,79 @@ describe("the status model", () => {
       { ...kind, what: "upstream_reset", cause: undefined, count: 2 },
       { ...kind, what: "upstream_unreachable", cause: "EAI_AGAIN", count: 1 },
     ]);
+  });
+
+  it.each([
+    ["malformed_request", 400, ["HTTP/2", "TLS"]],
+    ["once_unavailable", 503, ["Redis", "tokens.cache"]],
+    ["token_unavailable", 503, ["HTTP 503", "ECONNREFUSED"]],
+  ] as const)("counts %s by cause, since what to do depends on it", async (code, status, causes) => {
+    const { model } = openModel(environment("sandbox", site("S1", "a")));
+    for (const cause of [...causes, causes[0]]) {
+      model.report(finished({ by: "countersign", status, outcome: "not_sent", code, cause }));
+    }
+    const { failures = [] } = (await model.view()).environments[0]?.recent ?? {};
+    expect(failures.map(({ cause, count }) => [cause, count])).toEqual([
+      [causes[0], 2],
+      [causes[1], 1],
+    ]);
+  });
+
+  it("keeps a bounded number of causes, however many a caller makes up, and those of other codes as before", async () => {
+    const { model } = openModel(environment("sandbox", site("S1", "a")));
+    const refused = { by: "countersign", status: 400, outcome: "not_sent", code: "malformed_request" } as const;
+    for (let n = 0; n < 1_000; n += 1) model.report(finished({ ...refused, cause: `HTTP/9.${n}` }));
+    const lost = { by: "countersign", status: 502, outcome: "not_sent", code: "upstream_unreachable" } as const;
+    model.report(finished({ ...lost, cause: "ECONNREFUSED" }));
+    const { failures = [] } = (await model.view()).environments[0]?.recent ?? {};
+    expect(failures).toHaveLength(52);
+    expect(failures[0]).toMatchObject({ what: "malformed_request", cause: undefined, count: 950 });
+    expect(failures).toContainEqual(expect.objectContaining({ what: "upstream_unreachable", cause: "ECONNREFUSED" }));
+  });
+
+  it("keeps the server that was not reached, and the host of a redirect, with the failure", async () => {
+    const { model } = openModel(environment("sandbox", site("S1", "a")));
+    const lost = { by: "countersign", status: 502, outcome: "not_sent", code: "upstream_unreachable" } as const;
+    const servers = ["http://127.0.0.1:1", "http://127.0.0.1:2"];
+    for (const server of servers) model.report(finished({ ...lost, cause: "ECONNREFUSED", server }));
+    model.report(finished({ status: 302, location: "login.corp.example" }));
+    const { failures = [] } = (await model.view()).environments[0]?.recent ?? {};
+    expect(failures.map(({ server, location }) => server ?? location)).toEqual([...servers, "login.corp.example"]);
+  });
+
+  it("says when the last request failed, and how many have succeeded since", async () => {
+    const { model, clock } = openModel(environment("sandbox", site("S1", "a")));
+    const recent = async () => (await model.view()).environments[0]?.recent;
+    model.report(finished({}));
+    expect(await recent()).toMatchObject({ lastFailedAt: undefined, succeededSince: 1 });
+    await clock.advance(60_000);
+    model.report(finished({ status: 404 }));
+    const lastFailedAt = "2026-11-21T12:01:00.000Z";
+    expect(await recent()).toMatchObject({ lastFailedAt, succeededSince: 0 });
+    await clock.advance(40_000);
+    for (let n = 0; n < 12; n += 1) model.report(finished({}));
+    expect(await recent()).toMatchObject({ lastFailedAt, succeededSince: 12 });
+  });
+
+  it("counts answers that succeeded and are not JSON, by media type", async () => {
+    const { model } = openModel(environment("sandbox", site("S1", "a")));
+    for (const contentType of ["text/plain", "text/html", "text/html", undefined]) {
+      model.report(finished({ contentType }));
+    }
+    model.report(finished({ status: 503, outcome: "unknown", contentType: "text/html" }));
+    expect((await model.view()).environments[0]?.recent.notJson).toEqual([
+      { contentType: "text/html", count: 2 },
+      { contentType: "text/plain", count: 1 },
+    ]);
+  });
+
+  it("counts the failures of the last minutes before a site is known", async () => {
+    const { model } = openModel(environment("sandbox", site("S1", "a")));
+    const early = { by: "countersign", status: 400, outcome: "not_sent", code: "malformed_request" } as const;
+    for (let n = 0; n < 3; n += 1) model.report(finished({ ...early, site: undefined }));
+    const [sandbox] = (await model.view()).environments;
+    expect(sandbox?.withoutSite).toMatchObject({ answeredBy: { countersign: 3 }, failedLately: 3 });
+    expect(sandbox?.sites[0]?.failedLately).toBe(0);
   });
 
   it("shows the configured Redis servers, and since when each is up or down", async () => {
@@ -278,24 +351,42 @@ it("a token outage names the sites that requested a token and have none in any s
   const sites = darkNight.environments[0]?.sites ?? [];
   const [blue = expect.unreachable(), green = expect.unreachable()] = darkNight.credentials;
   const { failingSince: since, lastRequest, nextTryAt } = blue;
-  const outage = { sites: ["S1000000001", "S1000000002"], since, lastRequest, nextTryAt };
-  expect(findSitesWithoutToken(sites, [blue, green])).toEqual(outage);
+  const outages = [{ sites: ["S1000000001", "S1000000002"], since, lastRequest, nextTryAt }];
+  expect(findSitesWithoutToken(sites, [blue, green])).toEqual(outages);
   // The second set has never been tried.
-  expect(findSitesWithoutToken(sites, [blue, { ...green, failingSince: undefined }])).toEqual(outage);
+  expect(findSitesWithoutToken(sites, [blue, { ...green, failingSince: undefined }])).toEqual(outages);
   // No token has been requested yet.
   const quiet = { failingSince: undefined, lastRequest: undefined };
-  expect(
-    findSitesWithoutToken(sites, [
-      { ...blue, ...quiet },
-      { ...green, ...quiet },
-    ]),
-  ).toBeUndefined();
+  const untried = [blue, green].map((set) => ({ ...set, ...quiet }));
+  expect(findSitesWithoutToken(sites, untried)).toEqual([]);
   const [fresh] = quietNight.credentials;
   if (fresh === undefined || fresh.token === "none") throw new Error("the night has a token");
   // A valid token of one set serves, even if its refresh fails.
-  expect(findSitesWithoutToken(sites, [blue, { ...green, token: fresh.token }])).toBeUndefined();
+  expect(findSitesWithoutToken(sites, [blue, { ...green, token: fresh.token }])).toEqual([]);
   const expired = { ...fresh.token, remainingMs: -1 };
-  expect(findSitesWithoutToken(sites, [{ ...blue, token: expired }, green])).toEqual(outage);
+  expect(findSitesWithoutToken(sites, [{ ...blue, token: expired }, green])).toEqual(outages);
+});
+
+it("token outages are told apart by cause, and by set where sets are refused; that of the failing orders is first", () => {
+  const [set = expect.unreachable()] = darkNight.credentials;
+  const failing = (credential: string, detail: string, fix: string) => {
+    return { ...set, credential, lastRequest: { ...unanswered, detail, fix } };
+  };
+  const credentials = [
+    failing("S1/blue", "it refuses the set (401)", "compare client id (one)"),
+    failing("S2/blue", "it refuses the set (401)", "compare client id (two)"),
+    failing("S3/blue", "it gets too many token requests (429)", "wait"),
+    failing("S4/blue", "it gets too many token requests (429)", "wait"),
+  ];
+  const sites = ["S1", "S2", "S3", "S4"].map((identifier) => {
+    return { identifier, credentials: [`${identifier}/blue`], failedLately: identifier === "S2" ? 7 : 0 };
+  });
+  const outages = findSitesWithoutToken(sites, credentials);
+  expect(outages.map(({ sites, lastRequest }) => [sites, lastRequest?.fix])).toEqual([
+    [["S2"], "compare client id (two)"],
+    [["S1"], "compare client id (one)"],
+    [["S3", "S4"], "wait"],
+  ]);
 });
 
 describe("readiness, with another configuration", () => {

@@ -2,15 +2,22 @@ import type { Clock } from "../../model/clock.ts";
 import type { FailureCode } from "../../model/errors.ts";
 import {
   type CallbackFinished,
-  type CallbackResult,
   type Report,
   type RequestFinished,
   reportTo,
   statusClass,
+  tokenOutages,
 } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
-import { describeCallbackEnd, describeEnd, fateOf, type RecentRequests, type RequestEnd } from "./recent-requests.ts";
-import { onceForEach } from "./series.ts";
+import {
+  type Details,
+  describeCallbackEnd,
+  describeEnd,
+  fateOf,
+  type RecentRequests,
+  type RequestEnd,
+} from "./recent-requests.ts";
+import { getOrMake, onceForEach } from "./series.ts";
 
 /** Returns the last minutes of an environment, or of the callbacks of its listener: the same object for the same names. */
 export type RecentOf = (environment: string, callbacksAt?: string) => RecentRequests;
@@ -22,17 +29,22 @@ export type RecentOf = (environment: string, callbacksAt?: string) => RecentRequ
 export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): Report {
   const countRequest = createRequestCounting(metrics, recentOf, clock);
   const callbackSeriesOf = onceForEach(
-    (environment: string, listener: string, site: string, result: CallbackResult, cause?: string) => ({
+    (
+      environment: string,
+      listener: string,
+      ...[site, result, cause, server]: Parameters<typeof describeCallbackEnd>
+    ) => ({
       counter: metrics.callbacks.series({ environment, site, result, listener }),
       ofEnvironment: { environment },
-      end: describeCallbackEnd(site, result, cause),
+      end: describeCallbackEnd(site, result, cause, server),
     }),
   );
   return reportTo({
     request_finished: countRequest,
     callback_finished(event) {
-      const { environment, listener, site = "none", result, isGuarded, durationMs } = event;
-      const { counter, ofEnvironment, end } = callbackSeriesOf(environment, listener, site, result, causeOf(event));
+      const { environment, listener, site = "none", result, isGuarded, durationMs, server } = event;
+      const cause = causeOf(event);
+      const { counter, ofEnvironment, end } = callbackSeriesOf(environment, listener, site, result, cause, server);
       counter.inc(clock.wallMs());
       if (isGuarded === false) metrics.callbacksUnguarded.inc({ environment, listener });
       metrics.callbackDuration.observe(ofEnvironment, durationMs / 1_000);
@@ -65,12 +77,44 @@ function causeOf({ result, status, cause }: CallbackFinished): string | undefine
   return result.startsWith("application_") ? cause : undefined;
 }
 
+/** The codes whose cause the page needs to say what to do. */
+const explained: ReadonlySet<string> = new Set<FailureCode>([
+  "upstream_unreachable",
+  "upstream_timeout",
+  "malformed_request",
+  "once_unavailable",
+  ...tokenOutages,
+]);
+
+/** Details hold foreign text, and their objects are kept: so many for each code, or for answers without one. */
+const mostDetails = 50;
+
+/** Returns the same object for equal details; undefined if a request has none, or too many different ones were kept. */
+function createDetails(): (event: RequestFinished, fate: RequestEnd["fate"]) => Details | undefined {
+  const kept = new Map<string | undefined, Map<string, Details>>();
+  return (event, fate) => {
+    const { code } = event;
+    const cause = code !== undefined && explained.has(code) ? event.cause : undefined;
+    const [server, location, contentType] =
+      fate === "succeeded" ? [undefined, undefined, event.contentType] : [event.server, event.location, undefined];
+    if ((cause ?? server ?? location ?? contentType) === undefined) return undefined;
+    const alike = getOrMake(kept, code, () => new Map<string, Details>());
+    const key = `${cause} ${server} ${location} ${contentType}`;
+    const known = alike.get(key);
+    if (known !== undefined || alike.size >= mostDetails) return known;
+    const details = { cause, server, location, contentType };
+    alike.set(key, details);
+    return details;
+  };
+}
+
 /** How a request ended, apart from its site. */
 type How = Parameters<typeof describeEnd> extends [site: string, ...rest: infer Rest] ? Rest : never;
 
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
 function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): (event: RequestFinished) => void {
   const endOf = onceForEach(describeEnd);
+  const detailsOf = createDetails();
   // One look-up for each request: most requests of a site end alike.
   const seriesOf = onceForEach((environment: string, site: string, auth: string, operation: string, ...how: How) => {
     const end = endOf(site, ...how);
@@ -95,6 +139,7 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     // A key that was looked up is no order, and says nothing of the service.
     if (once === "looked_up") return metrics.once.inc({ environment, result: once });
     const wallMs = clock.wallMs();
+    const fate = fateOf(event);
     const { end, counters, ofOperation } = seriesOf(
       environment,
       site,
@@ -104,8 +149,8 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
       status,
       outcome,
       code,
-      fateOf(event),
-      code === "upstream_unreachable" || code === "upstream_timeout" ? event.cause : undefined,
+      fate,
+      detailsOf(event, fate),
     );
     for (const counter of counters) counter.inc(wallMs);
     if (callerSignature !== undefined) metrics.callerSignatures.inc({ environment, site, result: callerSignature });

@@ -1,7 +1,7 @@
 import type { FailureCode } from "../../model/errors.ts";
 import { type CallbackResult, hasUnknownEffect, isFailedByService, type RequestFinished } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
-import { groupBy, sumOf } from "./sums.ts";
+import { countBy, groupBy, sumOf } from "./sums.ts";
 
 /** The view covers so many steps of this length; the oldest step is dropped when a new one begins. */
 const stepMs = 10_000;
@@ -17,8 +17,20 @@ export function countFates(count: (fate: Fate) => number): RecentStep {
   return { succeeded: count("succeeded"), failed: count("failed"), unknown: count("unknown") };
 }
 
+/** What is known of an end beyond its kind, if anything. Foreign text in it is printable and bounded. */
+export interface Details {
+  /** A code such as ECONNREFUSED, what was awaited at the deadline, such as `no answer`, or what is wrong with a request, such as `HTTP/2`. */
+  readonly cause?: string | undefined;
+  /** The origin to which there was no connection: a reload may have replaced it since. */
+  readonly server?: string | undefined;
+  /** The host of `Location`, if the service redirected. */
+  readonly location?: string | undefined;
+  /** Of an answer that succeeded and is not JSON. */
+  readonly contentType?: string | undefined;
+}
+
 /** One way in which requests, or callbacks, of a site end. Those that end so are counted together. */
-export interface End {
+export interface End extends Details {
   /** `none` before it is known. */
   readonly site: string;
   /** Of a callback, the application is `service`. */
@@ -26,15 +38,13 @@ export interface End {
   /** The failure's code, the result of a callback, or the status of the answer. */
   readonly what: string;
   readonly fate: Fate;
-  /** Why the service or the application was not reached, such as ECONNREFUSED, or what was awaited at the deadline, such as `no answer`. */
-  readonly cause?: string | undefined;
 }
 
 /** One way in which requests end. */
 export interface RequestEnd extends End, Pick<RequestFinished, "status" | "outcome" | "code"> {}
 
 /** Requests that did not succeed, of one kind. */
-export interface RecentFailure extends Pick<End, "by" | "what" | "cause"> {
+export interface RecentFailure extends Pick<End, "by" | "what" | "cause" | "server" | "location"> {
   readonly count: number;
   /** Present if all are of one site. */
   readonly site?: string | undefined;
@@ -81,20 +91,25 @@ export function describeEnd(
   outcome: RequestEnd["outcome"],
   code: RequestEnd["code"],
   fate: Fate,
-  cause?: string,
+  details?: Details,
 ): RequestEnd {
-  return { site, by, status, outcome, code, what: code ?? String(status), fate, cause };
+  return { site, by, status, outcome, code, what: code ?? String(status), fate, ...details };
 }
 
 /** Anybody can send what names no site of ours. */
 const foreign: ReadonlySet<CallbackResult> = new Set(["parameter_missing", "site_unknown"]);
 
 /** Undefined for a callback that is not the service's, as far as one can tell. */
-export function describeCallbackEnd(site: string, result: CallbackResult, cause?: string): End | undefined {
+export function describeCallbackEnd(
+  site: string,
+  result: CallbackResult,
+  cause?: string,
+  server?: string,
+): End | undefined {
   if (foreign.has(result)) return undefined;
   const hasSucceeded = result === "delivered" || result === "repeated";
   const by = hasSucceeded || result === "declined" ? "service" : "countersign";
-  return { site, by, what: result, fate: hasSucceeded ? "succeeded" : "failed", cause };
+  return { site, by, what: result, fate: hasSucceeded ? "succeeded" : "failed", cause, server };
 }
 
 interface Step {
@@ -109,6 +124,8 @@ interface Step {
 export class RecentRequests {
   /** By the step's number on the monotonic clock. */
   readonly #steps = new Map<number, Step>();
+  #lastFailedMs: number | undefined;
+  #succeededSince = 0;
 
   /**
    * @param end the same object for all requests that end alike
@@ -119,6 +136,11 @@ export class RecentRequests {
     const bucket = bucketOf(durationMs / 1_000);
     ends.set(end, (ends.get(end) ?? 0) + 1);
     durations[bucket] = (durations[bucket] ?? 0) + 1;
+    if (end.fate === "succeeded") this.#succeededSince += 1;
+    else {
+      this.#lastFailedMs = nowMs;
+      this.#succeededSince = 0;
+    }
   }
 
   /** @param nowMs monotonic */
@@ -139,6 +161,11 @@ export class RecentRequests {
       medianMs: quantileMs(durations, 0.5),
       p95Ms: quantileMs(durations, 0.95),
       failures: countFailures(ends.flat()),
+      /** Monotonic; undefined if none has failed since the start. */
+      lastFailedMs: this.#lastFailedMs,
+      /** How many have succeeded since the last failure. */
+      succeededSince: this.#succeededSince,
+      notJson: countTypes(ends.flat()),
       failingSites: findFailingSites(ends.flat()),
       steps: ends.map((step) => countFates((fate) => sumOf(step, ([end, count]) => (end.fate === fate ? count : 0)))),
     };
@@ -170,14 +197,25 @@ type Counted = readonly (readonly [end: End, count: number])[];
 /** The commonest first. */
 function countFailures(all: Counted): readonly RecentFailure[] {
   const kinds = new Map<string, RecentFailure>();
-  for (const [{ site, by, what, fate, cause }, count] of all) {
+  for (const [{ site, by, what, fate, cause, server, location }, count] of all) {
     if (fate === "succeeded") continue;
-    const kind = `${by} ${what} ${cause}`;
+    const kind = `${by} ${what} ${cause} ${server} ${location}`;
     const known = kinds.get(kind) ?? { site, count: 0 };
     const onlySite = known.site === site ? site : undefined;
-    kinds.set(kind, { by, what, cause, count: known.count + count, site: onlySite });
+    kinds.set(kind, { by, what, cause, server, location, count: known.count + count, site: onlySite });
   }
   return [...kinds.values()].sort((one, other) => other.count - one.count);
+}
+
+/** The media types of answers that are not JSON though their request succeeded, the commonest first. */
+function countTypes(all: Counted): readonly { readonly contentType: string; readonly count: number }[] {
+  const counts = countBy(
+    all,
+    ([{ contentType }]) => contentType,
+    ([, count]) => count,
+  );
+  const types = Object.entries(counts).map(([contentType, count]) => ({ contentType, count }));
+  return types.sort((one, other) => other.count - one.count);
 }
 
 /** Those with most failures first. */

@@ -119,8 +119,10 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
     async view(readiness: { readonly isReady: boolean; readonly reason: string }, configuration: object) {
       const { hash: configHash, docsUrl, environments, callers, callbacks } = source.configured();
       const { lastRefused, ...active } = reload;
-      const recentCallbacksAt = ({ environment, listener }: CallbackPlace) => {
-        return recentOf(environment, listener).view(clock.nowMs());
+      const viewRecent = (...place: Parameters<RecentOf>) => {
+        const { lastFailedMs, ...recent } = recentOf(...place).view(clock.nowMs());
+        const lastFailedAt = lastFailedMs === undefined ? undefined : formatTime(source.wallTime(lastFailedMs));
+        return { ...recent, lastFailedAt };
       };
       const counts = await readCounts(metrics);
       const credentials = tokens.view(counts.tokenRequests, source.credentials(), source.wallTime);
@@ -146,14 +148,13 @@ export function createStats(source: Source, metrics: Metrics, clock: Clock) {
         unknownOutcomes: viewUnknown(unknown),
         environments: environments.map((environment) => {
           const { name } = environment;
-          const lately = recentOf(name).view(clock.nowMs());
           const clockSkewSeconds = metrics.clockSkews.get(name);
-          const viewed = viewEnvironment(environment, lately, endsOf.get(name) ?? [], setsOf.get(name) ?? []);
+          const viewed = viewEnvironment(environment, viewRecent(name), endsOf.get(name) ?? [], setsOf.get(name) ?? []);
           /** Our clock minus the service's, by its last Date; undefined before one. */
           return { ...viewed, clockSkewSeconds };
         }),
         /** One for each listener for callbacks. */
-        callbacks: viewCallbacks(callbacks, counts, callbackFailures, recentCallbacksAt),
+        callbacks: viewCallbacks(callbacks, counts, callbackFailures, viewRecent),
         /** Callers that have names, in the configuration's order; absent if there are none. */
         ...(callers.length === 0 ? {} : { callers: viewCallers(callers, counts.callerRequests) }),
         credentials,
@@ -201,13 +202,18 @@ function viewTotals(
   };
 }
 
+/** The last minutes; `lastFailedAt` is absent if nothing has failed since the start. */
+interface RecentView extends Omit<ReturnType<RecentRequests["view"]>, "lastFailedMs"> {
+  readonly lastFailedAt: string | undefined;
+}
+
 /**
  * @param ends of its requests
  * @param sets its credential sets
  */
 function viewEnvironment(
   environment: Environment,
-  recent: ReturnType<RecentRequests["view"]>,
+  recent: RecentView,
   ends: Counts["requests"],
   sets: readonly CredentialStatus[],
 ) {
@@ -220,7 +226,7 @@ function viewEnvironment(
     const failedLately = failedOf.get(identifier) ?? 0;
     return { identifier, parent, auth, bridge, credentials: labels, tally: tallyOf(identifier), failedLately };
   });
-  const outageOf = (isBridged: boolean) => {
+  const outagesOf = (isBridged: boolean) => {
     const some = sites.filter(({ bridge }) => (bridge !== undefined) === isBridged);
     return findSitesWithoutToken(some, sets);
   };
@@ -241,11 +247,12 @@ function viewEnvironment(
     /** Answers since the start, by who gave them and by class of status. */
     answers: { service: answersBy("service"), countersign: answersBy("countersign") },
     recent,
-    tokenOutage: outageOf(false),
+    /** Sites without a token, by cause; most failed orders first. */
+    tokenOutages: outagesOf(false),
     /** The same for sites that sign meanwhile (`bridge: hmac`). */
-    bridgedOutage: outageOf(true),
+    bridgedOutages: outagesOf(true),
     /** Requests that ended before their site was known. */
-    withoutSite: tallyOf("none"),
+    withoutSite: { ...tallyOf("none"), failedLately: failedOf.get("none") ?? 0 },
   };
 }
 
@@ -254,7 +261,7 @@ function viewCallbacks(
   places: readonly CallbackPlace[],
   { callbacks, callbacksUnguarded }: Counts,
   failures: ReadonlyMap<string, CallbackFailureStatus>,
-  recentAt: (place: CallbackPlace) => ReturnType<RecentRequests["view"]>,
+  viewRecent: (environment: string, listener: string) => RecentView,
 ) {
   const resultsOf = groupBy(callbacks, ({ labels }) => placeKey(labels));
   const unguardedOf = groupBy(callbacksUnguarded, ({ labels }) => placeKey(labels));
@@ -267,7 +274,7 @@ function viewCallbacks(
       /** Callbacks that the application may get twice, since the store of replays failed. */
       unguarded: sumOf(unguardedOf.get(key) ?? [], countOf),
       lastFailure: failures.get(key),
-      recent: recentAt(place),
+      recent: viewRecent(place.environment, place.listener),
     };
   });
 }
@@ -314,8 +321,8 @@ function describeUnknown(event: RequestFinished, at: string) {
 }
 
 /** A callback that the application has not accepted; `cause` if it says more than the result. Nothing of its content. */
-function describeCallbackFailure({ result, status, cause, site, requestId }: CallbackFinished, at: string) {
-  return { at, result, status, cause: cause === result ? undefined : cause, site, requestId };
+function describeCallbackFailure({ result, status, cause, server, site, requestId }: CallbackFinished, at: string) {
+  return { at, result, status, cause: cause === result ? undefined : cause, server, site, requestId };
 }
 
 function callerKey({ listener, caller }: { readonly listener: string; readonly caller: string }): string {

@@ -1,7 +1,7 @@
 import type { Clock, WallTime } from "../../model/clock.ts";
 import { type CredentialSnapshot, credentialKey, type TokenEvent } from "../../model/events.ts";
 import type { Series } from "./series.ts";
-import { formatTime, groupBy, occurrences } from "./sums.ts";
+import { formatTime, groupBy, occurrences, sumOf } from "./sums.ts";
 
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
 type TokenAdopted = Extract<TokenEvent, { kind: "token_adopted" }>;
@@ -20,7 +20,7 @@ interface RequestHistory {
 /** A credential set: its present token, and the results of its token requests. */
 export type CredentialStatus = ReturnType<ReturnType<typeof createTokenStats>["view"]>[number];
 export type TokenStatus = ReturnType<typeof viewToken>;
-export type SitesWithoutToken = NonNullable<ReturnType<typeof findSitesWithoutToken>>;
+export type SitesWithoutToken = ReturnType<typeof findSitesWithoutToken>[number];
 
 /**
  * The last requests to the authorization server, by credential set. The present token comes from the snapshot.
@@ -91,33 +91,37 @@ function viewToken(
   };
 }
 
-/** A site, and the labels of its credential sets. */
+/** A site, the labels of its credential sets, and how many of its orders failed lately. */
 export interface SiteSets {
   readonly identifier: string;
   readonly credentials: readonly string[];
+  readonly failedLately: number;
 }
 
 /**
- * Sites of an environment that have no token in any of their sets, though one was requested. Sets without a request do not
- * count.
+ * Sites of an environment that have no token in any of their sets, though one was requested: by what their last token requests
+ * met, and so by set where the sets are refused. Most failed orders first. Sets without a request do not count.
  * @param credentials the environment's
  */
 export function findSitesWithoutToken(sites: readonly SiteSets[], credentials: readonly CredentialStatus[]) {
   const byLabel = new Map(credentials.map((credential) => [credential.credential, credential]));
-  const failing = sites.flatMap(({ identifier, credentials: labels }) => {
-    const sets = labels.flatMap((label) => byLabel.get(label) ?? []);
-    const tried = sets.filter(({ failingSince }) => failingSince !== undefined);
+  const failing = sites.flatMap((site) => {
+    const sets = site.credentials.flatMap((label) => byLabel.get(label) ?? []);
     const hasToken = sets.some(({ token }) => token !== "none" && token.remainingMs > 0);
-    return tried.length === 0 || hasToken ? [] : [{ identifier, tried }];
+    return hasToken ? [] : sets.filter(({ failingSince }) => failingSince !== undefined).map((set) => ({ site, set }));
   });
-  const tried = failing.flatMap((site) => site.tried);
-  if (tried.length === 0) return undefined;
   const earliest = (times: readonly (string | undefined)[]) => times.filter((time) => time !== undefined).sort()[0];
-  const requests = tried.flatMap(({ lastRequest }) => (lastRequest ? [lastRequest] : []));
-  return {
-    sites: failing.map(({ identifier }) => identifier),
-    since: earliest(tried.map(({ failingSince }) => failingSince)),
-    lastRequest: requests.toSorted((one, other) => one.at.localeCompare(other.at)).at(-1),
-    nextTryAt: earliest(tried.map(({ nextTryAt }) => nextTryAt)),
-  };
+  const alike = groupBy(failing, ({ set: { lastRequest: last } }) => `${last?.detail}; ${last?.fix}`);
+  const outages = [...alike.values()].map((group) => {
+    const requests = group.flatMap(({ set: { lastRequest } }) => (lastRequest ? [lastRequest] : []));
+    const without = [...new Set(group.map(({ site }) => site))];
+    const outage = {
+      sites: without.map(({ identifier }) => identifier),
+      since: earliest(group.map(({ set }) => set.failingSince)),
+      lastRequest: requests.toSorted((one, other) => one.at.localeCompare(other.at)).at(-1),
+      nextTryAt: earliest(group.map(({ set }) => set.nextTryAt)),
+    };
+    return { outage, failed: sumOf(without, ({ failedLately }) => failedLately) };
+  });
+  return outages.sort((one, other) => other.failed - one.failed).map(({ outage }) => outage);
 }

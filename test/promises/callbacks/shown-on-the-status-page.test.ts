@@ -37,7 +37,8 @@ it("they count by result, show the last callback, the last that was not accepted
   const requestId = forged.headers["countersign-request-id"];
   expect(shown.lastFailure).toEqual({ at: isoTime, result: "signature_wrong", status: 401, site, requestId });
   const page = await pageOf(staged);
-  expect(page).toContain("The last callback of sandbox was not taken (declined");
+  expect(page).toContain("Callbacks: 1 × declined in sandbox");
+  expect(page).not.toContain("was not taken");
   expect(page).toContain("It is not signed with the key that it names");
   for (const text of [page, JSON.stringify(shown)]) {
     for (const content of ["Canary", "customer", "order_paid", callback["signature"] ?? "", key]) {
@@ -47,11 +48,17 @@ it("they count by result, show the last callback, the last that was not accepted
   application.answerWith(accepts);
   await sendJson(callbackPort, freshCallback());
   await recorder.nth("callback_finished", 5);
-  expect(await pageOf(staged)).not.toContain("was not taken");
+  expect(await pageOf(staged)).toContain("The last one failed");
   await application.stop();
   await sendJson(callbackPort, freshCallback());
   await recorder.nth("callback_finished", 6);
-  const failure = { result: "application_unreachable", status: 502, cause: "ECONNREFUSED", site };
+  const failure = {
+    result: "application_unreachable",
+    status: 502,
+    cause: "ECONNREFUSED",
+    site,
+    server: new URL(application.url).origin,
+  };
   expect((await statusOf(staged))[0].lastFailure).toMatchObject(failure);
   expect(logOf(recorder.events, "warn").of("callback_finished").at(-1).message).toMatch(
     /502 application_unreachable; http:\S+: connections are refused \(ECONNREFUSED\); see that it is up, and that host and port in application\.url are right$/,
@@ -75,6 +82,7 @@ it("the headline is red when callbacks are refused or declined, and not when any
   expect(await headline()).toEqual(["bad", "3 of 3 callbacks failed in the last 5 min"]);
   const page = await pageOf(staged);
   expect(page).toContain(`Callbacks: 2 × signature_wrong in sandbox, all of ${site}. It is not signed`);
+  expect(page.indexOf("1 × declined")).toBeLessThan(page.indexOf("2 × signature_wrong"));
   expect(page).toContain(
     `Callbacks: 1 × declined in sandbox, all of ${site}. The application answered something else than 2xx. ${application.url}: answered 418. what to do`,
   );

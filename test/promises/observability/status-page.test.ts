@@ -93,7 +93,10 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     const mistaken = badNight.environments.map((environment, index) => ({ ...environments[index], ...environment }));
     const night = {
       ...rest,
-      environments: mistaken.map((environment) => ({ ...environment, tokenOutage: environments[0]?.tokenOutage })),
+      environments: mistaken.map((environment) => ({
+        ...environment,
+        tokenOutages: environments[0]?.tokenOutages ?? [],
+      })),
     };
     const { page } = await visit(browser, await serve(night), { viewport: { width: 390, height: 844 } });
     const top = async (name: string) => (await page.getByRole("region", { name, exact: true }).boundingBox())?.y ?? 0;

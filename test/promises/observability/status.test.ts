@@ -1,8 +1,10 @@
 /** Product section 5: `/status` shows the configuration, the state of each token, and the last 100 unknown outcomes. */
 import { expect, it } from "vitest";
 import { version } from "../../../src/version.ts";
+import { addressOf } from "../../../testkit/address.ts";
 import { call, get, order } from "../../../testkit/call.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
+import { changed } from "../../../testkit/environment.ts";
 import { granted, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { canaries, childSite, hmacSite, oauthSite, stage } from "../../../testkit/stage.ts";
 
@@ -127,6 +129,35 @@ it("says on the page what was awaited when a deadline passed", async () => {
   expect(await staged.page()).toContain("The service had given no answer at the deadline: the order may exist.");
 });
 
+it("says who was not reached, even after a reload has corrected the address", async () => {
+  const staged = await stage({ baseUrl: "http://127.0.0.1:1", site: { auth: ["hmac"] } });
+  const headers = { "Countersign-Site": hmacSite };
+  expect((await call(staged.url, order, { headers })).status).toBe(502);
+  await staged.recorder.nth("request_finished", 1);
+  await staged.reload(changed(staged.config, () => ({ baseUrl: addressOf(staged.simulator.apiUrl) })));
+  expect((await call(staged.url, order, { headers })).status).toBe(200);
+  await staged.recorder.nth("request_finished", 2);
+  const { recent, baseUrl: shown } = (await staged.status()).environments[0];
+  expect(shown).toBe(staged.simulator.apiUrl);
+  expect(recent.failures).toMatchObject([{ what: "upstream_unreachable", server: "http://127.0.0.1:1" }]);
+  expect(recent).toMatchObject({ lastFailedAt: isoTime, succeededSince: 1 });
+  const page = await staged.page();
+  expect(page).toContain(
+    "http://127.0.0.1:1: connections are refused (ECONNREFUSED); environments.sandbox.baseUrl does",
+  );
+  expect(page).toContain("; the 1 since then succeeded.");
+});
+
+it("does not stay green while a maintenance page answers 200", async () => {
+  const staged = await stage();
+  const headers = { "content-type": "text/html" };
+  staged.simulator.faults.add({ host: "api", kind: "answer", status: 200, headers, body: "<html>Maintenance</html>" });
+  expect((await call(staged.url)).status).toBe(200);
+  await staged.recorder.nth("request_finished", 1);
+  expect((await staged.status()).environments[0].recent.notJson).toEqual([{ contentType: "text/html", count: 1 }]);
+  expect(await staged.page()).toContain("1 of 1 request of sandbox got text/html");
+});
+
 it("lists the last 100 unknown outcomes", async () => {
   const staged = await stage();
   const { url, simulator, recorder } = staged;
@@ -175,6 +206,7 @@ it("counts requests by environment and site: who answered, what failed, what the
     ...none,
     answeredBy: { service: 0, countersign: 2 },
     failures: { body_not_json: { count: 2, lastAt: isoTime } },
+    failedLately: 2,
   });
   expect(requests.inFlight).toBe(1);
   hang.release();
@@ -195,22 +227,24 @@ it("shows since when no token is available, and why, until there is one; and how
   await staged.recorder.nth("request_finished", 1);
   // While a request is under way, there is no next try.
   let down = await staged.status();
-  while (down.environments[0].tokenOutage?.nextTryAt === undefined) down = await staged.status();
+  while (down.environments[0].tokenOutages[0]?.nextTryAt === undefined) down = await staged.status();
   const [outage] = down.environments;
-  expect(outage.tokenOutage).toMatchObject({
-    sites: [oauthSite, childSite],
-    since: isoTime,
-    lastRequest: { result: "failed", status: 503 },
-    nextTryAt: isoTime,
-  });
-  expect(down.credentials[0].failingSince).toBe(outage.tokenOutage.since);
+  expect(outage.tokenOutages).toMatchObject([
+    {
+      sites: [oauthSite, childSite],
+      since: isoTime,
+      lastRequest: { result: "failed", status: 503 },
+      nextTryAt: isoTime,
+    },
+  ]);
+  expect(down.credentials[0].failingSince).toBe(outage.tokenOutages[0].since);
   expect(down.readiness.isReady).toBe(true);
   expect(await staged.page()).toContain("No token");
   isDown = false;
   const served = async () => (await call(staged.url)).status;
   await expect.poll(served, { timeout: 50_000 }).toBe(401);
   const [healed] = (await staged.status()).environments;
-  expect(healed.tokenOutage).toBeUndefined();
+  expect(healed.tokenOutages).toEqual([]);
   expect(healed.answers.service["4xx"]).toBe(1);
   expect(healed.recent.failures[0]).toMatchObject({ by: "countersign", what: "token_unavailable" });
   expect(await staged.page()).not.toContain("Orders fail");

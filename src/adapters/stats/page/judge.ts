@@ -26,8 +26,8 @@ export interface Verdict {
 export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
   const { environments, requests } = snapshot;
   const all = countAll(snapshot);
-  const [worst] = all.toSorted((one, other) => weightOf(other) - weightOf(one));
-  const hasOutage = environments.some(({ tokenOutage }) => tokenOutage !== undefined);
+  const [worst] = all;
+  const hasOutage = environments.some(({ tokenOutages }) => tokenOutages.length > 0);
   const seconds = environments[0]?.recent.seconds ?? 0;
   const lately = `in the last ${describeDuration(seconds * 1_000)}`;
   if (worst === undefined) {
@@ -56,9 +56,11 @@ export interface Recent extends Counts {
   readonly peerAt: (place: string) => Peer;
   readonly failures: readonly RecentFailure[];
   readonly failingSites: readonly FailingSite[];
+  readonly lastFailedAt: string | undefined;
+  readonly succeededSince: number;
 }
 
-/** All that had any: requests first. */
+/** All that had any: the worst first, as in the headline. */
 export function countAll({ environments, callbacks }: StatusSnapshot): readonly Recent[] {
   const all = [
     ...environments.map(({ name, baseUrl: url, recent }) => {
@@ -66,13 +68,19 @@ export function countAll({ environments, callbacks }: StatusSnapshot): readonly 
       return { name, what: "request" as const, url, peerAt, ...recent };
     }),
     ...callbacks.map(({ environment: name, application: url, recent }, index) => {
-      const peerAt = (place: string) => applicationOf(place, `callbacks[${index}].application`);
+      const peerAt = (place: string) => applicationAt(place, index);
       return { name, what: "callback" as const, url, peerAt, ...recent };
     }),
   ];
   return all
     .filter(({ requests }) => requests > 0)
-    .map((recent) => ({ ...recent, failed: sumOf(recent.failures, ({ count }) => count) }));
+    .map((recent) => ({ ...recent, failed: sumOf(recent.failures, ({ count }) => count) }))
+    .sort((one, other) => weightOf(other) - weightOf(one));
+}
+
+/** The application of a listener for callbacks. @param index the listener's, in the configuration */
+export function applicationAt(place: string, index: number): Peer {
+  return applicationOf(place, `callbacks[${index}].application`);
 }
 
 /** Failing requests come first: anybody who reaches a listener for callbacks can make these fail. */

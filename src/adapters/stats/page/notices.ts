@@ -1,6 +1,7 @@
 import { listNames } from "../../../model/names.ts";
 import { claimsNodeName, describeRedisFailure, isAnswer } from "../../../model/redis-access.ts";
 import type { EnvironmentStatus, RedisStatus, StatusSnapshot } from "../stats.ts";
+import { sumOf } from "../sums.ts";
 import type { CredentialStatus, TokenRequestStatus } from "../token-stats.ts";
 import {
   describeAge,
@@ -15,20 +16,21 @@ import {
   plural,
   showCount,
 } from "./html.ts";
-import { describeNoToken, describeOutage } from "./tokens.ts";
+import { applicationAt } from "./judge.ts";
+import { describeNoToken, describeOutages } from "./tokens.ts";
 import { describeUntaken } from "./traffic.ts";
+import { keysNode, namedIn } from "./trouble.ts";
 
 /** What else needs attention, one line each; empty if nothing does. */
 export function notices(snapshot: StatusSnapshot): Html {
   const { readiness, redis, reload, environments, callbacks, droppedLogLines, docsUrl, at } = snapshot;
   const lines = list([
     readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
-    ...environments.map((each) => describeOutage(each, each.bridgedOutage, "signed", at)),
+    ...environments.flatMap(({ name, bridgedOutages }) => describeOutages(name, bridgedOutages, "signed", at)),
     ...showSets(listUnrenewed(snapshot), at),
-    ...callbacks.map((listener) => describeUntaken(listener, docsUrl, at)),
-    ...redis
-      .filter(({ isUp }) => isUp === false)
-      .map((server) => describeAway(server, callbacks.length > 0, docsUrl, at)),
+    ...environments.map(describeTypes),
+    ...callbacks.map((listener, index) => describeUntaken(listener, applicationAt("", index), docsUrl, at)),
+    ...redis.filter(({ isUp }) => isUp === false).map((server) => describeAway(server, snapshot)),
     reload.lastRefused?.isPending
       ? html`<a href="#process">A new configuration was refused</a>; the old one stays active.`
       : nothing,
@@ -62,8 +64,8 @@ function describeLostLines(count: number, docsUrl: string | undefined): Html {
 
 /** The sets whose last token request failed. One without a token is in the headline alone, unless it was refused and the headline has another reason. */
 function listUnrenewed({ credentials, environments }: StatusSnapshot): CredentialStatus[] {
-  const told = environments.flatMap(({ tokenOutage, bridgedOutage }) =>
-    [tokenOutage, bridgedOutage].map((outage) => outage?.lastRequest?.fix),
+  const told = environments.flatMap(({ tokenOutages, bridgedOutages }) =>
+    [...tokenOutages, ...bridgedOutages].map(({ lastRequest }) => lastRequest?.fix),
   );
   return credentials.filter(({ failingSince, token, lastRequest }) => {
     if (failingSince === undefined) return false;
@@ -78,26 +80,46 @@ function showSets(sets: readonly CredentialStatus[], now: string): Html[] {
 }
 
 function describeUnrenewed({ environment, credential, token, lastRequest }: CredentialStatus, now: string): Html {
-  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: ${describeNoToken(lastRequest)}. ${describeLeft(token, lastRequest, now)}`;
+  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: ${describeNoToken(lastRequest)}.${describeLeft(token, lastRequest, now)}`;
 }
 
 function describeLeft(token: CredentialStatus["token"], last: TokenRequestStatus | undefined, now: string): string {
-  if (token === "none") return "It has none.";
-  if (last?.reason === "unauthorized") return "The service has refused the one that it has.";
-  return `The one it has expires ${describeAge(token.expiresAt, now)}.`;
+  if (token === "none") return "";
+  if (last?.reason === "unauthorized") return " The service has refused the one that it has.";
+  return ` The one it has expires ${describeAge(token.expiresAt, now)}.`;
 }
 
-/** How an outage of Redis affects tokens, keys of Countersign-Once, and callbacks. */
-function describeAway(server: RedisStatus, hasCallbacks: boolean, docsUrl: string | undefined, now: string): Html {
+/** How an outage of Redis affects tokens, keys of Countersign-Once, and callbacks; and why it is away, unless the headline says so. */
+function describeAway(server: RedisStatus, snapshot: StatusSnapshot): Html {
+  const { callbacks, redis, docsUrl, at } = snapshot;
   const { node, since, failure = "connection" } = server;
   const [present, past] = isAnswer(failure)
     ? ["refuses commands", "has refused commands"]
     : ["is away", "has been away"];
-  const away = since === undefined ? present : `${past} for ${describeSpan(since, now)}`;
-  const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${describeRedisFailure(server)}; ${help("alerts/CountersignRedisDown.md", docsUrl)}).`;
+  const away = since === undefined ? present : `${past} for ${describeSpan(since, at)}`;
+  const isTold = server === keysNode(redis) && namesOnce(snapshot);
+  const why = isTold ? "" : `${describeRedisFailure(server)}; `;
+  const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${why}${help("alerts/CountersignRedisDown.md", docsUrl)}).`;
   const refused = html`Requests with <code>Countersign-Once</code> are refused`;
   if (node === claimsNodeName) return html`${what} ${refused}; tokens are shared as before.`;
   if (node !== "cache") return html`${what} It is one of several for the refresh lock.`;
-  const callbacks = hasCallbacks ? html`; so are callbacks, where <code>replay</code> is <code>strict</code>` : nothing;
-  return html`${what} This process keeps its own tokens. ${refused}${callbacks}.`;
+  const too =
+    callbacks.length > 0 ? html`; so are callbacks, where <code>replay</code> is <code>strict</code>` : nothing;
+  return html`${what} This process keeps its own tokens. ${refused}${too}.`;
+}
+
+function namesOnce(snapshot: StatusSnapshot): boolean {
+  const named = namedIn(snapshot);
+  return snapshot.environments.some(({ name }) => named.has(`${name} once_unavailable`));
+}
+
+/** Answers that are not JSON, although that was asked for, and no failure was seen. */
+function describeTypes({ name, baseUrl, recent: { notJson, requests } }: EnvironmentStatus): Html {
+  const count = sumOf(notJson, (each) => each.count);
+  if (count === 0) return nothing;
+  const types = listNames(
+    notJson.map(({ contentType }) => contentType),
+    mostNamed,
+  );
+  return html`<strong>${showCount(count)} of ${showCount(requests)} ${plural(requests, "request", "requests")} of ${name} got ${types}</strong>, and JSON was asked for: if a login or a maintenance page answered, no order exists; see who answers at <code>${baseUrl}</code>.`;
 }

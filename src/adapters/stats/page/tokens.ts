@@ -1,6 +1,6 @@
 import type { RefreshReason } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
-import type { EnvironmentStatus, StatusSnapshot } from "../stats.ts";
+import type { StatusSnapshot } from "../stats.ts";
 import type { CredentialStatus, SitesWithoutToken, TokenRequestStatus, TokenStatus } from "../token-stats.ts";
 import {
   definitions,
@@ -43,8 +43,7 @@ export function tokens({ credentials, redis, at }: StatusSnapshot): Html {
   // Failing sets come first if not all are shown.
   const isFine = ({ failingSince }: CredentialStatus) => (failingSince === undefined ? 1 : 0);
   const ordered = credentials.length <= shownSets ? credentials : credentials.toSorted((a, b) => isFine(a) - isFine(b));
-  const cards = html`<p class="soft">Each bar runs from a token&rsquo;s issue to its expiry; the time that is left is filled. In the last fifth it is refreshed while it is used.</p>
-${showCards(ordered.slice(0, shownSets))}${foldRest(ordered.slice(shownSets), "more sets", showCards)}`;
+  const cards = html`${showCards(ordered.slice(0, shownSets))}${foldRest(ordered.slice(shownSets), "more sets", showCards)}`;
   const isEmpty = credentials.length === 0;
   return section("tokens", "Tokens", isEmpty ? html`<p class="soft">None: no site has OAuth credentials.</p>` : cards);
 }
@@ -113,20 +112,29 @@ export function describeLeft({ lifetimeMs, remainingMs }: TokenLife): string {
 }
 
 /**
- * Empty without an outage.
+ * The sites of an environment that have no token, one line for each cause.
  * @param fate what happens to orders meanwhile
  */
-export function describeOutage(
-  environment: EnvironmentStatus,
-  outage: SitesWithoutToken | undefined,
+export function describeOutages(
+  environment: string,
+  outages: readonly SitesWithoutToken[],
+  fate: "not sent" | "signed",
+  now: string,
+): Html[] {
+  const more = outages.length - mostNamed;
+  const rest = more > 0 ? html`<a href="#tokens">And ${showCount(more)} more causes</a> in ${environment}.` : nothing;
+  return [...outages.slice(0, mostNamed).map((outage) => describeOutage(environment, outage, fate, now)), rest];
+}
+
+function describeOutage(
+  environment: string,
+  { sites, since, lastRequest, nextTryAt }: SitesWithoutToken,
   fate: "not sent" | "signed",
   now: string,
 ): Html {
-  if (outage === undefined) return nothing;
-  const { sites, since, lastRequest, nextTryAt } = outage;
   const lasting = since === undefined ? "" : ` for ${describeSpan(since, now)}`;
   const isDue = nextTryAt === undefined || Date.parse(nextTryAt) <= Date.parse(now) + 1_000;
-  return html`<a href="#tokens"><strong>No token</strong></a> for ${listNames(sites, mostNamed)} of <strong>${environment.name}</strong>${lasting}:
+  return html`<a href="#tokens"><strong>No token</strong></a> for ${listNames(sites, mostNamed)} of <strong>${environment}</strong>${lasting}:
 ${describeNoToken(lastRequest)}. Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
 }
 

@@ -1,3 +1,4 @@
+import { describeUnreachable, type Peer } from "../../../model/connect-failure.ts";
 import { type FailureCode, failures } from "../../../model/errors.ts";
 import { type CallbackResult, statusClasses } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
@@ -30,28 +31,36 @@ import {
   showTime,
   table,
 } from "./html.ts";
+import { callbackHelp, meaningOfCallback, serviceRefusal } from "./meanings.ts";
+import { namedIn } from "./trouble.ts";
 
 /** Requests by environment and site. */
 export function traffic({ environments, at }: StatusSnapshot): Html {
   return section("requests", "Requests", html`${environments.map((environment) => showEnvironment(environment, at))}`);
 }
 
-const siteColumns = (now: string, defaultSite: string | undefined): readonly Column<Partial<SiteStatus>>[] => [
+/** A site, or all requests that ended before their site was known. */
+type SiteRow = Pick<SiteStatus, "tally" | "failedLately"> & {
+  readonly [Name in keyof SiteStatus]?: SiteStatus[Name] | undefined;
+};
+
+const siteColumns = (now: string, defaultSite: string | undefined): readonly Column<SiteRow>[] => [
   ["Site", ({ identifier, parent }) => showSite(identifier, parent, identifier === defaultSite)],
   ["Method", ({ auth }) => auth?.join(", ") ?? quiet("–")],
-  ["Answered by the service", ({ tally }) => tally?.answeredBy.service ?? 0, "number"],
-  ["By Countersign", ({ tally }) => tally?.answeredBy.countersign ?? 0, "number"],
-  ["Failed lately", ({ failedLately = 0 }) => failedLately, "number"],
-  ["Last", ({ tally }) => showTime(tally?.lastAt, now)],
+  ["Answered by the service", ({ tally }) => tally.answeredBy.service, "number"],
+  ["By Countersign", ({ tally }) => tally.answeredBy.countersign, "number"],
+  ["Failed lately", ({ failedLately }) => failedLately, "number"],
+  ["Last", ({ tally }) => showTime(tally.lastAt, now)],
 ];
 
 function showEnvironment(environment: EnvironmentStatus, now: string): Html {
   const { name, baseUrl, operations, sites, withoutSite, defaultSite } = environment;
-  const others = withoutSite.lastAt === undefined ? [] : [{ tally: withoutSite }];
+  const { failedLately } = withoutSite;
+  const others = withoutSite.lastAt === undefined ? [] : [{ tally: withoutSite, failedLately }];
   const areAllShown = sites.length < shownRows;
   // The sites that were used last come first if not all are shown; those that fail come before all others.
   const ordered = (areAllShown ? sites : sites.toSorted(byLastUse)).toSorted(byFailures);
-  const rows = areAllShown ? [...ordered, ...others] : [...others, ...ordered];
+  const rows: readonly SiteRow[] = areAllShown ? [...ordered, ...others] : [...others, ...ordered];
   return html`<h3>${name}</h3>
 <p class="soft">leads to <code>${baseUrl}</code>: ${operations.map((operation) => html`<code>${operation}</code> `)}</p>
 ${showRates(environment)}${table(`Requests of ${name} by site`, siteColumns(now, defaultSite), rows)}`;
@@ -92,13 +101,13 @@ function showBound(ms: number | undefined): string {
   return ms < 1_000 ? `up to ${ms} ms` : `up to ${ms / 1_000} s`;
 }
 
-function showAnswers(answers: EnvironmentStatus["answers"]): Html {
+function showAnswers(answers: EnvironmentStatus["answers"]): Html | undefined {
   const parts = (["service", "countersign"] as const).flatMap((by) => {
     const given = statusClasses.filter((name) => answers[by][name] !== undefined);
     const counts = given.map((name) => `${showCount(answers[by][name] ?? 0)} × ${name}`);
     return counts.length === 0 ? [] : [`${by === "service" ? "Service" : "Countersign"}: ${counts.join(", ")}`];
   });
-  return parts.length === 0 ? quiet("no answer yet") : html`${parts.join("; ")}.`;
+  return parts.length === 0 ? undefined : html`${parts.join("; ")}.`;
 }
 
 const callerColumns = (now: string): readonly Column<CallerStatus>[] => [
@@ -129,7 +138,8 @@ function showRight(names: readonly string[], what: string): string {
 interface Happening extends Occurrence {
   /** A result, a failure's code, or a status. */
   readonly what: string;
-  readonly meaning: string;
+  /** Undefined if the headline says more. */
+  readonly meaning: string | undefined;
   readonly place?: Html;
 }
 
@@ -143,23 +153,13 @@ const columnsOf = (
   ["Times", ({ count }) => count, "number"],
   ["Last", ({ lastAt }) => showTime(lastAt, now)],
   ...more,
-  ["What it means", ({ meaning }) => showSentence(meaning)],
+  ["What it means", ({ meaning }) => (meaning === undefined ? quiet("above") : showSentence(meaning))],
 ];
 
 function newestFirst(all: readonly Happening[]): Happening[] {
   return all.toSorted((one, other) => other.lastAt.localeCompare(one.lastAt));
 }
 
-const meanings: Readonly<Record<string, string>> = {
-  delivered: "The application answered 2xx.",
-  declined: "The application answered something else than 2xx.",
-  repeated: "The application had taken it before; it was answered again, and not handed over.",
-  parameter_missing: "It has no `version`, `site_identifier`, `timestamp` or `signature`.",
-  site_unknown: "Its site, or its key, is not configured.",
-  key_missing: "Its site has no key of that version.",
-  signature_wrong: "It is not signed with the key that it names: another key, another `exempt`, or a forgery.",
-  timestamp_invalid: "It is signed, and its timestamp is not in Unix seconds.",
-} satisfies Record<Exclude<CallbackResult, FailureCode>, string>;
 /** Results of genuine callbacks that the application has not accepted. */
 const untaken: ReadonlySet<string> = new Set<CallbackResult>([
   "declined",
@@ -181,7 +181,7 @@ function showListener(status: CallbackStatus, now: string): Html {
   const { environment, listener, application, lastFailure, unguarded } = status;
   const results = resultsOf(status);
   const facts = definitions([
-    ["Last not taken", lastFailure === undefined ? quiet("none") : showFailure(lastFailure, now)],
+    ["Last not taken", lastFailure && showFailure(lastFailure, now)],
     ["May come twice", unguarded === 0 ? undefined : html`${showCount(unguarded)}: ${whyUnguarded}`],
   ]);
   const counted = table(`Callbacks of ${environment} at ${listener}`, columnsOf("What came of it", now), results);
@@ -199,37 +199,37 @@ function resultsOf({ results }: CallbackStatus): Happening[] {
   return newestFirst(all);
 }
 
-/** @param result a CallbackResult */
-export function meaningOfCallback(result: string): string {
-  return meanings[result] ?? failures[result as FailureCode]?.meaning ?? "";
-}
-
 function showFailure({ at, result, status, cause, site, requestId }: CallbackFailureStatus, now: string): Html {
   const why = cause === undefined ? nothing : html` (${cause})`;
   const of = site === undefined ? nothing : html` of ${showName(site)}`;
   return html`<code>${result}</code>${why}${of}, answered ${status}, request ${showName(requestId)} ${showTime(at, now)}`;
 }
 
-/** The section that has each result of a callback, and what to do. */
-export const callbackHelp = "troubleshooting.md#callbacks-do-not-arrive";
-
-/** A notice, if the application has not accepted the listener's last genuine callback; else empty. */
-export function describeUntaken(status: CallbackStatus, docsUrl: string | undefined, now: string): Html {
+/** A notice, if the application has not accepted the listener's last genuine callback, and the headline does not say so; else empty. */
+export function describeUntaken(status: CallbackStatus, peer: Peer, docsUrl: string | undefined, now: string): Html {
+  const { environment, recent, results, lastFailure } = status;
   const last = resultsOf(status).find(({ what }) => untaken.has(what));
-  if (last === undefined || (status.results["delivered"]?.lastAt ?? "") >= last.lastAt) return nothing;
-  return html`<a href="#callbacks">The last callback of ${status.environment}</a> was not taken (<code>${last.what}</code>, ${describeAge(last.lastAt, now)}); ${help(callbackHelp, docsUrl)}.`;
+  if (last === undefined || (results["delivered"]?.lastAt ?? "") >= last.lastAt) return nothing;
+  if (recent.failures.some(({ what }) => what === last.what)) return nothing;
+  const { cause, server } = lastFailure?.result === last.what ? lastFailure : {};
+  const why = server === undefined ? cause : describeUnreachable(cause ?? "UNKNOWN", { ...peer, place: server });
+  const shown = why === undefined ? nothing : html`: ${why}`;
+  return html`<a href="#callbacks">The last callback of ${environment}</a> was not taken (<code>${last.what}</code>, ${describeAge(last.lastAt, now)})${shown}; ${help(callbackHelp, docsUrl)}.`;
 }
 
 /** Failures with their place, time and meaning, which says whose each is; callers' own mistakes are apart. */
-export function failuresAndRefusals({ environments, credentials, at }: StatusSnapshot): Html {
+export function failuresAndRefusals(snapshot: StatusSnapshot): Html {
+  const { environments, credentials, at } = snapshot;
+  const told = namedIn(snapshot);
   const tallies = environments.flatMap(({ name, sites, withoutSite }) => [
-    ...sites.map(({ identifier, tally }) => ({ place: showPlace(name, identifier), tally })),
-    { place: showPlace(name, undefined), tally: withoutSite },
+    ...sites.map(({ identifier, tally }) => ({ name, place: showPlace(name, identifier), tally })),
+    { name, place: showPlace(name, undefined), tally: withoutSite },
   ]);
   const allOf = (kind: "failures" | "refusals", meaningOf: (what: string) => string): Happening[] =>
-    tallies.flatMap(({ place, tally }) =>
+    tallies.flatMap(({ name, place, tally }) =>
       Object.entries(tally[kind]).map(([what, occurrence]) => {
-        return { what, ...occurrence, place, meaning: meaningOf(what) };
+        const meaning = told.has(`${name} ${what}`) ? undefined : meaningOf(what);
+        return { what, ...occurrence, place, meaning };
       }),
     );
   const failed = allOf("failures", (code) => failures[code as FailureCode].meaning);
@@ -251,24 +251,4 @@ export function failuresAndRefusals({ environments, credentials, at }: StatusSna
 function showAll(caption: string, all: readonly Happening[], now: string): Html {
   if (all.length === 0) return html`<p class="soft">None.</p>`;
   return table(`${caption}, newest first`, columnsOf("Failure", now, [where]), newestFirst(all));
-}
-
-const redirected =
-  "No redirect is followed, so no order exists: has the host of baseUrl moved, or does a login or a firewall answer?";
-
-/** What an operator checks first. The service's interface does not define its statuses. */
-const serviceRefusals: Readonly<Record<string, string>> = {
-  "401": "It did not accept the token or the signature: compare the set or the key with the portal, and the clock.",
-  "403": "It did not allow the site or the operation.",
-  "404": "It does not know what was asked for.",
-  "422": "It did not accept the parameters; with HMAC, perhaps the key or the signature.",
-  "429": "It received too many requests: send fewer, or ask its operator for more.",
-};
-
-export function serviceRefusal(status: string, allFail: boolean): string {
-  if (status === "404" && allFail) return "It does not know the path: compare the environment’s baseUrl.";
-  const known = serviceRefusals[status];
-  if (known !== undefined) return known;
-  if (status.startsWith("3")) return redirected;
-  return status.startsWith("5") ? "It failed." : "";
 }
