@@ -72,12 +72,12 @@ function titleOf({ requests, host }: StatusSnapshot, { title }: Verdict): string
 /** What moment the page shows, and how old it is by now: the browser itself tells, without a script (style.ts). */
 function header({ readiness: { isReady }, host, at }: StatusSnapshot, refreshSeconds: number | undefined): Html {
   const words = ages.map(({ words }, index) => html`<span class="age-${index}">${words}</span>`);
-  const live = html`reloads every ${refreshSeconds ?? 0} s, <a href="/still">hold it</a>`;
-  const held = html`<strong>held</strong>, <a href="/">let it reload</a>`;
+  const live = html`reloads every ${refreshSeconds ?? 0} s, <a href="/still">pause it</a>`;
+  const paused = html`<strong>paused</strong>, <a href="/">let it reload</a>`;
   return html`<header><h1>Countersign</h1>
 <p><code>${host}</code> <span class="badge${isReady ? "" : " trouble"}">${isReady ? "ready" : "not ready"}</span></p>
-<p class="soft">${refreshSeconds === undefined ? held : live} · as of ${showMoment(at)}, <span class="ages">${words}</span></p></header>
-<p class="stale notice bad"><strong>What you see is old.</strong> ${refreshSeconds === undefined ? held : html`No reload has succeeded since: is the process there, and the way to it?`}</p>
+<p class="soft">${refreshSeconds === undefined ? paused : live} · as of ${showMoment(at)}, <span class="ages">${words}</span></p></header>
+<p class="stale notice bad"><strong>What you see is old.</strong> ${refreshSeconds === undefined ? paused : html`No reload has succeeded since: is the process there, and the way to it?`}</p>
 `;
 }
 
@@ -115,9 +115,9 @@ function showState({ isUp, failure }: RedisStatus): Html {
   return html`<span class="badge active">${isUp ? "up" : "not heard of yet"}</span>`;
 }
 
-/** The build and its start, the active configuration, the routes of listeners, and the last refused configuration. */
+/** The build and its start, the active configuration, and the last refused configuration. */
 function configuration({ at, version, runtime, startedAt, configHash, reload }: StatusSnapshot): Html {
-  const { inForceSince, trigger, routes, lastRefused } = reload;
+  const { inForceSince, trigger, lastRefused } = reload;
   const facts = definitions([
     [
       "Countersign",
@@ -127,7 +127,6 @@ function configuration({ at, version, runtime, startedAt, configHash, reload }: 
       "Configuration",
       html`<code>${configHash}</code>, active ${showTime(inForceSince, at, "–")}, ${becauseOf[trigger]}`,
     ],
-    ["Listeners", list(routes.map((route) => html`<code>${route}</code>`))],
   ]);
   const refused = lastRefused === undefined ? nothing : showRefused(lastRefused, at);
   return section("process", "Process", html`${refused}${facts}`, lastRefused?.isPending ? "full" : "light");

@@ -44,7 +44,7 @@ ${looked}`;
 
 /** How to take an outcome off the list. */
 function showCommand(requestId: string, address: string): Html {
-  return html`<p>Once you know, this takes the first one off this list; <code>false</code> if there is no order:</p>
+  return html`<p>Once you know, this takes the first one off this list, and another by its own request id; <code>false</code> if there is no order:</p>
 <pre>${settlingCommand(requestId, address)}</pre>
 `;
 }
@@ -56,7 +56,7 @@ function showSettled(settled: readonly UnknownOutcome[], now: string): Html {
   return section("settled", title, table("Requests that were looked for", settledColumns(now), settled, shownOutcomes));
 }
 
-const withoutReference = html`<p>Without a reference, look by site and time. An application gives one in <code>Countersign-Reference</code>.</p>
+const withoutReference = html`<p>Without a reference, look for the request id: the service has it as <code>x-request-id</code>, unless the application sent one. An application gives a reference in <code>Countersign-Reference</code>.</p>
 `;
 
 /** The newest; the others are folded. */
