@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import { durationPattern } from "../../model/clock.ts";
 import { nearestName } from "../../model/names.ts";
 import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
-import { nodesAt, placesOf, type SchemaNode } from "./schema.ts";
+import { nodesAt, type SchemaNode } from "./schema.ts";
+import { exampleOf, fits, placesFor, wrapped } from "./suggestions.ts";
 import { outOfRange } from "./values.ts";
 
 /** `async` is what zod sets in its copy. Added to the copy, it would make V8 of Node.js 20 a new hidden class for each file. */
@@ -21,7 +21,7 @@ export function checkForm<Schema extends z.ZodType>(
   // Most files have no `$`.
   const placeholders = JSON.stringify(value)?.includes("$") ? findPlaceholders(value, base) : [];
   const parsed = schema.safeParse(value, parsing);
-  const issues = parsed.success ? [] : describeIssues(parsed.error.issues, base);
+  const issues = parsed.success ? [] : describeIssues(parsed.error.issues, { value, base });
   // A placeholder's text seldom fits the schema; one problem for it is enough.
   const isConsequence = createIsAbout(placeholders);
   const others = issues.filter((issue) => !isConsequence(issue));
@@ -112,32 +112,45 @@ function lastKey(path: Path): string {
   return String(path.findLast((part) => typeof part === "string"));
 }
 
+/** The content of a file, and the path of the part of the configuration that it is. */
+interface Source {
+  readonly value: unknown;
+  readonly base: Path;
+}
+
 /** Describes the schema's issues in words for people. */
-function describeIssues(issues: readonly Issue[], base: Path): FormProblem[] {
-  const faults = issues.flatMap((issue) => describeIssue(issue, base));
+function describeIssues(issues: readonly Issue[], source: Source): FormProblem[] {
+  const faults = issues.flatMap((issue) => describeIssue(issue, source));
   // A misspelt key is one problem, not an unknown key and a missing one.
   const meant = new Set(faults.map((fault) => fault.meant && formatPath(fault.meant)));
   return faults.filter(({ path }) => !meant.has(formatPath(path)));
 }
 
-function describeIssue(issue: Issue, base: Path): FormProblem[] {
-  const path: Path = [...base, ...issue.path.filter((part) => typeof part !== "symbol")];
-  const isSecret = path.some((_, index) => isSecretAt(path.slice(0, index + 1)));
-  return describeAt(issue, path).map((fault) => (isSecret ? { ...fault, found: "hidden" } : fault));
+function describeIssue(issue: Issue, source: Source, holder: Path = source.base): FormProblem[] {
+  const path: Path = [...holder, ...issue.path.filter((part) => typeof part !== "symbol")];
+  const described = describeAt(issue, path, source);
+  return isInSecret(path) ? described.map((fault) => ({ ...fault, found: "hidden" })) : described;
 }
 
-function describeAt(issue: Issue, path: Path): FormProblem[] {
+function isInSecret(path: Path): boolean {
+  return path.some((_, index) => isSecretAt(path.slice(0, index + 1)));
+}
+
+function describeAt(issue: Issue, path: Path, source: Source): FormProblem[] {
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => describeUnknownKey(key, path, Object.keys(issue.input ?? {})));
+    return issue.keys.map((key) => describeUnknownKey(key, path, issue.input ?? {}, source));
   }
-  if (issue.code === "invalid_union" && !isSecretAt(path)) return describeNearest(issue, path);
-  return [{ path, ...wordsOf(issue, path) }];
+  if (issue.code !== "invalid_union") return [{ path, ...wordsOf(issue, path) }];
+  if (!isSecretAt(path)) return describeNearest(issue, path, source);
+  const keys = typeof issue.input === "object" ? Object.keys(issue.input ?? {}) : [];
+  // Another key may be the secret itself.
+  const isNearly = keys.length > 0 && keys.every((key) => nearestName(key, ["file", "env"]) !== undefined);
+  if (!isNearly) return [{ path, ...describeSecret(issue, path) }];
+  return describeNearest(issue, path, source).filter((fault) => keys.includes(lastKey(fault.path)));
 }
 
 function wordsOf(issue: Issue, path: Path): Words {
   switch (issue.code) {
-    case "invalid_union":
-      return describeSecret(issue, path);
     case "invalid_type":
       return describeType(issue, path);
     case "invalid_key": {
@@ -167,8 +180,14 @@ function fixValue({ input, values }: IssueOf<"invalid_value">): string {
 }
 
 /** The key's value is never shown: a misspelt `clientsecret` may hold the secret itself. */
-function describeUnknownKey(key: string, holder: Path, given: readonly string[]): FormProblem {
+function describeUnknownKey(
+  key: string,
+  holder: Path,
+  input: Readonly<Record<string, unknown>>,
+  source: Source,
+): FormProblem {
   const path = [...holder, key];
+  const given = Object.keys(input);
   const alternatives = nodesAt(holder).map(({ properties = {}, additionalProperties }) =>
     typeof additionalProperties === "object" ? [key] : Object.keys(properties),
   );
@@ -182,11 +201,12 @@ function describeUnknownKey(key: string, holder: Path, given: readonly string[])
     return { path, message: `${key} does not go with ${others.join(", ")}`, fix, found: "hidden" };
   }
   const free = known.filter((name) => !given.includes(name));
-  const nearest = nearestName(key, free);
+  const [ending, ...more] = free.filter((name) => name.toLowerCase().endsWith(key.toLowerCase()));
+  const nearest = nearestName(key, free) ?? (more.length === 0 ? ending : undefined);
   const fault = { path, message: `there is no key ${key} here`, found: "hidden" };
   if (nearest === undefined) {
-    const [place, ...others] = placesOf(key);
-    const move = place === undefined || others.length > 0 ? "" : `move it to ${place}, or `;
+    const places = placesFor(path, input[key], source.value, source.base).map(formatPath);
+    const move = places.length === 0 ? "" : `move it to ${places.join(" or ")}, or `;
     return { ...fault, fix: `${move}remove it; possible keys: ${known.join(", ")}` };
   }
   return { ...fault, fix: `did you mean ${nearest}?`, meant: [...holder, nearest] };
@@ -210,10 +230,16 @@ function describeSecret({ errors, input }: IssueOf<"invalid_union">, path: Path)
 }
 
 /** Explains the nearest of several alternatives; if none is near, the schema's own message lists what is allowed. */
-function describeNearest({ errors, input, message: ways }: IssueOf<"invalid_union">, path: Path): FormProblem[] {
+function describeNearest(
+  { errors, input, message: ways }: IssueOf<"invalid_union">,
+  path: Path,
+  source: Source,
+): FormProblem[] {
   const [nearest = []] = errors.toSorted((a, b) => distanceOf(a) - distanceOf(b));
   const isOther = nearest.some(({ path, code }) => path.length === 0 && code !== "unrecognized_keys");
-  if (!isOther || !ways.startsWith("write ")) return nearest.flatMap((issue) => describeIssue(issue, path));
+  if (!isOther || !ways.startsWith("write ")) {
+    return nearest.flatMap((issue) => describeIssue(issue, source, path));
+  }
   const message = Array.isArray(input) ? "this cannot be a list" : "this value is not known";
   return [{ path, message, fix: ways }];
 }
@@ -243,58 +269,50 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: "true or false",
 };
 
-function describeType({ expected, input, message }: IssueOf<"invalid_type">, path: Path): Words {
-  const name = String(path.at(-1) ?? "the configuration");
-  if (name === "version" && typeof input === "number") return { message, fix: 'write it in quotes, like "3.0"' };
+/** A setting that is missing, with the schema's example; also used for one that only another setting demands. */
+export function missing(path: Path, kind = "a text"): Words {
+  return { message: `${path.at(-1)} is missing`, fix: `add ${kind}${like(exampleAt(path))}` };
+}
+
+function exampleAt(path: Path): unknown {
+  return nodesAt(path)
+    .map(exampleOf)
+    .find((each) => each !== undefined);
+}
+
+function like(example: unknown): string {
+  return example === undefined ? "" : `, like ${JSON.stringify(example)}`;
+}
+
+function describeType({ expected, input, message: ways }: IssueOf<"invalid_type">, path: Path): Words {
   const kind = kinds[expected] ?? expected;
   const nodes = nodesAt(path);
-  const example = nodes.map(exampleOf).find((each) => each !== undefined);
-  const [{ required = [] } = {}] = nodes;
-  const parts =
-    required.length > 1 && nodes.length === 1 ? ` with ${required.join(", ").replace(/, (?!.*,)/, " and ")}` : "";
-  const like = example === undefined ? parts : `, like ${JSON.stringify(example)}`;
-  if (input === undefined) return { message: `${name} is missing`, fix: `add ${kind}${like}` };
-  if (expected === "string" && typeof input === "number" && durationPattern.test(String(example))) {
-    return { message: `${input} has no unit`, fix: `write it with ms, s, m or h${like}` };
+  const [{ minimum, maximum, properties, required = [], additionalProperties } = {}] = nodes;
+  if (input === undefined) return missing(path, kind);
+  if (expected === "string" && typeof input === "number") {
+    const isPossible = !isInSecret(path) && nodes.some((node) => fits(node, `${input}`));
+    const fix = ways.startsWith("write ")
+      ? ways
+      : `write it in quotes${like(isPossible ? `${input}` : exampleAt(path))}`;
+    return { message: "YAML read this as a number", fix };
   }
   if (expected === "number" || expected === "int") {
-    const [{ minimum, maximum } = {}] = nodes;
     const fix = `write ${kind} from ${minimum} to ${maximum}`;
     return { message: `this must be ${kind}, without quotes or unit`, fix };
   }
-  if (expected === "array" && typeof input === "string") {
-    // Only texts of a known form are shown: another may be a secret.
-    const isItem = nodesAt([...path, 0]).some(
-      ({ type, pattern = "(?!)", enum: all = [] }) =>
-        type === "string" && (all.includes(input) || new RegExp(pattern).test(input)),
-    );
-    const item = isItem ? `, in brackets: [${/^[\w./-]+$/.test(input) ? input : JSON.stringify(input)}]` : "";
-    return { message: "this must be a list", fix: `write a list${item}`, found: "a text" };
-  }
-  if (expected === "array" && typeof input === "object" && input !== null) {
-    return { message: "this must be a list", fix: 'write "- " before its first key, which makes it a list of one' };
-  }
-  const [{ properties = {}, additionalProperties } = {}] = nodes;
   if (Array.isArray(input) && typeof additionalProperties === "object") {
-    const key = name === "sites" || name === "children" ? "S1000000001" : "NAME";
-    return { message: `this must be ${kind}`, fix: `write each name as a key, without "- ": { ${key}: … }` };
+    const [name] = Object.keys(exampleAt(path) ?? {});
+    return { message: `this must be ${kind}`, fix: `write each name as a key, without "- ": { ${name}: … }` };
   }
-  const possible = Object.keys(properties);
-  if (input === null && like === "" && possible.length > 0) {
-    return { message: "this is empty", fix: `write its settings; possible keys: ${possible.join(", ")}` };
-  }
-  // A text in place of a mapping may be a secret.
+  const message = input === null ? `${path.length === 0 ? "the file" : "this"} is empty` : `this must be ${kind}`;
+  // A text in place of a mapping or a list may be a secret.
   const found = typeof input === "string" ? { found: "a text" } : {};
-  return { message: `this must be ${kind}`, fix: `write ${kind}${like}`, ...found };
-}
-
-/** An example from the schema, or one made of the required parts; undefined if there are none, or one has no example. */
-function exampleOf({ examples = [], properties = {}, required = [], items }: SchemaNode): unknown {
-  const item = items && exampleOf(items);
-  const [example = item && [item]] = examples;
-  if (example !== undefined || required.length === 0) return example;
-  const parts = required.map((name) => [name, exampleOf(properties[name] ?? {})] as const);
-  return parts.every(([, part]) => part !== undefined) ? Object.fromEntries(parts) : undefined;
+  if (input === null && required.length === 0 && properties !== undefined) {
+    return { message, fix: `write its settings; possible keys: ${Object.keys(properties).join(", ")}` };
+  }
+  const own = nodes.map((node) => wrapped(input, node)).find((each) => each !== undefined);
+  const such = path.length === 0 ? ` with ${required.join(", ")}` : like(own ?? exampleAt(path));
+  return { message, fix: `write ${kind}${such}`, ...found };
 }
 
 function describeSize({ code, origin, input }: IssueOf<"too_small" | "too_big">, path: Path): Words {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import {
+  audience,
   clientIdForm,
   codec,
   durationWithin,
@@ -9,15 +10,15 @@ import {
   plainName,
   printable,
   secretSource,
-  text,
+  textLike,
 } from "./fields.ts";
 import { tokenUrlForm } from "./values.ts";
 
 const assertion = mapping("Contents of an assertion beside the client id (RFC 7523); for clientAuth private_key_jwt.", {
-  audience: optional(printable).describe(
+  audience: optional(audience).describe(
     "`aud` of the assertion. Default: `token.issuer`, else the token endpoint's address.",
   ),
-  typ: optional(matching(/^[\w!#$&^.+/-]{1,128}$/, "write a media type, like client-authentication+jwt")).describe(
+  typ: optional(matching(/^[\w!#$&^.+/-]{1,128}$/, "write a media type", "client-authentication+jwt")).describe(
     "`typ` in its header. Servers that follow the update of RFC 7523 may demand `client-authentication+jwt`. Default: JWT.",
   ),
   keyId: optional(printable).describe(
@@ -26,13 +27,15 @@ const assertion = mapping("Contents of an assertion beside the client id (RFC 75
   algorithm: optional(
     z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]),
   ).describe("JWS algorithm. Default: RS256, ES256, ES384, ES512 or EdDSA, by the kind of key."),
-  certFile: optional(text).describe(
+  certFile: optional(textLike("cert.pem")).describe(
     "PEM file of the key's certificate, if the server identifies keys by `x5t` and `x5t#S256` (Entra ID).",
   ),
 });
 
 const fileAssertion = mapping("A JWT of the platform that is sent unchanged as the assertion.", {
-  file: text.describe("Path of the JWT's file, relative to the configuration file; read for each token request."),
+  file: textLike("/path").describe(
+    "Path of the JWT's file, relative to the configuration file; read for each token request.",
+  ),
   type: optional(z.enum(["jwt-bearer", "jwt-spiffe"])).describe(
     "Which JWT it is, the end of `client_assertion_type`: jwt-bearer (RFC 7523), or jwt-spiffe, a JWT-SVID " +
       "(draft-ietf-oauth-spiffe-client-auth). Default: jwt-bearer.",
@@ -50,7 +53,8 @@ export const tokenSettings = mapping(
     issuer: optional(
       matching(
         /^https?:\/\/[\x21\x22\x24-\x3e\x40-\x7e]+$/,
-        "write the `issuer` of the server's metadata (RFC 8414), letter for letter, like https://login.example",
+        "write the `issuer` of the server's metadata (RFC 8414), letter for letter",
+        "https://login.example",
       ),
     ).describe(
       "The authorization server's issuer: the only audience of a `private_key_jwt` assertion, as FAPI 2.0 and the update of " +
@@ -71,20 +75,21 @@ export const tokenSettings = mapping(
         "`{ assertion: { file: … } }` (RFC 7523; a token that the platform renews). Default: post.",
     ),
     body: optional(z.enum(["form", "json"])).describe("How the request's fields are written. Default: form."),
-    audience: optional(printable).describe(
+    audience: optional(audience).describe(
       "Value to send as audience, for credential sets without their own `audience`. With `url` no audience is needed.",
     ),
     scope: optional(
       matching(
         /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/,
         "write scopes with one space between them (RFC 6749 section 3.3)",
+        "orders.read orders.write",
       ),
     ).describe("Scopes to request, with a space between them (RFC 6749 section 3.3)."),
     resource: optional(printable).describe("Resource to request (RFC 8707)."),
     extra: optional(
       z.record(
-        matching(/^[A-Za-z0-9._:-]{1,64}$/, "write the name of a field, of A-Z a-z 0-9 . _ : -"),
-        matching(/^[\x20-\x7e]+$/, "write one line of printable text"),
+        matching(/^[A-Za-z0-9._:-]{1,64}$/, "write the name of a field, of A-Z a-z 0-9 . _ : -", "tenant"),
+        matching(/^[\x20-\x7e]+$/, "write one line of printable text", "shop"),
       ),
     ).describe("Further fields of the token request, by their names. Put no secret here: /status shows it."),
     lifetime: optional(durationWithin(60_000, 604_800_000, "1h")).describe(
@@ -96,13 +101,13 @@ export const tokenSettings = mapping(
 
 export type RawTokenSettings = z.output<typeof tokenSettings>;
 
-const setName = plainName.describe("Name of the set; `<site>/<name>` labels it in logs and metrics.");
+const setName = plainName("blue").describe("Name of the set; `<site>/<name>` labels it in logs and metrics.");
 
 export const credentialSet = z
   .union([
     z.strictObject({
       name: setName,
-      dir: text.describe(
+      dir: textLike("secrets/blue").describe(
         "Folder with the files client-id, client-secret (with private_key_jwt: private-key) and audience.",
       ),
       token: tokenSettings.optional(),
@@ -113,7 +118,7 @@ export const credentialSet = z
       clientSecret: optional(secretSource).describe(
         "Where the Client Secret is (spec 2.3). For clientAuth post, basic and basic_raw.",
       ),
-      audience: optional(printable).describe(
+      audience: optional(audience).describe(
         "Value to send as audience when requesting a token (spec 2.3). With `token.url` it may be left out.",
       ),
       privateKey: optional(secretSource).describe(

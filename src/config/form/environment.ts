@@ -10,7 +10,7 @@ import {
   matching,
   optional,
   siteIdentifier,
-  text,
+  textLike,
   tlsFiles,
   url,
   withDefault,
@@ -19,13 +19,15 @@ import { type RawParent, siteInEffect } from "./site.ts";
 
 const operation = matching(
   /^(\*|[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*)$/,
-  "write segments of A-Z a-z 0-9 _ -, like create_order",
+  "write segments of A-Z a-z 0-9 _ -",
+  "create_order",
 );
 
 /** Of the characters of a path (RFC 3986 section 3.3), and those that `checkPrefix` explains. */
 const prefix = matching(
   /^\/(?:[\w.~!$&'()*+,;=:@%\\-]+\/)+$/,
-  "write a path of plain characters with a slash at both ends, like /files/",
+  "write a path of plain characters with a slash at both ends",
+  "/files/",
 );
 
 /** CONNECT and TRACE never pass (RFC 9110 sections 9.3.6 and 9.3.8). */
@@ -47,7 +49,7 @@ const passThroughRoute = mapping("Paths whose requests pass with a token and an 
 });
 
 const siteFolder = mapping("Sites in files of their own (docs/sites.md).", {
-  folder: text.describe(
+  folder: textLike("sites.d").describe(
     "A folder, relative to the configuration file. Its file `S….yaml` holds the settings of the site `S…`.",
   ),
 });
@@ -63,9 +65,7 @@ export const environmentSchema = mapping(
         "Needed if a site has credentials, unless `token.url` says where tokens come from.",
     ),
     token: tokenSettings.optional(),
-    operations: listOf(operation, 1)
-      .describe('Operations that may be called; `["*"]` alone allows any.')
-      .meta({ examples: [["create_order"]] }),
+    operations: listOf(operation, 1).describe('Operations that may be called; `["*"]` alone allows any.'),
     passThrough: withDefault(listOf(passThroughRoute), []).describe(
       "Other paths of the service behind the same tokens: files, streams, WebSocket. OAuth only.",
     ),

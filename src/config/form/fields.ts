@@ -9,6 +9,9 @@ z.config({ jitless: true });
 /** A string that is not empty. */
 export const text = z.string().min(1);
 
+/** The same, with an example for messages and editors. */
+export const textLike = (example: string) => text.meta({ examples: [example] });
+
 /** A mapping with these keys and no others. */
 export function mapping<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
   return z.strictObject(shape).describe(description);
@@ -26,14 +29,24 @@ export function section<Shape extends z.ZodRawShape>(description: string, shape:
   return schema.prefault({} as z.input<typeof schema>).describe(description);
 }
 
-/** A string of a certain form. */
-export function matching(form: RegExp, fix: string) {
-  return z.string().regex(form, { error: fix });
+/** A string of a certain form; the fix ends with the example. */
+export function matching(form: RegExp, fix: string, example?: string) {
+  if (example === undefined) return z.string().regex(form, { error: fix });
+  const error = `${fix}, like ${JSON.stringify(example)}`;
+  return z
+    .string()
+    .regex(form, { error })
+    .meta({ examples: [example] });
 }
 
 /** A value that is written as a text and read into a more precise type. */
 export function codec<Value>({ read, write, pattern }: TextForm<Value>, example: string) {
-  const written = z.string().meta({ pattern: pattern.source, examples: [example] });
+  // YAML reads some texts as numbers.
+  const error = ({ input }: { readonly input?: unknown }): string | undefined => {
+    const result = typeof input === "number" ? read(String(input)) : undefined;
+    return result !== undefined && "fix" in result ? result.fix : undefined;
+  };
+  const written = z.string({ error }).meta({ pattern: pattern.source, examples: [example] });
   return z.codec(written, z.custom<Value>(), {
     decode(input, { issues }) {
       const result = read(input);
@@ -63,10 +76,16 @@ export function duration(fallback: string, leastMs: number, mostMs: number) {
 
 /** A duration with unit; in milliseconds once read. */
 export function durationWithin(leastMs: number, mostMs: number, example: string) {
+  const isAllowed = (ms = Number.NaN) => ms >= leastMs && ms <= mostMs;
   const read = (given: string): Read<number> => {
     const value = parseDurationMs(given);
-    if (value === undefined) return { fix: "write a whole number and its unit, like 500ms, 20s or 2m" };
-    if (value >= leastMs && value <= mostMs) return { value };
+    if (value === undefined) {
+      const units = [example.replace(/\d+/, ""), "s", "ms", "m", "h"];
+      const own = units.map((unit) => `${given}${unit}`).find((each) => isAllowed(parseDurationMs(each)));
+      const fix = `write a whole number and its unit, ms, s, m or h, like "${own ?? example}"`;
+      return /^\d+$/.test(given) ? { message: `${given} has no unit`, fix } : { fix };
+    }
+    if (isAllowed(value)) return { value };
     const [least, most] = [formatDuration(leastMs), formatDuration(mostMs)];
     return outOfRange("duration", given, value < leastMs, least, most);
   };
@@ -108,29 +127,46 @@ export function listOf<Item extends z.ZodType>(item: Item, least = 0) {
 
 /** As RFC 6749 (appendix A.1) has it, but with no blank at its ends, which nobody sees. */
 export const clientIdPattern = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
-export const clientIdForm = matching(clientIdPattern, "write one line of printable text, with no blank at its ends");
+export const clientIdForm = matching(
+  clientIdPattern,
+  "write one line of printable text, with no blank at its ends",
+  "my-client",
+);
 
 /** An audience or a resource: sent in forms, written to logs. */
 export const printablePattern = /^[\x21-\x7e]+$/;
 export const printable = matching(printablePattern, "write one line of printable text without spaces");
+export const audience = printable.meta({ examples: ["https://api.example"] });
 
 /** A name that becomes a label of metrics and a field of log lines. */
-export const plainName = matching(/^[A-Za-z0-9._-]{1,64}$/, "write 1 to 64 of A-Z a-z 0-9 . _ -");
+export const plainName = (example: string) =>
+  matching(/^[A-Za-z0-9._-]{1,64}$/, "write 1 to 64 of A-Z a-z 0-9 . _ -", example);
+export const environmentName = plainName("sandbox");
 
 /** A field name of RFC 9110 section 5.1. */
-export const headerName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "write the name of a header, like x-request-id");
+export const headerName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "write the name of a header", "x-request-id");
 
 /** A name as the proxy accepts it in bodies. */
-export const parameterName = matching(allowedName, "write the name of a parameter, like order_amount");
+export const parameterName = matching(allowedName, "write the name of a parameter", "order_amount");
 
 /** The prefix is from spec 5.3; the other characters are allowed in labels. */
-export const siteIdentifier = matching(/^S[A-Za-z0-9_-]{1,63}$/, "write S and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
-export const keyIdentifier = matching(/^K[A-Za-z0-9_-]{1,63}$/, "write K and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
+const identifier = (letter: string) =>
+  matching(
+    new RegExp(`^${letter}[A-Za-z0-9_-]{1,63}$`),
+    `write ${letter} and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)`,
+    `${letter}1000000001`,
+  );
+export const siteIdentifier = identifier("S");
+export const keyIdentifier = identifier("K");
 
 export const inFile = z.strictObject({
-  file: text.describe("Path of a file, relative to the configuration file; one newline at the file's end is dropped."),
+  file: textLike("/path").describe(
+    "Path of a file, relative to the configuration file; one newline at the file's end is dropped.",
+  ),
 });
-const inVariable = z.strictObject({ env: text.describe("Name of an environment variable; prefer `file`.") });
+const inVariable = z.strictObject({
+  env: textLike("NAME").describe("Name of an environment variable; prefer `file`."),
+});
 
 /** Where a secret is: never the secret itself. */
 export const secretSource = z
@@ -139,9 +175,9 @@ export const secretSource = z
 
 /** PEM files for TLS with a server; all may be left out. */
 export const tlsFiles = z.strictObject({
-  caFile: text.optional().describe("PEM file with the authorities to trust. Default: the public ones."),
-  certFile: text.optional().describe("PEM file of the client certificate (mTLS); needs keyFile."),
-  keyFile: text.optional().describe("PEM file of the client certificate's key, without a passphrase."),
+  caFile: textLike("ca.pem").optional().describe("PEM file with the authorities to trust. Default: the public ones."),
+  certFile: textLike("cert.pem").optional().describe("PEM file of the client certificate (mTLS); needs keyFile."),
+  keyFile: textLike("key.pem").optional().describe("PEM file of the client certificate's key, without a passphrase."),
 });
 
 export type TlsFiles = z.output<typeof tlsFiles>;

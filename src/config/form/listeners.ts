@@ -4,6 +4,7 @@ import {
   bind,
   codec,
   duration,
+  environmentName,
   flag,
   listOf,
   mapping,
@@ -13,7 +14,7 @@ import {
   plainName,
   secretSource,
   siteIdentifier,
-  text,
+  textLike,
   tlsFiles,
   url,
   withDefault,
@@ -22,11 +23,11 @@ import { certificateNameForm } from "./values.ts";
 
 /** TLS with callers. The authorities prove names; they give no rights. */
 const callersMtls = mapping("The files for TLS with callers.", {
-  caFile: text.describe(
+  caFile: textLike("ca.pem").describe(
     "PEM file of the authorities that callers' certificates must come from; no others are trusted.",
   ),
-  certFile: text.describe("PEM file of the listener's own certificate."),
-  keyFile: text.describe("PEM file of that certificate's key, without a passphrase."),
+  certFile: textLike("cert.pem").describe("PEM file of the listener's own certificate."),
+  keyFile: textLike("key.pem").describe("PEM file of that certificate's key, without a passphrase."),
 });
 
 const certificateName = codec(certificateNameForm, "spiffe://prod.example/ns/pay/sa/payments");
@@ -34,7 +35,8 @@ const certificateName = codec(certificateNameForm, "spiffe://prod.example/ns/pay
 /** An operation, or the prefix of a pass-through route. */
 const operation = matching(
   /^(?:[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*|\/(?:[^/?#\s]+\/)+)$/,
-  "write an operation, like create_order, or the prefix of a route, like /files/; leave operations out to allow all of the environment",
+  "write an operation or the prefix of a route, or leave operations out to allow all of the environment",
+  "create_order",
 );
 
 const caller = mapping("A caller: its token or certificate, and its rights.", {
@@ -59,7 +61,9 @@ const callers = z
   .union(
     [
       z.literal("anyone").describe("Everyone who can reach the listener; a network policy should limit that."),
-      z.record(plainName, caller).describe("Callers by name, each with its token or certificate and its rights."),
+      z
+        .record(plainName("shop"), caller)
+        .describe("Callers by name, each with its token or certificate and its rights."),
     ],
     {
       error: "write anyone, or each caller's name and what proves it: { NAME: { token: { file: /path } } }",
@@ -67,14 +71,12 @@ const callers = z
   )
   .describe("Who may call: callers by name, or the word `anyone`. Required except on loopback or a Unix socket.");
 
-const host = matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port");
+const host = matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port", "countersign");
 export const hosts = listOf(host.toLowerCase()).default([]);
 
 export const listener = mapping("A place where applications call.", {
   bind: bind("127.0.0.1:7411"),
-  environment: plainName
-    .meta({ examples: ["sandbox"] })
-    .describe("The environment that everything on this listener belongs to."),
+  environment: environmentName.describe("The environment that everything on this listener belongs to."),
   hosts: hosts.describe("Host names accepted beside loopback names, the bind address and the baseUrl's host."),
   callers: callers.optional(),
   mtls: callersMtls.describe("TLS with named callers, each of which proves itself with a `certificate`.").optional(),
@@ -95,9 +97,9 @@ const application = mapping("The application that genuine callbacks are handed t
 
 export const callbackListener = mapping("A place where the service calls.", {
   bind: bind("127.0.0.1:7414"),
-  environment: plainName
-    .meta({ examples: ["sandbox"] })
-    .describe("The environment whose sites are called back; their keys verify (spec 5.3, 6)."),
+  environment: environmentName.describe(
+    "The environment whose sites are called back; their keys verify (spec 5.3, 6).",
+  ),
   application,
   exempt: withDefault(listOf(parameterName), [...defaultExempt]).describe(
     "Parameters that the service does not sign (spec 5.2 step 1): anyone can change them. `signature` is never signed.",

@@ -7,16 +7,16 @@ import {
   count,
   duration,
   durationWithin,
+  environmentName,
   headerName,
   inFile,
   listOf,
   mapping,
   optional,
-  plainName,
   printable,
   secretSource,
   section,
-  text,
+  textLike,
   tlsFiles,
   url,
   withDefault,
@@ -31,7 +31,7 @@ const tokens = section("Where tokens are kept (spec 5.4).", {
 });
 
 const sentinel = mapping("Sentinels, instead of url.", {
-  name: text.describe("Name of the master that the Sentinels watch."),
+  name: textLike("mymaster").describe("Name of the master that the Sentinels watch."),
   nodes: listOf(codec(hostPortForm, "sentinel:26379"), 1).describe("The Sentinels, as `host:port`."),
   password: optional(secretSource).describe("Where the Sentinels' own password is."),
 });
@@ -46,7 +46,7 @@ const redis = mapping("Where replicas share tokens; for `tokens.cache: redis`.",
   ),
   sentinel: sentinel.optional(),
   cluster: cluster.optional(),
-  username: optional(z.union([text, inFile])).describe(
+  username: optional(z.union([textLike("countersign"), inFile])).describe(
     "ACL user of every node, or `{ file: … }` with the user's name; needs password. If password has the same file, its first line is the user name, the second the password. Default: Redis's default user.",
   ),
   password: optional(secretSource).describe("Where the user's password is."),
@@ -167,7 +167,9 @@ export const configSchema = mapping("Configuration of Countersign.", {
   status: mapping("The status page on /, and the same as JSON on /status; loopback only. Absent: no page.", {
     bind: bind("127.0.0.1:7413"),
   }).optional(),
-  environments: z.record(plainName, environmentSchema).describe("The service's environments, by names of your choice."),
+  environments: z
+    .record(environmentName, environmentSchema)
+    .describe("The service's environments, by names of your choice."),
   tokens,
   redis: redis.optional(),
   once: once.optional(),
@@ -219,6 +221,9 @@ export interface SchemaNode {
   readonly additionalProperties?: SchemaNode | boolean;
   readonly items?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];
+  readonly propertyNames?: SchemaNode;
+  /** Present for a section, which may be left out. */
+  readonly default?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly examples?: readonly unknown[];
@@ -230,24 +235,6 @@ export function nodesAt(path: Path): readonly SchemaNode[] {
     (nodes, part) => nodes.flatMap((node) => within(node, part)).flatMap(alternatives),
     alternatives(jsonSchema()),
   );
-}
-
-/** The outermost places that take this key, like `listeners[].hosts` or `environments.<name>.via`; child sites, which repeat a site's, aside. */
-export function placesOf(key: string): readonly string[] {
-  return [...new Set(findKey(key, jsonSchema(), ""))];
-}
-
-function findKey(key: string, node: SchemaNode, at: string): string[] {
-  const { properties = {}, additionalProperties, items, anyOf = [] } = node;
-  const below = at === "" ? "" : `${at}.`;
-  if (Object.hasOwn(properties, key)) return [`${below}${key}`];
-  const { children: _, ...named } = properties;
-  return [
-    ...Object.entries(named).flatMap(([name, child]) => findKey(key, child, `${below}${name}`)),
-    ...(typeof additionalProperties === "object" ? findKey(key, additionalProperties, `${below}<name>`) : []),
-    ...(items === undefined ? [] : findKey(key, items, `${at}[]`)),
-    ...anyOf.flatMap((each) => findKey(key, each, at)),
-  ];
 }
 
 function alternatives(node: SchemaNode): readonly SchemaNode[] {

@@ -7,6 +7,7 @@ import {
   keyIdentifier,
   listOf,
   mapping,
+  matching,
   optional,
   parameterName,
   secretSource,
@@ -15,12 +16,7 @@ import {
 } from "./fields.ts";
 
 /** Quotes matter: YAML reads 3.0 as the number 3. */
-const version = z
-  .string({
-    error: ({ input }) => (typeof input === "number" ? "YAML read this version as a number" : undefined),
-  })
-  .regex(/^\d{1,3}\.\d{1,3}$/, { error: 'write a version in quotes, like "3.0"' })
-  .meta({ examples: ["3.0"] });
+const version = matching(/^\d{1,3}\.\d{1,3}$/, "write a version in quotes", "3.0");
 
 const signingKey = mapping("One HMAC key pair.", {
   identifier: keyIdentifier.describe("Key Identifier, K… (spec 5.3); unique in its environment."),

@@ -87,8 +87,8 @@ itRefuses("names that mean nothing", [
     ".level: no key level here; move it to log.level, or remove it; possible keys: baseUrl",
   ),
   fault(inSandbox("timeouts: {}"), ".timeouts: no key … here; move it to timeouts, or"),
-  fault(atTheEnd("authUrl: https://a"), "authUrl: no key … move it to environments.<name>.authUrl, or"),
-  fault(inSandbox("dir: DIR"), ".dir: move it to environments.<name>.sites.<name>.credentials[].dir, or"),
+  fault(atTheEnd("authUrl: https://a"), "authUrl: no key authUrl here; remove it"),
+  fault(inSandbox("dir: DIR"), ".dir: no key dir here; remove it"),
   fault(inSandbox("bind: DIR"), ".bind: no key bind here; remove it"),
   fault(
     at(

@@ -45,7 +45,7 @@ itRefuses("missing and misplaced secrets", [
   ),
   fault(withSecret("4242424242424242"), `${ofKey}: ${writtenOut}`),
   fault(inSandbox("egress: { proxy: 'http://p:3128', auth: 4242424242424242 }"), `.egress.auth: ${writtenOut}`),
-  fault(withSecret("{ file: DIR/k1, env: API_KEY }"), `${ofKey}: { file: `),
+  fault(withSecret("{ file: DIR/k1, env: API_KEY }"), `${ofKey}.env: env does not go with file … remove env`),
   fault(withSecret("{ file: DIR/nothing }"), `${ofKey}: cannot be read … ENOENT … create the file`),
   fault(withSecret("{ file: DIR/blue }"), `${ofKey}: cannot be read … EISDIR`),
   fault(withSecret("{ file: /dev/null }"), `${ofKey}: cannot be read … no regular file … make it a file`),

@@ -221,7 +221,7 @@ itRefuses("token settings that cannot work", [
     wrong(`extra: { ${name}: canary }`, `extra.${name}: not among the further fields … remove it`),
   ),
   wrong("extra: { scope: canary }", "extra.scope: not among the further fields … write token.scope"),
-  wrong("extra: { tenant: 7 }", "extra.tenant: must be a text … write a text"),
+  wrong("extra: { tenant: 7 }", 'extra.tenant: as a number … write it in quotes, like "shop"'),
   wrong(`scope: "a  b"`, "scope: right form … one space"),
   wrong("lifetime: 169h", "lifetime: more than … 168h"),
   ofSet("clientSecret: { file: DIR/green }, token: { scope: orders }", "audience: audience is missing … add a text"),

@@ -16,6 +16,7 @@ const sites = (count: number, site: string) =>
 /** Sixteen times as many faults take sixteen times as long; 256 times as long, if each were compared with all others. */
 describe.each([
   ["misspelt keys", "{ keyz: [] }"],
+  ["keys at a wrong place", "{ token: { scope: a } }"],
   ["placeholders", '{ version: "$(VERSION)" }'],
   ["aliases that lead nowhere", "*nowhere"],
   ["sites that are written twice", "{}"],

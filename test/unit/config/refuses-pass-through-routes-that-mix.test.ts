@@ -8,7 +8,7 @@ const withPrefix = (prefix: string, more = "") => withRoutes(`{ prefix: "${prefi
 const wrong = (yaml: string, said: string) => fault(yaml, `.passThrough[0].${said}`);
 
 itRefuses("pass-through routes", [
-  wrong(withPrefix("/files"), "prefix: slash at both ends, like /files/"),
+  wrong(withPrefix("/files"), 'prefix: slash at both ends, like "/files/"'),
   wrong(withPrefix("/"), "prefix: slash at both ends"),
   wrong(withPrefix("/files/?a/"), "prefix: slash at both ends"),
   wrong(withPrefix("/files//"), "prefix: form … slash"),

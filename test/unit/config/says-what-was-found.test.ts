@@ -66,7 +66,7 @@ itRefuses("what is nearly right", [
   withOperations("[*]", ': a * without quotes begins an alias … ["*"]'),
   withOperations("*", ': a * without quotes begins an alias … ["*"]'),
   withOperations('"*"', '.operations: must be a list … ["*"]'),
-  withOperations("create_order", ".operations: must be a list … [create_order]"),
+  withOperations("create_order", '.operations: must be a list … ["create_order"]'),
   fault(
     withListener('bind: ":99999", environment: sandbox'),
     "listeners[0].bind: 99999 is more than 65535 … up to 65535",
@@ -88,7 +88,7 @@ const figure = (line: string, said: string) => fault(atTheEnd(line), said);
 const undecided = (given: string, said: string) => fault(inSandbox(`undecided: ${given}`), `.undecided${said}`);
 
 itRefuses("figures out of range", [
-  figure("timeouts: { request: 20 }", 'timeouts.request: 20 has no unit … ms, s, m or h, like "20s"'),
+  figure("timeouts: { request: 20 }", 'timeouts.request: this as a number … ms, s, m or h, like "20s"'),
   figure("timeouts: { request: 20 s }", "timeouts.request: 20s"),
   figure("timeouts: { request: 1h }", "timeouts.request: 1h is more than 10m, the most … from 100ms to 10m"),
   figure("timeouts: { connect: 1ms }", "timeouts.connect: 1ms is less than 10ms, the least … from 10ms to 1m"),
@@ -109,8 +109,8 @@ itRefuses("figures out of range", [
   undecided("[502, 600]", "[1]: 600 is more than 599 … write a number from 500 to 599"),
   undecided("[502.5]", "[0]: must be a whole number … write a whole number"),
   undecided('["502"]', "[0]: must be a number … write a number"),
-  undecided("502", ": must be a list … write a list"),
-  undecided("{ a: 502 }", ': must be a list … write "- " before its first key'),
+  undecided("502", ": must be a list … write a list, like [502]"),
+  undecided("{ a: 502 }", ": must be a list … write a list, like [500]"),
 ]);
 
 /** Ten times ten times ten copies of one text. */
@@ -181,8 +181,8 @@ itRefuses("an address, and says which part of it is wrong", [
 const written = (said: string, yaml: string, files = {}) => fault(yaml, said, files);
 
 itRefuses("values, with a fix that can be followed", [
-  written(`${site1}.auth: must be a list … in brackets: [oauth]`, inSite1("auth: oauth")),
-  written("log.upstreamHeaders: must be a list … in brackets: [x-id]", atTheEnd("log: { upstreamHeaders: x-id }")),
+  written(`${site1}.auth: must be a list … write a list, like ["oauth"]`, inSite1("auth: oauth")),
+  written('log.upstreamHeaders: must be a list … like ["x-id"]', atTheEnd("log: { upstreamHeaders: x-id }")),
   written("redis.encryptionKeys: must be a list … write a list", redisWith("url: redis://a, encryptionKeys: canary")),
   written(
     `${site1}: is empty … write its settings; possible keys: version, auth`,
@@ -193,7 +193,7 @@ itRefuses("values, with a fix that can be followed", [
     sound.replace(/ {4}sites:[\s\S]*/, "    sites: [ { S1000000001: {} } ] # here\n"),
   ),
   written(
-    'environments: must be a mapping … without "- ": { NAME: … }',
+    'environments: must be a mapping … without "- ": { sandbox: … }',
     sound.replace(/environments:[\s\S]*/, "environments: [ { baseUrl: a } ] # here\n"),
   ),
   written('admin: must be a mapping … {"bind":"127.0.0.1:7412"}', instead(admin, 'admin: "127.0.0.1:7412"')),
@@ -245,7 +245,7 @@ test("a fault is printed with what was found and how to fix it", async () => {
   const problems = await new ConfigFolder().problemsOf(withSite("S9: { version: 3.0 }"));
   const printed = formatProblems("countersign.yaml", problems);
   expect(printed.split("\n")).toEqual([
-    "countersign.yaml:12:13  environments.sandbox.sites.S9.version: YAML read this version as a number",
+    "countersign.yaml:12:13  environments.sandbox.sites.S9.version: YAML read this as a number",
     "    found  3.0",
     '    fix    write it in quotes, like "3.0"',
   ]);
@@ -254,8 +254,9 @@ test("a fault is printed with what was found and how to fix it", async () => {
 describe("a file that is no configuration at all", () => {
   test.each(["", "- a\n", "canary\n"])("%j", async (yaml) => {
     const problems = await new ConfigFolder().problemsOf(yaml);
-    const fix = "write a mapping with listeners, admin and environments";
-    expect(problems).toMatchObject([{ path: "", line: 1, column: 1, message: "this must be a mapping", fix }]);
+    const fix = "write a mapping with listeners, admin, environments";
+    const message = yaml === "" ? "the file is empty" : "this must be a mapping";
+    expect(problems).toMatchObject([{ path: "", line: 1, column: 1, message, fix }]);
     expect(JSON.stringify(problems)).not.toContain("canary");
   });
 

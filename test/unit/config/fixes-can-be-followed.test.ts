@@ -1,0 +1,256 @@
+/** What a message of form proposes, a key's other place or an example, is accepted where it is written. */
+import { expect, test } from "vitest";
+import { Diagnostics, formatPath, type Path, type Problem } from "../../../src/config/diagnostics.ts";
+import { checkForm } from "../../../src/config/form/check-form.ts";
+import { configSchema } from "../../../src/config/form/schema.ts";
+
+/** A configuration with most of the keys. */
+const whole = {
+  listeners: [
+    {
+      bind: "127.0.0.1:7411",
+      environment: "sandbox",
+      hosts: ["app"],
+      callers: {
+        shop: { certificate: "a.example", sites: ["S1"], operations: ["create_order"], requestsPerSecond: 5 },
+      },
+      mtls: { caFile: "ca", certFile: "cert", keyFile: "key" },
+    },
+  ],
+  callbacks: [
+    {
+      bind: "127.0.0.1:7414",
+      environment: "sandbox",
+      application: { url: "http://127.0.0.1:80/callbacks", timeout: "5s", tls: { caFile: "ca" } },
+      exempt: ["format"],
+      remember: "2h",
+      replay: "strict",
+    },
+  ],
+  admin: { bind: ":7412", hosts: ["admin"] },
+  status: { bind: "127.0.0.1:7413" },
+  environments: {
+    sandbox: {
+      baseUrl: "https://api.example",
+      authUrl: "https://login.example",
+      token: { clientAuth: "basic", scope: "a b", extra: { tenant: "shop" }, lifetime: "1h" },
+      operations: ["create_order"],
+      passThrough: [{ prefix: "/files/", methods: ["GET"], idleTimeout: "5s" }],
+      defaultSite: "S1",
+      tls: { caFile: "ca" },
+      keepAlive: { requests: 5 },
+      egress: { proxy: "http://proxy:3128", auth: { file: "auth" }, noProxy: ["a.example"] },
+      undecided: [502],
+      forwardHeaders: ["x-tenant"],
+      via: false,
+      sites: {
+        S1: {
+          version: "3.0",
+          auth: ["oauth", "hmac"],
+          bridge: "hmac",
+          characters: "warn",
+          credentials: [
+            { name: "blue", dir: "blue" },
+            { name: "green", clientId: "id", clientSecret: { file: "green" }, audience: "a" },
+          ],
+          keys: [{ identifier: "K1", secret: { env: "K1" }, default: true }],
+          children: { S2: { decimals: ["fee"] } },
+        },
+      },
+    },
+  },
+  tokens: { cache: "redis" },
+  redis: { sentinel: { name: "m", nodes: ["a:1"], password: { file: "p" } }, tls: {}, encryptionKeys: [{ file: "k" }] },
+  once: { ttl: "48h", wait: "2s", header: "Idempotency-Key" },
+  timeouts: { request: "20s", connect: "1s" },
+  limits: { connections: 5, bodyBytes: 2048 },
+  log: { level: "debug", upstreamHeaders: ["x-id"] },
+  metrics: { sites: "named" },
+  tracing: { otlp: { endpoint: "https://otlp.example", headers: { "x-key": { file: "k" } } }, sampleRatio: 0.5 },
+  readiness: "token",
+  reload: { unreadyAfterRefusal: "60s" },
+  drain: { min: "5s" },
+  docs: { baseUrl: "https://docs.example" },
+  acknowledge: ["secret_short"],
+};
+
+const all = [...placesIn(whole)];
+const site: Path = ["environments", "sandbox", "sites", "S1"];
+/** Mappings that a key may be put into by mistake. */
+const holders: readonly Path[] = [
+  [],
+  ["listeners", 0],
+  ["listeners", 0, "callers", "shop"],
+  ["callbacks", 0],
+  ["admin"],
+  ["environments", "sandbox"],
+  ["environments", "sandbox", "token"],
+  site,
+  [...site, "credentials", 1],
+  [...site, "keys", 0],
+  ["redis"],
+  ["log"],
+];
+
+test("a key that is moved to a proposed place is accepted there", { timeout: 60_000 }, () => {
+  let count = 0;
+  const places = new Map(all.map((place) => [place.at(-1), place]));
+  for (const [key, place] of places) {
+    if (typeof key !== "string") continue;
+    const without = changed(whole, place, (holder) => holder.delete(key));
+    const holdersLeft = holders.filter((each) => !isWithin(each, place) && valueAt(without, each) !== undefined);
+    for (const holder of holdersLeft) {
+      const stray = [...holder, key];
+      if (valueAt(without, stray) !== undefined) continue;
+      const put = (document: object, at: Path) => changed(document, at, (map) => map.set(key, valueAt(whole, place)));
+      const problem = problemsOf(put(without, stray)).find(({ path }) => path === formatPath(stray));
+      const [, proposed] = /^move it to (.*), or remove it/.exec(problem?.fix ?? "") ?? [];
+      for (const other of proposed?.split(" or ") ?? []) {
+        count += 1;
+        const known = textsOf(without);
+        const fresh = textsOf(put(without, parse(other))).filter((text) => !known.includes(text));
+        expect.soft(fresh, `${formatPath(stray)} moved to ${other}`).toEqual([]);
+      }
+    }
+  }
+  expect(count).toBeGreaterThan(200);
+});
+
+test.each([true, 5, "x", null, [], {}].map((wrong) => [JSON.stringify(wrong), wrong]))(
+  "in place of %s at any place, the example of the message is accepted",
+  (_, wrong) => {
+    for (const place of all) {
+      const replaced = (value: unknown) => changed(whole, place, (holder, key) => holder.set(key, value));
+      for (const { path, fix } of problemsOf(replaced(wrong))) {
+        const [, example] = /, like (["[{].*)$/.exec(fix) ?? [];
+        if (example === undefined || path !== formatPath(place)) continue;
+        const more = textsOf(replaced(JSON.parse(example)));
+        expect
+          .soft(
+            more.filter((text) => text.startsWith(path)),
+            `${path}: ${fix}`,
+          )
+          .toEqual([]);
+      }
+    }
+  },
+);
+
+test.each<[key: string, value: unknown, fix: string, others?: object]>([
+  ["listeners", { bind: ":7411", environment: "sandbox" }, '[{"bind":"127.0.0.1:7411","environment":"sandbox"}]'],
+  ["callbacks", {}, '"application":{"url":"http://127.0.0.1:8080/callbacks"}}]'],
+  [
+    "environments",
+    null,
+    '{"sandbox":{"baseUrl":"https://api.example/json-api","operations":["create_order"],"sites":{',
+  ],
+  ["log", "debug", '{"level":"debug"}'],
+  ["drain", "5s", '{"min":"5s"}'],
+  ["tokens", "redis", '{"cache":"redis"}'],
+  ["once", true, '{"ttl":"24h"}'],
+  ["reload", true, '{"unreadyAfterRefusal":"60s"}'],
+  ["timeouts", { request: 30 }, 'ms, s, m or h, like "30s"'],
+  ["timeouts", { request: "30" }, 'ms, s, m or h, like "30s"'],
+  ["timeouts", { request: 5000 }, 'like "5000ms"'],
+  ["drain", { min: 5 }, 'like "5s"'],
+  ["once", { ttl: 1 }, 'like "1h"'],
+  ["once", { ttl: "1d" }, 'ms, s, m or h, like "24h"'],
+  ["redis", { encryptionKeys: "canary" }, '[{"file":"/path"}]'],
+  ["sites", {}, "move it to environments.sandbox.sites, or", { environments: { sandbox: { baseUrl: "https://a" } } }],
+  ["level", "debug", "move it to log.level, or", { log: undefined }],
+  ["bind", ":7411", "remove it; possible keys"],
+])("%s: %j gets the fix %s", (key, value, fix, others = {}) => {
+  const problems = problemsOf({ ...whole, ...others, [key]: value });
+  expect(JSON.stringify(problems)).not.toContain("canary");
+  const own = problems.filter(({ path }) => path === key || path.startsWith(`${key}.`));
+  expect(own.map((problem) => problem.fix)).toEqual([expect.stringContaining(fix)]);
+});
+
+const set: Path = [...site, "credentials"];
+
+test.each<[path: Path, value: unknown, said: string, at?: Path]>([
+  [set, { blue: { dir: "secrets/blue" } }, 'must be a list; write a list, like [{"name":"blue","dir":"secrets/blue"}]'],
+  [
+    [...set, 0],
+    { name: "blue", dir: "a", folder: "secrets/blue" },
+    "no key folder here; remove it",
+    [...set, 0, "folder"],
+  ],
+  [[...set, 0], { name: "blue", clientId: "x", secret: {} }, "did you mean clientSecret?", [...set, 0, "secret"]],
+  [[...set, 0], { dir: "blue" }, 'name is missing; add a text, like "blue"', [...set, 0, "name"]],
+  [[...set, 1, "clientId"], 12345, 'read this as a number; write it in quotes, like "12345"'],
+  [[...set, 1, "clientSecret"], { file: "a", env: "B" }, "does not go with", [...set, 1, "clientSecret", "env"]],
+  [
+    [...set, 1, "clientSecret"],
+    { fille: "a" },
+    "no key fille here; did you mean file?",
+    [...set, 1, "clientSecret", "fille"],
+  ],
+  [[...set, 1, "clientSecret"], { canary: null }, "does not say where the secret is; put it into a file"],
+  [["environments", "sandbox", "token", "scope"], ["a"], 'write a text, like "orders.read orders.write"'],
+  [["environments", "sandbox", "token", "extra", "tenant"], 987654, 'write it in quotes, like "shop"'],
+  [["environments", "sandbox", "hosts"], ["a"], "move it to listeners[0].hosts or admin.hosts, or remove it"],
+  [["environments", "sandbox", "sites", "S1", "operations"], ["a"], "no key operations here; remove it"],
+])("%j: %j is told: %s", (path, value, said, at = path) => {
+  let document: object = whole;
+  if (path.at(-1) === "hosts") {
+    for (const place of [
+      ["admin", "hosts"],
+      ["listeners", 0, "hosts"],
+    ]) {
+      document = changed(document, place, (holder, key) => holder.delete(key));
+    }
+  }
+  const problems = problemsOf(changed(document, path, (holder, key) => holder.set(key, value)));
+  expect(JSON.stringify(problems)).not.toMatch(/canary|987654/);
+  expect(problems.map(({ path, message, fix }) => `${path}: ${message}; ${fix}`)).toEqual([
+    expect.stringMatching(new RegExp(`^${escaped(formatPath(at))}: .*${escaped(said)}`)),
+  ]);
+});
+
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+function problemsOf(document: object): readonly Problem[] {
+  const diagnostics = new Diagnostics(() => ({ line: 1, column: 1, found: undefined }));
+  checkForm(document, configSchema, diagnostics);
+  return diagnostics.problems;
+}
+
+function textsOf(document: object): string[] {
+  return problemsOf(document).map(({ path, message }) => `${path}: ${message}`);
+}
+
+function* placesIn(value: unknown, at: Path = []): Generator<Path> {
+  if (at.length > 0) yield at;
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value))
+    yield* placesIn(inner, [...at, Array.isArray(value) ? Number(key) : key]);
+}
+
+function isWithin(inner: Path, outer: Path): boolean {
+  return outer.every((part, index) => inner[index] === part);
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((inner, part) => (inner as Record<string | number, unknown> | undefined)?.[part], value);
+}
+
+function parse(path: string): Path {
+  return path
+    .split(/[.[\]]+/)
+    .filter((part) => part !== "")
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+}
+
+/** A copy with the place changed; mappings on the way that are missing are made. */
+function changed(
+  value: unknown,
+  [part, ...rest]: Path,
+  change: (holder: Map<string, unknown>, key: string) => void,
+): object {
+  const entries = new Map(Object.entries((value ?? {}) as object));
+  const key = String(part);
+  if (rest.length > 0) entries.set(key, changed(entries.get(key), rest, change));
+  else change(entries, key);
+  return Array.isArray(value) ? [...entries.values()] : Object.fromEntries(entries);
+}
