@@ -1,5 +1,6 @@
 import { createAdmin, createStatus } from "../adapters/http-server/read-only-server.ts";
 import type { Config } from "../config/config.ts";
+import { describeProblem } from "../config/diagnostics.ts";
 import { routes } from "../config/explain.ts";
 import { sleep, takeTurns } from "../model/clock.ts";
 import type { ReloadTrigger, Report } from "../model/events.ts";
@@ -203,7 +204,8 @@ function reportSites(before: Config | undefined, after: Config, report: Report):
     const unreported = siteFolder.refused.filter((each) => !reported.has(JSON.stringify(each)));
     for (const [index, refused] of unreported.slice(0, mostNamed).entries()) {
       const more = index === mostNamed - 1 && unreported.length > mostNamed ? unreported.length - mostNamed : undefined;
-      report({ kind: "site_file_refused", environment, ...refused, more });
+      const problems = refused.problems.map(describeProblem);
+      report({ kind: "site_file_refused", environment, ...refused, problems, more });
     }
     if (earlier === undefined) continue;
     const [added, changed, removed]: [string[], string[], string[]] = [[], [], []];

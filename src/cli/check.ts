@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { Command } from "commander";
 import { formatProblems, located, type Problem } from "../config/diagnostics.ts";
 import { explain, routes } from "../config/explain.ts";
@@ -40,18 +41,26 @@ async function checkForPeople({ config: file, print: isPrinted = false }: Option
     print(escapeControls(formatProblems(file, located(warnings))));
     print("\nA warning that is known can be silenced: acknowledge: [ code ]");
   }
+  let countRefused = 0;
   for (const [name, { sites, siteFolder }] of config.environments) {
     if (siteFolder === undefined) continue;
     const { path, refused } = siteFolder;
     print(`${paint("green", "ok")}  ${name} serves ${countOf(sites.size, "site")} of ${escapeControls(path)}`);
     for (const { file, problems } of refused) {
-      process.exitCode = exitCodes.no;
-      const lines = [file, ...problems.map((problem) => `    ${problem.replaceAll("\n", " ")}`)];
-      print(`${paint("red", "refused")}  ${escapeControls(lines.join("\n"))}`);
+      countRefused += 1;
+      print(`${paint("red", "refused")}  ${escapeControls(file)}`);
+      print(escapeControls(formatProblems(join(path, file), problems)));
     }
   }
   if (acknowledged.length > 0)
     print(`\nacknowledged: ${escapeControls(located(acknowledged).map(describeAcknowledged).join(", "))}`);
+  if (countRefused > 0) {
+    process.exitCode = exitCodes.no;
+    print(
+      `${paint("red", "refused")}  ${countOf(countRefused, "file")} of sites; ${escapeControls(file)} itself is valid`,
+    );
+    return;
+  }
   print(`${paint("green", "ok")}  ${escapeControls(file)} is valid`);
 }
 

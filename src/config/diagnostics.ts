@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { FileProblem } from "../model/environment.ts";
 
 /** Where in the configuration: keys and list positions. */
 export type Path = readonly (string | number)[];
@@ -17,10 +18,13 @@ export const warnings = {
   callbacks_without_keys: "sites have no keys, so that every callback for them is refused",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",
   tokens_from_the_api: "tokens come from the origin of the JSON API; the service has another host for them (spec 4.2)",
-  credential_sets_same: "both credential sets of a site are one client, so that none takes over when it is refused",
+  credential_sets_same:
+    "both credential sets of a site are one client, so that none takes over when it is refused, or have one secret",
   timeout_beyond_request: "a timeout is longer than timeouts.request, which ends a request before it",
   site_in_two_environments: "sites of one environment have the identifiers of another one's",
   until_past: "a key of alsoVerifyWith verifies no callback any more, since its `until` is past",
+  environment_unused: "no listener leads to an environment; its sites get tokens all the same",
+  site_folder_empty: "a folder of sites has no site, so that every request of its environment fails",
   default_site_absent: "requests that name no site fail, since no file of the folder has the default site",
 } as const;
 
@@ -28,21 +32,10 @@ export type WarningCode = keyof typeof warnings;
 
 export const warningCodes = Object.keys(warnings) as readonly WarningCode[] as readonly [WarningCode, ...WarningCode[]];
 
-/** Something wrong with the configuration, or worth a warning. It never holds a secret. */
-export interface Problem {
-  /** Such as `environments.sandbox.sites.S1.credentials[0].audience`; empty for the file itself. */
-  readonly path: string;
+/** Something wrong with the configuration, or worth a warning. */
+export interface Problem extends FileProblem {
   /** The site's own file that has the problem; absent: the configuration file. */
   readonly file?: string | undefined;
-  /** In the YAML file, counted from 1; 0: the file itself cannot be read. */
-  readonly line: number;
-  readonly column: number;
-  /** What is wrong, as a clause. */
-  readonly message: string;
-  /** The value in the file, if it may be shown. */
-  readonly found: string | undefined;
-  /** What to do about it. */
-  readonly fix: string;
   /** A warning's stable code. */
   readonly code?: WarningCode;
 }

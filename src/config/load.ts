@@ -64,7 +64,8 @@ export function createLoader(path: string): Loader {
   let changed: ReadonlySet<string> | undefined;
   return async ({ changed: more, ...given } = {}) => {
     changed = changed && more && new Set([...changed, ...more]);
-    const dependencies = { ...(await systemDependencies()), ...given };
+    const all = { ...(await systemDependencies()), ...given };
+    const dependencies = { ...all, readFolder: remember(all.readFolder) };
     const files = new Map<string, string>();
     const wanted = new Map<string, SiteFolder>();
     const read: ReadSites = async (environment, path, settings) => {
@@ -84,6 +85,16 @@ export function createLoader(path: string): Loader {
       for (const folder of folders.values()) folder.commit();
     }
     return { ...outcome, files, folders: [...folders.values()].map(({ watched }) => watched) };
+  };
+}
+
+/** Asks once for each folder: thousands of sites may lack their secret in one. */
+function remember(read: ConfigDependencies["readFolder"]): ConfigDependencies["readFolder"] {
+  const known = new Map<string, ReturnType<typeof read>>();
+  return (path) => {
+    const names = known.get(path) ?? read(path);
+    known.set(path, names);
+    return names;
   };
 }
 
@@ -142,6 +153,7 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
     environments.set(name, await folder.admitTo(environment, values, isFollowed, atEnvironments.in(name)));
   }
   warnOfSharedSites(environments, atEnvironments);
+  warnOfUnused(raw, atEnvironments);
   const isShared = raw.tokens.cache === "redis";
   const callbacks = await loadCallbacks(raw.callbacks, raw.environments, isShared, context.in("callbacks"));
   const redis = await loadRedis(raw, context);
@@ -181,6 +193,14 @@ async function buildConfig(raw: RawConfig, { wanted, read }: SiteFolders, contex
   }));
   const written = { ...raw, callbacks: withReplay };
   return { ...config, hash: hashConfig(config), written, secrets };
+}
+
+/** @param context of `environments` */
+function warnOfUnused({ environments, listeners, callbacks }: RawConfig, context: LoadContext): void {
+  for (const name of Object.keys(environments)) {
+    if ([...listeners, ...callbacks].some(({ environment }) => environment === name)) continue;
+    context.in(name).warn("environment_unused", "no listener leads here", "add a listener, or remove the environment");
+  }
 }
 
 async function readText(file: string, { readFile }: ConfigDependencies): Promise<string | Problem> {

@@ -137,12 +137,27 @@ export interface Site {
   readonly credentials: Credentials | undefined;
 }
 
+/** Something wrong in a file of the configuration. It never holds a secret. */
+export interface FileProblem {
+  /** Such as `environments.sandbox.sites.S1.credentials[0].audience`; empty for the file itself. */
+  readonly path: string;
+  /** In the YAML file, counted from 1; 0: the file itself cannot be read. */
+  readonly line: number;
+  readonly column: number;
+  /** What is wrong, as a clause. */
+  readonly message: string;
+  /** The value in the file, if it may be shown. */
+  readonly found: string | undefined;
+  /** What to do about it. */
+  readonly fix: string;
+}
+
 /** A site's file whose present content is refused. */
 export interface RefusedSiteFile {
   /** Its name in the folder. */
   readonly file: string;
-  /** What is wrong, for people; holds no secret. */
-  readonly problems: readonly string[];
+  /** Hold no secret. */
+  readonly problems: readonly FileProblem[];
   /** Whether its former content stays active. */
   readonly isServed: boolean;
 }

@@ -508,10 +508,12 @@ type ProcessEvent =
       /** How many there are in all. */
       readonly problemCount: number;
     }
-  | (RefusedSiteFile & {
+  | (Omit<RefusedSiteFile, "problems"> & {
       /** A site's file was refused; all other sites are served. Once for each content. */
       readonly kind: "site_file_refused";
       readonly environment: string;
+      /** For people. */
+      readonly problems: readonly string[];
       /** Further files that were refused now, which get no line; `/status` and `countersign check` name them. */
       readonly more?: number | undefined;
     })

@@ -89,10 +89,11 @@ function countKeys(value: unknown): number {
 
 /**
  * Finds what two readers might read differently; the text needs a line break in front. It finds characters beyond ASCII, tabs,
- * anchors, aliases, tags, block texts, directives, keys after `?`, numbers near infinity, several documents, long lines.
+ * anchors, aliases, tags, block texts, directives, keys after `?`, merge keys, numbers near infinity, several documents, long
+ * lines.
  */
 const unusual =
-  /[^\n\x20-\x7e]|[\n [{,](?:[&*!|>%@`?]|[-+.\d]+[eE]\+?\d\d|[-+.\d]{200})|\n(?: *(?:---|\.\.\.)|.{1000})/;
+  /[^\n\x20-\x7e]|[\n [{,](?:[&*!|>%@`?]|<<|[-+.\d]+[eE]\+?\d\d|[-+.\d]{200})|\n(?: *(?:---|\.\.\.)|.{1000})/;
 
 /** Keys must be texts: each reader converts other keys, such as `null` or a list, in its own way. */
 const plainSchema = CORE_SCHEMA.withTags({
@@ -252,6 +253,10 @@ function checkKeys(pairs: readonly Pair[], describe: Describe): Fault[] {
       const message = `the key ${show(key)} is given twice; it is at ${describe(earlier)} too`;
       faults.push({ message, fix: "keep one of the two", offset });
     }
+    if (key.value === "<<" && key.type === "PLAIN") {
+      const fix = "write the keys out; a whole mapping or list may be an alias (*name)";
+      faults.push({ message: "merge keys (<<) are not read", fix, offset });
+    }
     // Under this name Node sets a prototype, and no configuration needs it.
     if (key.value === "__proto__") faults.push({ message: "nothing can be called __proto__", offset });
   }
@@ -369,6 +374,7 @@ function explain({ message, code }: Error & { readonly code?: string }): string 
 
 /** What to do about the commonest faults, by the parser's words. */
 const fixes: readonly (readonly [words: string, fix: string])[] = [
+  ["a second YAML document", "keep one, and remove the line with ---"],
   ["Tabs are", "indent with blanks"],
   ["Implicit", "put a blank after the colon, and indent the keys of one mapping alike"],
   ["Flow end indicator", "indent the closing bracket more than the key that it belongs to"],
@@ -388,7 +394,7 @@ function follow(document: Document, path: Path): { readonly node: unknown; reado
   let node: unknown = document.contents;
   let offset: number | undefined;
   for (const part of path) {
-    const pair = isMap(node) ? pairsOf(node).get(part) : undefined;
+    const pair = isMap(node) ? pairsOf(node).get(String(part)) : undefined;
     const item = isSeq(node) ? node.items[Number(part)] : undefined;
     const named = pair === undefined ? item : pair.key;
     offset = (isNode(named) ? named.range?.[0] : undefined) ?? offset;
@@ -402,7 +408,7 @@ const pairsKnown = new WeakMap<YAMLMap, ReadonlyMap<unknown, Pair>>();
 /** The pairs of a mapping by key. The library searches them one by one, too slow if each of a thousand sites has a warning. */
 function pairsOf(map: YAMLMap): ReadonlyMap<unknown, Pair> {
   const known =
-    pairsKnown.get(map) ?? new Map(map.items.map((pair) => [isScalar(pair.key) ? pair.key.value : pair, pair]));
+    pairsKnown.get(map) ?? new Map(map.items.map((pair) => [isScalar(pair.key) ? String(pair.key.value) : pair, pair]));
   pairsKnown.set(map, known);
   return known;
 }

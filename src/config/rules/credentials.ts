@@ -6,6 +6,7 @@ import {
   identityOf,
   type TokenSettings,
 } from "../../model/environment.ts";
+import { missing } from "../form/check-form.ts";
 import type { RawCredentialSet, RawTokenSettings } from "../form/credentials.ts";
 import { clientIdPattern } from "../form/fields.ts";
 import { fingerprint } from "../hash.ts";
@@ -44,9 +45,14 @@ export async function loadCredentials(
     const loaded = await loadSet(given, owner, environment, at);
     if (loaded === undefined) continue;
     const set = shareLabel(loaded, context.state.clientLabels);
+    const { clientId, clientSecret: secret } = set;
+    const hasSameSecret = (other: CredentialSet) => secret !== undefined && other.clientSecret?.equals(secret);
     if (sets.some(({ label }) => label === set.label)) {
       const message = "this set is the same client as the other: when one is refused, so is the other";
       at.warn("credential_sets_same", message, "give the second set of the portal, or remove this one");
+    } else if (sets.some((other) => other.clientId !== clientId && hasSameSecret(other))) {
+      const message = "this set has the other's secret, and the two are different clients";
+      at.warn("credential_sets_same", message, "name the secret of this client");
     }
     sets.push(set);
   }
@@ -67,7 +73,8 @@ async function loadSet(
   const needsAudience = settings.audience === undefined && settings.url === undefined;
   const written = "dir" in given ? await writeOut(given, settings, needsAudience, locate("dir")) : given;
   if (needsAudience && !("dir" in given) && given.audience === undefined) {
-    context.in("audience").report("audience is missing", "add a text");
+    const { message, fix } = missing([...context.path, "audience"]);
+    context.in("audience").report(message, fix);
   }
   const { name, clientId, audience = settings.audience } = written;
   const loaded = await loadClientAuth(written, settings, environment, locate);

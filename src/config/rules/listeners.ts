@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { dirname } from "node:path";
 import { type Bind, type Caller, type Callers, describeBind } from "../../model/listener.ts";
 import { nearestName } from "../../model/names.ts";
 import type { Secret } from "../../model/secret.ts";
@@ -43,7 +44,7 @@ export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<
     const fix = "bind it to 127.0.0.1; kubectl port-forward reaches it there";
     root.in("status", "bind").report("the status port is for loopback only", fix);
   }
-  checkBindings(raw, root);
+  await checkBindings(raw, root);
   const known = new Map(Object.entries(raw.environments));
   const listeners: ListenerConfig[] = [];
   for (const [listener, at] of context.each(raw.listeners)) {
@@ -57,7 +58,7 @@ export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<
   return listeners;
 }
 
-function checkBindings({ listeners, callbacks, admin, status }: RawConfig, root: LoadContext): void {
+async function checkBindings({ listeners, callbacks, admin, status }: RawConfig, root: LoadContext): Promise<void> {
   const all: Binding[] = [
     ...[...root.in("listeners").each(listeners)].map(([listener, at]) => ({ ...listener, at: at.in("bind") })),
     ...[...root.in("callbacks").each(callbacks)].map(([{ bind }, at]) => ({ bind, at: at.in("bind") })),
@@ -65,6 +66,8 @@ function checkBindings({ listeners, callbacks, admin, status }: RawConfig, root:
     ...(status === undefined ? [] : [{ bind: status.bind, at: root.in("status", "bind") }]),
   ];
   for (const [index, binding] of all.entries()) {
+    const folder = binding.bind.kind === "unix" ? dirname(binding.bind.path) : "/";
+    if ((await root.namesIn(folder)) === undefined) binding.at.reportNoFolder(folder);
     const earlier = all.slice(0, index).find((other) => doCollide(other, binding));
     if (earlier === undefined) continue;
     const message = `${formatPath(earlier.at.path)} listens there already: ${describeBind(earlier.bind)}`;

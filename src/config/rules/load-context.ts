@@ -1,4 +1,5 @@
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
+import { nearestName } from "../../model/names.ts";
 import { Secret } from "../../model/secret.ts";
 import type { Diagnostics, Path, WarningCode } from "../diagnostics.ts";
 import { codeOf, type FileContent } from "../files/file-system.ts";
@@ -7,6 +8,8 @@ import { invisibleIn, mistakesIn, otherEncoding, type SecretForm } from "./secre
 import { type UniqueValue, uniqueKey } from "./uniqueness.ts";
 
 const shortestGoodBytes = 16;
+/** In a larger folder no name is looked for that was meant. */
+const fewFiles = 20;
 const readableByAll = 0o004;
 /** Node reads each byte of a variable that is no UTF-8 as this character. */
 const lostBytes = "\ufffd";
@@ -223,9 +226,26 @@ export class LoadContext {
       return { origin, ...content };
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-      if (code === "ENOTDIR") return this.report("the folder is a file, or in one", "name a folder", dirname(absolute));
-      return this.report(`the file cannot be read (${code})`, `${fixReading(code)}: ${absolute}`, origin);
+      const folder = dirname(absolute);
+      if (code === "ENOTDIR") return this.report("the folder is a file, or in one", "name a folder", folder);
+      const beside = code === "ENOENT" ? await this.namesIn(folder) : [];
+      // The next files of a credential set's folder get the same report, which is dropped.
+      if (beside === undefined) return this.reportNoFolder(folder);
+      const other = beside.length > fewFiles ? undefined : nearestName(basename(absolute), beside);
+      const fix =
+        other === undefined ? fixReading(code) : `did you mean ${other}? It is there; rename it, or correct the path`;
+      return this.report(`the file cannot be read (${code})`, `${fix}: ${absolute}`, origin);
     }
+  }
+
+  /** The names in a folder; undefined if there is no such folder. */
+  async namesIn(folder: string): Promise<readonly string[] | undefined> {
+    const read = this.state.dependencies.readFolder(folder);
+    return read.catch(({ code }: NodeJS.ErrnoException) => (code === "ENOENT" ? undefined : []));
+  }
+
+  reportNoFolder(folder: string): undefined {
+    return this.report("there is no such folder", `create it, or correct the path: ${folder}`, folder);
   }
 
   /** @param name what to call the file */

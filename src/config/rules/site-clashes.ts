@@ -1,4 +1,4 @@
-import { describeProblem, formatPath } from "../diagnostics.ts";
+import { formatPath, type Problem } from "../diagnostics.ts";
 import type { SiteFile } from "./site-file.ts";
 import { type UniqueValue, UniqueValues } from "./uniqueness.ts";
 
@@ -8,8 +8,8 @@ export interface Candidate {
   readonly inForce: SiteFile | undefined;
   /** The version that is chosen so far. */
   served: SiteFile | undefined;
-  /** Of the latest version, for people. */
-  readonly problems: string[];
+  /** Of the latest version. */
+  readonly problems: Problem[];
 }
 
 /** Gives up the chosen version for the one in force, or for none. */
@@ -64,7 +64,7 @@ interface Claim {
 interface Loss {
   readonly loser: Candidate;
   readonly holder: Candidate | undefined;
-  readonly problem: string;
+  readonly problem: Problem;
 }
 
 function findLosses(candidates: readonly Candidate[], holders: ReadonlyMap<string, Candidate>): Loss[] {
@@ -91,13 +91,13 @@ function lossOf(own: Claim, other: Claim, held: Candidate | undefined): Loss[] {
   return findClashes({ values: [own.value] }, others).map((problem) => ({ loser, holder, problem }));
 }
 
-/** The clashes of the file with these values, for people; none if the file can be served. */
-export function findClashes({ values }: Pick<SiteFile, "values">, others: UniqueValues): string[] {
-  const clashes: string[] = [];
+/** The clashes of the file with these values; none if the file can be served. */
+export function findClashes({ values }: Pick<SiteFile, "values">, others: UniqueValues): Problem[] {
+  const clashes: Problem[] = [];
   for (const value of values) {
     const clash = others.clashOf(value);
     const place = { line: 1, column: 1, found: undefined };
-    if (clash !== undefined) clashes.push(describeProblem({ ...clash, ...place, path: formatPath(value.path) }));
+    if (clash !== undefined) clashes.push({ ...clash, ...place, path: formatPath(value.path) });
   }
   return clashes;
 }

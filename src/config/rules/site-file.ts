@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Site } from "../../model/environment.ts";
 import type { Secret } from "../../model/secret.ts";
-import { Diagnostics, describeProblem, type Path, type Warning } from "../diagnostics.ts";
+import { Diagnostics, type Path, type Problem, type Warning } from "../diagnostics.ts";
 import { decodeText, stampOf } from "../files/file-system.ts";
 import { readDocument, readDocuments, type SourceDocument } from "../files/yaml.ts";
 import { checkForm } from "../form/check-form.ts";
@@ -20,8 +20,7 @@ export interface SiteFile {
   /** The site and its child sites; none if there is a problem. */
   readonly sites: readonly Site[];
   readonly values: readonly UniqueValue[];
-  /** For people. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Problem[];
   readonly warnings: readonly Warning[];
   readonly secrets: readonly Secret[];
 }
@@ -55,7 +54,7 @@ export async function readSiteFiles(names: readonly string[], place: FolderPlace
 /** Reads a file's text. */
 async function open(name: string, { path: parent, environment, folder, dependencies }: FolderPlace): Promise<Reading> {
   const path = join(parent, name);
-  const identifier = name.slice(0, -ending.length);
+  const identifier = name.replace(ending, "");
   const base = ["environments", environment, "sites", identifier];
   const source: Source = { text: "", document: undefined };
   const stamps = new Map<string, string>();
@@ -64,9 +63,8 @@ async function open(name: string, { path: parent, environment, folder, dependenc
   const atSites = LoadContext.open(noted, folder, diagnostics).in(...base.slice(0, -1));
   const at = atSites.in(identifier);
   const content = await at.readFile(path);
-  if (!name.endsWith(ending) || !siteIdentifier.safeParse(identifier).success) {
-    const fix = `name it S….yaml: the Site Identifier (spec 5.3), and ${ending}`;
-    at.report("the file's name is no site's", fix, name);
+  if (!siteIdentifier.safeParse(identifier).success) {
+    at.report("the file's name is no site's", "name it by the Site Identifier (spec 5.3): S….yaml", name);
   }
   const text = content && decodeText(content.bytes);
   if (content !== undefined && text === undefined) at.report("the file is not UTF-8", "save it as UTF-8", name);
@@ -113,7 +111,7 @@ function toSiteFile({ stamps, at }: Reading, sites: readonly Site[]): SiteFile {
     sites: problems.length > 0 ? [] : sites,
     // A copy: a list that grew keeps spare memory.
     values: [...uniqueValues],
-    problems: problems.map(describeProblem),
+    problems,
     warnings,
     secrets: [...secrets],
   };
@@ -145,10 +143,10 @@ export async function areFresh(stamps: SiteFile["stamps"]): Promise<boolean> {
   return true;
 }
 
-const ending = ".yaml";
+const ending = /\.ya?ml$/;
 /** Kubernetes' `..data` and the temporary files of editors begin with a dot or have another ending. */
 export function isSiteFile(name: string): boolean {
-  return /^[^.].*\.ya?ml$/.test(name);
+  return !name.startsWith(".") && ending.test(name);
 }
 
 /** Whether both hold the same sound sites. If so, the former objects are kept, and with them all that depends on them. */

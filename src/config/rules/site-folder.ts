@@ -2,6 +2,7 @@ import { takeTurns } from "../../model/clock.ts";
 import type { Environment, RefusedSiteFile, Site } from "../../model/environment.ts";
 import { PatchedMap } from "../../model/patched-map.ts";
 import type { Secret } from "../../model/secret.ts";
+import { describeProblem, type Problem } from "../diagnostics.ts";
 import type { WatchedFolder } from "../files/watch.ts";
 import { fingerprint } from "../hash.ts";
 import type { ConfigDependencies, LoadContext } from "./load-context.ts";
@@ -199,12 +200,16 @@ export class SiteFolder {
     const refused: RefusedSiteFile[] = [];
     if (this.#isEmptied) refused.push({ file: this.path, problems: [emptied], isServed: true });
     for (const { name: file, served, problems } of open.values()) {
-      if (problems.length > 0) refused.push({ file, problems: [...new Set(problems)], isServed: served !== undefined });
+      const different = [...new Map(problems.map((problem) => [describeProblem(problem), problem])).values()];
+      if (problems.length > 0) refused.push({ file, problems: different, isServed: served !== undefined });
     }
     const { defaultSite } = environment;
     if (defaultSite !== undefined && !sites.has(defaultSite)) {
       const message = `no file that is served has ${defaultSite}, so requests that name no site fail`;
       context.in("defaultSite").warn("default_site_absent", message, "add its file, or name another");
+    } else if (sites.size === 0 && refused.length === 0) {
+      const message = "no site has a file here, so every request fails";
+      context.in("sites", "folder").warn("site_folder_empty", message, "add a file: S….yaml");
     }
     return { ...environment, ...maps, siteFolder: { path: this.path, refused } };
   }
@@ -288,4 +293,11 @@ const readTogether = 10;
 /** Requests get a turn after this many files, which take some milliseconds. */
 const admittedAtOnce = 2_000;
 
-const emptied = "the folder is empty; its sites stay in force until a restart. Mount it again, or restart without them";
+const emptied: Problem = {
+  path: "",
+  line: 0,
+  column: 0,
+  message: "the folder is empty; its sites stay in force until a restart",
+  found: undefined,
+  fix: "mount it again, or restart without them",
+};

@@ -164,7 +164,7 @@ test("every fault of meaning is reported, in the file's order", async () => {
       listeners[1].bind listeners[2].bind status.bind
       sandbox.authUrl sandbox.operations[1] sandbox.defaultSite sandbox.forwardHeaders[1]
       sandbox.tls.keyFile sandbox.tls.caFile sandbox.tls.certFile
-      ${"sandbox.sites.S1.credentials[0].dir ".repeat(3)}
+      sandbox.sites.S1.credentials[0].dir
       sandbox.sites.S1.credentials[1].name sandbox.sites.S1.credentials[1].clientSecret
       sandbox.sites.S1.children.S2.exempt[0] sandbox.sites.S1.children.S2.keys[0].secret
       sandbox.sites.S3.version sandbox.sites.S3.auth[1] sandbox.sites.S3.keys
@@ -290,7 +290,7 @@ test.each<[what: string, yaml: string, paths: string[]]>([
   [
     "a child of a parent whose secrets cannot be read",
     inSite1("children: { S1000000002: { auth: [oauth] } }").replace("DIR/blue", "DIR/nowhere"),
-    Array(3).fill(`${site1}.credentials[0].dir`),
+    [`${site1}.credentials[0].dir`],
   ],
   [
     "two addresses of Redis, if both are complete",

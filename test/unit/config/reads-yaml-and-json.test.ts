@@ -164,6 +164,7 @@ describe("plain YAML", () => {
     ["an anchor", "a: &x 1\nb: *x\n"],
     ["a tag", "a: !!str 1\n"],
     ["a merge of YAML 1.1", "%YAML 1.1\n---\na: { <<: { b: 1 } }\n"],
+    ["a merge key", "a: { <<: { b: 1 } }\n"],
     ["a key given twice", "a: 1\na: 2\n"],
     ["a key that is no text", "1: a\n"],
     ["__proto__", 'a: { "__proto__": 1 }\n'],

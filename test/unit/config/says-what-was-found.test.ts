@@ -124,7 +124,7 @@ const twice = "is given twice; it is at line … , column … too; keep one of t
 itRefuses("surprising YAML", [
   fault(inSandbox("operations: [other]"), `: the key … ${twice}`),
   fault(withSecret("{ file: DIR/k1, file: DIR/canary }"), `: the key … ${twice}`),
-  fault(`${sound}--- # here\nlog: { level: debug }\n`, ": a second YAML document begins here … YAML"),
+  fault(`${sound}--- # here\nlog: { level: debug }\n`, ": a second YAML document begins here … keep one"),
   fault(atTheEnd("log:\n\t- canary"), ": not valid YAML: Tabs … indent with blanks"),
   fault(edited([operations, "\toperations: [canary] # here\n"]), ": not valid YAML: Tabs … indent with blanks"),
   fault(atTheEnd("readiness:canary"), ": Implicit map keys … a blank after the colon"),
@@ -160,6 +160,8 @@ itRefuses("surprising YAML", [
   fault(`%YAML 1.1 # here\n---\n${sound}`, ": only YAML 1.2 … YAML"),
   fault(`%YAML 1.1 # here\n---\n${sound}canary: { <<: 5 }\n`, ": only YAML 1.2 … YAML"),
   fault(withSite("__proto__: {}"), ": __proto__ … YAML"),
+  fault(withSite("<<: { S9: {} }"), ": merge keys (<<) are not read; write the keys out"),
+  fault(withSite("1000000001: {}"), ".sites.1000000001: not allowed … write S and"),
 ]);
 
 const address = (part: string, url: string) =>

@@ -2,6 +2,7 @@
 import { chmodSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { describeProblem } from "../../../src/config/diagnostics.ts";
 import { readRegularFile } from "../../../src/config/files/file-system.ts";
 import { createLoader, type Loaded } from "../../../src/config/load.ts";
 import { PatchedMap } from "../../../src/model/patched-map.ts";
@@ -39,10 +40,9 @@ describe("sites in a folder", () => {
       "a folder that is missing",
       `${one}.yaml`,
       "credentials: [{ name: blue, dir: no }]",
-      /create the file, .*: \/.*\/no\/client-secret/,
+      /there is no such folder; create it, or correct the path: \/.*\/no$/,
     ],
     ["nothing", `${one}.yaml`, "", /this is empty/],
-    ["another ending", `${one}.yml`, keyOf(1), /the file's name is no site's/],
     ["a name that is no site's", "shop.yaml", keyOf(1), /the file's name is no site's/],
     ["bytes that are no text", `${one}.yaml`, Buffer.from([0xff]), /not UTF-8/],
   ])("are served without a site whose file has %s", async (_, name, content, why) => {
@@ -52,6 +52,14 @@ describe("sites in a folder", () => {
     expect(result.why).toMatch(why);
     expect(result.why).toMatch(/^line 1, column \d+: /);
     expect(result.why).not.toContain("canary");
+  });
+
+  it("may end with .yml; one site in two files is refused in both", async () => {
+    const { load, write } = stage({ [`${one}.yml`]: keyOf(1) });
+    expect((await load()).served).toEqual([one]);
+    expect((await stage({ [`${one}.yml`]: keyOf(1), [`${one}.yaml`]: keyOf(1) }).load()).served).toEqual([]);
+    write("S1.yml", "keys: []");
+    expect((await load()).why).toMatch(/environments\.sandbox\.sites\.S1\.keys: this is empty/);
   });
 
   it("keep the former content of a file that turned bad, until the file is sound again", async () => {
@@ -304,6 +312,15 @@ describe("sites in a folder", () => {
     });
   });
 
+  it.each([
+    [{}, ["site_folder_empty"]],
+    [{ [`${one}.txt`]: keyOf(1) }, ["site_folder_empty"]],
+    [{ [`${one}.yaml`]: "kees: []" }, []],
+  ])("cause a warning if there is none, and no file is refused: %j", async (files, codes) => {
+    const { loaded } = await stage(files).load();
+    expect(loaded.kind === "loaded" && loaded.warnings.map(({ code }) => code)).toEqual(codes);
+  });
+
   it("have their token endpoints reached without the proxy if noProxy says so, also after a change", async () => {
     const asking = (host: string, keys = "") =>
       `credentials: [ { name: blue, dir: blue, token: { url: "https://${host}.example/token" } } ]\n${keys}`;
@@ -368,6 +385,6 @@ function sound(loaded: Loaded) {
     sites: environment?.sites ?? new Map(),
     served: [...(environment?.sites.keys() ?? [])],
     refused: refused.map(({ file, isServed }) => `${file} ${isServed ? "served as before" : "not served"}`),
-    why: refused.flatMap(({ problems }) => problems).join("\n"),
+    why: refused.flatMap(({ problems }) => problems.map(describeProblem)).join("\n"),
   };
 }

@@ -138,6 +138,24 @@ describe("settings that do nothing, or not what was meant", () => {
     expect(await places(twoSets.replace(second, second.replace(" }", ", token: { scope: orders } }")))).toEqual([]);
   });
 
+  test("two clients with one secret", async () => {
+    const own = (name: string) =>
+      `{ name: ${name}, clientId: ${name}-id, clientSecret: { file: DIR/main }, audience: a }`;
+    const twoSets = quiet.replace(first, `${own("a")}\n          - ${own("b")}`);
+    expect(await places(twoSets)).toEqual([
+      "15 environments.sandbox.sites.S1000000001.credentials[1] credential_sets_same",
+    ]);
+    expect(await places(twoSets.replace("DIR/main", "DIR/green"))).toEqual([]);
+  });
+
+  test("an environment that no listener leads to; one of callbacks is used", async () => {
+    expect(await places(`${quiet}${production}`)).toEqual(["15 environments.production environment_unused"]);
+    const application = 'application: { url: "http://127.0.0.1:80" }';
+    const callbacks = `callbacks: [ { bind: "127.0.0.1:7414", environment: production, ${application} } ]\n`;
+    const keys = "        keys: [ { identifier: K1, secret: { file: DIR/k1 } } ]\n";
+    expect(await places(`${quiet}${production}${keys}${callbacks}`)).toEqual([]);
+  });
+
   test.each([
     ["request: 3s, connect: 4s, token: 3s", ["15 timeouts.connect"]],
     ["request: 3s, token: 3001ms", ["15 timeouts.token"]],
