@@ -33,6 +33,9 @@ const verifier = mapping("A key that verifies callbacks for a time.", {
 });
 
 const site = {
+  credentials: optional(listOf(credentialSet, 1)).describe(
+    "OAuth credential sets, at most two; the second takes over when the first is refused (spec 5.4).",
+  ),
   version: optional(version).describe(
     "API version of the site's calls, in quotes (spec 9). Default: \"3.0\"; a child has its parent's.",
   ),
@@ -57,9 +60,6 @@ const site = {
   ),
   decimals: optional(listOf(parameterName)).describe(
     "Parameters with two decimal digits beside `*_amount` (spec 5.2 rule 2). Default: none.",
-  ),
-  credentials: optional(listOf(credentialSet, 1)).describe(
-    "OAuth credential sets, at most two; the second takes over when the first is refused (spec 5.4).",
   ),
   alsoVerifyWith: optional(listOf(verifier, 1)).describe(
     "Keys that verify callbacks naming the site, beside its default key, while that key is changed at the portal. Default: none.",

@@ -232,8 +232,7 @@ export class LoadContext {
       // The next files of a credential set's folder get the same report, which is dropped.
       if (beside === undefined) return this.reportNoFolder(folder);
       const other = beside.length > fewFiles ? undefined : nearestName(basename(absolute), beside);
-      const fix =
-        other === undefined ? fixReading(code) : `did you mean ${other}? It is there; rename it, or correct the path`;
+      const fix = other === undefined ? fixReading(code) : `did you mean ${other}? Correct the path, or rename it`;
       return this.report(`the file cannot be read (${code})`, `${fix}: ${absolute}`, origin);
     }
   }

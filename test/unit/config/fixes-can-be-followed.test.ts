@@ -142,7 +142,7 @@ test.each<[key: string, value: unknown, fix: string, others?: object]>([
   [
     "environments",
     null,
-    '{"sandbox":{"baseUrl":"https://api.example/json-api","operations":["create_order"],"sites":{',
+    '{"sandbox":{"baseUrl":"https://api.example/json-api","operations":["create_order"],"sites":{"S1000000001":{"credentials":[',
   ],
   ["log", "debug", '{"level":"debug"}'],
   ["drain", "5s", '{"min":"5s"}'],

@@ -47,7 +47,10 @@ itRefuses("missing and misplaced secrets", [
   fault(inSandbox("egress: { proxy: 'http://p:3128', auth: 4242424242424242 }"), `.egress.auth: ${writtenOut}`),
   fault(withSecret("{ file: DIR/k1, env: API_KEY }"), `${ofKey}.env: env does not go with file … remove env`),
   fault(withSecret("{ file: DIR/nothing }"), `${ofKey}: cannot be read … ENOENT … create the file`),
-  fault(withSecret("{ file: DIR/k3 }"), `${ofKey}: cannot be read … ENOENT … did you mean k1? It is there; rename it`),
+  fault(
+    withSecret("{ file: DIR/k3 }"),
+    `${ofKey}: cannot be read … ENOENT … did you mean k1? Correct the path, or rename it: /`,
+  ),
   fault(withSet("name: green, dir: DIR/bleu"), `${site1}.credentials[0].dir: no such folder … correct the path: /`),
   fault(withSecret("{ file: DIR/blue }"), `${ofKey}: cannot be read … EISDIR`),
   fault(withSecret("{ file: /dev/null }"), `${ofKey}: cannot be read … no regular file … make it a file`),

@@ -187,7 +187,7 @@ itRefuses("values, with a fix that can be followed", [
   written('log.upstreamHeaders: must be a list … like ["x-id"]', atTheEnd("log: { upstreamHeaders: x-id }")),
   written("redis.encryptionKeys: must be a list … write a list", redisWith("url: redis://a, encryptionKeys: canary")),
   written(
-    `${site1}: is empty … write its settings; possible keys: version, auth`,
+    `${site1}: is empty … write its settings; possible keys: credentials, version, auth`,
     edited([`${lineOfSite1}        credentials:\n${blue}`, "      S1000000001: # here\n"]),
   ),
   written(
