@@ -283,5 +283,6 @@ const listenFaults: Readonly<Record<string, readonly [why: string, fix: string]>
   EADDRNOTAVAIL: ["which is no address of this machine", "name one of its own"],
   ENOTFOUND: unresolved,
   EAI_AGAIN: unresolved,
+  ENOENT: ["whose folder does not exist", "create it, or name another"],
   EACCES: ["where this process may not listen", "name a port from 1024 on, or a folder that it may write to"],
 };

@@ -25,6 +25,7 @@ export const warnings = {
   until_past: "a key of alsoVerifyWith verifies no callback any more, since its `until` is past",
   environment_unused: "no listener leads to an environment; its sites get tokens all the same",
   site_folder_empty: "a folder of sites has no site, so that every request of its environment fails",
+  socket_folder_absent: "a socket is in a folder that is not on this machine, where serve could not listen",
   default_site_absent: "requests that name no site fail, since no file of the folder has the default site",
 } as const;
 

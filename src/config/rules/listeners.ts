@@ -58,6 +58,13 @@ export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<
   return listeners;
 }
 
+/** A warning: another machine, such as CI's, may check the configuration. `serve` cannot listen there. */
+async function checkFolder(socketPath: string, at: LoadContext): Promise<void> {
+  const folder = dirname(socketPath);
+  if ((await at.namesIn(folder)) !== undefined) return;
+  at.warn("socket_folder_absent", `there is no folder ${folder}`, "create it before serve starts, or correct the path");
+}
+
 async function checkBindings({ listeners, callbacks, admin, status }: RawConfig, root: LoadContext): Promise<void> {
   const all: Binding[] = [
     ...[...root.in("listeners").each(listeners)].map(([listener, at]) => ({ ...listener, at: at.in("bind") })),
@@ -66,8 +73,7 @@ async function checkBindings({ listeners, callbacks, admin, status }: RawConfig,
     ...(status === undefined ? [] : [{ bind: status.bind, at: root.in("status", "bind") }]),
   ];
   for (const [index, binding] of all.entries()) {
-    const folder = binding.bind.kind === "unix" ? dirname(binding.bind.path) : "/";
-    if ((await root.namesIn(folder)) === undefined) binding.at.reportNoFolder(folder);
+    if (binding.bind.kind === "unix") await checkFolder(binding.bind.path, binding.at);
     const earlier = all.slice(0, index).find((other) => doCollide(other, binding));
     if (earlier === undefined) continue;
     const message = `${formatPath(earlier.at.path)} listens there already: ${describeBind(earlier.bind)}`;

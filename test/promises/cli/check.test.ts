@@ -167,6 +167,7 @@ describe("serve", () => {
   it.each([
     ["203.0.113.9:7411", /which is no address of this machine \(EADDRNOTAVAIL\); name one of its own\./],
     ["no-such-host.invalid:7411", /a name that cannot be resolved \((ENOTFOUND|EAI_AGAIN)\); name an address\./],
+    ["unix:/nowhere/app.sock", /whose folder does not exist \(ENOENT\); create it, or name another\./],
   ])("says that it cannot listen at %s, by which setting, and what to do", async (bind, why) => {
     const yaml = sound
       .replace('"127.0.0.1:7411"', `"${bind}"`)

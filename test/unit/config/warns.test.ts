@@ -156,6 +156,13 @@ describe("settings that do nothing, or not what was meant", () => {
     expect(await places(`${quiet}${production}${keys}${callbacks}`)).toEqual([]);
   });
 
+  test("a socket in a folder that is not there; serve cannot listen in it", async () => {
+    const inFolder = (folder: string) => quiet.replace(/bind: "127[^"]+"/, `bind: "unix:${folder}/a.sock"`);
+    const [place = ""] = await places(inFolder("/nowhere"));
+    expect(place).toMatch(/^\d+ listeners\[0\]\.bind socket_folder_absent$/);
+    expect(await places(inFolder("/tmp"))).toEqual([]);
+  });
+
   test.each([
     ["request: 3s, connect: 4s, token: 3s", ["15 timeouts.connect"]],
     ["request: 3s, token: 3001ms", ["15 timeouts.token"]],
