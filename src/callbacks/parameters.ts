@@ -19,13 +19,18 @@ const methods = "GET, POST";
 export function formOf({ method, headers }: Pick<CallerRequest, "method" | "headers">): CallbackForm {
   if (method === "GET") return "query";
   if (method !== "POST") {
-    throw new ProxyError("method_not_allowed", `${method} is not a method of callbacks.`, { allow: methods });
+    throw new ProxyError("method_not_allowed", `${method} is not a method of callbacks.`, {
+      headers: ["Allow", methods],
+    });
   }
   const [type = "", ...more] = valuesOf(headers, "content-type");
   if (more.length === 0 && isUtf8Type(type, "application/json")) return "json";
   if (more.length === 0 && isUtf8Type(type, "application/x-www-form-urlencoded")) return "form";
   const what = "A callback is application/json or application/x-www-form-urlencoded, in UTF-8.";
-  throw new ProxyError("media_type_not_supported", what, { causedBy: "Content-Type" });
+  throw new ProxyError("media_type_not_supported", what, {
+    causedBy: "Content-Type",
+    headers: ["Accept", "application/json, application/x-www-form-urlencoded"],
+  });
 }
 
 /**

@@ -3,6 +3,8 @@
  * documents (docs/reference/errors.md) is made from it.
  */
 
+import type { HeaderLines } from "../http/headers.ts";
+
 /**
  * What is known about the request's effect on the service, over all attempts together.
  *
@@ -126,6 +128,11 @@ const rows = {
     status: 415,
     title: "Media type not supported",
     meaning: "Content-Type is not application/json (charset utf-8 or none), or the body is compressed.",
+  },
+  transfer_coding_not_supported: {
+    status: 501,
+    title: "Transfer coding not supported",
+    meaning: "Transfer-Encoding names another coding than `chunked` (RFC 9112 section 6.1).",
   },
   expectation_not_supported: {
     status: 417,
@@ -367,10 +374,8 @@ interface FailureDetails {
   readonly status?: number | undefined;
   /** Sent as Retry-After, rounded up to whole seconds. */
   readonly retryAfterMs?: number | undefined;
-  /** Sent as Allow. */
-  readonly allow?: string;
-  /** Each is sent in a Proxy-Authenticate header of its own. */
-  readonly challenges?: readonly string[];
+  /** Further header lines of the answer, such as Allow. */
+  readonly headers?: HeaderLines;
   /**
    * The cause, for the log: a code (`ECONNREFUSED`), the name of a parameter, header or setting, or a foreign host. Short,
    * printable, and never a value or a secret.
@@ -390,8 +395,7 @@ export class ProxyError extends Error {
   readonly outcome: Outcome;
   readonly status: number;
   readonly retryAfterMs: number | undefined;
-  readonly allow: string | undefined;
-  readonly challenges: readonly string[];
+  readonly headers: HeaderLines;
   /** The log's `cause`. Not named `cause`: in Error that name is for another error. */
   readonly causedBy: string | undefined;
   readonly members: Readonly<Record<string, unknown>>;
@@ -403,8 +407,7 @@ export class ProxyError extends Error {
     this.outcome = details.outcome ?? row.outcomes[0] ?? "unknown";
     this.status = details.status ?? row.status;
     this.retryAfterMs = details.retryAfterMs;
-    this.allow = details.allow;
-    this.challenges = details.challenges ?? [];
+    this.headers = details.headers ?? [];
     this.causedBy = details.causedBy;
     this.members = details.members ?? {};
   }

@@ -103,7 +103,7 @@ async function findClaim(
 function checkMethod(method: string): void {
   if (method === "GET") return;
   throw new ProxyError("method_not_allowed", `Below ${lookUpPrefix} keys are looked up with GET alone.`, {
-    allow: "GET",
+    headers: ["Allow", "GET"],
   });
 }
 

@@ -18,17 +18,19 @@ export function resolveTarget(target: Target, host: string, listener: ListenerCo
     const what =
       "The target has a query string. Countersign takes the parameters of every version from the JSON body alone; " +
       "from version 3.0 on the service does, too (spec 9).";
-    throw new ProxyError("query_not_allowed", what);
+    throw new ProxyError("query_not_allowed", what, { causedBy: "query" });
   }
   if (operationPath.test(path)) return path.slice(1);
-  const what = `The path ${show(target.text)} is not an operation: ${explainPath(path)}.`;
-  throw new ProxyError("target_not_allowed", `${what}${suggest(path, listener.environment)}`);
+  const causedBy = explainPath(path);
+  const what = `The path ${show(target.text)} is not an operation: it ${causedBy}.`;
+  throw new ProxyError("target_not_allowed", `${what}${suggest(path, listener.environment)}`, { causedBy });
 }
 
 /** The operation's path in a URL, as a caller that uses HTTP_PROXY sends it (RFC 9112 section 3.2.2). */
 function absolutePath({ text, authority, path = "" }: Target, { environment }: ListenerContext): string {
   if (authority?.includes("@")) {
-    throw new ProxyError("target_not_allowed", "The request target carries user information.");
+    const what = "The request target carries user information.";
+    throw new ProxyError("target_not_allowed", what, { causedBy: "user information" });
   }
   const base = environment.baseUrl.path;
   if (path.startsWith(`${base}/`)) return path.slice(base.length);
@@ -49,9 +51,9 @@ export function checkOperation(operation: string, environment: Environment): voi
 }
 
 function explainPath(path: string): string {
-  if (path === "/") return "it is empty";
-  if (!/\/(\/|$)/.test(path)) return "it may only have segments of A-Z a-z 0-9 _ and -";
-  return "it has an empty segment (two slashes in a row, or one at the end)";
+  if (path === "/") return "is empty";
+  if (!/\/(\/|$)/.test(path)) return "may only have segments of A-Z a-z 0-9 _ and -";
+  return "has an empty segment (two slashes in a row, or one at the end)";
 }
 
 /** Suggests an operation of nearly the same name; a caller that sent the base path is told to leave it out. */

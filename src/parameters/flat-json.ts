@@ -70,7 +70,7 @@ export class FlatJson {
   constructor(text: string) {
     this.#text = text;
     const kind = this.#kindAhead();
-    if (kind !== "object") throw refuse(`The body is ${kindInWords[kind]}, not a JSON object`);
+    if (kind !== "object") throw refuseText(`The body is ${kindInWords[kind]}, not a JSON object`, kindInWords[kind]);
     this.#at += 1;
   }
 
@@ -261,7 +261,8 @@ export class FlatJson {
 
   #fail(what: string, at = this.#at): ProxyError {
     const ended = at < this.#text.length ? "" : ", where the body ends";
-    return refuse(`The body is not JSON: ${what} at character ${this.characterAt(at)}${ended}`);
+    const found = `${what} at character ${this.characterAt(at)}${ended}`;
+    return refuseText(`The body is not JSON: ${found}`, found);
   }
 }
 
@@ -284,6 +285,7 @@ function kindOf(unit: number): Kind | undefined {
   }
 }
 
-function refuse(what: string): ProxyError {
-  return new ProxyError("body_not_json", `${what}.`);
+/** @param causedBy nothing of the body */
+export function refuseText(what: string, causedBy: string): ProxyError {
+  return new ProxyError("body_not_json", `${what}.`, { causedBy });
 }

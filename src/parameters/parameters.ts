@@ -2,7 +2,7 @@ import type { Environment, Site } from "../model/environment.ts";
 import { type FailureCode, ProxyError } from "../model/errors.ts";
 import { PatchedMap } from "../model/patched-map.ts";
 import { type Secret, SecretLookup } from "../model/secret.ts";
-import { FlatJson, kindInWords, type Member } from "./flat-json.ts";
+import { FlatJson, kindInWords, type Member, refuseText } from "./flat-json.ts";
 import { allowedName } from "./signature.ts";
 
 /** A value as the caller gave it. */
@@ -60,10 +60,14 @@ export function readParameters(body: Uint8Array, most = Number.POSITIVE_INFINITY
  * @throws ProxyError body_not_json
  */
 function decodeUtf8(body: Uint8Array): string {
-  if (isUtf16(body)) throw refuseText("The body looks like UTF-16; send it as UTF-8");
+  if (isUtf16(body)) throw refuseText("The body looks like UTF-16; send it as UTF-8", "UTF-16");
   const text = decode(body);
-  if (text === undefined) throw refuseText(`The body is not valid UTF-8: see byte ${findBadByte(body)}`);
-  if (text.startsWith(byteOrderMark)) throw refuseText("The body starts with a byte order mark; send it without one");
+  if (text === undefined) {
+    const at = `byte ${findBadByte(body)}`;
+    throw refuseText(`The body is not valid UTF-8: see ${at}`, `not UTF-8 at ${at}`);
+  }
+  if (text.startsWith(byteOrderMark))
+    throw refuseText("The body starts with a byte order mark; send it without one", "byte order mark");
   return text;
 }
 
@@ -87,10 +91,6 @@ function isUtf16(body: Uint8Array): boolean {
 function findBadByte(body: Uint8Array): number {
   const fixed = new TextEncoder().encode(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body));
   return fixed.findIndex((byte, index) => byte !== body[index]) + 1;
-}
-
-function refuseText(what: string): ProxyError {
-  return new ProxyError("body_not_json", `${what}.`);
 }
 
 export function tooMany(most: number): ProxyError {

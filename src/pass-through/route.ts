@@ -53,7 +53,7 @@ export function checkMethod(method: string, { prefix, methods }: PassThroughRout
   if (methods.has(method)) return;
   const allow = [...methods].join(", ");
   throw new ProxyError("method_not_allowed", `${method} is not allowed below ${prefix}; its methods are ${allow}.`, {
-    allow,
+    headers: ["Allow", allow],
   });
 }
 

@@ -101,9 +101,7 @@ export function buildProblem(
   if (error.retryAfterMs !== undefined) {
     headers.push("Retry-After", String(Math.max(1, Math.ceil(error.retryAfterMs / 1_000))));
   }
-  if (error.allow !== undefined) headers.push("Allow", error.allow);
-  for (const challenge of error.challenges) headers.push("Proxy-Authenticate", challenge);
-  headers.push(...more);
+  headers.push(...error.headers, ...more);
   return buildAnswer(status, "application/problem+json", problem, { requestId, outcome }, headers);
 }
 

@@ -180,12 +180,17 @@ export class BufferBudget {
 
   #isFull(): ProxyError {
     const limit = `${this.#limitBytes} bytes, which is the limit (limits.bufferedBytes)`;
-    return new ProxyError("overloaded", `Bodies and answers under way take up ${limit}.`, { retryAfterMs });
+    return new ProxyError("overloaded", `Bodies and answers under way take up ${limit}. Send it again in a second.`, {
+      retryAfterMs,
+    });
   }
 
   #neverFits(): ProxyError {
     const limit = `${this.#limitBytes} bytes (limits.bufferedBytes)`;
-    return new ProxyError("body_too_large", `Serving this body takes more memory than all requests may use: ${limit}.`);
+    return new ProxyError(
+      "body_too_large",
+      `Serving this body takes more memory than all requests may use: ${limit}. Send less.`,
+    );
   }
 }
 

@@ -7,7 +7,9 @@ import { longestOperation } from "./context.ts";
 import type { CallerRequest, ListenerContext, Peer } from "./messages.ts";
 
 /** One line for each: many callers read only the first challenge of a line (RFC 9110 section 11.7.1). */
-const challenges: readonly string[] = ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'];
+const challenges: HeaderLines = ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'].flatMap(
+  (challenge) => ["Proxy-Authenticate", challenge],
+);
 const advice =
   "This listener wants a token with every request: give it as Proxy-Authorization: Bearer <token>, or in the proxy's " +
   "URL as http://caller:<token>@host:port.";
@@ -70,7 +72,7 @@ function readToken(credentials: string): string | undefined {
 }
 
 function refuse(what: string, causedBy: string): ProxyError {
-  return new ProxyError("caller_not_authenticated", `${what}. ${advice}`, { challenges, causedBy });
+  return new ProxyError("caller_not_authenticated", `${what}. ${advice}`, { headers: challenges, causedBy });
 }
 
 /**

@@ -63,10 +63,8 @@ export class ConcurrencyLimit {
     }
     if (this.#permits < this.#limit) return;
     const setting = "limits.inFlightPerEnvironment";
-    throw new ProxyError("overloaded", `${this.#limit} requests are in flight, which is the limit (${setting}).`, {
-      retryAfterMs,
-      causedBy: setting,
-    });
+    const what = `As many requests are in flight as may be: ${this.#limit} (${setting}). Send it again in a second.`;
+    throw new ProxyError("overloaded", what, { retryAfterMs, causedBy: setting });
   }
 }
 

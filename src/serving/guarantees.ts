@@ -4,7 +4,7 @@ import { nearestWithin } from "../model/names.ts";
 
 /** Request headers that ask for one guarantee. */
 export interface Guarantee {
-  /** The best known of the headers: the log names it, whichever was sent. */
+  /** The best known of the headers. */
   readonly header: string;
   /** The names, in lower case. */
   readonly names: RegExp;
@@ -12,6 +12,8 @@ export interface Guarantee {
   readonly asks: string;
   /** How the caller gets the guarantee, or why not from Countersign. */
   readonly fix: string;
+  /** The service cannot give it. */
+  readonly isForUs?: true;
   /** Default: 400. */
   readonly status?: number;
 }
@@ -32,7 +34,7 @@ export const guarantees: readonly Guarantee[] = [
     header: "If-Match",
     names: /^(?:x-)?if(?:-match|-none-match|-unmodified-since|-schedule-tag-match)?$/,
     asks: "that the request is carried out in a certain state only",
-    fix: "Countersign knows no states.",
+    fix: "Leave it out.",
   },
   {
     header: "Content-Digest",
@@ -60,6 +62,7 @@ export const guarantees: readonly Guarantee[] = [
     asks: "that the request is refused if it could be a replay (RFC 8470)",
     fix: "Send it again when the TLS handshake is complete.",
     status: 425,
+    isForUs: true,
   },
 ];
 
@@ -91,9 +94,9 @@ function findGuarantee(name: string): Guarantee | undefined {
   return guarantees.find(({ names }) => names.test(name)) ?? (isMisspelt() ? once : undefined);
 }
 
-function refuse(given: string, { header, asks, fix, status }: Guarantee): ProxyError {
+function refuse(given: string, { asks, fix, isForUs, status }: Guarantee): ProxyError {
   const shown = given.length <= longestShown ? given : `${given.slice(0, longestShown)}…`;
   const what = `The header ${shown} asks ${asks}, and Countersign does not see to that.`;
-  const pass = "If the service does, list the header in the environment's forwardHeaders.";
-  return new ProxyError("guarantee_not_given", `${what} ${fix} ${pass}`, { causedBy: header, status });
+  const pass = isForUs ? "" : " If the service does, list the header in the environment's forwardHeaders.";
+  return new ProxyError("guarantee_not_given", `${what} ${fix}${pass}`, { causedBy: shown, status });
 }

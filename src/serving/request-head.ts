@@ -15,13 +15,14 @@ interface Addressed extends Pick<ListenerContext, "url"> {
 /**
  * Checks everything about a request's head that does not depend on configuration, before its body is read.
  * @returns the only Host value
- * @throws ProxyError malformed_request, method_not_allowed, expectation_not_supported, media_type_not_supported
+ * @throws ProxyError malformed_request, method_not_allowed, expectation_not_supported, media_type_not_supported,
+ * transfer_coding_not_supported
  */
 export function checkHead(
   { method, target, headers }: Pick<CallerRequest, "method" | "target" | "headers">,
   listener: Addressed,
 ): string {
-  checkMethod(method, target, listener);
+  checkMethod(method, target, headers, listener);
   const host = checkFraming(headers);
   checkContentType(headers);
   return host;
@@ -31,7 +32,7 @@ export function checkHead(
  * Checks the headers that decide where a request goes and how its body is read.
  * @param mayBeCompressed for a body that is passed on without being read
  * @returns the only Host value
- * @throws ProxyError malformed_request, expectation_not_supported, media_type_not_supported
+ * @throws ProxyError malformed_request, expectation_not_supported, media_type_not_supported, transfer_coding_not_supported
  */
 export function checkFraming(headers: HeaderLines, mayBeCompressed = false): string {
   const host = checkHost(headers);
@@ -41,15 +42,20 @@ export function checkFraming(headers: HeaderLines, mayBeCompressed = false): str
   return host;
 }
 
-function checkMethod(method: string, target: string, { url, environment: { passThrough = [] } }: Addressed): void {
+function checkMethod(
+  method: string,
+  target: string,
+  headers: HeaderLines,
+  { url, environment: { passThrough = [] } }: Addressed,
+): void {
   if (method === "POST") return;
   const routes = passThrough.filter(({ methods }) => methods.has(method)).map(({ prefix }) => prefix);
   const passed = routes.length === 0 ? "" : ` Paths below ${listNames(routes)} take ${method}.`;
   const detail =
     method === "CONNECT"
       ? `${explainTunnel(target)} Set your base URL to ${url}.`
-      : `Operations are called with POST, not with ${method}.${passed}`;
-  throw new ProxyError("method_not_allowed", detail, { allow: "POST" });
+      : `Operations are called with POST, not with ${method}.${passed}${method === "OPTIONS" ? explainPreflight(headers) : ""}`;
+  throw new ProxyError("method_not_allowed", detail, { headers: ["Allow", "POST"] });
 }
 
 /** The port of the tunnel's target shows the scheme of the client's URL (RFC 9110 section 9.3.6). */
@@ -58,6 +64,12 @@ function explainTunnel(target: string): string {
     ? "An https:// URL came through the proxy setting, so Countersign sees only a tunnel and cannot sign."
     : "The client asks for a tunnel through the proxy setting, as some clients do for http:// URLs too. Countersign " +
         "sees only the tunnel and cannot sign.";
+}
+
+/** A browser asks first whether a page of another origin may call (Fetch, CORS-preflight request). */
+function explainPreflight(headers: HeaderLines): string {
+  const isPreflight = valuesOf(headers, "access-control-request-method").length > 0;
+  return isPreflight ? " A browser asks this. No web page may call here: let its server call." : "";
 }
 
 /** Exactly one Host (RFC 9112 section 3.2). */
@@ -81,7 +93,7 @@ function checkExpectation(headers: HeaderLines): void {
 function checkContentEncoding(headers: HeaderLines): void {
   if (valuesOf(headers, "content-encoding").every((value) => value.toLowerCase() === "identity")) return;
   const what = "The body is compressed; send it as it is, without Content-Encoding.";
-  throw refuse("media_type_not_supported", what, "Content-Encoding");
+  throw refuse("media_type_not_supported", what, "Content-Encoding", ["Accept-Encoding", "identity"]);
 }
 
 /** The parser decodes the chunks, but ignores any other coding, such as gzip. */
@@ -92,14 +104,17 @@ function checkTransferEncoding(headers: HeaderLines): void {
   const field = "Transfer-Encoding";
   if (codings.at(-1) !== "chunked") throw refuse("malformed_request", `${field} does not end with chunked.`, field);
   if (codings.length > 1)
-    throw refuse("media_type_not_supported", `The only ${field} that is taken is chunked.`, field);
+    throw refuse("transfer_coding_not_supported", `The only ${field} that is taken is chunked.`, field);
 }
 
 function checkContentType(headers: HeaderLines): void {
   const values = valuesOf(headers, "content-type");
   const type = values[0];
   if (values.length === 1 && type !== undefined && isUtf8Type(type, json)) return;
-  throw refuse("media_type_not_supported", `${explainContentType(type, values.length > 1)}.`, "Content-Type");
+  throw refuse("media_type_not_supported", `${explainContentType(type, values.length > 1)}.`, "Content-Type", [
+    "Accept",
+    json,
+  ]);
 }
 
 /**
@@ -122,6 +137,7 @@ function explainContentType(type: string | undefined, isRepeated: boolean): stri
   return `Content-Type is not JSON in UTF-8; ${fix}`;
 }
 
-function refuse(code: FailureCode, what: string, causedBy: string): ProxyError {
-  return new ProxyError(code, what, { causedBy });
+/** @param headers of the answer (RFC 9110 sections 12.5.3 and 15.5.16) */
+function refuse(code: FailureCode, what: string, causedBy: string, headers: HeaderLines = []): ProxyError {
+  return new ProxyError(code, what, { causedBy, headers });
 }

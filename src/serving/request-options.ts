@@ -73,10 +73,10 @@ export function readRequestOptions(
   const once = onceHeader === "Countersign-Once" ? undefined : readIdempotencyKey(headers);
   if (!isAnyOurs) return once === undefined ? noOptions : { ...noOptions, once };
   return {
-    site: readOnce(headers, "countersign-site"),
-    auth: readAuth(readOnce(headers, "countersign-auth")),
-    timeoutMs: readTimeoutMs(readOnce(headers, "countersign-timeout-ms"), requestMs),
-    reference: readReference(readOnce(headers, "countersign-reference")),
+    site: readOnce(headers, "Countersign-Site"),
+    auth: readAuth(readOnce(headers, "Countersign-Auth")),
+    timeoutMs: readTimeoutMs(readOnce(headers, "Countersign-Timeout-Ms"), requestMs),
+    reference: readReference(readOnce(headers, "Countersign-Reference")),
     once: onlyKey(readOnceKey(headers), once),
   };
 }
@@ -105,14 +105,14 @@ export function checkOnceKey(key: string): void {
 }
 
 function readOnceKey(headers: HeaderLines): string | undefined {
-  const key = readOnce(headers, "countersign-once");
+  const key = readOnce(headers, "Countersign-Once");
   if (key !== undefined) checkOnceKey(key);
   return key;
 }
 
 /** draft-ietf-httpapi-idempotency-key-header */
 function readIdempotencyKey(headers: HeaderLines): string | undefined {
-  const value = readOnce(headers, "idempotency-key");
+  const value = readOnce(headers, "Idempotency-Key");
   if (value === undefined) return undefined;
   const key = fieldString.exec(value)?.[1]?.replace(/\\(.)/g, "$1");
   if (key !== undefined && oncePattern.test(key)) return key;
@@ -140,7 +140,7 @@ function readTimeoutMs(value: string | undefined, longestMs: number): number | u
 }
 
 /**
- * Whether this is the name of an option. For a misspelt name the log gets the option's name, never the caller's text.
+ * Whether this is the name of an option.
  * @throws ProxyError malformed_request if it is nearly the name of an option
  */
 function isOurs(name: string): boolean {
@@ -153,7 +153,8 @@ function isOurs(name: string): boolean {
   if (!hasPrefix && !/cou|sig/.test(given)) return false;
   const meant = hasPrefix ? nearestOption(given) : nearestWithin(given, requestHeaders, mostEditsOfPrefix);
   if (!hasPrefix && meant === undefined) return false;
-  throw malformed(explainUnknown(name, meant), meant ?? "unknown Countersign header");
+  const shown = name.length <= longestShown ? name : `${name.slice(0, longestShown)}…`;
+  throw malformed(explainUnknown(shown, meant), shown);
 }
 
 /** Compares the names after their common prefix: `-Refrence`, `-Ref` and `-Timeout-Seconds` show what is meant. */
@@ -170,14 +171,13 @@ function nearestOption(given: string): string | undefined {
 function explainUnknown(name: string, meant: string | undefined): string {
   const ofResponse = responseHeaders.find((each) => each.toLowerCase() === name.toLowerCase());
   if (ofResponse !== undefined) return `${ofResponse} is a header of Countersign's answers; leave it out of requests`;
-  const shown = name.length <= longestShown ? name : `${name.slice(0, longestShown)}…`;
-  const what = `${shown} is not a header that Countersign knows`;
+  const what = `${name} is not a header that Countersign knows`;
   return meant === undefined ? `${what}; it takes ${requestHeaders.join(", ")}` : `${what}; write ${meant}`;
 }
 
 /** Refuses a header that is given twice: which of the two values is meant cannot be known. */
 function readOnce(headers: HeaderLines, name: string): string | undefined {
-  const values = valuesOf(headers, name);
+  const values = valuesOf(headers, name.toLowerCase());
   if (values.length <= 1) return values[0];
   throw malformed(`The header ${name} was given ${values.length} times; send it once`, name);
 }

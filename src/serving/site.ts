@@ -32,7 +32,7 @@ export function chooseSite(
     reconcile(
       lookUp(environment, options.site, "Countersign-Site", caller),
       lookUp(environment, inBody, "site_identifier", caller),
-    ) ?? defaultSiteOf(environment);
+    ) ?? defaultSiteOf(environment, caller);
   const auth = options.auth ?? site.auth[0];
   if (!site.auth.includes(auth)) throw notConfigured(site, auth);
   // A site with `bridge` uses OAuth first, and a caller that names OAuth insists on it.
@@ -54,15 +54,17 @@ function lookUp(
   if (ofKey !== undefined) return { site: ofKey, key: identifier };
   // Never repeat a parameter's value, nor a header's value that may be a secret.
   const asked = givenIn === "Countersign-Site" && shortIdentifier.test(identifier) ? `, ${identifier},` : "";
-  const { sites = "any" } = caller ?? {};
-  const usable = [...environment.sites.keys()].filter((each) => sites === "any" || sites.has(each));
-  const known = usable.length === 0 ? "No site can be used here" : `Sites that can be used here: ${listNames(usable)}`;
   throw new ProxyError(
     "site_not_configured",
     `The site or key in ${givenIn}${asked} is not configured in environment ${environment.name}, ` +
-      `which this listener serves. ${known}.`,
-    { causedBy: givenIn },
+      `which this listener serves. ${listUsable(environment, caller)}`,
+    { causedBy: asked === "" ? givenIn : `${givenIn} ${identifier}` },
   );
+}
+
+function listUsable(environment: Environment, { sites = "any" }: Partial<Pick<KnownCaller, "sites">> = {}): string {
+  const usable = [...environment.sites.keys()].filter((each) => sites === "any" || sites.has(each));
+  return usable.length === 0 ? "No site can be used here." : `Sites that can be used here: ${listNames(usable)}.`;
 }
 
 /** Header and body may name the same site twice, and at most one key. */
@@ -78,20 +80,21 @@ function reconcile(a: Named | undefined, b: Named | undefined): Named | undefine
   return { site: a.site, key: a.key ?? b.key };
 }
 
-function defaultSiteOf(environment: Environment): Named {
+function defaultSiteOf(environment: Environment, caller: Pick<KnownCaller, "sites"> | undefined): Named {
   const site = environment.sites.get(environment.defaultSite ?? "");
   if (site !== undefined) return { site, key: undefined };
   throw new ProxyError(
     "site_required",
-    `Environment ${environment.name} has several sites and no defaultSite: name one in the header Countersign-Site.`,
+    `Environment ${environment.name} has several sites and no defaultSite: name one in the header Countersign-Site. ` +
+      listUsable(environment, caller),
   );
 }
 
 function notConfigured(site: Site, auth: AuthMethod): ProxyError {
-  return new ProxyError(
-    "auth_not_configured",
-    `Site ${site.identifier} is not set up for ${auth}, only for ${site.auth.join(" and ")}. ` +
-      `Leave Countersign-Auth out${auth === "hmac" ? "" : ", or for a pass-through route name a site with oauth"}.`,
-    { causedBy: auth },
-  );
+  const what = `Site ${site.identifier} is not set up for ${auth}, only for ${site.auth.join(" and ")}.`;
+  const fix =
+    auth === "hmac"
+      ? "Leave Countersign-Auth out, or name a site with hmac."
+      : "Name a site with oauth, or call an operation without Countersign-Auth.";
+  return new ProxyError("auth_not_configured", `${what} ${fix}`, { causedBy: auth });
 }

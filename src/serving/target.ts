@@ -49,7 +49,8 @@ export function checkAuthority({ scheme, authority }: Target, { environment, hos
     isOwn
       ? `${shown} is an address of Countersign itself, and the request came through the proxy setting: set ` +
           `NO_PROXY=${name} where HTTP_PROXY is set`
-      : `${shown} is not the service of this listener's environment, which is ${baseUrl.host}`,
+      : `${shown} is not the service of this listener's environment, which is ${baseUrl.host}:${baseUrl.port}; if the ` +
+          "call is meant for it, name it in NO_PROXY where HTTP_PROXY is set",
     authority,
   );
 }
@@ -57,7 +58,8 @@ export function checkAuthority({ scheme, authority }: Target, { environment, hos
 /** @throws ProxyError target_not_allowed for a target that is no path, and for a foreign Host */
 export function originPath({ text, path }: Target, host: string, { hosts }: ListenerContext): string {
   if (path === undefined) {
-    throw new ProxyError("target_not_allowed", `The request target ${show(text)} is neither a path nor an http URL.`);
+    const what = `The request target ${show(text)} is neither a path nor an http URL.`;
+    throw new ProxyError("target_not_allowed", what, { causedBy: "no path" });
   }
   const name = hostAndPort.exec(host.toLowerCase())?.[1];
   if (hosts === "any" || (name !== undefined && hosts.has(name))) return path;
@@ -92,9 +94,9 @@ export function isHost(text: string | undefined): text is string {
   return text !== undefined && text.length <= longestHost && hostAndPort.test(text.toLowerCase());
 }
 
-/** Foreign text, printable and short, without a query, which may hold parameters, and without user information. */
+/** Foreign text, printable and short, without query and fragment, which may hold parameters, and without user information. */
 export function show(text: string): string {
-  const plain = text.replace(/[?#].*$/s, "?…");
+  const plain = text.replace(/([?#]).*$/s, "$1…");
   const shown = plain.replace(/^.*@/s, "…@").replace(/[^\x21-\x7e…]/g, "?");
   return shown.length <= longestShown ? shown : `${shown.slice(0, longestShown)}…`;
 }

@@ -106,7 +106,10 @@ function saidAgainst(lines: readonly HeaderLine[], callers = known): string {
   const refusal = refusalOf(() => authenticate(lines, callers));
   expect(refusal).toMatchObject({
     ...{ code: "caller_not_authenticated", status: 407, outcome: "not_sent" },
-    challenges: ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'],
+    headers: [
+      ...["Proxy-Authenticate", 'Bearer realm="countersign"'],
+      ...["Proxy-Authenticate", 'Basic realm="countersign", charset="UTF-8"'],
+    ],
   });
   expect(refusal.message).not.toContain("canary");
   return refusal.message;

@@ -22,18 +22,18 @@ it.each(["releasePermit", "end"] as const)("%s leaves the permit to the next req
   const [first, second, third] = [begin(), begin(), begin()];
   first.acquirePermit();
   first.acquirePermit();
-  expect(() => second.acquirePermit()).toThrow("1 requests are in flight");
+  expect(() => second.acquirePermit()).toThrow("As many requests are in flight as may be: 1 ");
   first[leave]();
   first.releasePermit();
   second.acquirePermit();
-  expect(() => third.acquirePermit()).toThrow("1 requests are in flight");
+  expect(() => third.acquirePermit()).toThrow("As many requests are in flight as may be: 1 ");
 });
 
 it("a request counts as in flight until it ends, and one that was not admitted does not count", () => {
   const { concurrency, begin } = open(1);
   const admission = begin();
   admission.acquirePermit();
-  expect(begin).toThrow("1 requests are in flight");
+  expect(begin).toThrow("As many requests are in flight as may be: 1 ");
   expect(concurrency.inFlight).toBe(1);
   admission.end();
   expect(concurrency.inFlight).toBe(0);

@@ -8,7 +8,7 @@ import { refusalOf } from "./refusal-of.ts";
 const check = (name: string, taken: readonly string[] = [], ...more: string[]) =>
   checkGuarantees(["Host", "localhost", name, "canary-value", ...more], (each) => taken.includes(each));
 
-/** By the header that the log names. */
+/** By the best known header of each guarantee. */
 const asking: Readonly<Record<string, readonly string[]>> = {
   "Idempotency-Key": [
     "Idempotency-Key",
@@ -56,11 +56,11 @@ const asking: Readonly<Record<string, readonly string[]>> = {
   "Early-Data": ["Early-Data"],
 };
 
-describe.each(Object.entries(asking))("a header like %s", (causedBy, names) => {
+describe.each(Object.entries(asking))("a header like %s", (known, names) => {
   it.each(names)("is refused, unless it is taken: %s", (name) => {
-    const status = causedBy === "Early-Data" ? 425 : 400;
+    const status = known === "Early-Data" ? 425 : 400;
     const refusal = refusalOf(() => check(name));
-    expect(refusal).toMatchObject({ code: "guarantee_not_given", outcome: "not_sent", status, causedBy });
+    expect(refusal).toMatchObject({ code: "guarantee_not_given", outcome: "not_sent", status, causedBy: name });
     expect(refusal.message).toMatch(
       new RegExp(`^The header ${name} asks that .*, and Countersign does not see to that\\.`),
     );

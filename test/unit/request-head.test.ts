@@ -63,6 +63,21 @@ describe("the Content-Type", () => {
   });
 });
 
+it.each([
+  [[json, ["Content-Encoding", "gzip"]], "media_type_not_supported", ["Accept-Encoding", "identity"]],
+  [[["Content-Type", "text/plain"]], "media_type_not_supported", ["Accept", "application/json"]],
+  [[json, ["Transfer-Encoding", "gzip, chunked"]], "transfer_coding_not_supported", []],
+] as const)("a refusal names what is taken (RFC 9110 sections 12.5.3 and 15.5.16) %#", (lines, code, headers) => {
+  expect(refusalOf(() => check([host, ...lines]))).toMatchObject({ code, headers });
+});
+
+it("an OPTIONS of a browser is told that no web page may call", () => {
+  expect(refusalOf(() => check([host, ["Access-Control-Request-Method", "POST"]], "OPTIONS")).message).toContain(
+    "A browser asks this. No web page may call here",
+  );
+  expect(refusalOf(() => check([host], "OPTIONS")).message).not.toContain("browser");
+});
+
 it("the first fault is reported, in this order: method, Host, Expect, codings, type", () => {
   const expectX: HeaderLine = ["Expect", "x"];
   const gzip: HeaderLine = ["Content-Encoding", "gzip"];

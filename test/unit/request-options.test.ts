@@ -31,8 +31,8 @@ describe("an unknown name of a Countersign-* header", () => {
     ["X-Countersign-Something-Completely-Else", undefined],
     ["x-countersign-refrence", "Countersign-Reference"],
   ])("%s is refused; the nearest name is %s", (name, meant) => {
-    const { code, status, message } = refusalOf(() => read([name, "canary-value"]));
-    expect({ code, status }).toEqual({ code: "malformed_request", status: 400 });
+    const { code, status, message, causedBy } = refusalOf(() => read([name, "canary-value"]));
+    expect({ code, status, causedBy }).toEqual({ code: "malformed_request", status: 400, causedBy: name });
     expect(message).toContain(`${name} is not a header that Countersign knows`);
     const all =
       "it takes Countersign-Site, Countersign-Auth, Countersign-Timeout-Ms, Countersign-Reference, Countersign-Once.";
@@ -100,14 +100,14 @@ describe("Countersign-Reference, before the options are read,", () => {
 });
 
 it.each([
-  ["site", "S1"],
-  ["auth", "oauth"],
-  ["timeout-ms", "100"],
-  ["reference", "a"],
-])("refuses a countersign-%s that is given twice, even with the same value", (name, value) => {
-  const twice = lines(`Countersign-${name}: ${value}`, `countersign-${name}: ${value}`);
+  ["Site", "S1"],
+  ["Auth", "oauth"],
+  ["Timeout-Ms", "100"],
+  ["Reference", "a"],
+])("refuses a Countersign-%s that is given twice, even with the same value", (name, value) => {
+  const twice = lines(`Countersign-${name}: ${value}`, `countersign-${name.toLowerCase()}: ${value}`);
   expect(refusalOf(() => read(...twice))).toMatchObject(
-    malformed(`The header countersign-${name} was given 2 times; send it once.`),
+    malformed(`The header Countersign-${name} was given 2 times; send it once.`),
   );
 });
 

@@ -21,6 +21,17 @@ it.each(headerLines)("header lines %s", (_, text, expected) => expectSeen(text, 
 it.each(framings)("how the body is framed %s", (_, text, expected) => expectSeen(text, expected));
 it.each(chunks)("chunks %s", (_, text, expected) => expectSeen(text, expected));
 
+it.each([
+  ["post / HTTP/1.1\r\n\r\n", "the method is no method of HTTP in capitals"],
+  ["POST / HTTP/3.7\r\n\r\n", "another version than HTTP/1.1"],
+  [header("X Y: 1\r\n"), "its name has a blank"],
+  [header("X: a\0b\r\n"), "its value a control character"],
+  [header("X: a\r\n b\r\n"), "it continues the line before"],
+  [header("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"), "stands beside Transfer-Encoding; send one"],
+])("a fault is said in words: %j", (text, words) => {
+  expect(() => new HeadReader().read(Buffer.from(text, "latin1"), 0)).toThrow(words);
+});
+
 it("returns names and values as received, in one flat list", () => {
   const head = new HeadReader().read(Buffer.from(header("x-A:  b \t\r\nC:\r\nx-a: \xe9\r\n"), "latin1"), 0);
   expect(head?.headers).toEqual(["Host", "a", "x-A", "b", "C", "", "x-a", "\xe9"]);

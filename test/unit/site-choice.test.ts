@@ -85,8 +85,10 @@ describe("the site that is named", () => {
   ])("a refusal names the requested site and the allowed ones: %s", (_, header, inBody, sites, asked, usable) => {
     const options = { site: header, auth: undefined };
     const caller = sites && { sites };
-    const { message } = refusalOf(() => chooseSite(environment(all, "S1"), options, inBody, caller));
+    const { message, causedBy } = refusalOf(() => chooseSite(environment(all, "S1"), options, inBody, caller));
     expect(message).toContain(asked);
+    // The log has the site of the header, unless it may be a secret; never a parameter's value.
+    expect(causedBy).toBe(header === "S9" ? "Countersign-Site S9" : header ? "Countersign-Site" : "site_identifier");
     expect(message).toContain(usable);
     expect(message).not.toContain("Kd81");
     if (inBody !== undefined) expect(message).not.toContain(inBody);
@@ -105,7 +107,8 @@ describe("no site is named", () => {
   ])("%s: a site must be named", (_, at) => {
     const refusal = refusalOf(() => choose(undefined, undefined, undefined, at));
     expect(refusal).toMatchObject({ code: "site_required", status: 422 });
-    expect(refusal.message).toContain("Countersign-Site");
+    const known = at.sites.size === 0 ? "No site can be used here." : "Sites that can be used here: S1, S2.";
+    expect(refusal.message).toContain(`name one in the header Countersign-Site. ${known}`);
   });
 });
 

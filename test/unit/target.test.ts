@@ -160,7 +160,7 @@ describe("a refusal says what to call", () => {
   };
   const added = "Countersign adds the base path /json-api itself: leave it out.";
   const here = "Operations here: create_order, orders/list.";
-  const empty = "it has an empty segment (two slashes in a row, or one at the end)";
+  const empty = "has an empty segment (two slashes in a row, or one at the end)";
 
   it.each([
     ["/json-api/create_order", `${added} Call /create_order.`],
@@ -186,13 +186,14 @@ describe("a refusal says what to call", () => {
     ["//json-api//create_order/", `${empty}. ${added} Call /create_order.`],
     ["//evil.example", `${empty}. ${here}`],
     ["//evil.example/create_order", `${empty}. ${here}`],
-    ["/", `it is empty. ${here}`],
+    ["/", `is empty. ${here}`],
     ["http://api.example/json-api/json-api/create_order/", `${empty}. ${added} Call /create_order.`],
   ])("instead of %s", (target, suggestion) => {
     expect(call(target)).toMatchObject({
       code: "target_not_allowed",
       status: 400,
-      message: `The path ${target} is not an operation: ${suggestion}`,
+      causedBy: suggestion.split(".")[0],
+      message: `The path ${target} is not an operation: it ${suggestion}`,
     });
   });
 

@@ -215,10 +215,9 @@ function refusalOf(
 }
 
 function tooManyConnections(connections: number): ProxyError {
-  return new ProxyError("overloaded", `${connections} connections are open, which is the limit (limits.connections).`, {
-    retryAfterMs,
-    causedBy: "limits.connections",
-  });
+  const setting = "limits.connections";
+  const what = `As many connections are open as may be: ${connections} (${setting}). Connect again in a second.`;
+  return new ProxyError("overloaded", what, { retryAfterMs, causedBy: setting });
 }
 
 /** The properties that decide whether a connection gives way to another one. */

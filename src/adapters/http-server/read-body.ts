@@ -266,7 +266,11 @@ export function closedEarly(): ProxyError {
 }
 
 export function tooLarge(bodyBytes: number): ProxyError {
-  return new ProxyError("body_too_large", `The body is longer than ${bodyBytes} bytes (limits.bodyBytes).`, {
-    causedBy: "limits.bodyBytes",
-  });
+  return new ProxyError(
+    "body_too_large",
+    `The body is longer than ${bodyBytes} bytes (limits.bodyBytes). Send less, or raise that limit.`,
+    {
+      causedBy: "limits.bodyBytes",
+    },
+  );
 }

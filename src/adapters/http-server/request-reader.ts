@@ -243,20 +243,26 @@ function readContentLength(headers: HeaderLines, isChunked: boolean): number {
 }
 
 /** The faults of bytes that are no HTTP/1.1, by the codes of llhttp, which logs and other programs have too. */
-export type SyntaxFault =
-  | "HPE_INVALID_METHOD"
-  | "HPE_INVALID_URL"
-  | "HPE_INVALID_VERSION"
-  | "HPE_INVALID_HEADER_TOKEN"
-  | "HPE_CR_EXPECTED"
-  | "HPE_INVALID_CONTENT_LENGTH"
-  | "HPE_INVALID_TRANSFER_ENCODING"
-  | "HPE_INVALID_CHUNK_SIZE"
-  | "HPE_CHUNK_EXTENSIONS_OVERFLOW"
-  | "HPE_INVALID_EOF_STATE";
+const syntaxFaults = {
+  HPE_INVALID_METHOD: "the method is no method of HTTP in capitals, such as POST",
+  HPE_INVALID_URL:
+    "the request line is not a method, a target and HTTP/1.1, or the target has a character that must be percent-encoded",
+  HPE_INVALID_VERSION: "the request line ends with another version than HTTP/1.1",
+  HPE_INVALID_HEADER_TOKEN:
+    "a header line is not Name: value, its name has a blank or its value a control character, or it continues the line before",
+  HPE_CR_EXPECTED: "a line ends with something else than a carriage return and a line feed",
+  HPE_INVALID_CONTENT_LENGTH:
+    "Content-Length is not one number, or stands beside Transfer-Encoding; send one of the two",
+  HPE_INVALID_TRANSFER_ENCODING: "Transfer-Encoding does not end with chunked, or names it twice",
+  HPE_INVALID_CHUNK_SIZE: "a chunk does not begin with its size in hexadecimal digits, or is not as long as that says",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "the extensions of a chunk are too long; leave them out",
+  HPE_INVALID_EOF_STATE: "the caller closed its side of the connection before the request was complete",
+} as const;
+export type SyntaxFault = keyof typeof syntaxFaults;
 
 export function malformed(causedBy: SyntaxFault): ProxyError {
-  return new ProxyError("malformed_request", `The request is not well-formed HTTP/1.1 (${causedBy}).`, { causedBy });
+  const what = `The request is not well-formed HTTP/1.1: ${syntaxFaults[causedBy]} (${causedBy}).`;
+  return new ProxyError("malformed_request", what, { causedBy });
 }
 
 /** Wrong bytes around the data of a chunk have the code of a wrong size. */

@@ -21,7 +21,8 @@ describe("limits.bodyBytes", () => {
   it("refuses one byte more, as serve does", () => {
     expect(preview(ofLength(1_025), withLimit(1_024))).toEqual({
       exitCode: 1,
-      stdout: "413 body_too_large: The body is longer than 1024 bytes (limits.bodyBytes). Nothing was sent.\n",
+      stdout:
+        "413 body_too_large: The body is longer than 1024 bytes (limits.bodyBytes). Send less, or raise that limit. Nothing was sent.\n",
       stderr: "",
     });
   });

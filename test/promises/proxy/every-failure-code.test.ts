@@ -151,6 +151,9 @@ const failuresOfTheRequest = [
   failing("media_type_not_supported", 415, "a form", /x-www-form-urlencoded \(curl -d sends that\).* Add -H/, {
     headers: { "content-type": "application/x-www-form-urlencoded" },
   }),
+  failing("transfer_coding_not_supported", 501, "gzip below the chunks", /^The only Transfer-Encoding that is taken/, {
+    raw: { framing: ["Transfer-Encoding: gzip, chunked"], more: withReference },
+  }),
   failing("expectation_not_supported", 417, "an unknown expectation", /100-continue/, {
     raw: { more: [...withReference, "Expect: miracles"] },
   }),
@@ -255,8 +258,13 @@ const failuresAfterAdmission = [
     /^No token for credential "blue" \(client blue-id, site S1000000001\): no connection to the authorization server: connections are refused \(ECONNREFUSED\); see that it is up, and that host and port in authUrl are right\. Next try in /,
     { headers: { "Countersign-Timeout-Ms": "1000" }, options: { authUrl: deadUrl } },
   ),
-  failing("overloaded", 503, "too many requests", /^1 requests are in flight/, { provoke: crowd, sent: 1 }),
-  failing("overloaded", 503, "too many connections", /^2 connections are open/, { open: openWithTwoConnections }),
+  failing("overloaded", 503, "too many requests", /^As many requests are in flight as may be: 1 /, {
+    provoke: crowd,
+    sent: 1,
+  }),
+  failing("overloaded", 503, "too many connections", /^As many connections are open as may be: 2 /, {
+    open: openWithTwoConnections,
+  }),
   failing("draining", 503, "the time of open requests has run out", /shutting down/, { provoke: drainAway }),
   failing(
     "upstream_timeout",
