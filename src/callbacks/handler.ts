@@ -103,7 +103,7 @@ async function reply(answer: WholeAnswer, { request, event, deadlineMs }: Callba
 async function pass(
   callback: ApplicationRequest,
   delivery: Delivery,
-  { event, deadlineMs, listener: { timeoutMs } }: CallbackContext,
+  { event, deadlineMs, listener: { timeoutMs, server } }: CallbackContext,
   { clock, deliver }: CallbackHandlerParts,
 ): Promise<WholeAnswer> {
   const startedMs = clock.nowMs();
@@ -117,6 +117,7 @@ async function pass(
     if (isTaken) await delivery.confirm(response.status);
     const answer = await applicationReply(response, event.requestId);
     event.result = isTaken ? "delivered" : "declined";
+    if (!isTaken) event.server = server;
     return answer;
   } finally {
     event.applicationMs = clock.nowMs() - startedMs;
@@ -142,7 +143,7 @@ const ofCallbacks: Failures<CallbackContext> = {
     if (failure instanceof CallerLeft || answered !== undefined) return;
     event.cause = failure.causedBy;
     event.code = failure.code;
-    if (failure.code === "application_unreachable") event.server = listener.server;
+    if (failure.code.startsWith("application_")) event.server = listener.server;
     event.result = failure instanceof NotGenuine ? failure.reason : failure.code;
     if (failure instanceof NotGenuine) {
       event.site = failure.site?.identifier;

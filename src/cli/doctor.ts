@@ -11,8 +11,9 @@ import { systemClock } from "../model/clock.ts";
 import { withAddresses } from "../model/documents.ts";
 import { credentialSetsOf } from "../model/environment.ts";
 import type { FailureCode } from "../model/errors.ts";
-import type { Event, Report } from "../model/events.ts";
+import type { Event, Report, RequestFinished } from "../model/events.ts";
 import { listNames } from "../model/names.ts";
+import { explainAnswer } from "../model/service-answer.ts";
 import type { Answer } from "../serving/messages.ts";
 import { authOption, configOption, exitCodes, refuseWithout, usageFailure } from "./command.ts";
 import {
@@ -26,11 +27,12 @@ import {
   type SharedSet,
   timed,
   type Verdict,
+  warn,
 } from "./doctor/check.ts";
 import { checkCallers, checkConfig } from "./doctor/config.ts";
 import { boundLookUps, checkCallbacks, checkEnvironments, checkTracing } from "./doctor/peers.ts";
 import { checkRedis } from "./doctor/redis.ts";
-import { checkServe, explainRefusal } from "./doctor/serve.ts";
+import { checkServe } from "./doctor/serve.ts";
 import { checkEncryptionKeys, tokenSample } from "./doctor/token.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { type OneRequest, pickEnvironment, problemOf, serveOne } from "./serve-one.ts";
@@ -200,15 +202,17 @@ async function send(chosen: OneRequest, { config: whole, upstreams }: OpenRun): 
   const tokens = openTokens(upstreams.tokenEndpointOf, () => {}, systemDependencies);
   await tokens.prepare(config);
   tokens.commit(config);
-  let key: string | undefined;
+  let finished: RequestFinished | undefined;
   const report = (event: Event) => {
-    if (event.kind === "request_finished") key = event.key;
+    if (event.kind === "request_finished") finished = event;
   };
   const parts = { send: upstreams.sendTo(environment), tokensOf: tokens.tokensOf, report, newRequestId: randomUUID };
   try {
     const answer = await serveOne(chosen, config, parts);
     if (answer === undefined) return fail("it was not answered", "see the lines above");
-    if (!answer.isLocal) return { ...(await judgeAnswer(answer, environment.name)), answered: { key } };
+    if (!answer.isLocal) {
+      return { ...(await judgeAnswer(answer, environment.name, finished)), answered: { key: finished?.key } };
+    }
     const { status, code, detail } = problemOf(answer);
     return fail(`Countersign answers ${status} ${code}: ${detail}`, fixOwn(status, code, environment.name));
   } finally {
@@ -238,12 +242,20 @@ function fixOwn(status: number, code: FailureCode, environment: string): string 
   return isOfBody ? "correct the JSON of --send" : `see docs/reference/errors.md#${code}`;
 }
 
-async function judgeAnswer({ status, body }: Answer, environment: string): Promise<CheckResult> {
+/** @param finished its event */
+async function judgeAnswer(
+  { status, body }: Answer,
+  environment: string,
+  finished: RequestFinished | undefined,
+): Promise<CheckResult> {
   const isWhole = body instanceof Uint8Array || (await buffer(body).catch(() => undefined)) !== undefined;
   if (!isWhole) return fail(`its answer, ${status}, broke off`, "see what stands between here and the service");
-  const detail = `the service answers ${status}`;
-  if (status >= 200 && status < 300) return ok(detail);
-  return explainRefusal(status, `environments.${environment}`);
+  const { auth, contentType, location } = finished ?? {};
+  const detail = `the service answers ${status}${location === undefined ? "" : `, Location ${location}`}`;
+  const found = explainAnswer(status, { path: `environments.${environment}`, auth, contentType });
+  const isTaken = status >= 200 && status < 300;
+  if (found !== undefined) return (isTaken ? warn : fail)(`${detail}: ${found.detail}`, found.fix);
+  return isTaken ? ok(detail) : fail(detail, "the service's answer says more: send the same through serve");
 }
 
 /** What only a real request can check, by environment: the path of baseUrl, and whether token or key are accepted. */

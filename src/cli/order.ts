@@ -22,6 +22,7 @@ import { escapeControls, print, printError } from "./terminal.ts";
 interface Options {
   readonly config?: string;
   readonly reference?: string;
+  readonly request?: string;
   readonly key?: string;
   readonly environment?: string;
   readonly site?: string;
@@ -61,6 +62,10 @@ export function createCommand(): Command {
       new Option("--config <file>", "ask Redis and the running serve of this configuration").env("COUNTERSIGN_CONFIG"),
     )
     .option("--reference <text>", "the order's Countersign-Reference")
+    .option(
+      "--request <id>",
+      "the id of one of its requests (Countersign-Request-Id), for an order without a reference",
+    )
     .option("--key <text>", `the order's Countersign-Once; asks as --config ${defaultConfigFile}, unless that is given`)
     .option("--environment <name>", "environment of --key; not needed if there is only one")
     .option("--site <identifier>", "site of --key; not needed for the default site")
@@ -78,12 +83,13 @@ Exit code 0: something is known. 1: nothing, or no answer. 2: usage.
 `;
 
 async function tell(options: Options): Promise<void> {
-  const { key, reference, environment, site } = options;
-  if (reference === "" || (key === undefined && reference === undefined))
-    throw usageFailure("Name the order by --reference or --key.");
+  const { key, reference, request, environment, site } = options;
+  const names = [key, reference, request].filter((name) => name !== undefined);
+  if (names.length === 0 || reference === "" || request === "")
+    throw usageFailure("Name the order by --reference, --request or --key.");
   if (key === undefined) refuseWithout("key", { environment, site });
   const { config: file = key === undefined ? undefined : defaultConfigFile } = options;
-  const story = file === undefined ? await readLog(reference ?? "") : await askAround(file, options);
+  const story = file === undefined ? await readLog(options) : await askAround(file, options);
   const lines = story.toSorted(byTime).map(({ at, text }) => `${at ?? "now".padEnd(24)}  ${text}`);
   for (const line of [...lines, ...story.flatMap(({ next = [] }) => next)]) print(escapeControls(line));
   if (story.length === 0) {
@@ -98,8 +104,8 @@ function byTime({ at: one = "now" }: Told, { at: other = "now" }: Told): number 
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** The requests with this reference, those that repeated their keys, and what became of them. */
-async function readLog(reference: string): Promise<readonly Told[]> {
+/** The requests with this reference or id, those that repeated their keys, and what became of them. */
+async function readLog({ reference, request }: Options): Promise<readonly Told[]> {
   if (process.stdin.isTTY) printError("Waiting for the log on standard input. Ctrl-D on a new line ends it.");
   const ids = new Set<string>();
   const kept: Line[] = [];
@@ -108,9 +114,10 @@ async function readLog(reference: string): Promise<readonly Told[]> {
     const line = readLine(text);
     isLog ||= line !== undefined;
     if (line === undefined || !tellers.has(line.event)) continue;
-    if (line.reference === reference) ids.add(line.requestId);
+    const isNamed = line.requestId === request || (reference !== undefined && line.reference === reference);
+    if (isNamed) ids.add(line.requestId);
     // The lines of other replicas may come in any order.
-    if (line.reference === reference || line.onceFirst !== undefined) kept.push(line);
+    if (isNamed || line.onceFirst !== undefined) kept.push(line);
   }
   if (!isLog)
     printError("No line is one of a request in JSON, which serve writes unless standard output is a terminal.");
@@ -170,10 +177,11 @@ const onceInWords: Readonly<Record<OnceResult, string>> = {
 async function askAround(file: string, options: Options): Promise<readonly Told[]> {
   const { config } = await loadOrRefuse(file);
   const inRedis = options.key === undefined ? undefined : await askRedis(config, options.key, options);
-  const { reference = inRedis?.reference } = options;
+  const { request, reference = inRedis?.reference } = options;
   const listed = await askStatus(config);
   const known = listed.filter((each) => {
-    return each.requestId === inRedis?.requestId || (reference !== undefined && each.reference === reference);
+    const isNamed = each.requestId === inRedis?.requestId || each.requestId === request;
+    return isNamed || (reference !== undefined && each.reference === reference);
   });
   return [...(inRedis?.told ?? []), ...known.flatMap((each) => tellListed(each, config))];
 }

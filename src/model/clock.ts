@@ -1,3 +1,6 @@
+/** A clock that differs more from the service's is wrong: signed requests may be refused. As for the alert CountersignClockSkew. */
+export const longestSkewSeconds = 30;
+
 /** Cancels a timer; does nothing once it has fired. */
 export type Cancel = () => void;
 

@@ -62,7 +62,7 @@ interface Finished {
   readonly code?: FailureCode | undefined;
   /** The cause of a failure: a code, a reason, the name of a parameter, header or setting, or a foreign host. */
   readonly cause?: string | undefined;
-  /** The origin to which there was no connection: the service's, or that of a callback's application. */
+  /** The origin of the service, or of a callback's application, if that did not answer, or not as it should. */
   readonly server?: string | undefined;
   /** K… of the key that signed, or verified a callback. */
   readonly key?: string | undefined;
@@ -260,6 +260,8 @@ interface UpstreamUnauthorized {
   readonly kind: "upstream_unauthorized";
   readonly environment: string;
   readonly site: string;
+  /** The service's origin. */
+  readonly server: string;
   readonly auth: AuthMethod;
   readonly attempt: 1 | 2;
   readonly credential: string | undefined;

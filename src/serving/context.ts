@@ -3,13 +3,14 @@ import { readTraceParent } from "../http/trace-context.ts";
 import type { Clock } from "../model/clock.ts";
 import type { AuthMethod, Site } from "../model/environment.ts";
 import type { FailureCode, Outcome } from "../model/errors.ts";
-import type {
-  CallerSignatureResult,
-  Event,
-  NoRetryReason,
-  OnceResult,
-  Report,
-  RequestFinished,
+import {
+  type CallerSignatureResult,
+  type Event,
+  isFailedByService,
+  type NoRetryReason,
+  type OnceResult,
+  type Report,
+  type RequestFinished,
 } from "../model/events.ts";
 import type { BufferBudget } from "./buffer-budget.ts";
 import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -327,7 +328,10 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> exten
     event.durationMs = this.elapsedMs;
     event.overheadMs = Math.max(0, event.durationMs - this.#waitedMs);
     event.callerLeft = this.request.isClosed();
-    if (event.code === "upstream_unreachable") event.server = this.listener.environment.baseUrl.origin;
+    const { by, status, operationLabel, contentType } = event;
+    const isFailed = event.code !== undefined || isFailedByService(by, status, operationLabel);
+    if (event.attempts > 0 && (isFailed || contentType !== undefined))
+      event.server = this.listener.environment.baseUrl.origin;
     const once = onceRefusals[event.code ?? ""] ?? this.once?.result;
     if (once !== undefined) event.once = once;
     if (this.once?.first !== undefined) event.onceFirst = this.once.first;

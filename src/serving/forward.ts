@@ -199,6 +199,7 @@ function recordResponse<Request, Response extends UpstreamResponse>(
     kind: "upstream_unauthorized",
     environment: environment.name,
     site: site.identifier,
+    server: environment.baseUrl.origin,
     auth,
     attempt: attempts === 1 ? 1 : 2,
     credential,

@@ -180,7 +180,7 @@ describe("the status page", () => {
   it("advises to compare the base URL if every request got 404, and only then", () => {
     const after404s = (requests: number) =>
       renderPage(withRecent(darkNight, { requests, ...failuresOf("404", 20) })).html;
-    expect(after404s(20)).toContain("compare the environment’s baseUrl");
+    expect(after404s(20)).toContain("Correct the path in the environment&#39;s baseUrl.");
     expect(after404s(21)).not.toContain("baseUrl");
   });
 

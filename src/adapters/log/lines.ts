@@ -1,3 +1,4 @@
+import { longestSkewSeconds } from "../../model/clock.ts";
 import { applicationOf, describeUnreachable, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import {
   type CallbackFinished,
@@ -9,6 +10,7 @@ import {
   tokenOutages,
 } from "../../model/events.ts";
 import { claimsNodeName, describeRedisFailure, isAnswer } from "../../model/redis-access.ts";
+import { callbackFixes, explainAnswer, fixesOfNoAnswer } from "../../model/service-answer.ts";
 
 /** The level of a line for the end of a request or callback. */
 type EndLevel = "info" | "warn" | "error";
@@ -24,19 +26,19 @@ type Headline = readonly [Level, message: string];
  * access line sums up.
  */
 const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { kind: Kind }>) => Headline } = {
-  request_finished: (event) => [levelOf(event), describeRequest(event)],
+  request_finished: (event) => [levelOf(event), describeRequest(event, false)],
   outcome_settled: ({ reference, requestId, found, key }) => [
     "info",
     `${reference === undefined ? `request ${requestId}` : `reference ${reference}`} was looked for: ${found ? "it was found" : "there is none"}${key === "free" ? "; a repetition with its key is sent" : ""}`,
   ],
-  callback_finished: (event) => [callbackLevelOf(event), describeCallback(event)],
+  callback_finished: (event) => [callbackLevelOf(event), describeCallback(event, false)],
   tunnel_requested: (event) =>
     event.cause === undefined
       ? ["trace", `the proxy opened a tunnel to ${event.destination}`]
       : [throttledLevel(event), `no tunnel to ${event.destination}: ${event.cause}`],
-  upstream_unauthorized: ({ site, attempt }) => {
+  upstream_unauthorized: ({ site, server, attempt }) => {
     const again = attempt === 1 ? "" : " again; passed on to the caller";
-    return ["info", `the service answered 401 for ${site}${again}`];
+    return ["warn", `the service, ${server}, answered 401 for ${site}${again}`];
   },
   clock_skew_measured: () => ["trace", "clock compared with the service's"],
   character_warned: ({ parameter }) => [
@@ -86,7 +88,10 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   process_warned: () => ["warn", "a warning of Node's, without its text"],
   log_lines_dropped: ({ dropped }) => ["warn", `${dropped} log lines were dropped: standard output was not read`],
   config_applied: () => ["info", "another configuration is active"],
-  config_refused: () => ["error", "a changed configuration was refused as a whole; the one before stays active"],
+  config_refused: ({ problems: [first], problemCount }) => {
+    const more = problemCount > 1 ? `, and ${problemCount - 1} more` : "";
+    return ["error", `a changed configuration was refused as a whole; the one before stays active: ${first}${more}`];
+  },
   site_file_refused: ({ file, isServed }) => {
     const served = isServed ? "its site is served as before" : "its site is not served";
     return ["error", `the site file ${file} was refused; ${served}`];
@@ -100,6 +105,22 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   stopped: () => ["info", "stopped"],
   defect: () => ["error", "a defect in Countersign"],
 };
+
+/** The line of a clock that began or ceased to differ from the service's; undefined for any other measurement. */
+export function describeClock(
+  { environment, skewSeconds }: Extract<Event, { kind: "clock_skew_measured" }>,
+  wasOff: boolean,
+): Headline | undefined {
+  const isOff = Math.abs(skewSeconds) > longestSkewSeconds;
+  if (isOff === wasOff) return undefined;
+  if (!isOff) return ["info", `this machine's clock agrees with the service's of ${environment} again`];
+  const side = skewSeconds > 0 ? "ahead of" : "behind";
+  const seconds = Math.round(Math.abs(skewSeconds));
+  return [
+    "warn",
+    `this machine's clock is ${seconds} s ${side} the service's of ${environment}: signed orders may be refused; set it (NTP on the node), or report the service's`,
+  ];
+}
 
 /** What works no more without this server. */
 function consequenceOf(node: string): string {
@@ -136,15 +157,21 @@ function callbackLevelOf({ result, outcome, isGuarded }: CallbackFinished): EndL
   return isFine && isGuarded !== false ? "info" : "warn";
 }
 
-/** `callback for S1000000001: 502 application_failed (head)` */
-function describeCallback(event: CallbackFinished): string {
-  const { site, unknownSite, status, result, cause, server, isGuarded, callerLeft } = event;
+/**
+ * `callback for S1000000001: 502 application_failed (head)`
+ * @param hasFix whether it says what to do
+ */
+function describeCallback(event: CallbackFinished, hasFix: boolean): string {
+  const { site, unknownSite, status, result, cause, isGuarded, callerLeft } = event;
+  const server = result === "application_unreachable" ? event.server : undefined;
+  const fix = hasFix ? callbackFixes[result] : undefined;
+  const what = fix === undefined ? "" : `; ${event.server === undefined ? "" : `${event.server}: `}${fix}`;
   const whom = site === undefined ? "" : ` for ${site}`;
   const named = unknownSite === undefined ? "" : ` (${unknownSite})`;
   const why = server !== undefined || cause === undefined || cause === result ? "" : ` (${cause})`;
   const unguarded = isGuarded === false ? ", not guarded against a replay" : "";
   const unreached = server === undefined ? "" : describeServer(cause, applicationOf(server));
-  return `callback${whom}: ${status} ${result}${named}${why}${unguarded}${callerLeft ? ", caller left" : ""}${unreached}`;
+  return `callback${whom}: ${status} ${result}${named}${why}${unguarded}${callerLeft ? ", caller left" : ""}${unreached}${what}`;
 }
 
 /** `; https://api.example: connections are refused (ECONNREFUSED); see …` */
@@ -196,13 +223,25 @@ function changedFields(event: Exclude<Event, RequestFinished | CallbackFinished>
 export function levelOf(event: RequestFinished | CallbackFinished): EndLevel {
   if (event.kind === "callback_finished") return callbackLevelOf(event);
   if (hasUnknownEffect(event)) return "error";
-  return event.code !== undefined || isFailedByService(event.by, event.status, event.operationLabel) ? "warn" : "info";
+  const isNoOrder = event.by === "service" && event.contentType !== undefined;
+  const isFailed = event.code !== undefined || isFailedByService(event.by, event.status, event.operationLabel);
+  return isFailed || isNoOrder ? "warn" : "info";
 }
 
-/** `create_order for S1000000001: 504 upstream_timeout (no answer), unknown` */
-function describeRequest(event: RequestFinished): string {
-  const { site, status, code, cause, server, outcome, attempts, retryReason, location, contentType, callerLeft } =
-    event;
+/** What of the lines about a server says what to do once a minute; undefined for any other line. */
+export function troubleOf(event: RequestFinished | CallbackFinished): string | undefined {
+  const { kind, environment, server, status, code } = event;
+  if (kind === "callback_finished") return `${kind} ${environment} ${event.result}`;
+  return server && `${kind} ${environment} ${event.auth} ${code ?? status}`;
+}
+
+/**
+ * `create_order for S1000000001: 504 upstream_timeout (no answer), unknown`
+ * @param hasFix whether it says what to do
+ */
+function describeRequest(event: RequestFinished, hasFix: boolean): string {
+  const { site, status, code, cause, outcome, attempts, retryReason, location, contentType, callerLeft } = event;
+  const server = code === "upstream_unreachable" ? event.server : undefined;
   const whom = site === undefined ? "" : ` for ${site}`;
   const whose = tokenOutages.some((each) => each === code) ? "authorization server: " : "";
   const why = cause === undefined || server !== undefined ? "" : ` (${whose}${cause})`;
@@ -212,7 +251,15 @@ function describeRequest(event: RequestFinished): string {
   const notRetried = retryReason === undefined ? "" : `, no retry (${retryReason})`;
   const left = callerLeft ? ", caller left" : "";
   const unreached = server === undefined ? "" : describeServer(cause, serviceOf(event.environment, server));
-  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${to}${type}${retried}${notRetried}${left}${unreached}`;
+  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${to}${type}${retried}${notRetried}${left}${unreached}${hasFix ? describeFix(event) : ""}`;
+}
+
+/** `; https://api.example: it does not accept the token; compare …` */
+function describeFix({ server, environment, status, auth, code, cause, contentType }: RequestFinished): string {
+  if (server === undefined || cause === "slow caller" || cause === "shutdown") return "";
+  if (code !== undefined) return fixesOfNoAnswer[code] === undefined ? "" : `; ${server}: ${fixesOfNoAnswer[code]}`;
+  const found = explainAnswer(status, { path: `environments.${environment}`, auth, contentType });
+  return found === undefined ? "" : `; ${server}: ${found.detail}; ${found.fix}`;
 }
 
 /** The operation; before one is known, method and target. */
@@ -231,14 +278,20 @@ function nameOf(code: string | undefined, event: RequestFinished): string {
 /**
  * The access line, as pino would write it. It is put together directly, to save time, since every request and callback has one.
  * @param time ISO 8601
+ * @param hasFix whether the message says what to do
  */
-export function writeAccessLine(event: RequestFinished | CallbackFinished, level: EndLevel, time: string): string {
+export function writeAccessLine(
+  event: RequestFinished | CallbackFinished,
+  level: EndLevel,
+  time: string,
+  hasFix = false,
+): string {
   return event.kind === "callback_finished"
-    ? writeCallbackLine(event, level, time)
-    : writeRequestLine(event, level, time);
+    ? writeCallbackLine(event, level, time, hasFix)
+    : writeRequestLine(event, level, time, hasFix);
 }
 
-function writeCallbackLine(event: CallbackFinished, level: EndLevel, time: string): string {
+function writeCallbackLine(event: CallbackFinished, level: EndLevel, time: string, hasFix: boolean): string {
   return (
     `{"level":"${level}","time":"${time}","event":"callback_finished"` +
     text(',"environment":', event.environment) +
@@ -264,11 +317,11 @@ function writeCallbackLine(event: CallbackFinished, level: EndLevel, time: strin
     text(',"server":', event.server) +
     text(',"cause":', event.cause) +
     text(',"code":', event.code) +
-    `,"message":${quote(describeCallback(event))}}\n`
+    `,"message":${quote(describeCallback(event, hasFix))}}\n`
   );
 }
 
-function writeRequestLine(event: RequestFinished, level: EndLevel, time: string): string {
+function writeRequestLine(event: RequestFinished, level: EndLevel, time: string, hasFix: boolean): string {
   const { upstreamHeaders } = event;
   return (
     `{"level":"${level}","time":"${time}","event":"request_finished"` +
@@ -311,7 +364,7 @@ function writeRequestLine(event: RequestFinished, level: EndLevel, time: string)
     text(',"server":', event.server) +
     text(',"cause":', event.cause) +
     integer(',"responseBytes":', event.responseBytes) +
-    `,"message":${quote(describeRequest(event))}}\n`
+    `,"message":${quote(describeRequest(event, hasFix))}}\n`
   );
 }
 

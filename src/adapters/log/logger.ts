@@ -1,7 +1,7 @@
 import pino, { type DestinationStream, type Logger } from "pino";
-import { type Clock, systemClock } from "../../model/clock.ts";
-import type { Report } from "../../model/events.ts";
-import { fieldsOf, headline, levelOf, writeAccessLine } from "./lines.ts";
+import { type Clock, LogThrottle, systemClock } from "../../model/clock.ts";
+import type { Event, Report } from "../../model/events.ts";
+import { describeClock, fieldsOf, headline, levelOf, troubleOf, writeAccessLine } from "./lines.ts";
 import { openStandardOutput } from "./standard-output.ts";
 
 /**
@@ -28,6 +28,9 @@ interface LogDestination extends DestinationStream {
  */
 export function createLogging(level: string, destination: LogDestination) {
   const now = createTimestamp();
+  const throttle = new LogThrottle(systemClock);
+  /** Environments from whose clocks ours differs. */
+  const wrongClocks = new Set<string>();
   const logger: Logger = pino(
     {
       level,
@@ -40,15 +43,23 @@ export function createLogging(level: string, destination: LogDestination) {
   );
   // Routes of listeners are logged at any level: they decide which orders are real.
   const always = logger.child({}, { level: "info" });
+  const judgeClock = (event: Extract<Event, { kind: "clock_skew_measured" }>) => {
+    const news = describeClock(event, wrongClocks.has(event.environment));
+    if (news === undefined) return headline(event);
+    if (news[0] === "warn") wrongClocks.add(event.environment);
+    else wrongClocks.delete(event.environment);
+    return news;
+  };
   const report: Report = (event) => {
     if (event.kind === "request_finished" || event.kind === "callback_finished") {
       const level = levelOf(event);
       if (!logger.isLevelEnabled(level)) return;
-      destination.write(writeAccessLine(event, level, now()));
+      const trouble = level === "info" ? undefined : troubleOf(event);
+      destination.write(writeAccessLine(event, level, now(), trouble !== undefined && throttle.isFirst(trouble)));
       if (level !== "info") destination.writePending?.();
       return;
     }
-    const [level, message] = headline(event);
+    const [level, message] = event.kind === "clock_skew_measured" ? judgeClock(event) : headline(event);
     const writer = event.kind === "started" || event.kind === "config_applied" ? always : logger;
     if (!writer.isLevelEnabled(level)) return;
     writer[level](fieldsOf(event), message);

@@ -1,9 +1,11 @@
 import { isMoreThanChance, type RecentFailure } from "../../adapters/stats/recent-requests.ts";
-import type { EnvironmentStatus } from "../../adapters/stats/stats.ts";
+import type { CallbackStatus, EnvironmentStatus } from "../../adapters/stats/stats.ts";
+import { applicationOf, explainConnectFailure, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import { sectionOn } from "../../model/documents.ts";
-import { failures } from "../../model/errors.ts";
+import { type FailureCode, failures } from "../../model/errors.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
+import { callbackFixes, explainAnswer, fixesOfNoAnswer } from "../../model/service-answer.ts";
 import { askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import {
@@ -39,7 +41,8 @@ async function askServe(run: Run): Promise<CheckResult> {
   const ready = await get("/readyz");
   if (typeof ready === "string") {
     const isNoServe = ready === "ECONNREFUSED" || ready === "ENOENT";
-    if (isNoServe) return skip("nothing listens there, so serve does not run here");
+    if (isNoServe)
+      return warn("nothing listens there, so serve does not run here", "start it, unless it is to start later");
     const fix = `see what listens at ${describeBind(admin)}: a serve that hangs, or something else`;
     return fail(`no answer (${ready})`, fix);
   }
@@ -60,47 +63,86 @@ async function askServe(run: Run): Promise<CheckResult> {
   return warn(detail, "see the lines above: serve waits for a token");
 }
 
-type Recent = Pick<EnvironmentStatus, "name"> & {
+interface Recent {
   readonly recent: Pick<EnvironmentStatus["recent"], "seconds" | "requests" | "failures">;
-};
+}
 
-/** What the requests of each environment got in the last minutes, by the status port of the running `serve`. */
+/** What is read of `/status`. */
+interface Status {
+  readonly environments: readonly (Recent & Pick<EnvironmentStatus, "name">)[];
+  readonly callbacks: readonly (Recent & Pick<CallbackStatus, "environment" | "listener">)[];
+  readonly droppedLogLines: number;
+}
+
+/** What the requests and callbacks of each environment got in the last minutes, by the status port of the running `serve`. */
 async function checkRecent(bind: Bind, run: Run): Promise<Check[]> {
   const about = { topic: "serve", subject: `status ${describeBind(bind)}` };
   if (bind.kind === "tcp" && bind.port === 0) return [];
   const page = await askAdmin(bind, "/status", boundMs(run, longestAnswerMs), run.clock);
-  const all = typeof page === "string" ? undefined : readRecent(page.text);
-  if (all === undefined) return [toCheck(about, skip("no serve answers there, so what requests got is not known"))];
-  return [...run.config.environments.keys()].flatMap((environment) => {
-    const known = all.find(({ name }) => name === environment);
-    return known === undefined ? [] : [toCheck({ ...about, environment }, evaluateRecent(known))];
+  const read = typeof page === "string" ? undefined : readStatus(page.text);
+  if (read === undefined) return [toCheck(about, skip("no serve answers there, so what requests got is not known"))];
+  const { environments, callbacks, droppedLogLines } = read;
+  const ofRequests = [...run.config.environments.values()].flatMap(({ name: environment, baseUrl }) => {
+    const known = environments.find(({ name }) => name === environment);
+    const service = serviceOf(environment, baseUrl.origin);
+    return known === undefined ? [] : [toCheck({ ...about, environment }, evaluateRecent(known, environment, service))];
   });
+  const ofCallbacks = run.config.callbacks.flatMap(({ bind, environment, application: { url } }, index) => {
+    const listener = describeBind(bind);
+    const known = callbacks.find((each) => each.listener === listener && each.environment === environment);
+    if (known === undefined) return [];
+    const subject = `callbacks at ${listener}`;
+    const found = evaluateCallbacks(known, applicationOf(url.origin, `callbacks[${index}].application`));
+    return [toCheck({ ...about, subject, environment }, found)];
+  });
+  return [...ofRequests, ...ofCallbacks, ...(droppedLogLines > 0 ? [toCheck(about, lostLines(droppedLogLines))] : [])];
+}
+
+function lostLines(count: number): CheckResult {
+  const fix = "see what reads standard output, and whether a disk is full: docs/alerts/CountersignLogLinesDropped.md";
+  return warn(`${count} log lines are lost since its start`, fix);
 }
 
 /** Undefined if the text is not what `/status` gives: another program may have the port. */
-function readRecent(text: string): readonly Recent[] | undefined {
+function readStatus(text: string): Status | undefined {
   try {
-    const environments: readonly Recent[] = JSON.parse(text).environments;
-    const isKnown = environments.every(({ name, recent: { seconds, requests, failures } }) => {
+    const { environments, callbacks = [], droppedLogLines = 0 }: Status = JSON.parse(text);
+    const isKnown = [...environments, ...callbacks].every(({ recent: { seconds, requests, failures } }) => {
       const counts = [seconds, requests, ...failures.map(({ count }) => count)];
-      const words = [name, ...failures.flatMap(({ what, cause = "" }) => [what, cause])];
+      const words = failures.flatMap(({ what, cause = "" }) => [what, cause]);
       return counts.every(Number.isFinite) && words.every((word) => typeof word === "string");
     });
-    return isKnown ? environments : undefined;
+    return isKnown && Number.isFinite(droppedLogLines) ? { environments, callbacks, droppedLogLines } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function evaluateRecent({ name, recent: { seconds, requests, failures: kinds } }: Recent): CheckResult {
+function evaluateRecent(all: Recent, environment: string, service: Peer): CheckResult {
+  return evaluate(all, "request", (first) => fixEnd(first, `environments.${environment}`, service));
+}
+
+function evaluateCallbacks(all: Recent, application: Peer): CheckResult {
+  return evaluate(all, "callback", ({ what, cause = "" }) => {
+    const fix = callbackFixes[what as keyof typeof callbackFixes] ?? explainConnectFailure(cause, application)?.fix;
+    return `${fix === undefined ? "" : `${fix}; `}see docs/troubleshooting.md#callbacks-do-not-arrive`;
+  });
+}
+
+/** @param fix of the commonest failure */
+function evaluate(
+  { recent: { seconds, requests, failures: kinds } }: Recent,
+  what: "request" | "callback",
+  fix: (first: RecentFailure) => string,
+): CheckResult {
   const lately = `the last ${formatSpan(seconds * 1_000)}`;
   const failed = kinds.reduce((sum, { count }) => sum + count, 0);
   const [first] = kinds;
-  if (requests === 0) return skip(`no request in ${lately}`);
-  if (first === undefined) return ok(`none of ${requests} requests of ${lately} failed`);
+  if (requests === 0) return skip(`no ${what} in ${lately}`);
+  if (first === undefined) return ok(`none of ${requests} ${what}s of ${lately} failed`);
   const ends = kinds.map((kind) => `${kinds.length > 1 ? `${kind.count} × ` : ""}${describeEnd(kind)}`);
-  const detail = `${failed} of ${requests} requests of ${lately} failed: ${listNames(ends)}`;
-  return (isMoreThanChance({ requests, failed }) ? fail : warn)(detail, fixEnd(first, `environments.${name}`));
+  const detail = `${failed} of ${requests} ${what}s of ${lately} failed: ${listNames(ends)}`;
+  return (isMoreThanChance({ requests, failed }) ? fail : warn)(detail, fix(first));
 }
 
 /** `401 by the service`, `upstream_unreachable (ECONNREFUSED)` */
@@ -109,46 +151,13 @@ function describeEnd({ by, what, cause }: RecentFailure): string {
 }
 
 /** @param path the environment's, in the configuration */
-function fixEnd({ by, what }: RecentFailure, path: string): string {
+function fixEnd({ by, what, cause = "" }: RecentFailure, path: string, service: Peer): string {
   const { status = what } = Object.entries(failures).find(([code]) => code === what)?.[1] ?? {};
   const section = sectionOn(String(status));
   const see = section === undefined ? "see the log of serve" : `see docs/${section}`;
-  const fix = by === "service" && status === what ? explainRefusal(Number(what), path).fix : undefined;
+  const fix =
+    by === "service" && status === what
+      ? explainAnswer(Number(what), { path })?.fix
+      : (fixesOfNoAnswer[what as FailureCode] ?? explainConnectFailure(cause, service)?.fix);
   return fix === undefined ? see : `${fix}; ${see}`;
-}
-
-/**
- * The likely causes of a status: the service's interface defines only some statuses.
- * @param path the environment's, in the configuration
- */
-export function explainRefusal(status: number, path: string): CheckResult {
-  const answers = `the service answers ${status}`;
-  if (status < 400) {
-    return fail(
-      `${answers}: no redirect is followed, so no order exists`,
-      `correct ${path}.baseUrl if the host has moved; else see whether a login or a firewall answers`,
-    );
-  }
-  switch (status) {
-    case 401:
-      return fail(
-        `${answers}: it does not accept the token or the signature`,
-        "compare audience and key with the portal of this very environment",
-      );
-    case 403:
-      return fail(`${answers}: it does not allow this site or operation`, "see in the portal what the site may do");
-    case 404:
-      return fail(`${answers}: it does not know the path`, `correct the path in ${path}.baseUrl, or the operation`);
-    case 400:
-    case 422:
-      return fail(
-        `${answers}: it does not accept the parameters, or with HMAC the key or the signature`,
-        "compare the key and its version with the portal, then the parameters",
-      );
-    case 429:
-      return fail(`${answers}: it gets too many requests`, "try again later");
-  }
-  return status >= 500 && status <= 599
-    ? fail(`${answers}: it fails, and the request may have had an effect`, "see the service's own state")
-    : fail(answers, "the service's answer says more: send the same through serve");
 }

@@ -144,7 +144,11 @@ describe("on the server at the admin address", () => {
   it.each([
     ["another program", rawAnswer(200, "ok"), /^fail .* is not Countersign \|/],
     ["a program that hangs", "", /^fail .*: no answer \(ETIMEDOUT\) \|/],
-    ["a port without a listener", undefined, /^skipped .*: nothing listens there, so serve does not run here$/],
+    [
+      "a port without a listener",
+      undefined,
+      /^warn .*: nothing listens there, so serve does not run here \| start it, unless/,
+    ],
   ])("reports %s", async (_, answer, says) => {
     const { file, folder, adminPort } = await configureDoctor();
     const upstream = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });
@@ -160,7 +164,11 @@ describe("on what the requests of the running serve got", () => {
     `skipped status 127.0.0.1:${port}: no serve answers there, so what requests got is not known`;
 
   it.each([
-    [401, "401 by the service | compare audience and key with the portal", "every-order-gets-401"],
+    [
+      401,
+      "401 by the service | compare the set's audience, authUrl and baseUrl with the portal",
+      "every-order-gets-401",
+    ],
     [302, "302 by the service | correct environments.sandbox.baseUrl if the host has moved", "orders-get-a-redirect"],
     [404, "404 by the service | correct the path in environments.sandbox.baseUrl", "every-order-gets-404"],
   ])("fails if all get %i, and leads to the section of troubleshooting", async (status, says, section) => {
@@ -184,6 +192,25 @@ describe("on what the requests of the running serve got", () => {
     expect(named).toBe(section);
     const titles = readFileSync("docs/troubleshooting.md", "utf8").match(/^## .*$/gm) ?? [];
     expect(titles.map((title) => title.slice("## ".length).toLowerCase().replaceAll(" ", "-"))).toContain(named);
+  });
+
+  it("fails if callbacks fail, and warns of lost log lines", async () => {
+    const recent = { seconds: 300, requests: 3, failures: [] };
+    const failures = [{ by: "countersign", what: "signature_wrong", count: 3 }];
+    const callbacks = [{ environment: "sandbox", listener: "127.0.0.1:7414", recent: { ...recent, failures } }];
+    const status = { environments: [{ name: "sandbox", recent }], callbacks, droppedLogLines: 7 };
+    const more =
+      'callbacks: [ { bind: "127.0.0.1:7414", environment: sandbox, application: { url: "http://127.0.0.1:1/" } } ]';
+    const sites = sitesWith("S3: { keys: [ { identifier: K3, secret: { file: DIR/own/3 } } ] }");
+    const files = { "own/3": "canary-api-secret-key-of-S3" };
+    const { of, hasFailed } = await diagnoseAt(rawAnswer(200, JSON.stringify(status)), { files, more, sites });
+    expect(hasFailed).toBe(true);
+    expect(of("serve").slice(-2)).toEqual([
+      expect.stringMatching(
+        /^fail callbacks at 127\.0\.0\.1:7414: 3 of 3 callbacks of the last 5 min failed: signature_wrong \| compare the key .*#callbacks-do-not-arrive$/,
+      ),
+      expect.stringMatching(/^warn .*: 7 log lines are lost since its start \| see what reads standard output/),
+    ]);
   });
 
   it("warns of single failures, and prints no foreign text", async () => {
@@ -216,8 +243,8 @@ describe("on what the requests of the running serve got", () => {
   });
 
   /** Examines a configuration whose status port has a program that answers so. */
-  async function diagnoseAt(answer: string) {
-    const { file, folder, statusPort } = await configureDoctor();
+  async function diagnoseAt(answer: string, parts: Parts = {}) {
+    const { file, folder, statusPort } = await configureDoctor(parts);
     const { port } = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });
     const moved = readFileSync(file, "utf8").replace(`:${statusPort}"`, `:${port}"`);
     return { ...(await diagnose(folder.write("moved.yaml", moved), { withToken: false })), port };

@@ -40,6 +40,16 @@ it("finds a redirect, after which no order exists", async () => {
   expect(exitCode).toBe(1);
 });
 
+it("warns of a page that answers in place of the service", async () => {
+  const { send, service } = await stage();
+  const page = { status: 200, headers: { "content-type": "text/html" }, body: "<html>Maintenance</html>" };
+  service.faults.add({ host: "api", kind: "answer", ...page, times: "until_cleared" });
+  const { stdout } = await send("--operation", "create_order", "--site", "S3");
+  expect(stdout).toMatch(
+    /^warn {2}send .*answers 200: it sends text\/html, which is no JSON.*\n +fix: see who answers/m,
+  );
+});
+
 it("leads to the documentation's site if the configuration has one", async () => {
   const { send, service } = await stage({ more: "docs: { baseUrl: https://docs.example/pay }" });
   service.faults.add({ host: "api", kind: "reset", when: "after_reading", times: "until_cleared" });

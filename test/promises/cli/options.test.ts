@@ -33,9 +33,9 @@ it.each([["doctor", "--send", "{}", "--operation", "create_order"], ["preview"],
 );
 
 it.each([
-  [["preview"], "name one with --site. Nothing was sent.\n"],
+  [["preview"], "name one with --site. Sites that can be used here: "],
   [["preview", "--site", "S9"], "The site or key in --site, S9, is not configured in environment sandbox"],
-  [["order", "--key", "key-1"], "name one with --site.\n"],
+  [["order", "--key", "key-1"], "name one with --site. Sites that can be used here: "],
   [["order", "--key", "key-1", "--site", "S9"], "The site or key in --site, S9, is not configured"],
   [["order", "--key", "a b"], "--key must be 1 to 255 visible ASCII characters.\n"],
   [["preview", "--auth", "basic"], "Allowed choices are oauth, hmac."],

@@ -38,7 +38,7 @@ async function stage() {
   };
   return {
     ...{ ...staged, serve, send, settling },
-    fromLog: (log: string, reference: string) => told(runWithInput(log, ["order", "--reference", reference])),
+    fromLog: (log: string, name: string, by = "--reference") => told(runWithInput(log, ["order", by, name])),
     ask: async (...args: readonly string[]) => told(await runCommand(["order", "--config", file, ...args])),
   };
 }
@@ -94,6 +94,12 @@ it("tells each attempt, what was told, what stands in Redis, and what was settle
       ),
     ],
   });
+  // An order without a reference has its request's id alone.
+  expect(fromLog(serve.stdout(), requestId, "--request").lines).toEqual(lines);
+  expect((await ask("--request", requestId)).lines.slice(0, 2)).toEqual([
+    expect.stringMatching(`request ${requestId}: create_order for S1000000003 ended unknown`),
+    expect.stringMatching(`request ${requestId} was settled: found`),
+  ]);
   expect(fromLog(serve.stdout(), "cart-3")).toMatchObject({ exitCode: 1, lines: ["Nothing is known of it here."] });
   expect(fromLog(serve.stdout(), "cart-2").lines).toHaveLength(2);
   expect(fromLog("warn  create_order for S1: 502\n", "cart-1")).toMatchObject({
@@ -110,7 +116,7 @@ it("tells of the 401 between two attempts", { timeout: 60_000 }, async () => {
   await serve.nth("request_finished", 2);
   expect(fromLog(serve.stdout(), "cart-1").lines).toEqual([
     expect.stringMatching(/ came at /),
-    expect.stringMatching(/: the service answered 401 for S1000000001$/),
+    expect.stringMatching(/: the service, http:\/\/.*, answered 401 for S1000000001$/),
     expect.stringMatching(/: 200, answered, 2 attempts; without a once key$/),
   ]);
 });
@@ -140,8 +146,9 @@ it("tells of a key that is free, and says what does not answer", { timeout: 60_0
 });
 
 it.each([
-  [[], /Name the order by --reference or --key/],
-  [["--reference", ""], /Name the order by --reference or --key/],
+  [[], /Name the order by --reference, --request or --key/],
+  [["--reference", ""], /Name the order by --reference, --request or --key/],
+  [["--request", ""], /Name the order by --reference, --request or --key/],
   [["--key", "a"], /^countersign\.yaml.* cannot be read/],
 ] as const)("refuses %j", async (args, says) => {
   expect(await runCommand(["order", ...args])).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(says) });

@@ -109,7 +109,11 @@ const requested = {
 } as const;
 
 const samples: Samples = {
-  request_finished: [{ ...finished, code: undefined }, finished, { ...finished, outcome: "unknown" }],
+  request_finished: [
+    { ...finished, code: undefined, contentType: undefined },
+    finished,
+    { ...finished, outcome: "unknown" },
+  ],
   outcome_settled: [
     { kind: "outcome_settled", environment, site, requestId, reference: "A-1", found: true, note: "n", key: "used" },
   ],
@@ -125,6 +129,7 @@ const samples: Samples = {
       kind: "upstream_unauthorized",
       environment,
       site,
+      server: "https://api.example",
       auth: "oauth",
       attempt: 1,
       credential,
@@ -133,7 +138,7 @@ const samples: Samples = {
       upstreamHeaders: {},
     },
   ],
-  clock_skew_measured: [{ kind: "clock_skew_measured", environment, skewSeconds: 1 }],
+  clock_skew_measured: [1, 31, 1].map((skewSeconds) => ({ kind: "clock_skew_measured", environment, skewSeconds })),
   character_warned: [{ kind: "character_warned", environment, site, parameter: "a", position: 1 }],
   token_requested: [
     { ...requested, result: "issued", isEarly: undefined },

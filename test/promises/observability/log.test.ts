@@ -6,6 +6,7 @@
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { FaultAction } from "../../../simulator/src/service/fault.ts";
 import type { Event } from "../../../src/model/events.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";
@@ -109,6 +110,53 @@ it.each(grades)("logs the service's %i at level %s: an order that failed is seen
   expect(line).toMatchObject({ level, status, by: "service", outcome: status >= 500 ? "unknown" : "answered" });
 });
 
+it.each<[FaultAction, string]>([
+  [{ kind: "reset", when: "after_reading" }, "see what breaks the connection"],
+  [{ kind: "answer", status: 403 }, "it does not allow this site or operation; see in the portal"],
+  [
+    { kind: "answer", status: 302 },
+    "no redirect is followed, so no order exists; correct environments.sandbox.baseUrl",
+  ],
+  [{ kind: "answer", status: 502 }, "it fails, and the request may have had an effect"],
+])(
+  "of a service that answers otherwise than it should, the first line says which and what to do: %j",
+  async (fault, says) => {
+    const { url, recorder, simulator } = await stage();
+    simulator.faults.add({ host: "api", ...fault, times: 2 });
+    for (let sent = 0; sent < 2; sent += 1) await call(url, order, { headers: signed });
+    const [first, second] = await accessLines({ recorder }, 2);
+    const server = new URL(simulator.apiUrl).origin;
+    expect(first).toMatchObject({ server, message: expect.stringContaining(`; ${server}: ${says}`) });
+    expect(second).toMatchObject({ server, message: expect.not.stringContaining(";") });
+  },
+);
+
+it("tells of a wrong clock once, and once that it is right again", () => {
+  const lines = [0, 3, 31, -31, 90, 2, -45].map((skewSeconds): Event => {
+    return { kind: "clock_skew_measured", environment: "sandbox", skewSeconds };
+  });
+  const told = logOf(lines, "info").of();
+  expect(told.map(({ level, skewSeconds }) => [level, skewSeconds])).toEqual([
+    ["warn", 31],
+    ["info", 2],
+    ["warn", -45],
+  ]);
+  expect(told[2].message).toMatch(/^this machine's clock is 45 s behind the service's of sandbox: .*set it/);
+});
+
+it("says in the message why a changed configuration was refused", () => {
+  const refused = { kind: "config_refused", hash: "c820d7a6a1fc", trigger: "sighup" } as const;
+  const [one, three] = logOf(
+    [
+      { ...refused, problems: ["a: b"], problemCount: 1 },
+      { ...refused, problems: ["a: b", "c"], problemCount: 3 },
+    ],
+    "info",
+  ).of();
+  expect(one.message).toMatch(/; the one before stays active: a: b$/);
+  expect(three.message).toMatch(/; the one before stays active: a: b, and 2 more$/);
+});
+
 it("of a service that cannot be reached it names the address, the reason and what to do", async () => {
   const { url, recorder } = await stage({ baseUrl: deadUrl });
   await call(url, order, { headers: signed });
@@ -149,12 +197,14 @@ it.each([
   simulator.faults.add({ host: "api", kind: "answer", status: 200, headers: { "content-type": type }, body: "{}" });
   expect((await call(url)).status).toBe(200);
   const [line] = await accessLines({ recorder }, 1);
-  expect(line).toMatchObject({ level: "info", outcome: "answered" });
+  expect(line).toMatchObject({ level: shown === undefined ? "info" : "warn", outcome: "answered" });
   expect(line.contentType).toBe(shown);
-  expect(line.message).toBe(`create_order for ${oauthSite}: 200, answered${shown === undefined ? "" : `, ${shown}`}`);
+  const told = `, ${shown}; ${line.server}: it sends ${shown}, which is no JSON, so perhaps no order exists; see who answers`;
+  expect(line.message).toContain(`create_order for ${oauthSite}: 200, answered${shown === undefined ? "" : told}`);
+  if (shown === undefined) expect(line).not.toHaveProperty("server");
 });
 
-it("warns of a 401 that the caller gets in one line, with both methods, which says how the retry ended", async () => {
+it("warns of a 401 that the caller gets, with both methods: how the retry ended, which server, and what to do", async () => {
   const { url, recorder, simulator } = await stage({ oneSet: true });
   const callerRequestId = "shop-4711";
   const answer401 = (times: number, more = {}) => {
@@ -167,13 +217,18 @@ it("warns of a 401 that the caller gets in one line, with both methods, which sa
   await answer401(1, signed);
   await recorder.nth("request_finished", 4);
   const log = logOf(recorder.events, "info");
+  const { origin } = new URL(simulator.apiUrl);
+  const token = "it does not accept the token; compare the set's audience, authUrl and baseUrl with the portal";
+  const key = "it does not accept the signature; compare the key and its secret with the portal, and the clock";
+  // The first line of a kind in a minute says what to do.
   expect(log.of("request_finished").map(({ level, message }) => [level, message])).toEqual([
     ["info", `create_order for ${oauthSite}: 200, answered, 2 attempts`],
-    ["warn", `create_order for ${oauthSite}: 401 from the service, answered, 2 attempts`],
+    ["warn", `create_order for ${oauthSite}: 401 from the service, answered, 2 attempts; ${origin}: ${token}`],
     ["warn", `create_order for ${oauthSite}: 401 from the service, answered, no retry (paused)`],
-    ["warn", `create_order for ${hmacSite}: 401 from the service, answered`],
+    ["warn", `create_order for ${hmacSite}: 401 from the service, answered; ${origin}: ${key}`],
   ]);
-  const warnings = log.of().filter(({ level }) => level !== "info");
+  expect(log.of("request_finished").map(({ server }) => server)).toEqual([undefined, origin, origin, origin]);
+  const warnings = log.of("request_finished").filter(({ level }) => level !== "info");
   expect(warnings).toMatchObject([
     { event: "request_finished", callerRequestId, attempts: 2, retry: "refused" },
     { event: "request_finished", callerRequestId, attempts: 1, retry: "not_possible", retryReason: "paused" },
@@ -195,7 +250,8 @@ it("logs both 401s with everything that the service's support needs", async () =
   const log = logOf(recorder.events, "info");
   const requestId = answer.headers["countersign-request-id"];
   const ofSite = { environment: "sandbox", site: oauthSite, auth: "oauth", credential: blue };
-  const told = { level: "info", requestId, reference: "A-1042", ...ofSite };
+  const server = new URL(simulator.apiUrl).origin;
+  const told = { level: "warn", server, requestId, reference: "A-1042", ...ofSite };
   const [first, second, ...more] = log.of("upstream_unauthorized");
   expect(more).toEqual([]);
   expect(first).toMatchObject({ ...told, attempt: 1, upstreamHeaders: { "x-request-id": "theirs-1" } });

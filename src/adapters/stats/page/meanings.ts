@@ -1,5 +1,6 @@
 import { type FailureCode, failures } from "../../../model/errors.ts";
 import type { CallbackResult } from "../../../model/events.ts";
+import { explainAnswer } from "../../../model/service-answer.ts";
 
 /** The section that has each result of a callback, and what to do. */
 export const callbackHelp = "troubleshooting.md#callbacks-do-not-arrive";
@@ -20,22 +21,9 @@ export function meaningOfCallback(result: string): string {
   return meanings[result] ?? failures[result as FailureCode]?.meaning ?? "";
 }
 
-const redirected =
-  "No redirect is followed, so no order exists: has the host of baseUrl moved, or does a login or a firewall answer?";
-
-/** What an operator checks first. The service's interface does not define its statuses. */
-const serviceRefusals: Readonly<Record<string, string>> = {
-  "401": "It did not accept the token or the signature: compare the set or the key with the portal, and the clock.",
-  "403": "It did not allow the site or the operation.",
-  "404": "It does not know what was asked for.",
-  "422": "It did not accept the parameters; with HMAC, perhaps the key or the signature.",
-  "429": "It received too many requests: send fewer, or ask its operator for more.",
-};
-
+/** What a status of the service means, and what to do, in whole sentences. */
 export function serviceRefusal(status: string, allFail: boolean): string {
-  if (status === "404" && allFail) return "It does not know the path: compare the environment’s baseUrl.";
-  const known = serviceRefusals[status];
-  if (known !== undefined) return known;
-  if (status.startsWith("3")) return redirected;
-  return status.startsWith("5") ? "It failed." : "";
+  const found = explainAnswer(Number(status), { isEvery: allFail });
+  if (found === undefined) return "";
+  return [found.detail, found.fix].map((clause) => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`).join(" ");
 }

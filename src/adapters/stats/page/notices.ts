@@ -1,3 +1,4 @@
+import { longestSkewSeconds } from "../../../model/clock.ts";
 import { listNames } from "../../../model/names.ts";
 import { claimsNodeName, describeRedisFailure, isAnswer } from "../../../model/redis-access.ts";
 import type { EnvironmentStatus, RedisStatus, StatusSnapshot } from "../stats.ts";
@@ -45,9 +46,6 @@ export function notices(snapshot: StatusSnapshot): Html {
   return html`<section class="notice warn" aria-label="Needs attention">${lines}</section>
 `;
 }
-
-/** As for the alert CountersignClockSkew. */
-const longestSkewSeconds = 30;
 
 /** Empty while this machine's clock agrees with the service's. */
 function describeClock({ name, clockSkewSeconds: seconds = 0 }: EnvironmentStatus, docsUrl: string | undefined): Html {

@@ -1,0 +1,104 @@
+import type { AuthMethod } from "./environment.ts";
+import type { FailureCode } from "./errors.ts";
+import type { CallbackResult } from "./events.ts";
+
+/** What an answer means, and what to do: clauses, the same in the log, on the status page and in doctor. */
+export interface ExplainedAnswer {
+  readonly detail: string;
+  readonly fix: string;
+}
+
+/** What is known besides the answer's status. */
+interface Answered {
+  /** The environment's path in the configuration; undefined for any environment. */
+  readonly path?: string | undefined;
+  /** How the request was authenticated, if that is known. */
+  readonly auth?: AuthMethod | undefined;
+  /** The answer's media type, if it is not JSON. */
+  readonly contentType?: string | undefined;
+  /** Whether all requests get this answer, if that is known. */
+  readonly isEvery?: boolean;
+}
+
+/**
+ * The likely cause of the service's answer to an operation: its interface defines only some statuses.
+ * @returns undefined for an answer that needs no explanation, or has none
+ */
+export function explainAnswer(
+  status: number,
+  { path, auth, contentType, isEvery }: Answered,
+): ExplainedAnswer | undefined {
+  const baseUrl = path === undefined ? "the environment's baseUrl" : `${path}.baseUrl`;
+  if (status < 300) {
+    if (contentType === undefined) return undefined;
+    return {
+      detail: `it sends ${contentType}, which is no JSON, so perhaps no order exists`,
+      fix: `see who answers: a login, a maintenance page or a firewall, or another host than that of ${baseUrl}`,
+    };
+  }
+  if (status < 400) {
+    const fix = `correct ${baseUrl} if the host has moved; else see whether a login or a firewall answers`;
+    return { detail: "no redirect is followed, so no order exists", fix };
+  }
+  switch (status) {
+    case 401:
+      return explainUnauthorized(auth);
+    case 403:
+      return { detail: "it does not allow this site or operation", fix: "see in the portal what the site may do" };
+    case 404:
+      return explainNotFound(baseUrl, isEvery);
+    case 400:
+    case 422:
+      if (auth === "oauth")
+        return { detail: "it does not accept the parameters", fix: "see its answer, which may name one" };
+      return {
+        detail: "it does not accept the parameters, or with HMAC the key or the signature",
+        fix: "compare the key and its version with the portal, then the parameters",
+      };
+    case 429:
+      return { detail: "it gets too many requests", fix: "send fewer, or ask its operator for more" };
+  }
+  if (status < 500 || status > 599) return undefined;
+  return { detail: "it fails, and the request may have had an effect", fix: "see the service's own state" };
+}
+
+function explainNotFound(baseUrl: string, isEvery: boolean | undefined): ExplainedAnswer {
+  if (isEvery === true) return { detail: "it does not know the path", fix: `correct the path in ${baseUrl}` };
+  const asked = "see what the application asks for";
+  if (isEvery === false) return { detail: "it does not know what was asked for", fix: asked };
+  const fix = `correct the path in ${baseUrl}, if all requests get this; else ${asked}`;
+  return { detail: "it does not know the path, or what was asked for", fix };
+}
+
+function explainUnauthorized(auth: AuthMethod | undefined): ExplainedAnswer {
+  const ofSet = "compare the set's audience, authUrl and baseUrl with the portal";
+  const ofKey = "compare the key and its secret with the portal, and the clock";
+  if (auth === "oauth") return { detail: "it does not accept the token", fix: ofSet };
+  if (auth === "hmac") return { detail: "it does not accept the signature", fix: ofKey };
+  return { detail: "it does not accept the token or the signature", fix: `${ofSet}; with HMAC ${ofKey}` };
+}
+
+const thenLook = "look for the order before it is sent again";
+
+/** What to do if a request reached the service, and no whole answer came. */
+export const fixesOfNoAnswer: { readonly [Code in FailureCode]?: string } = {
+  upstream_timeout: `see whether the service, or what stands before it, is slow; ${thenLook}`,
+  upstream_reset: `see what breaks the connection: the service, or a balancer or firewall before it; ${thenLook}`,
+  upstream_bad_response: `see who answers there, and with what; ${thenLook}`,
+};
+
+/** What to do about a callback that the application has not taken. `application_unreachable` depends on its cause. */
+export const callbackFixes: { readonly [Result in CallbackResult]?: string } = {
+  parameter_missing: "see who sends it: the service always sends version, site_identifier, timestamp and signature",
+  site_unknown: "configure that site or key, or see in the portal where its callbacks are to go",
+  key_missing: "give the site a key of the callback's version",
+  signature_wrong:
+    "compare the key that it names, and the parameters in exempt, with the portal; if they are right, it is forged",
+  timestamp_invalid: "report it to the service: its timestamp is not in Unix seconds",
+  callback_too_old: "look for the order: the callback may have been delivered before",
+  callback_too_early: "set this machine's clock (NTP on the node), or report the service's",
+  replay_store_unavailable: "see to Redis: countersign doctor says what is wrong with it",
+  declined: "see the application's log",
+  application_failed: "see the application's log",
+  application_timeout: "see the application's log, or raise its timeout",
+};
