@@ -129,11 +129,6 @@ const rows = {
     title: "Media type not supported",
     meaning: "Content-Type is not application/json (charset utf-8 or none), or the body is compressed.",
   },
-  transfer_coding_not_supported: {
-    status: 501,
-    title: "Transfer coding not supported",
-    meaning: "Transfer-Encoding names another coding than `chunked` (RFC 9112 section 6.1).",
-  },
   expectation_not_supported: {
     status: 417,
     title: "Expectation not supported",

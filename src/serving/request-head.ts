@@ -15,8 +15,7 @@ interface Addressed extends Pick<ListenerContext, "url"> {
 /**
  * Checks everything about a request's head that does not depend on configuration, before its body is read.
  * @returns the only Host value
- * @throws ProxyError malformed_request, method_not_allowed, expectation_not_supported, media_type_not_supported,
- * transfer_coding_not_supported
+ * @throws ProxyError malformed_request, method_not_allowed, expectation_not_supported, media_type_not_supported
  */
 export function checkHead(
   { method, target, headers }: Pick<CallerRequest, "method" | "target" | "headers">,
@@ -32,7 +31,7 @@ export function checkHead(
  * Checks the headers that decide where a request goes and how its body is read.
  * @param mayBeCompressed for a body that is passed on without being read
  * @returns the only Host value
- * @throws ProxyError malformed_request, expectation_not_supported, media_type_not_supported, transfer_coding_not_supported
+ * @throws ProxyError malformed_request, expectation_not_supported, media_type_not_supported
  */
 export function checkFraming(headers: HeaderLines, mayBeCompressed = false): string {
   const host = checkHost(headers);
@@ -104,7 +103,7 @@ function checkTransferEncoding(headers: HeaderLines): void {
   const field = "Transfer-Encoding";
   if (codings.at(-1) !== "chunked") throw refuse("malformed_request", `${field} does not end with chunked.`, field);
   if (codings.length > 1)
-    throw refuse("transfer_coding_not_supported", `The only ${field} that is taken is chunked.`, field);
+    throw refuse("media_type_not_supported", `The only ${field} that is taken is chunked.`, field);
 }
 
 function checkContentType(headers: HeaderLines): void {

@@ -66,7 +66,7 @@ describe("the Content-Type", () => {
 it.each([
   [[json, ["Content-Encoding", "gzip"]], "media_type_not_supported", ["Accept-Encoding", "identity"]],
   [[["Content-Type", "text/plain"]], "media_type_not_supported", ["Accept", "application/json"]],
-  [[json, ["Transfer-Encoding", "gzip, chunked"]], "transfer_coding_not_supported", []],
+  [[json, ["Transfer-Encoding", "gzip, chunked"]], "media_type_not_supported", []],
 ] as const)("a refusal names what is taken (RFC 9110 sections 12.5.3 and 15.5.16) %#", (lines, code, headers) => {
   expect(refusalOf(() => check([host, ...lines]))).toMatchObject({ code, headers });
 });

@@ -140,10 +140,10 @@ const coded = (value: string) => under(`Transfer-Encoding: ${value}`);
 /** Transfer-Encoding in every disguise (RFC 9112 6.1 and 6.3): twice (TE.TE), or seen by one side only. */
 const transferCodings: readonly Case[] = [
   // Chunked is last, but the coding below it is one that we cannot read: refused like a compressed body.
-  ["gzip below chunked", coded("gzip, chunked"), [501]],
-  ["identity below chunked", coded("identity, chunked"), [501]],
-  ["deflate below chunked, on two lines", under("Transfer-Encoding: deflate", "Transfer-Encoding: chunked"), [501]],
-  ["a made-up coding below chunked", coded("x, chunked"), [501]],
+  ["gzip below chunked", coded("gzip, chunked"), [415]],
+  ["identity below chunked", coded("identity, chunked"), [415]],
+  ["deflate below chunked, on two lines", under("Transfer-Encoding: deflate", "Transfer-Encoding: chunked"), [415]],
+  ["a made-up coding below chunked", coded("x, chunked"), [415]],
 
   // Not a Transfer-Encoding at all: Content-Length applies, and the line is not passed on.
   ["a name with an underscore", both("Transfer_Encoding: chunked"), [200]],

@@ -151,9 +151,6 @@ const failuresOfTheRequest = [
   failing("media_type_not_supported", 415, "a form", /x-www-form-urlencoded \(curl -d sends that\).* Add -H/, {
     headers: { "content-type": "application/x-www-form-urlencoded" },
   }),
-  failing("transfer_coding_not_supported", 501, "gzip below the chunks", /^The only Transfer-Encoding that is taken/, {
-    raw: { framing: ["Transfer-Encoding: gzip, chunked"], more: withReference },
-  }),
   failing("expectation_not_supported", 417, "an unknown expectation", /100-continue/, {
     raw: { more: [...withReference, "Expect: miracles"] },
   }),

@@ -233,10 +233,7 @@ export function failuresAndRefusals(snapshot: StatusSnapshot): Html {
       }),
     );
   const failed = allOf("failures", (code) => failures[code as FailureCode].meaning);
-  const isMistake = ({ what }: Happening) => {
-    const { status } = failures[what as FailureCode];
-    return status < 500 || status === 501;
-  };
+  const isMistake = ({ what }: Happening) => failures[what as FailureCode].status < 500;
   const mistakes = failed.filter(isMistake);
   const refusals = allOf("refusals", (status) => `Answered by the service. ${serviceRefusal(status, false)}`);
   const ofSets = credentials.flatMap(({ environment, credential, requests: { refused } }) => {
