@@ -35,7 +35,7 @@ describe("the check", () => {
     {
       what: "a secret that nothing mounts",
       more: "sites.S1000000003.credentials[0].dir=/run/secrets/countersign/elsewhere",
-      says: "elsewhere/client-id",
+      says: "create it, or correct the path",
     },
     { what: "an empty Secret", more: "operations[0]=create_order", edit: () => "", says: "is empty" },
   ])("fails the release for $what, and says so", ({ more, edit, says }) => {

@@ -262,18 +262,12 @@ describe.each(all)("$file", ({ file, dashboard, panels }) => {
     expect(dashboard.schemaVersion).toBe(defaultDashboard().schemaVersion);
   });
 
-  it("offers a data source, cluster, namespace, application, pod, environment, site and credential", () => {
+  it("offers a data source, and each choice that its panels use, by scope", () => {
     const offered = (dashboard.templating.list ?? []).map(({ name }) => name).filter((name) => name !== "logs");
-    expect(offered).toEqual([
-      "datasource",
-      "cluster",
-      "namespace",
-      "job",
-      "instance",
-      "environment",
-      "site",
-      "credential",
-    ]);
+    const panels = JSON.stringify(dashboard.panels);
+    const choices = ["cluster", "namespace", "job", "instance", "environment", "site", "credential"];
+    expect(offered).toEqual(["datasource", ...choices.filter((name) => panels.includes(`$${name}`))]);
+    expect(offered).toEqual(expect.arrayContaining(["cluster", "namespace", "job", "instance", "environment"]));
     for (const { type, multi, includeAll } of dashboard.templating.list ?? []) {
       if (type === "query") expect({ multi, includeAll }).toEqual({ multi: true, includeAll: true });
     }
