@@ -64,6 +64,9 @@ it.each([
   const { redis, application, one } = await stage(1, replay);
   const { port } = one;
   expect((await sendJson(port, freshCallback())).status).toBe(200);
+  const unguarded = async () => (await one.metrics()).sum(unguardedTotal);
+  // On a busy machine the first claim may have taken too long.
+  const before = await unguarded();
   await redis.kill();
   const answer = await sendJson(port, callbackOf({ number: "during the outage" }));
   expect(answer.status).toBe(status);
@@ -72,7 +75,7 @@ it.each([
     expectProblem(answer, "replay_store_unavailable");
     expect(answer.headers["retry-after"]).toBe("1");
   }
-  expect((await one.metrics()).sum(unguardedTotal)).toBe(count);
+  expect((await unguarded()) - before).toBe(count);
   await redis.restart();
   await expect.poll(async () => (await sendJson(port, freshCallback())).status, { timeout: 10_000 }).toBe(200);
 });

@@ -28,11 +28,18 @@ it("a thousand keys, each at two processes at the same moment, are a thousand re
   expect(new Set(sent).size).toBe(sent.length);
   const first = answers.filter(({ status, headers }) => status === 200 && !("countersign-replayed" in headers));
   expect(first).toHaveLength(sent.length);
-  expect(first.length).toBeGreaterThan(900);
-  // On a busy machine a claim or a record may take too long: then the request is refused, and its key can be free again.
-  const others = answers.filter((answer) => !first.includes(answer));
-  expect(others.filter(({ status }) => ![200, 409, 503].includes(status))).toEqual([]);
-  expect(others.filter(({ status }) => status === 200).length).toBeGreaterThan(900);
+  // On a busy machine a claim or a record may take too long: such a request is refused, and counted.
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(refused.filter(({ status }) => ![409, 503].includes(status))).toEqual([]);
+  const [unavailable = 0, unrecorded = 0] = await Promise.all(
+    ["unavailable", "unrecorded"].map(async (result) => {
+      const all = await Promise.all(pods.map(({ metrics }) => metrics()));
+      return all.reduce((sum, each) => sum + each.sum("countersign_once_total", { result }), 0);
+    }),
+  );
+  expect(refused.length).toBeLessThanOrEqual(unavailable + unrecorded);
+  // Not sent at all are only keys of which both requests were refused.
+  expect(sent.length).toBeGreaterThanOrEqual(keys.length - unavailable / 2);
 });
 
 it.each([
