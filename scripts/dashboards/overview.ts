@@ -33,10 +33,12 @@ const unknownOutcomes = bigNumber({
   link: { title: "Log lines with outcome unknown", url: logsOfUnknownOutcomes() },
 });
 
+/** As CountersignFailures counts. */
+const application = "cluster, namespace, job, environment";
 const ourFailures = bigNumber({
   title: "Our failures",
   description:
-    "Share of requests in the last 5 minutes that Countersign itself answered with 5xx. Not the service's answers, and not callers' mistakes. A page goes out at 5 %.",
+    "Share of requests in the last 5 minutes that Countersign itself answered with 5xx, of the application and environment where it is highest. Not the service's answers, and not callers' mistakes. A page goes out at 5 %.",
   alerts: ["CountersignFailures"],
   unit: "percentunit",
   decimals: 2,
@@ -44,7 +46,7 @@ const ourFailures = bigNumber({
   steps: ["green", [0.001, "yellow"], [0.05, "red"]],
   queries: [
     [
-      share(`sum(rate(${requests}{${ofSite}, ${ownFailure}}[5m]))`, `sum(rate(${requests}{${ofSite}}[5m]))`),
+      `max(${share(`sum by (${application}) (rate(${requests}{${ofSite}, ${ownFailure}}[5m]))`, `sum by (${application}) (rate(${requests}{${ofSite}}[5m]))`)})`,
       "our failures",
     ],
   ],

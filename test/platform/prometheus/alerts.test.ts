@@ -106,6 +106,7 @@ it.each(alerts)("$alert has a severity, a meaning, an advice and a link to its p
       .filter((key) => !["codes", "pods"].includes(key))
       .sort(),
   ).toEqual(["description", "runbook_url", "summary"]);
+  expect(annotations["summary"]).toContain("$labels.job");
   expect(annotations["description"]?.match(/[^.]+\.(?= |$)/g)).toHaveLength(2);
   expect(annotations["runbook_url"]).toBe(`${documents}/alerts/${alert.alert}.md`);
 });
