@@ -261,7 +261,8 @@ describe("the status page", () => {
 
   it("is not green if answers are not JSON, and says who may have answered", () => {
     const night = withRecent(quietNight, { requests: 2, notJson: [{ contentType: "text/html", count: 2 }] });
-    expect(toneShown(night)).toBe("idle");
+    expect(toneShown(night)).toBe("warn");
+    expect(renderPage(night).html).toContain(">2 of 2 answers were not JSON in the last 5 min</h2>");
     expect(renderPage(night).html).toContain(
       "<strong>2 of 2 requests of production got text/html</strong>, and JSON was asked for: if a login or a maintenance page answered, no order exists; see who answers at <code>https://api.example/json-api</code>.",
     );
@@ -324,6 +325,15 @@ describe("the status page", () => {
     expect(renderPage(withRecent(quietNight, { lastFailedAt: ago(400_000), succeededSince: 12 })).html).not.toContain(
       "The last one failed",
     );
+  });
+
+  it("is amber once nothing has failed for a minute and requests have succeeded", () => {
+    const failed = failuresOf("404", 300);
+    const shown = (agoMs: number, succeededSince: number) =>
+      toneShown(withRecent(quietNight, { ...failed, lastFailedAt: ago(agoMs), succeededSince }));
+    expect([shown(59_000, 20), shown(60_000, 1), shown(60_000, 2)]).toEqual(["bad", "bad", "warn"]);
+    const over = withRecent(quietNight, { ...failed, lastFailedAt: ago(60_000), succeededSince: 2 });
+    expect(renderPage(over).html).toContain("failed in the last 5 min; it seems to be over</h2>");
   });
 
   it("begins with the failures of the environment that the headline names", () => {

@@ -1,8 +1,10 @@
-import { isMoreThanChance, type RecentFailure } from "../../adapters/stats/recent-requests.ts";
+import { isMoreThanChance, type RecentFailure, seemsOver } from "../../adapters/stats/recent-requests.ts";
 import type { CallbackStatus, EnvironmentStatus } from "../../adapters/stats/stats.ts";
+import { sumOf } from "../../adapters/stats/sums.ts";
 import { applicationOf, explainConnectFailure, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import { sectionOn } from "../../model/documents.ts";
 import { type FailureCode, failures } from "../../model/errors.ts";
+import { tokenOutages } from "../../model/events.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
 import { callbackFixes, explainAnswer, fixesOfNoAnswer } from "../../model/service-answer.ts";
@@ -64,7 +66,10 @@ async function askServe(run: Run): Promise<CheckResult> {
 }
 
 interface Recent {
-  readonly recent: Pick<EnvironmentStatus["recent"], "seconds" | "requests" | "failures">;
+  readonly recent: Pick<
+    EnvironmentStatus["recent"],
+    "seconds" | "requests" | "failures" | "lastFailedAt" | "succeededSince" | "notJson"
+  >;
 }
 
 /** What is read of `/status`. */
@@ -72,6 +77,8 @@ interface Status {
   readonly environments: readonly (Recent & Pick<EnvironmentStatus, "name">)[];
   readonly callbacks: readonly (Recent & Pick<CallbackStatus, "environment" | "listener">)[];
   readonly droppedLogLines: number;
+  /** ISO 8601. */
+  readonly at: string;
 }
 
 /** What the requests and callbacks of each environment got in the last minutes, by the status port of the running `serve`. */
@@ -81,18 +88,20 @@ async function checkRecent(bind: Bind, run: Run): Promise<Check[]> {
   const page = await askAdmin(bind, "/status", boundMs(run, longestAnswerMs), run.clock);
   const read = typeof page === "string" ? undefined : readStatus(page.text);
   if (read === undefined) return [toCheck(about, skip("no serve answers there, so what requests got is not known"))];
-  const { environments, callbacks, droppedLogLines } = read;
+  const { environments, callbacks, droppedLogLines, at } = read;
   const ofRequests = [...run.config.environments.values()].flatMap(({ name: environment, baseUrl }) => {
     const known = environments.find(({ name }) => name === environment);
     const service = serviceOf(environment, baseUrl.origin);
-    return known === undefined ? [] : [toCheck({ ...about, environment }, evaluateRecent(known, environment, service))];
+    return known === undefined
+      ? []
+      : [toCheck({ ...about, environment }, evaluateRecent(known, at, environment, service))];
   });
   const ofCallbacks = run.config.callbacks.flatMap(({ bind, environment, application: { url } }, index) => {
     const listener = describeBind(bind);
     const known = callbacks.find((each) => each.listener === listener && each.environment === environment);
     if (known === undefined) return [];
     const subject = `callbacks at ${listener}`;
-    const found = evaluateCallbacks(known, applicationOf(url.origin, `callbacks[${index}].application`));
+    const found = evaluateCallbacks(known, at, applicationOf(url.origin, `callbacks[${index}].application`));
     return [toCheck({ ...about, subject, environment }, found)];
   });
   return [...ofRequests, ...ofCallbacks, ...(droppedLogLines > 0 ? [toCheck(about, lostLines(droppedLogLines))] : [])];
@@ -106,43 +115,67 @@ function lostLines(count: number): CheckResult {
 /** Undefined if the text is not what `/status` gives: another program may have the port. */
 function readStatus(text: string): Status | undefined {
   try {
-    const { environments, callbacks = [], droppedLogLines = 0 }: Status = JSON.parse(text);
-    const isKnown = [...environments, ...callbacks].every(({ recent: { seconds, requests, failures } }) => {
-      const counts = [seconds, requests, ...failures.map(({ count }) => count)];
-      const words = failures.flatMap(({ what, cause = "" }) => [what, cause]);
+    const { environments, callbacks = [], droppedLogLines = 0, at }: Status = JSON.parse(text);
+    const isKnown = [...environments, ...callbacks].every(({ recent }) => {
+      const { seconds, requests, failures, succeededSince = 0, notJson = [] } = recent;
+      const counts = [seconds, requests, succeededSince, ...[...failures, ...notJson].map(({ count }) => count)];
+      const words = [
+        ...failures.flatMap(({ what, cause = "" }) => [what, cause]),
+        ...notJson.map(({ contentType }) => contentType),
+      ];
       return counts.every(Number.isFinite) && words.every((word) => typeof word === "string");
     });
-    return isKnown && Number.isFinite(droppedLogLines) ? { environments, callbacks, droppedLogLines } : undefined;
+    return isKnown && Number.isFinite(droppedLogLines) ? { environments, callbacks, droppedLogLines, at } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function evaluateRecent(all: Recent, environment: string, service: Peer): CheckResult {
-  return evaluate(all, "request", (first) => fixEnd(first, `environments.${environment}`, service));
+function evaluateRecent(all: Recent, now: string, environment: string, service: Peer): CheckResult {
+  return evaluate(all, now, "request", (first) => fixEnd(first, `environments.${environment}`, service));
 }
 
-function evaluateCallbacks(all: Recent, application: Peer): CheckResult {
-  return evaluate(all, "callback", ({ what, cause = "" }) => {
+function evaluateCallbacks(all: Recent, now: string, application: Peer): CheckResult {
+  return evaluate(all, now, "callback", ({ what, cause = "" }) => {
     const fix = callbackFixes[what as keyof typeof callbackFixes] ?? explainConnectFailure(cause, application)?.fix;
     return `${fix === undefined ? "" : `${fix}; `}see docs/troubleshooting.md#callbacks-do-not-arrive`;
   });
 }
 
-/** @param fix of the commonest failure */
+/** How a request ended. */
+type End = Pick<RecentFailure, "by" | "what" | "cause"> & { readonly contentType?: string };
+
+/** @param fix of the commonest failure, or of an answer that is not JSON */
 function evaluate(
-  { recent: { seconds, requests, failures: kinds } }: Recent,
+  { recent: { seconds, requests, failures: kinds, lastFailedAt, succeededSince = 0, notJson = [] } }: Recent,
+  now: string,
   what: "request" | "callback",
-  fix: (first: RecentFailure) => string,
+  fix: (end: End) => string,
 ): CheckResult {
   const lately = `the last ${formatSpan(seconds * 1_000)}`;
-  const failed = kinds.reduce((sum, { count }) => sum + count, 0);
+  const failed = sumOf(kinds, ({ count }) => count);
   const [first] = kinds;
+  const [odd] = notJson;
   if (requests === 0) return skip(`no ${what} in ${lately}`);
-  if (first === undefined) return ok(`none of ${requests} ${what}s of ${lately} failed`);
+  if (first === undefined) {
+    const none = `none of ${requests} ${what}s of ${lately} failed`;
+    if (odd === undefined) return ok(none);
+    const types = printable(listNames(notJson.map(({ contentType }) => contentType)));
+    const detail = `${none}, but ${sumOf(notJson, ({ count }) => count)} answers were ${types}, not JSON`;
+    return warn(detail, fix({ by: "service", what: "200", contentType: odd.contentType }));
+  }
   const ends = kinds.map((kind) => `${kinds.length > 1 ? `${kind.count} × ` : ""}${describeEnd(kind)}`);
-  const detail = `${failed} of ${requests} ${what}s of ${lately} failed: ${listNames(ends)}`;
-  return (isMoreThanChance({ requests, failed }) ? fail : warn)(detail, fix(first));
+  const isOver = seemsOver(lastFailedAt, succeededSince, now);
+  const since = isOver ? `; the ${succeededSince} since then succeeded` : "";
+  const detail = `${failed} of ${requests} ${what}s of ${lately} failed: ${listNames(ends)}${since}`;
+  const notOfCallers = sumOf(kinds, (kind) => (isOfCaller(kind) ? 0 : kind.count));
+  const isFailing = !isOver && isMoreThanChance({ requests, failed: notOfCallers });
+  return (isFailing ? fail : warn)(detail, fix(first));
+}
+
+/** Countersign's own refusals of what a caller sent. */
+function isOfCaller({ by, what }: RecentFailure): boolean {
+  return by === "countersign" && (failures[what as FailureCode]?.status ?? 500) < 500;
 }
 
 /** `401 by the service`, `upstream_unreachable (ECONNREFUSED)` */
@@ -151,13 +184,29 @@ function describeEnd({ by, what, cause }: RecentFailure): string {
 }
 
 /** @param path the environment's, in the configuration */
-function fixEnd({ by, what, cause = "" }: RecentFailure, path: string, service: Peer): string {
+function fixEnd(
+  {
+    by,
+    what,
+    cause = "",
+    contentType,
+  }: Pick<RecentFailure, "by" | "what" | "cause"> & { readonly contentType?: string },
+  path: string,
+  service: Peer,
+): string {
   const { status = what } = Object.entries(failures).find(([code]) => code === what)?.[1] ?? {};
   const section = sectionOn(String(status));
   const see = section === undefined ? "see the log of serve" : `see docs/${section}`;
   const fix =
     by === "service" && status === what
-      ? explainAnswer(Number(what), { path })?.fix
-      : (fixesOfNoAnswer[what as FailureCode] ?? explainConnectFailure(cause, service)?.fix);
+      ? explainAnswer(Number(what), { path, contentType })?.fix
+      : fixOf(what, cause, service);
   return fix === undefined ? see : `${fix}; ${see}`;
+}
+
+/** What to do about a failure of Countersign's own. */
+function fixOf(code: string, cause: string, service: Peer): string | undefined {
+  if (tokenOutages.some((each) => each === code)) return "see the lines of the token above";
+  if (code === "upstream_unreachable") return explainConnectFailure(cause, service)?.fix;
+  return fixesOfNoAnswer[code as FailureCode];
 }

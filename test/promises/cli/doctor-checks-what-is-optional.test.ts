@@ -213,6 +213,38 @@ describe("on what the requests of the running serve got", () => {
     ]);
   });
 
+  it.each([
+    [
+      "answers that are not JSON",
+      { notJson: [{ contentType: "text/html", count: 5 }] },
+      /^warn .*: none of 5 requests of the last 5 min failed, but 5 answers were text\/html, not JSON \| see who answers/,
+    ],
+    [
+      "failures that are over",
+      {
+        failures: [{ by: "service", what: "503", count: 3 }],
+        lastFailedAt: "2026-11-29T10:00:00Z",
+        succeededSince: 20,
+      },
+      /^warn .*: 3 of 5 requests of the last 5 min failed: 503 by the service; the 20 since then succeeded \|/,
+    ],
+    [
+      "mistakes of callers",
+      { failures: [{ by: "countersign", what: "malformed_request", count: 5 }] },
+      /^warn .*5 of 5 requests .* malformed_request/,
+    ],
+    [
+      "a token that the authorization server did not give",
+      { failures: [{ by: "countersign", what: "token_unavailable", cause: "ECONNREFUSED", count: 5 }] },
+      /^fail .*token_unavailable \(ECONNREFUSED\) \| see the lines of the token above; see docs/,
+    ],
+  ])("tells %s", async (_, more, says) => {
+    const recent = { seconds: 300, requests: 5, failures: [], ...more };
+    const status = { at: "2026-11-29T10:02:00Z", environments: [{ name: "sandbox", recent }] };
+    const { of } = await diagnoseAt(rawAnswer(200, JSON.stringify(status)));
+    expect(of("serve", "sandbox")).toEqual([expect.stringMatching(says)]);
+  });
+
   it("warns of single failures, and prints no foreign text", async () => {
     const failures = [
       { by: "countersign", what: "upstream_timeout", cause: "no\u001b[2J answer", count: 2 },

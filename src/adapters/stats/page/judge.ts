@@ -1,6 +1,13 @@
 import { applicationOf, type Peer, serviceOf } from "../../../model/connect-failure.ts";
-import { type Counts, type FailingSite, isMoreThanChance, type RecentFailure, shareOf } from "../recent-requests.ts";
-import type { StatusSnapshot } from "../stats.ts";
+import {
+  type Counts,
+  type FailingSite,
+  isMoreThanChance,
+  type RecentFailure,
+  seemsOver,
+  shareOf,
+} from "../recent-requests.ts";
+import type { EnvironmentStatus, StatusSnapshot } from "../stats.ts";
 import { sumOf } from "../sums.ts";
 import { describeDuration, plural, showCount } from "./html.ts";
 import { openOutcomes } from "./unknown-outcomes.ts";
@@ -24,7 +31,7 @@ export interface Verdict {
  * @param hasNotice whether the page says that something else needs attention
  */
 export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
-  const { environments, requests } = snapshot;
+  const { environments, requests, at } = snapshot;
   const all = countAll(snapshot);
   const [worst] = all;
   const hasOutage = environments.some(({ tokenOutages }) => tokenOutages.length > 0);
@@ -35,14 +42,26 @@ export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
   }
   const { what } = worst;
   if (worst.failed === 0) {
+    const odd = all.find(({ notJson }) => notJson.length > 0);
+    if (odd !== undefined) return { ...judgeTypes(odd, lately), tone: hasOutage ? "bad" : "warn" };
     const isAmiss = hasNotice || openOutcomes(requests) > 0;
     const tone = hasOutage ? "bad" : isAmiss ? "idle" : "good";
     return { tone, title: `No request failed ${lately}`, share: "0 %", what };
   }
-  const isFailing = all.some((each) => [each, ...each.failingSites].some(isMoreThanChance));
+  const failing = all.filter((each) => [each, ...each.failingSites].some(isMoreThanChance));
+  const isFailing = failing.some(({ lastFailedAt, succeededSince }) => !seemsOver(lastFailedAt, succeededSince, at));
   const where = environments.length > 1 ? ` in ${worst.name}` : "";
-  const title = `${showFailed(worst)} failed${where} ${lately}`;
+  const over = failing.length > 0 && !isFailing ? "; it seems to be over" : "";
+  const title = `${showFailed(worst)} failed${where} ${lately}${over}`;
   return { tone: isFailing || hasOutage ? "bad" : "warn", title, share: describeShare(shareOf(worst)), what };
+}
+
+/** Answers that are not JSON: perhaps no order exists. */
+function judgeTypes({ notJson, requests, what }: Recent, lately: string): Omit<Verdict, "tone"> {
+  const count = sumOf(notJson, (each) => each.count);
+  const asked = `${showCount(requests)} ${plural(requests, "answer was", "answers were")}`;
+  const title = `${showCount(count)} of ${asked} not JSON ${lately}`;
+  return { title, share: describeShare(count / requests), what };
 }
 
 /** The last minutes of an environment's requests, or of a listener's callbacks. */
@@ -58,6 +77,7 @@ export interface Recent extends Counts {
   readonly failingSites: readonly FailingSite[];
   readonly lastFailedAt: string | undefined;
   readonly succeededSince: number;
+  readonly notJson: EnvironmentStatus["recent"]["notJson"];
 }
 
 /** All that had any: the worst first, as in the headline. */
