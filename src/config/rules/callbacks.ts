@@ -1,11 +1,9 @@
-import { type Address, withoutBrackets } from "../../model/environment.ts";
-import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
 import { exemptNames } from "../../parameters/signature.ts";
 import type { CallbackListenerConfig } from "../config.ts";
 import type { RawEnvironment } from "../form/environment.ts";
 import type { RawCallbackListener } from "../form/listeners.ts";
-import { isLocal, isLoopback } from "../form/values.ts";
+import { isLoopback } from "../form/values.ts";
 import type { LoadContext } from "./load-context.ts";
 import { checkExempt, withChildren } from "./sites.ts";
 import { loadCallersTls, loadTls } from "./tls.ts";
@@ -75,20 +73,10 @@ function checkEnvironment(name: string, environments: RawEnvironments, context: 
   }
 }
 
-function checkApplication({ bind, application }: RawCallbackListener, context: LoadContext): void {
+function checkApplication({ application }: RawCallbackListener, context: LoadContext): void {
   const { url, allowPlaintext } = application;
   if (url.scheme === "http" && !allowPlaintext && !isLoopback(url)) {
     const message = "http:// would send callbacks in plain text, and anyone in between could forge them";
     context.report(message, "use https://, an address on loopback, or allowPlaintext: true");
   }
-  if (leadsTo(url, bind)) {
-    const fix = "give the application's own address";
-    context.report(`this leads back to the listener itself, ${describeBind(bind)}`, fix);
-  }
-}
-
-function leadsTo(url: Address, bind: Bind): boolean {
-  if (bind.kind === "unix" || bind.port === 0 || bind.port !== url.port) return false;
-  const host = withoutBrackets(url.host);
-  return host === bind.host || (isLoopback(url) && (bind.host === "" || isLocal(bind)));
 }

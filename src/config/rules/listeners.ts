@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { dirname } from "node:path";
+import { type Address, withoutBrackets } from "../../model/environment.ts";
 import { type Bind, type Caller, type Callers, describeBind } from "../../model/listener.ts";
 import { nearestName } from "../../model/names.ts";
 import type { Secret } from "../../model/secret.ts";
@@ -9,7 +10,7 @@ import { folderOf, type RawEnvironment } from "../form/environment.ts";
 import type { SecretSource } from "../form/fields.ts";
 import type { RawCaller, RawListener } from "../form/listeners.ts";
 import type { RawConfig } from "../form/schema.ts";
-import { isLocal } from "../form/values.ts";
+import { isLocal, isLoopback } from "../form/values.ts";
 import type { LoadContext } from "./load-context.ts";
 import { withChildren } from "./sites.ts";
 import { loadCallersTls } from "./tls.ts";
@@ -65,7 +66,8 @@ async function checkFolder(socketPath: string, at: LoadContext): Promise<void> {
   at.warn("socket_folder_absent", `there is no folder ${folder}`, "create it before serve starts, or correct the path");
 }
 
-async function checkBindings({ listeners, callbacks, admin, status }: RawConfig, root: LoadContext): Promise<void> {
+async function checkBindings(raw: RawConfig, root: LoadContext): Promise<void> {
+  const { listeners, callbacks, admin, status } = raw;
   const all: Binding[] = [
     ...[...root.in("listeners").each(listeners)].map(([listener, at]) => ({ ...listener, at: at.in("bind") })),
     ...[...root.in("callbacks").each(callbacks)].map(([{ bind }, at]) => ({ bind, at: at.in("bind") })),
@@ -79,6 +81,33 @@ async function checkBindings({ listeners, callbacks, admin, status }: RawConfig,
     const message = `${formatPath(earlier.at.path)} listens there already: ${describeBind(earlier.bind)}`;
     binding.at.report(message, "give each its own port or path");
   }
+  for (const [url, at] of peersOf(raw, root)) {
+    const own = all.find(({ bind }) => leadsTo(url, bind));
+    if (own === undefined) continue;
+    at.report(`this process listens there itself: ${formatPath(own.at.path)}`, "give the other program's address");
+  }
+}
+
+/** Where requests and callbacks go. */
+function peersOf({ environments, callbacks }: RawConfig, root: LoadContext): (readonly [Address, LoadContext])[] {
+  const ofServices = Object.entries(environments).flatMap(([name, { baseUrl, authUrl, token }]) => {
+    const at = root.in("environments", name);
+    return [
+      [baseUrl, at.in("baseUrl")],
+      [authUrl, at.in("authUrl")],
+      [token?.url, at.in("token", "url")],
+    ] as const;
+  });
+  const ofCallbacks = [...root.in("callbacks").each(callbacks)].map(
+    ([{ application }, at]) => [application.url, at.in("application", "url")] as const,
+  );
+  return [...ofServices, ...ofCallbacks].flatMap(([url, at]) => (url === undefined ? [] : [[url, at] as const]));
+}
+
+function leadsTo(url: Address, bind: Bind): boolean {
+  if (bind.kind === "unix" || bind.port === 0 || bind.port !== url.port) return false;
+  const host = withoutBrackets(url.host);
+  return host === bind.host || (isLoopback(url) && (bind.host === "" || isLocal(bind)));
 }
 
 /**

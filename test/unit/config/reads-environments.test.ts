@@ -55,6 +55,14 @@ itRefuses("environments that mix", [
   withBaseUrl("https://api.sandbox.example/?a=b", "https://"),
 ]);
 
+itRefuses("a service that is this process", [
+  ...["https://127.0.0.1:7411/json-api", "https://localhost:7411"].map((url) =>
+    withBaseUrl(url, "this process listens there itself: listeners[0].bind … other program"),
+  ),
+  withBaseUrl("https://localhost:7412", "this process listens there itself: admin.bind"),
+  fault(instead(authUrl, "authUrl: https://localhost:7411"), ".authUrl: this process listens there itself"),
+]);
+
 const neverForwarded =
   "Authorization proxy-authorization Cookie host content-length transfer-encoding connection te trailer upgrade " +
   "keep-alive expect content-encoding content-type accept via Countersign-Site";
