@@ -15,6 +15,7 @@ import { residentBytes } from "../../testkit/process-use.ts";
 import { rawPost } from "../../testkit/raw-caller.ts";
 import { granted, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { startRedis } from "../../testkit/redis.ts";
+import { countRound } from "../../testkit/replays.ts";
 import { startServe } from "../../testkit/run-program.ts";
 import { print } from "../fleet/redis/load.ts";
 import { limitMemory } from "./served.ts";
@@ -146,8 +147,8 @@ it.skipIf(process.platform !== "linux")(
       return call(`http://127.0.0.1:${port}`, undefined, { agent });
     };
     for (let n = 0; n < 200; n++) expect((await order({ isSent: n % 2 === 0 })).status).toBe(200);
-    const shares: Record<string, number> = {};
-    for (const [name, held] of Object.entries(heldStates)) {
+    /** @returns the share of others' orders that is served while connections are in the state */
+    const play = async (name: string, held: Held): Promise<number> => {
       const count = held.pieceBytes === undefined ? crowd : crowdInPieces;
       let opened = 0;
       const over = new AbortController();
@@ -177,12 +178,21 @@ it.skipIf(process.platform !== "linux")(
       }
       await Promise.all([...asked, holding]);
       const served = statuses.filter((status) => status === 200).length;
-      shares[name] = served / statuses.length;
       print(name, { asked: statuses.length, served, residentMiB: residentBytes(program) / 1_048_576 });
       process.stdout.write(`${JSON.stringify([...new Set(statuses)])}\n`);
       expect([program.child.exitCode, program.child.signalCode], name).toEqual([null, null]);
+      return served / statuses.length;
+    };
+    for (const [name, held] of Object.entries(heldStates)) {
+      countRound(false);
+      let share = await play(name, held);
+      // A machine that stands still for moments serves less.
+      if (share < 0.5) {
+        countRound(true);
+        share = await play(name, held);
+      }
+      expect(share, name).toBeGreaterThanOrEqual(0.5);
     }
-    expect(Object.entries(shares).filter(([, share]) => share < 0.5)).toEqual([]);
     expect(limit?.kills() ?? 0).toBe(0);
   },
   600_000,
