@@ -7,7 +7,7 @@ import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { type Fleet, type Replica, startFleet } from "../../testkit/fleet.ts";
 import { startRedis } from "../../testkit/redis.ts";
 import { countRound } from "../../testkit/replays.ts";
-import { tokensInRedis, tokensInUse, whenShared } from "../fleet/redis/fleet-over-redis.ts";
+import { tokensInUse, whenShared } from "../fleet/redis/fleet-over-redis.ts";
 import { print, startLoad } from "../fleet/redis/load.ts";
 
 /** These bounds are ten times the promise. */
@@ -44,8 +44,8 @@ it("a minute without Redis under load fails no request, and each process needs o
   expect(counts()).toMatchObject({ tokenRequests: 1 + processes, tokensIssued: 1 + processes });
   expect(await issued(fleet)).toEqual(issuedBefore.map((count) => count + 1));
 
+  // It begins empty, and a replica may share its token before we could look.
   await redis.restart();
-  expect(await tokensInRedis(redis)).toEqual([]);
   const sharedMs = await whenShared(fleet, redis, backMs);
   const after = await load.during(2_000);
   expect(after.failures).toEqual([]);
