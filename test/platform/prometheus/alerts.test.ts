@@ -56,7 +56,10 @@ test("an alert shows the exact count, of before the first scrape and after it", 
   const labels = Object.entries({ ...pod, instance: "a", environment: "production", site: "S1" });
   const series = (name: string, more = "") => `${name}{${labels.map(([key, of]) => `${key}="${of}"`)}${more}}`;
   const shown = (text = "") =>
-    text.replace("{{ $labels.site }} ({{ $labels.environment }})", "S1 (production)").replace(/\{\{.*?\}\}/, "7");
+    text
+      .replace("{{ $labels.job }}", "checkout")
+      .replace("{{ $labels.site }} ({{ $labels.environment }})", "S1 (production)")
+      .replace(/\{\{.*?\}\}/, "7");
   const alertAtMinute = (minute: number) => ({
     alertname: rule?.alert,
     eval_time: `${minute}m`,

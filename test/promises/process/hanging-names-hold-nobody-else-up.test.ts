@@ -39,7 +39,9 @@ describe.runIf(canServeNames)(`${reason}a hanging name`, () => {
     expect(new Set(failed.map(({ cause }) => cause))).toEqual(new Set(["DNS_TIMEOUT"]));
     // The resolver repeats its question after 5 s, and again for its next look-up after 10 s.
     expect(names.asked("api.a.test")).toBeLessThanOrEqual(3);
-    expect(names.asked("api.b.test")).toBe(100);
+    // On a busy machine it may repeat one to which the answer came late.
+    expect(names.asked("api.b.test")).toBeGreaterThanOrEqual(100);
+    expect(names.asked("api.b.test")).toBeLessThanOrEqual(110);
   });
 
   it("that was found before, like two others, more than there are threads: no order fails", async () => {
