@@ -408,6 +408,11 @@ export class ProxyError extends Error {
   }
 }
 
+/** Whether it is a failure's code that tells the caller of a mistake of its own. */
+export function isMistake(code: string): boolean {
+  return (failures[code as FailureCode]?.status ?? 500) < 500;
+}
+
 /**
  * The process ends before the request does.
  * @param wasWritten whether a byte of the request was written

@@ -3,7 +3,7 @@ import type { CallbackStatus, EnvironmentStatus } from "../../adapters/stats/sta
 import { sumOf } from "../../adapters/stats/sums.ts";
 import { applicationOf, explainConnectFailure, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import { sectionOn } from "../../model/documents.ts";
-import { type FailureCode, failures } from "../../model/errors.ts";
+import { type FailureCode, failures, isMistake } from "../../model/errors.ts";
 import { tokenOutages } from "../../model/events.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
@@ -175,7 +175,7 @@ function evaluate(
 
 /** Countersign's own refusals of what a caller sent. */
 function isOfCaller({ by, what }: RecentFailure): boolean {
-  return by === "countersign" && (failures[what as FailureCode]?.status ?? 500) < 500;
+  return by === "countersign" && isMistake(what);
 }
 
 /** `401 by the service`, `upstream_unreachable (ECONNREFUSED)` */

@@ -1,5 +1,5 @@
 import { describeUnreachable, type Peer } from "../../../model/connect-failure.ts";
-import { type FailureCode, failures } from "../../../model/errors.ts";
+import { type FailureCode, failures, isMistake } from "../../../model/errors.ts";
 import { type CallbackResult, statusClasses } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
 import type {
@@ -233,14 +233,13 @@ export function failuresAndRefusals(snapshot: StatusSnapshot): Html {
       }),
     );
   const failed = allOf("failures", (code) => failures[code as FailureCode].meaning);
-  const isMistake = ({ what }: Happening) => failures[what as FailureCode].status < 500;
-  const mistakes = failed.filter(isMistake);
+  const mistakes = failed.filter(({ what }) => isMistake(what));
   const refusals = allOf("refusals", (status) => `Answered by the service. ${serviceRefusal(status, false)}`);
   const ofSets = credentials.flatMap(({ environment, credential, requests: { refused } }) => {
     const meaning = "The authorization server refused the set.";
     return refused ? [{ what: "refused", ...refused, place: showPlace(environment, credential), meaning }] : [];
   });
-  const others = [...failed.filter((failure) => !isMistake(failure)), ...refusals, ...ofSets];
+  const others = [...failed.filter(({ what }) => !isMistake(what)), ...refusals, ...ofSets];
   // Callers see their own mistakes: here they are folded, below the failures that only an operator can see.
   const summary = html`Callers&rsquo; mistakes: ${showCount(sumOf(mistakes, ({ count }) => count))}`;
   const shownMistakes = mistakes.length === 0 ? nothing : folded(summary, showAll("Callers’ mistakes", mistakes, at));

@@ -1,6 +1,6 @@
 import { describeUnreachable, explainConnectFailure } from "../../../model/connect-failure.ts";
 import { sectionOn } from "../../../model/documents.ts";
-import { type FailureCode, failures } from "../../../model/errors.ts";
+import { type FailureCode, failures, isMistake } from "../../../model/errors.ts";
 import { forgeryReasons, tokenOutages } from "../../../model/events.ts";
 import { claimsNodeName, describeRedisFailure } from "../../../model/redis-access.ts";
 import type { RecentFailure } from "../recent-requests.ts";
@@ -58,7 +58,7 @@ function countOf(kinds: Kinds): number {
 /** Behind everything else: mistakes of callers, and callbacks that anybody may have made up. */
 function rankOf({ what: whose }: Recent, [{ what }]: Kinds): 0 | 1 {
   if (whose === "callback") return what !== "key_missing" && forgeryReasons.some((each) => each === what) ? 1 : 0;
-  return (failures[what as FailureCode]?.status ?? 500) < 500 ? 1 : 0;
+  return isMistake(what) ? 1 : 0;
 }
 
 function describeKinds(recent: Recent, kinds: Kinds, snapshot: StatusSnapshot): Html {
