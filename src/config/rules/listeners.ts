@@ -107,7 +107,7 @@ function peersOf({ environments, callbacks }: RawConfig, root: LoadContext): (re
 function leadsTo(url: Address, bind: Bind): boolean {
   if (bind.kind === "unix" || bind.port === 0 || bind.port !== url.port) return false;
   const host = withoutBrackets(url.host);
-  return host === bind.host || (isLoopback(url) && (bind.host === "" || isLocal(bind)));
+  return host === bind.host || (isLoopback(url) && (everyAddress.includes(bind.host) || isLocal(bind)));
 }
 
 /**
@@ -121,8 +121,10 @@ function doCollide({ bind: a, environment }: Binding, { bind: b, environment: ot
   return !(areApart && environment !== undefined && environment === other);
 }
 
+const everyAddress = ["", "0.0.0.0", "::"];
+
 function isOneAddress(host: string): boolean {
-  return isIP(host) !== 0 && host !== "0.0.0.0" && host !== "::";
+  return isIP(host) !== 0 && !everyAddress.includes(host);
 }
 
 /**

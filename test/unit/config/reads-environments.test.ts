@@ -9,6 +9,7 @@ import {
 } from "../../../testkit/certificates.ts";
 import { edited, production, sound } from "../../../testkit/config-folder.ts";
 import {
+  admin,
   at,
   atTheEnd,
   authUrl,
@@ -60,6 +61,11 @@ itRefuses("a service that is this process", [
     withBaseUrl(url, "this process listens there itself: listeners[0].bind … other program"),
   ),
   withBaseUrl("https://localhost:7412", "this process listens there itself: admin.bind"),
+  ...["0.0.0.0", "[::]"].map((host) => {
+    const own = "    baseUrl: https://127.0.0.1:7412\n";
+    const text = edited([admin, `admin: { bind: "${host}:7412" }\n`], [baseUrl, own]);
+    return fault(at(own, text), ".baseUrl: this process listens there itself: admin.bind");
+  }),
   fault(instead(authUrl, "authUrl: https://localhost:7411"), ".authUrl: this process listens there itself"),
 ]);
 
