@@ -106,7 +106,7 @@
 
 {{/* A quantity of Kubernetes (100m, 0.5, 128Mi, 1e9) as a number. */}}
 {{- define "countersign.quantity" -}}
-{{- $units := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $units := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
 {{- $text := toString . -}}
-{{- mulf (regexFind `^[0-9.]+([eE][0-9]+)?` $text | float64) (get $units (regexFind `[kKMGTm]i?$` $text) | default 1 | float64) -}}
+{{- mulf (regexFind `^[0-9.]+([eE][0-9]+)?` $text | float64) (get $units (regexFind `[kKMGTPEm]i?$` $text) | default 1 | float64) -}}
 {{- end -}}
