@@ -82,9 +82,9 @@ function refuse(message: string, code: string): Error {
   return Object.assign(new Error(message), { code });
 }
 
-/** Times have fractions of a microsecond. */
+/** Times have fractions of a microsecond. `join` makes one string; a template keeps its nine parts, for thousands of files. */
 function stampIn({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+  return [dev, ino, size, mtimeMs, ctimeMs].join(" ");
 }
 
 /** The error's code, which is compared in place of the content of an unreadable file. */

@@ -21,6 +21,7 @@ export function checkForm<Schema extends z.ZodType>(
   // Most files have no `$`.
   const placeholders = JSON.stringify(value)?.includes("$") ? findPlaceholders(value, base) : [];
   const parsed = schema.safeParse(value, parsing);
+  if (parsed.success && placeholders.length === 0) return parsed.data;
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, { value, base });
   // A placeholder's text seldom fits the schema; one problem for it is enough.
   const isConsequence = createIsAbout(placeholders);
@@ -28,7 +29,7 @@ export function checkForm<Schema extends z.ZodType>(
   for (const { path, message, fix, found } of [...placeholders, ...others]) {
     diagnostics.report(path, message, fix, found);
   }
-  return parsed.success && placeholders.length === 0 ? parsed.data : undefined;
+  return undefined;
 }
 
 /** `${NAME}`, `${NAME:-…}` and `$(NAME)`, as shells, Compose, Spring and Kubernetes replace them. */
