@@ -176,6 +176,21 @@ it("docs/troubleshooting.md has each failure, below a heading with its status or
 
 const alertNames = alerts.map(({ alert }) => alert);
 
+/** The default shell of macOS reads a comment behind a command that is typed as its arguments. */
+it("no page for users has a comment behind a command", () => {
+  const listed = spawnSync("git", ["ls-files", "*.md"], { encoding: "utf8" }).stdout.split("\n");
+  const pages = listed.filter((file) =>
+    /^(README|(docs|deploy|helm|examples)\/.*|simulator\/README|scripts\/site\/front-page)\.md$/.test(file),
+  );
+  expect(pages).toContain("docs/alerts/CountersignRedisDown.md");
+  const commented = pages.flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/^```(?:sh|bash)\n([\s\S]*?)^```/gm)]
+      .flatMap(([, block = ""]) => block.split("\n").filter((line) => /(?:^|\s)# /.test(line)))
+      .map((line) => `${file}: ${line}`),
+  );
+  expect(commented).toEqual([]);
+});
+
 it("docs/alerts has a page for each alert, and no other", () => {
   expect(readdirSync("docs/alerts").sort()).toEqual(alertNames.map((name) => `${name}.md`).sort());
 });
