@@ -39,11 +39,12 @@ interface Running {
   readonly simulator: Simulator;
 }
 
-async function simulate(options: Options): Promise<void> {
+async function simulate(options: Options, command: Command): Promise<void> {
   const { config: file, json = false } = options;
   if (file === undefined && options.environment !== undefined) throw usageFailure("--environment goes with --config.");
   const simulations =
     file === undefined ? [simulateExample(options)] : simulateConfig((await loadOrRefuse(file)).config, options);
+  if (file !== undefined) refuseIgnoredPorts(simulations[0], command);
   const running: Running[] = [];
   try {
     for (const simulation of simulations)
@@ -54,6 +55,17 @@ async function simulate(options: Options): Promise<void> {
     for (const each of running) printCounts(each, json);
   } finally {
     for (const { simulator } of running) await simulator.stop();
+  }
+}
+
+/** With a configuration, a port is used only if its address is not on this machine. */
+function refuseIgnoredPorts(first: Simulation | undefined, command: Command): void {
+  for (const [option, name, setting] of [
+    ["--api-port", "apiPort", "baseUrl"],
+    ["--login-port", "loginPort", "authUrl"],
+  ] as const) {
+    if (command.getOptionValueSource(name) !== "cli" || first?.elsewhere.includes(setting)) continue;
+    throw usageFailure(`${option} does nothing here: the port is in environments.${first?.environment}.${setting}.`);
   }
 }
 

@@ -5,17 +5,20 @@ import { print } from "./terminal.ts";
 /** @param loadCommands every command of the program */
 export function createCommand(loadCommands: () => Promise<readonly Command[]>): Command {
   return new Command("completion")
-    .description("Print a script that completes commands, options and their values in a shell.")
+    .description("Print a script that completes commands, options and fixed values in a shell.")
     .addArgument(new Argument("<shell>", "which shell").choices(Object.keys(writers)))
-    .addHelpText("after", '\nFor example in ~/.bashrc: eval "$(countersign completion bash)"')
+    .addHelpText("after", '\nFor example in ~/.bashrc, or in ~/.zshrc with zsh: eval "$(countersign completion bash)"')
     .action(async (shell: keyof typeof writers) => print(writers[shell](await loadCommands())));
 }
 
 const writers = {
   bash: writeForBash,
-  zsh: (commands: readonly Command[]) => `autoload -U +X bashcompinit && bashcompinit\n${writeForBash(commands)}`,
+  zsh: (commands: readonly Command[]) => `${startOfZsh}\n${writeForBash(commands)}`,
   fish: writeForFish,
 };
+
+/** macOS' own ~/.zshrc does not start zsh's completion, without which there is no `compdef` for bash's. */
+const startOfZsh = "autoload -U compinit bashcompinit; (( $+functions[compdef] )) || compinit; bashcompinit";
 
 /** A word that is neither an option nor one of few values is completed as a file's name. */
 function writeForBash(commands: readonly Command[]): string {

@@ -26,6 +26,18 @@ it.each([
   expect(runSync("bash", [script]).stdout.trim().split(" ")).toEqual(expected);
 });
 
+it.runIf(runSync("zsh", ["--version"]).exitCode === 0)(
+  "zsh completes the command's words, though nothing has started its completion before",
+  async () => {
+    const script = join(emptyFolder(), "completion.zsh");
+    writeFileSync(script, `${(await runCommand(["completion", "zsh"])).stdout}\necho "$_comps[countersign]"\n`);
+    expect(runSync("zsh", ["-f", "-i", script])).toMatchObject({
+      stderr: "",
+      stdout: "_bash_complete -o default -F _countersign\n",
+    });
+  },
+);
+
 it("fish gets the values too", async () => {
   const { stdout } = await runCommand(["completion", "fish"]);
   for (const [command, values] of [

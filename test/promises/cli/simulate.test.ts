@@ -62,6 +62,13 @@ it("refuses an environment that the configuration does not have", async () => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: "--environment is one of: sandbox.\n" });
 });
 
+it("refuses a port that it would not use, since the configuration has one", async () => {
+  const { file } = await write();
+  const { exitCode, stderr } = await runCommand(["simulate", "--config", file, "--api-port", "1"]);
+  const why = "--api-port does nothing here: the port is in environments.sandbox.baseUrl.\n";
+  expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: why });
+});
+
 it.each(["simulate", "demo"])(
   "shows the options of %s, also when it is called as a command of countersign",
   async (command) => {
