@@ -1,8 +1,9 @@
 /** What `doctor` and `token` say of a token request that brought no token, and what to do about it. */
+import { formatSpan } from "../model/clock.ts";
 import { type Asked, explainNoToken } from "../oauth/no-token.ts";
 import { isNotAsked, noAnswer, notSigned, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import type { EndpointPause } from "../oauth/token-store.ts";
-import { type CheckResult, fail, formatSpan, skip } from "./doctor/check.ts";
+import { type CheckResult, fail, skip } from "./doctor/check.ts";
 
 /** Why replicas request no token now. */
 export function reportBackoff({ status, remainingMs }: EndpointPause, asked: Asked): CheckResult {

@@ -99,7 +99,18 @@ export function formatDuration(ms: number): string {
   return `${ms / unitMs}${unit}`;
 }
 
-const reportAgainMs = 60_000;
+/** `45 s`, `12 min`, `2 h 40 min`, `23 h`, `340 days`: rounded down, in the largest unit that gives at least 2. */
+export function formatSpan(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  if (seconds >= 2 * 86_400) return `${Math.floor(seconds / 86_400)} days`;
+  const minutes = Math.floor(seconds / 60);
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  if (hours >= 2) return hours < 10 && rest > 0 ? `${hours} h ${rest} min` : `${hours} h`;
+  return minutes >= 2 ? `${minutes} min` : `${seconds} s`;
+}
+
+/** A failure that lasts is reported this often. */
+export const reportAgainMs = 60_000;
 
 /** A failure that repeats is reported once a minute, for each kind of failure. */
 export class LogThrottle {

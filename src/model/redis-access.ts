@@ -186,7 +186,7 @@ export type RedisEvent =
       readonly kind: "redis_failed";
       readonly node: string;
       readonly failure: RedisFailureKind;
-      /** The first of its kind for a minute, and not a login, which `redis_down` reports. */
+      /** The first of its kind for a minute, and not one of an outage, such as a login: `redis_down` reports that. */
       readonly isFirst: boolean;
     }
   /** A full Redis drops keys by `maxmemory-policy`: at the start if it may, and each minute in which it did. */
@@ -197,7 +197,10 @@ export type RedisEvent =
       /** Keys since the last look. */
       readonly evicted: number;
     }
-  /** What the scripts do fails, or there is no connection. Tried again each second. */
+  /**
+   * What the scripts do fails, or there is no connection. Tried again each second; reported again when the cause changes, and each
+   * minute.
+   */
   | {
       readonly kind: "redis_down";
       readonly node: string;
@@ -206,6 +209,8 @@ export type RedisEvent =
       readonly failure: RedisFailureKind;
       /** The error's code, such as ECONNREFUSED, if there is one. */
       readonly cause: string | undefined;
+      /** How long it has been down; undefined at first. */
+      readonly awayMs: number | undefined;
     }
   | {
       readonly kind: "redis_up";

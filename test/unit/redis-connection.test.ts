@@ -235,6 +235,42 @@ it("says where a server is that refuses connections, and with which code", async
   expect(connection.snapshot()).toMatchObject({ ...down, isUp: false });
 });
 
+it("tells of an outage again when its cause changes, and each minute while it lasts", async () => {
+  const { clock, place, close, downs } = await stage();
+  place.server = refuses;
+  close();
+  await clock.advance(1_000);
+  const said = () => downs().map(({ cause, awayMs }) => [cause, awayMs]);
+  expect(said()).toEqual([["ECONNREFUSED", undefined]]);
+  place.server = replies("WRONGPASS invalid username-password pair or user is disabled.");
+  await clock.advance(5_000);
+  expect(said()).toEqual([
+    ["ECONNREFUSED", undefined],
+    ["WRONGPASS", 5_000],
+  ]);
+  await clock.advance(58_000);
+  expect(said()).toHaveLength(2);
+  await clock.advance(1_000);
+  expect(said().slice(2)).toEqual([["WRONGPASS", 65_000]]);
+  // However often it changes.
+  for (let second = 0; second < 60; second += 1) {
+    place.server = second % 2 === 0 ? refuses : replies("LOADING Redis is loading the dataset in memory");
+    await clock.advance(1_000);
+  }
+  expect(said().length).toBeLessThanOrEqual(3 + 12);
+});
+
+it("counts each command that found no connection, and tells of it only as an outage", async () => {
+  const { clock, place, close, order, failed } = await stage();
+  place.server = refuses;
+  close();
+  await clock.advance(1_000);
+  for (let sent = 0; sent < 3; sent += 1) await expect(order()).rejects.toMatchObject({ kind: "connection" });
+  expect(failed()).toEqual(
+    Array(3).fill({ kind: "redis_failed", node: "cache", failure: "connection", isFirst: false }),
+  );
+});
+
 const cache = { trial: "", node: "cache", address: "redis://cache:6379", random: () => 1 };
 
 /** How a server treats new connections, and commands. */
@@ -266,6 +302,7 @@ async function stage() {
     order,
     close: () => clients.at(-1)?.closeIt(),
     downs: () => recorder.of("redis_down"),
+    failed: () => recorder.of("redis_failed"),
     /** `redis_up` or the failure of `redis_down`, in order. */
     told: () =>
       recorder.events.flatMap((event) =>

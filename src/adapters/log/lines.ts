@@ -1,4 +1,4 @@
-import { longestSkewSeconds } from "../../model/clock.ts";
+import { formatSpan, longestSkewSeconds } from "../../model/clock.ts";
 import { applicationOf, describeUnreachable, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import {
   type CallbackFinished,
@@ -66,7 +66,7 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   ],
   redis_down: ({ node, ...event }) => [
     "warn",
-    `Redis ${isAnswer(event.failure) ? "refuses commands" : "is away"}: ${describeRedisFailure(event)}. ${consequenceOf(node)}`,
+    `Redis ${isAnswer(event.failure) ? "refuses commands" : "is away"}${event.awayMs === undefined ? "" : `, for ${formatSpan(event.awayMs)} now`}: ${describeRedisFailure(event)}. ${consequenceOf(node)}`,
   ],
   redis_up: ({ node, awayMs }) => [
     "info",

@@ -1,4 +1,4 @@
-import { type Cancel, type Clock, LogThrottle } from "../../model/clock.ts";
+import { type Cancel, type Clock, LogThrottle, reportAgainMs } from "../../model/clock.ts";
 import { closedCode } from "../../model/connect-failure.ts";
 import type { Report } from "../../model/events.ts";
 import { isAnswer, type RedisFailureKind, type RedisSnapshot } from "../../model/redis-access.ts";
@@ -38,6 +38,8 @@ const retryEveryMs = 1_000;
 const lastingMs = 1_000;
 /** So many in a row are replaced at once; after the next one Redis is down. */
 const mostQuickCloses = 10;
+/** The shortest time until another cause of the same outage is reported. */
+const otherCauseMs = 5_000;
 
 /**
  * The connection to one Redis, replaced when it does not work: by another server, if its name or a Sentinel leads there now. Redis
@@ -65,6 +67,8 @@ export class RedisConnection {
   #sinceMs: number | undefined;
   /** Why Redis is down. */
   #failure: RedisFailure | undefined;
+  /** The cause that was reported last, and when. */
+  #reported = { cause: "", atMs: 0 };
   /** A key beside that of the last task that failed: in a Cluster only its node may be in trouble. */
   #trialKey = redisKey("probe", "trial");
   #isEnded = false;
@@ -115,6 +119,7 @@ export class RedisConnection {
       if (client === this.#client) this.#onFailure(failure, key);
       throw failure;
     }
+    this.#countQuietly("connection");
     throw new RedisFailure("connection");
   }
 
@@ -184,7 +189,7 @@ export class RedisConnection {
     let cause = new RedisFailure("connection");
     client.on("error", (error) => {
       cause = causeOf(error);
-      this.#countQuietly(cause.kind);
+      this.#countAnswer(cause.kind);
     });
     const ended = new Promise<never>((_, reject) => {
       client.on("end", () => {
@@ -231,15 +236,20 @@ export class RedisConnection {
     const tried = client.eval(trial, 1, this.#trialKey).then(() => confirm?.(client));
     await this.#within(tried, limitMs).catch((error) => {
       const failure = failureOf(error);
-      this.#countQuietly(failure.kind);
+      this.#countAnswer(failure.kind);
       throw failure;
     });
   }
 
   /** A refused login, or trial, is a failed command; `redis_down` alone tells other failures of either. */
-  #countQuietly(kind: RedisFailureKind): void {
+  #countAnswer(kind: RedisFailureKind): void {
+    if (isAnswer(kind)) this.#countQuietly(kind);
+  }
+
+  /** Counts a failed command of an outage, which `redis_down` reports. */
+  #countQuietly(failure: RedisFailureKind): void {
     const { node, report } = this.#parts;
-    if (isAnswer(kind)) report({ kind: "redis_failed", node, failure: kind, isFirst: false });
+    report({ kind: "redis_failed", node, failure, isFirst: false });
   }
 
   #goUp(): void {
@@ -256,12 +266,17 @@ export class RedisConnection {
   #goDown(failure: RedisFailure): void {
     if (this.#isEnded) return;
     const { clock, node, address, random, report } = this.#parts;
-    const wasUp = this.#failure === undefined;
+    const nowMs = clock.nowMs();
+    const downSinceMs = this.#failure === undefined ? undefined : this.#sinceMs;
+    const cause = `${failure.kind} ${failure.code}`;
+    const pauseMs = cause === this.#reported.cause ? reportAgainMs : otherCauseMs;
     this.#failure = failure;
+    this.#sinceMs = downSinceMs ?? nowMs;
     this.#tryAfter(retryEveryMs * (0.75 + 0.25 * random()));
-    if (!wasUp) return;
-    this.#sinceMs = clock.nowMs();
-    report({ kind: "redis_down", node, address, failure: failure.kind, cause: failure.code });
+    if (downSinceMs !== undefined && nowMs < this.#reported.atMs + pauseMs) return;
+    this.#reported = { cause, atMs: nowMs };
+    const awayMs = downSinceMs === undefined ? undefined : nowMs - downSinceMs;
+    report({ kind: "redis_down", node, address, failure: failure.kind, cause: failure.code, awayMs });
   }
 
   #within<Value>(promise: Promise<Value>, delayMs: number): Promise<Value> {

@@ -102,13 +102,3 @@ export async function timed({ clock }: Run, about: Subject, evaluate: () => Prom
   const result = await evaluate();
   return toCheck(about, result, Math.round(clock.nowMs() - sinceMs));
 }
-
-/** `45 s`, `12 min`, `2 h 40 min`, `23 h`, `340 days`: rounded down, in the largest unit that gives at least 2. */
-export function formatSpan(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1_000));
-  if (seconds >= 2 * 86_400) return `${Math.floor(seconds / 86_400)} days`;
-  const minutes = Math.floor(seconds / 60);
-  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
-  if (hours >= 2) return hours < 10 && rest > 0 ? `${hours} h ${rest} min` : `${hours} h`;
-  return minutes >= 2 ? `${minutes} min` : `${seconds} s`;
-}

@@ -1,12 +1,13 @@
 import { X509Certificate } from "node:crypto";
 import type { Config } from "../../config/config.ts";
 import { located } from "../../config/diagnostics.ts";
+import { formatSpan } from "../../model/clock.ts";
 import { type Environment, splitCertificates } from "../../model/environment.ts";
 import { callersTlsOf, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
 import { countOf } from "../command.ts";
 import { printable } from "../terminal.ts";
-import { type Check, type CheckResult, fail, formatSpan, ok, type Run, toCheck, warn } from "./check.ts";
+import { type Check, type CheckResult, fail, ok, type Run, toCheck, warn } from "./check.ts";
 import { evaluateTimeLeft } from "./connection.ts";
 
 /**

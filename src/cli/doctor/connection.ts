@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { type PeerCertificate, TLSSocket } from "node:tls";
 import { type ConnectSettings, createConnect } from "../../adapters/http-client/connect.ts";
-import type { Clock } from "../../model/clock.ts";
+import { type Clock, formatSpan } from "../../model/clock.ts";
 import {
   connectTimeoutCode,
   explainConnectFailure,
@@ -13,7 +13,7 @@ import { type Address, placeOf, withoutBrackets } from "../../model/environment.
 import { version } from "../../version.ts";
 import { ask } from "../ask.ts";
 import { printable } from "../terminal.ts";
-import { type CheckResult, fail, formatSpan, ok, type Run, warn } from "./check.ts";
+import { type CheckResult, fail, ok, type Run, warn } from "./check.ts";
 
 /** The peer of a connection, and the settings that texts about the connection name. */
 export type Target = ConnectSettings &

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { authorizationServersOf } from "../../app/upstreams.ts";
 import type { TracingConfig } from "../../config/config.ts";
 import { parseHttpDate } from "../../http/date.ts";
+import { formatSpan } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import { type Address, type Environment, egressTo, placeOf } from "../../model/environment.ts";
 import { listNames } from "../../model/names.ts";
@@ -10,7 +11,6 @@ import {
   type Check,
   type CheckResult,
   fail,
-  formatSpan,
   type OpenRun,
   ok,
   type Run,

@@ -1,6 +1,7 @@
 import { isMoreThanChance, type RecentFailure, seemsOver } from "../../adapters/stats/recent-requests.ts";
 import type { CallbackStatus, EnvironmentStatus } from "../../adapters/stats/stats.ts";
 import { sumOf } from "../../adapters/stats/sums.ts";
+import { formatSpan } from "../../model/clock.ts";
 import { applicationOf, explainConnectFailure, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import { sectionOn } from "../../model/documents.ts";
 import { type FailureCode, failures, isMistake } from "../../model/errors.ts";
@@ -10,19 +11,7 @@ import { listNames } from "../../model/names.ts";
 import { callbackFixes, explainAnswer, fixesOfNoAnswer } from "../../model/service-answer.ts";
 import { askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
-import {
-  boundMs,
-  type Check,
-  type CheckResult,
-  fail,
-  formatSpan,
-  ok,
-  type Run,
-  skip,
-  timed,
-  toCheck,
-  warn,
-} from "./check.ts";
+import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, toCheck, warn } from "./check.ts";
 
 const longestAnswerMs = 3_000;
 

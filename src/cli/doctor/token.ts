@@ -1,3 +1,4 @@
+import { formatSpan } from "../../model/clock.ts";
 import type { CredentialSet, Environment } from "../../model/environment.ts";
 import { listNames } from "../../model/names.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
@@ -9,7 +10,6 @@ import {
   type Check,
   type CheckResult,
   fail,
-  formatSpan,
   type OpenRun,
   ok,
   type SharedSet,

@@ -1,12 +1,11 @@
 import { describe, expect, it, test } from "vitest";
-import { formatSpan } from "../../../src/cli/doctor/check.ts";
 import { checkConfig } from "../../../src/cli/doctor/config.ts";
 import { evaluateConnection, type Target } from "../../../src/cli/doctor/connection.ts";
 import { evaluateClock } from "../../../src/cli/doctor/peers.ts";
 import { evaluateEviction, evaluateLatency } from "../../../src/cli/doctor/redis.ts";
 import { sampleOf, tokenSample } from "../../../src/cli/doctor/token.ts";
 import { printable } from "../../../src/cli/terminal.ts";
-import { systemClock } from "../../../src/model/clock.ts";
+import { formatSpan, systemClock } from "../../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { openFolder, runDoctor } from "./doctor-runs.ts";

@@ -159,7 +159,14 @@ const samples: Samples = {
   redis_failed: twice({ kind: "redis_failed", node: "cache", failure: "timeout" }),
   redis_evicts: [0, 3].map((evicted) => ({ kind: "redis_evicts", node: "cache", policy: "allkeys-lru", evicted })),
   redis_down: [
-    { kind: "redis_down", node: "cache", address: "redis://cache:6379", failure: "connection", cause: "ECONNREFUSED" },
+    {
+      kind: "redis_down",
+      node: "cache",
+      address: "redis://cache:6379",
+      failure: "connection",
+      cause: "ECONNREFUSED",
+      awayMs: 1,
+    },
   ],
   spans_exported: [{ kind: "spans_exported", count: 1 }],
   spans_lost: twice({ kind: "spans_lost", result: "dropped", count: 1, cause: "no room" }),
