@@ -9,13 +9,14 @@ import {
   type TokenEvent,
   tokenOutages,
 } from "../../model/events.ts";
-import { claimsNodeName, describeRedisFailure, isAnswer } from "../../model/redis-access.ts";
-import { callbackFixes, explainAnswer, fixesOfNoAnswer } from "../../model/service-answer.ts";
+import { claimsNodeName, describeRedisFailure, isAnswer, type RedisEvent } from "../../model/redis-access.ts";
+import { callbackFixes, explainAnswer, fixes } from "../../model/service-answer.ts";
 
 /** The level of a line for the end of a request or callback. */
 type EndLevel = "info" | "warn" | "error";
 type Level = "trace" | "debug" | EndLevel;
 
+export type RedisDown = Extract<RedisEvent, { kind: "redis_down" }>;
 type Fields = Readonly<Record<string, unknown>>;
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
 
@@ -26,12 +27,12 @@ type Headline = readonly [Level, message: string];
  * access line sums up.
  */
 const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { kind: Kind }>) => Headline } = {
-  request_finished: (event) => [levelOf(event), describeRequest(event, false)],
+  request_finished: (event) => [levelOf(event), describeRequest(event)],
   outcome_settled: ({ reference, requestId, found, key }) => [
     "info",
     `${reference === undefined ? `request ${requestId}` : `reference ${reference}`} was looked for: ${found ? "it was found" : "there is none"}${key === "free" ? "; a repetition with its key is sent" : ""}`,
   ],
-  callback_finished: (event) => [callbackLevelOf(event), describeCallback(event, false)],
+  callback_finished: (event) => [callbackLevelOf(event), describeCallback(event)],
   tunnel_requested: (event) =>
     event.cause === undefined
       ? ["trace", `the proxy opened a tunnel to ${event.destination}`]
@@ -157,21 +158,16 @@ function callbackLevelOf({ result, outcome, isGuarded }: CallbackFinished): EndL
   return isFine && isGuarded !== false ? "info" : "warn";
 }
 
-/**
- * `callback for S1000000001: 502 application_failed (head)`
- * @param hasFix whether it says what to do
- */
-function describeCallback(event: CallbackFinished, hasFix: boolean): string {
+/** `callback for S1000000001: 502 application_failed (head)` */
+function describeCallback(event: CallbackFinished, advice = ""): string {
   const { site, unknownSite, status, result, cause, isGuarded, callerLeft } = event;
   const server = result === "application_unreachable" ? event.server : undefined;
-  const fix = hasFix ? callbackFixes[result] : undefined;
-  const what = fix === undefined ? "" : `; ${event.server === undefined ? "" : `${event.server}: `}${fix}`;
   const whom = site === undefined ? "" : ` for ${site}`;
   const named = unknownSite === undefined ? "" : ` (${unknownSite})`;
   const why = server !== undefined || cause === undefined || cause === result ? "" : ` (${cause})`;
   const unguarded = isGuarded === false ? ", not guarded against a replay" : "";
   const unreached = server === undefined ? "" : describeServer(cause, applicationOf(server));
-  return `callback${whom}: ${status} ${result}${named}${why}${unguarded}${callerLeft ? ", caller left" : ""}${unreached}${what}`;
+  return `callback${whom}: ${status} ${result}${named}${why}${unguarded}${callerLeft ? ", caller left" : ""}${unreached}${advice}`;
 }
 
 /** `; https://api.example: connections are refused (ECONNREFUSED); see …` */
@@ -228,18 +224,16 @@ export function levelOf(event: RequestFinished | CallbackFinished): EndLevel {
   return isFailed || isNoOrder ? "warn" : "info";
 }
 
-/** What of the lines about a server says what to do once a minute; undefined for any other line. */
-export function troubleOf(event: RequestFinished | CallbackFinished): string | undefined {
-  const { kind, environment, server, status, code } = event;
-  if (kind === "callback_finished") return `${kind} ${environment} ${event.result}`;
-  return server && `${kind} ${environment} ${event.auth} ${code ?? status}`;
+/** Lines with the same trouble say what to do once a minute. */
+export function troubleOf(event: RequestFinished | CallbackFinished): string {
+  const { kind, environment, status, code } = event;
+  return kind === "callback_finished"
+    ? `${kind} ${environment} ${event.result}`
+    : `${kind} ${environment} ${event.auth} ${code ?? status}`;
 }
 
-/**
- * `create_order for S1000000001: 504 upstream_timeout (no answer), unknown`
- * @param hasFix whether it says what to do
- */
-function describeRequest(event: RequestFinished, hasFix: boolean): string {
+/** `create_order for S1000000001: 504 upstream_timeout (no answer), unknown` */
+function describeRequest(event: RequestFinished, advice = ""): string {
   const { site, status, code, cause, outcome, attempts, retryReason, location, contentType, callerLeft } = event;
   const server = code === "upstream_unreachable" ? event.server : undefined;
   const whom = site === undefined ? "" : ` for ${site}`;
@@ -251,15 +245,25 @@ function describeRequest(event: RequestFinished, hasFix: boolean): string {
   const notRetried = retryReason === undefined ? "" : `, no retry (${retryReason})`;
   const left = callerLeft ? ", caller left" : "";
   const unreached = server === undefined ? "" : describeServer(cause, serviceOf(event.environment, server));
-  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${to}${type}${retried}${notRetried}${left}${unreached}${hasFix ? describeFix(event) : ""}`;
+  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${to}${type}${retried}${notRetried}${left}${unreached}${advice}`;
 }
 
-/** `; https://api.example: it does not accept the token; compare …` */
-function describeFix({ server, environment, status, auth, code, cause, contentType }: RequestFinished): string {
-  if (server === undefined || cause === "slow caller" || cause === "shutdown") return "";
-  if (code !== undefined) return fixesOfNoAnswer[code] === undefined ? "" : `; ${server}: ${fixesOfNoAnswer[code]}`;
+/**
+ * `; https://api.example: it does not accept the token; compare …`; empty if there is nothing to do, or the line has it already.
+ * @param redis the outage of the Redis that keeps the keys of Countersign-Once, or that of callbacks, if it is down
+ */
+export function adviceOn(event: RequestFinished | CallbackFinished, redis: RedisDown | undefined): string {
+  const { server, status, code, cause } = event;
+  if (cause === "slow caller" || cause === "shutdown" || code?.endsWith("_unreachable")) return "";
+  const isOfRedis = cause === "Redis" || code === "replay_store_unavailable";
+  if (isOfRedis && redis !== undefined) return `; ${describeRedisFailure(redis)}`;
+  const place = server === undefined ? "" : `${server}: `;
+  const fix = event.kind === "callback_finished" ? callbackFixes[event.result] : code && fixes[code];
+  if (fix !== undefined) return `; ${place}${fix}`;
+  if (event.kind === "callback_finished" || code !== undefined || server === undefined) return "";
+  const { environment, auth, contentType } = event;
   const found = explainAnswer(status, { path: `environments.${environment}`, auth, contentType });
-  return found === undefined ? "" : `; ${server}: ${found.detail}; ${found.fix}`;
+  return found === undefined ? "" : `; ${place}${found.detail}; ${found.fix}`;
 }
 
 /** The operation; before one is known, method and target. */
@@ -278,20 +282,20 @@ function nameOf(code: string | undefined, event: RequestFinished): string {
 /**
  * The access line, as pino would write it. It is put together directly, to save time, since every request and callback has one.
  * @param time ISO 8601
- * @param hasFix whether the message says what to do
+ * @param advice the end of its message
  */
 export function writeAccessLine(
   event: RequestFinished | CallbackFinished,
   level: EndLevel,
   time: string,
-  hasFix = false,
+  advice?: string,
 ): string {
   return event.kind === "callback_finished"
-    ? writeCallbackLine(event, level, time, hasFix)
-    : writeRequestLine(event, level, time, hasFix);
+    ? writeCallbackLine(event, level, time, advice)
+    : writeRequestLine(event, level, time, advice);
 }
 
-function writeCallbackLine(event: CallbackFinished, level: EndLevel, time: string, hasFix: boolean): string {
+function writeCallbackLine(event: CallbackFinished, level: EndLevel, time: string, advice: string | undefined): string {
   return (
     `{"level":"${level}","time":"${time}","event":"callback_finished"` +
     text(',"environment":', event.environment) +
@@ -317,11 +321,11 @@ function writeCallbackLine(event: CallbackFinished, level: EndLevel, time: strin
     text(',"server":', event.server) +
     text(',"cause":', event.cause) +
     text(',"code":', event.code) +
-    `,"message":${quote(describeCallback(event, hasFix))}}\n`
+    `,"message":${quote(describeCallback(event, advice))}}\n`
   );
 }
 
-function writeRequestLine(event: RequestFinished, level: EndLevel, time: string, hasFix: boolean): string {
+function writeRequestLine(event: RequestFinished, level: EndLevel, time: string, advice: string | undefined): string {
   const { upstreamHeaders } = event;
   return (
     `{"level":"${level}","time":"${time}","event":"request_finished"` +
@@ -364,7 +368,7 @@ function writeRequestLine(event: RequestFinished, level: EndLevel, time: string,
     text(',"server":', event.server) +
     text(',"cause":', event.cause) +
     integer(',"responseBytes":', event.responseBytes) +
-    `,"message":${quote(describeRequest(event, hasFix))}}\n`
+    `,"message":${quote(describeRequest(event, advice))}}\n`
   );
 }
 

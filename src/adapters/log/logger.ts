@@ -1,7 +1,17 @@
 import pino, { type DestinationStream, type Logger } from "pino";
 import { type Clock, LogThrottle, systemClock } from "../../model/clock.ts";
-import type { Event, Report } from "../../model/events.ts";
-import { describeClock, fieldsOf, headline, levelOf, troubleOf, writeAccessLine } from "./lines.ts";
+import type { CallbackFinished, Event, Report, RequestFinished } from "../../model/events.ts";
+import { claimsNodeName } from "../../model/redis-access.ts";
+import {
+  adviceOn,
+  describeClock,
+  fieldsOf,
+  headline,
+  levelOf,
+  type RedisDown,
+  troubleOf,
+  writeAccessLine,
+} from "./lines.ts";
 import { openStandardOutput } from "./standard-output.ts";
 
 /**
@@ -31,6 +41,8 @@ export function createLogging(level: string, destination: LogDestination) {
   const throttle = new LogThrottle(systemClock);
   /** Environments from whose clocks ours differs. */
   const wrongClocks = new Set<string>();
+  /** The Redis servers that are down, by node. */
+  const away = new Map<string, RedisDown>();
   const logger: Logger = pino(
     {
       level,
@@ -50,15 +62,21 @@ export function createLogging(level: string, destination: LogDestination) {
     else wrongClocks.delete(event.environment);
     return news;
   };
+  const advise = (event: RequestFinished | CallbackFinished) => {
+    const ofKeys = event.kind === "request_finished" ? away.get(claimsNodeName) : undefined;
+    return adviceOn(event, ofKeys ?? away.get("cache"));
+  };
   const report: Report = (event) => {
     if (event.kind === "request_finished" || event.kind === "callback_finished") {
       const level = levelOf(event);
       if (!logger.isLevelEnabled(level)) return;
-      const trouble = level === "info" ? undefined : troubleOf(event);
-      destination.write(writeAccessLine(event, level, now(), trouble !== undefined && throttle.isFirst(trouble)));
+      const hasAdvice = level !== "info" && throttle.isFirst(troubleOf(event));
+      destination.write(writeAccessLine(event, level, now(), hasAdvice ? advise(event) : undefined));
       if (level !== "info") destination.writePending?.();
       return;
     }
+    if (event.kind === "redis_down") away.set(event.node, event);
+    if (event.kind === "redis_up") away.delete(event.node);
     const [level, message] = event.kind === "clock_skew_measured" ? judgeClock(event) : headline(event);
     const writer = event.kind === "started" || event.kind === "config_applied" ? always : logger;
     if (!writer.isLevelEnabled(level)) return;

@@ -8,7 +8,7 @@ import { type FailureCode, failures, isMistake } from "../../model/errors.ts";
 import { tokenOutages } from "../../model/events.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
-import { callbackFixes, explainAnswer, fixesOfNoAnswer } from "../../model/service-answer.ts";
+import { callbackFixes, explainAnswer, fixes } from "../../model/service-answer.ts";
 import { askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, toCheck, warn } from "./check.ts";
@@ -196,6 +196,7 @@ function fixEnd(
 /** What to do about a failure of Countersign's own. */
 function fixOf(code: string, cause: string, service: Peer): string | undefined {
   if (tokenOutages.some((each) => each === code)) return "see the lines of the token above";
+  if (code === "once_unavailable") return "see the lines of redis above";
   if (code === "upstream_unreachable") return explainConnectFailure(cause, service)?.fix;
-  return fixesOfNoAnswer[code as FailureCode];
+  return fixes[code as FailureCode];
 }

@@ -7,8 +7,10 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../../simulator/src/service/fault.ts";
+import { requestFailureCodes } from "../../../src/model/errors.ts";
 import type { Event } from "../../../src/model/events.ts";
 import { Secret } from "../../../src/model/secret.ts";
+import { fixes } from "../../../src/model/service-answer.ts";
 import { call, order } from "../../../testkit/call.ts";
 import {
   authority,
@@ -35,6 +37,24 @@ import {
   token,
 } from "../proxy/callers.ts";
 
+const finished = {
+  kind: "request_finished",
+  environment: "sandbox",
+  requestId: "1",
+  reference: undefined,
+  auth: undefined,
+  operation: "create_order",
+  operationLabel: "create_order",
+  status: 400,
+  by: "countersign",
+  outcome: "not_sent",
+  stage: "send",
+  attempts: 0,
+  durationMs: 1,
+  upstreamMs: undefined,
+  overheadMs: 1,
+  callerLeft: false,
+} as const;
 const deadUrl = "http://127.0.0.1:1";
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const blue = `${oauthSite}/blue`;
@@ -130,6 +150,42 @@ it.each<[FaultAction, string]>([
     expect(second).toMatchObject({ server, message: expect.not.stringContaining(";") });
   },
 );
+
+it("of a caller's mistake the first line in a minute says what to send instead", async () => {
+  const { url, recorder } = await stage();
+  for (let sent = 0; sent < 2; sent += 1) await call(url, order, { headers: { "Content-Type": "text/plain" } });
+  const [first, second] = await accessLines({ recorder }, 2);
+  const what = "POST /create_order: 415 media_type_not_supported (Content-Type), not_sent";
+  expect(first.message).toContain(`${what}; send Content-Type: application/json, `);
+  expect(second.message).toBe(what);
+});
+
+it.each(requestFailureCodes)("%s: the first line in a minute says what to do", (code) => {
+  const [line] = logOf(
+    [{ ...finished, by: "countersign", server: "http://api.test", cause: "ENOENT", code }],
+    "info",
+  ).of();
+  expect(line.message).toMatch(/; .{10}/);
+});
+
+it("of a request that Redis does not let pass, the first line says which Redis, why and what to do", () => {
+  const refused: Event = { ...finished, status: 503, outcome: "not_sent", code: "once_unavailable" };
+  const away = { kind: "redis_down", node: "cache", address: "redis://cache:6379", awayMs: undefined } as const;
+  const back = { kind: "redis_up", node: "cache", awayMs: 1 } as const;
+  const said = (...events: Event[]) => {
+    const of = [...events, { ...refused, cause: "Redis" }];
+    return logOf(of, "info")
+      .of("request_finished")[0]
+      .message.replace(/^.*?_sent/, "");
+  };
+  const down: Event = { ...away, failure: "noauth", cause: "WRONGPASS" };
+  const says = "; redis://cache:6379: the login is refused (WRONGPASS); correct redis.password and redis.username,";
+  expect(said(down)).toContain(says);
+  expect(said({ ...down, failure: "connection", cause: "ECONNREFUSED" }, down)).toContain(says);
+  expect(said(down, back)).toBe(
+    "; it needs tokens.cache: redis; countersign doctor says what is wrong with that Redis",
+  );
+});
 
 it("tells of a wrong clock once, and once that it is right again", () => {
   const lines = [0, 3, 31, -31, 90, 2, -45].map((skewSeconds): Event => {
@@ -368,7 +424,9 @@ describe("who called", () => {
     const failure = { stage: "read_head", status: 400, code: "malformed_request" };
     expect(line).toMatchObject({ callerAddress: "127.0.0.1", listener: "127.0.0.1:0", ...failure });
     expect(line.cause).toMatch(/^HPE_[A-Z_]+$/);
-    expect(line.message).toBe(`request without a head: 400 malformed_request (${line.cause}), not_sent`);
+    expect(line.message).toBe(
+      `request without a head: 400 malformed_request (${line.cause}), not_sent; ${fixes.malformed_request}`,
+    );
     for (const name of ["method", "target"]) expect(line).not.toHaveProperty(name);
   });
 });
@@ -429,7 +487,10 @@ describe("the target", () => {
   it("of a CONNECT is not shown: it is a foreign host", async () => {
     const connect = "CONNECT hidden.example:443 HTTP/1.1\r\nHost: hidden.example\r\n\r\n";
     const line = await lineAfter(({ port }) => sendRaw(port, connect));
-    expect(line).toMatchObject({ method: "CONNECT", message: "CONNECT: 405 method_not_allowed, not_sent" });
+    expect(line).toMatchObject({
+      method: "CONNECT",
+      message: `CONNECT: 405 method_not_allowed, not_sent; ${fixes.method_not_allowed}`,
+    });
     expect(line).not.toHaveProperty("target");
   });
 
@@ -526,7 +587,7 @@ it.each(hosts)(
     expect(request.server).toMatch(/^https?:\/\/(127\.0\.0\.1|localhost):\d+$/);
     expect(access).toMatchObject({ code: "token_unavailable", cause: request.cause });
     expect(access.message).toBe(
-      `create_order for ${oauthSite}: 503 token_unavailable (authorization server: ${request.cause}), not_sent`,
+      `create_order for ${oauthSite}: 503 token_unavailable (authorization server: ${request.cause}), not_sent; ${fixes.token_unavailable}`,
     );
     expect(access.tokenWaitMs).toBeGreaterThan(0);
     expect(access).not.toHaveProperty("credential");
