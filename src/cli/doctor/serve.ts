@@ -14,6 +14,8 @@ import { printable } from "../terminal.ts";
 import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, toCheck, warn } from "./check.ts";
 
 const longestAnswerMs = 3_000;
+/** Kinds of failures that are named. */
+const mostNamed = 3;
 
 /** Whether the running `serve` is ready and has this configuration, and what its requests got. */
 export async function checkServe(run: Run): Promise<Check[]> {
@@ -109,7 +111,7 @@ function readStatus(text: string): Status | undefined {
       const { seconds, requests, failures, succeededSince = 0, notJson = [] } = recent;
       const counts = [seconds, requests, succeededSince, ...[...failures, ...notJson].map(({ count }) => count)];
       const words = [
-        ...failures.flatMap(({ what, cause = "" }) => [what, cause]),
+        ...failures.flatMap(({ what, cause = "", server = "", site = "" }) => [what, cause, server, site]),
         ...notJson.map(({ contentType }) => contentType),
       ];
       return counts.every(Number.isFinite) && words.every((word) => typeof word === "string");
@@ -125,14 +127,16 @@ function evaluateRecent(all: Recent, now: string, environment: string, service: 
 }
 
 function evaluateCallbacks(all: Recent, now: string, application: Peer): CheckResult {
-  return evaluate(all, now, "callback", ({ what, cause = "" }) => {
-    const fix = callbackFixes[what as keyof typeof callbackFixes] ?? explainConnectFailure(cause, application)?.fix;
+  return evaluate(all, now, "callback", (end) => {
+    const { what, cause = "" } = end;
+    const known = callbackFixes[what as keyof typeof callbackFixes] ?? explainConnectFailure(cause, application)?.fix;
+    const fix = what === "replay_store_unavailable" ? seeRedis : (fixFormer(end, application) ?? known);
     return `${fix === undefined ? "" : `${fix}; `}see docs/troubleshooting.md#callbacks-do-not-arrive`;
   });
 }
 
 /** How a request ended. */
-type End = Pick<RecentFailure, "by" | "what" | "cause"> & { readonly contentType?: string };
+type End = Pick<RecentFailure, "by" | "what" | "cause" | "server" | "site"> & { readonly contentType?: string };
 
 /** @param fix of the commonest failure, or of an answer that is not JSON */
 function evaluate(
@@ -143,7 +147,9 @@ function evaluate(
 ): CheckResult {
   const lately = `the last ${formatSpan(seconds * 1_000)}`;
   const failed = sumOf(kinds, ({ count }) => count);
-  const [first] = kinds;
+  // What an operator can mend comes first.
+  const sorted = kinds.toSorted((one, other) => Number(isOfCaller(one)) - Number(isOfCaller(other)));
+  const [first] = sorted;
   const [odd] = notJson;
   if (requests === 0) return skip(`no ${what} in ${lately}`);
   if (first === undefined) {
@@ -153,10 +159,13 @@ function evaluate(
     const detail = `${none}, but ${sumOf(notJson, ({ count }) => count)} answers were ${types}, not JSON`;
     return warn(detail, fix({ by: "service", what: "200", contentType: odd.contentType }));
   }
-  const ends = kinds.map((kind) => `${kinds.length > 1 ? `${kind.count} × ` : ""}${describeEnd(kind)}`);
+  const others = sumOf(sorted.slice(mostNamed), ({ count }) => count);
+  const ends = sorted
+    .slice(0, mostNamed)
+    .map((kind) => `${kinds.length > 1 ? `${kind.count} × ` : ""}${describeEnd(kind)}`);
   const isOver = seemsOver(lastFailedAt, succeededSince, now);
   const since = isOver ? `; the ${succeededSince} since then succeeded` : "";
-  const detail = `${failed} of ${requests} ${what}s of ${lately} failed: ${listNames(ends)}${since}`;
+  const detail = `${failed} of ${requests} ${what}s of ${lately} failed: ${[...ends, ...(others > 0 ? [`${others} × others`] : [])].join(", ")}${since}`;
   const notOfCallers = sumOf(kinds, (kind) => (isOfCaller(kind) ? 0 : kind.count));
   const isFailing = !isOver && isMoreThanChance({ requests, failed: notOfCallers });
   return (isFailing ? fail : warn)(detail, fix(first));
@@ -167,36 +176,38 @@ function isOfCaller({ by, what }: RecentFailure): boolean {
   return by === "countersign" && isMistake(what);
 }
 
-/** `401 by the service`, `upstream_unreachable (ECONNREFUSED)` */
-function describeEnd({ by, what, cause }: RecentFailure): string {
-  return printable(`${what}${cause === undefined ? "" : ` (${cause})`}${by === "service" ? " by the service" : ""}`);
+/** `401 by the service (https://api.example, S1)`, `upstream_unreachable (ECONNREFUSED, https://api.example)` */
+function describeEnd({ by, what, cause, server, site }: RecentFailure): string {
+  const about = [cause, server, site === "none" ? undefined : site].flatMap((each) => (each ? [printable(each)] : []));
+  const more = about.length === 0 ? "" : ` (${about.join(", ")})`;
+  return `${printable(what)}${by === "service" ? " by the service" : ""}${more}`;
+}
+
+const seeRedis = "see the lines of redis above";
+
+/** If a reload has replaced the server that failed. */
+function fixFormer({ server }: End, { place, setting }: Peer): string | undefined {
+  return server === undefined || server === place ? undefined : `${setting} does not name it any more`;
 }
 
 /** @param path the environment's, in the configuration */
-function fixEnd(
-  {
-    by,
-    what,
-    cause = "",
-    contentType,
-  }: Pick<RecentFailure, "by" | "what" | "cause"> & { readonly contentType?: string },
-  path: string,
-  service: Peer,
-): string {
+function fixEnd(end: End, path: string, service: Peer): string {
+  const { by, what, cause = "", contentType } = end;
   const { status = what } = Object.entries(failures).find(([code]) => code === what)?.[1] ?? {};
   const section = sectionOn(String(status));
-  const see = section === undefined ? "see the log of serve" : `see docs/${section}`;
+  const see = section === undefined ? [] : [`see docs/${section}`];
   const fix =
     by === "service" && status === what
       ? explainAnswer(Number(what), { path, contentType })?.fix
       : fixOf(what, cause, service);
-  return fix === undefined ? see : `${fix}; ${see}`;
+  const known = fixFormer(end, service) ?? fix;
+  return [...(known === undefined ? [] : [known]), ...see].join("; ") || "see the log of serve";
 }
 
 /** What to do about a failure of Countersign's own. */
 function fixOf(code: string, cause: string, service: Peer): string | undefined {
   if (tokenOutages.some((each) => each === code)) return "see the lines of the token above";
-  if (code === "once_unavailable") return "see the lines of redis above";
+  if (code === "once_unavailable") return seeRedis;
   if (code === "upstream_unreachable") return explainConnectFailure(cause, service)?.fix;
   return fixes[code as FailureCode];
 }

@@ -166,11 +166,15 @@ describe("on what the requests of the running serve got", () => {
   it.each([
     [
       401,
-      "401 by the service | compare the set's audience, authUrl and baseUrl with the portal",
+      "401 by the service (API, S1) | compare the set's audience, authUrl and baseUrl with the portal",
       "every-order-gets-401",
     ],
-    [302, "302 by the service | correct environments.sandbox.baseUrl if the host has moved", "orders-get-a-redirect"],
-    [404, "404 by the service | correct the path in environments.sandbox.baseUrl", "every-order-gets-404"],
+    [
+      302,
+      "302 by the service (API, S1) | correct environments.sandbox.baseUrl if the host has moved",
+      "orders-get-a-redirect",
+    ],
+    [404, "404 by the service (API, S1) | correct the path in environments.sandbox.baseUrl", "every-order-gets-404"],
   ])("fails if all get %i, and leads to the section of troubleshooting", async (status, says, section) => {
     const { file, folder, simulator, statusPort } = await configureDoctor();
     await startServe(file);
@@ -187,7 +191,9 @@ describe("on what the requests of the running serve got", () => {
     const { hasFailed, of } = await diagnose(file);
     expect(hasFailed).toBe(true);
     const [line = ""] = of("serve", "sandbox");
-    expect(line).toContain(`fail status 127.0.0.1:${statusPort}: 3 of 4 requests of the last 5 min failed: ${says}`);
+    expect(line).toContain(
+      `fail status 127.0.0.1:${statusPort}: 3 of 4 requests of the last 5 min failed: ${says.replace("API", new URL(simulator.apiUrl).origin)}`,
+    );
     const [, named] = /; see docs\/troubleshooting\.md#([\w-]+)$/.exec(line) ?? [];
     expect(named).toBe(section);
     const titles = readFileSync("docs/troubleshooting.md", "utf8").match(/^## .*$/gm) ?? [];
@@ -232,6 +238,35 @@ describe("on what the requests of the running serve got", () => {
       "mistakes of callers",
       { failures: [{ by: "countersign", what: "malformed_request", count: 5 }] },
       /^warn .*5 of 5 requests .* malformed_request/,
+    ],
+    [
+      "a caller's mistake, with what to send instead",
+      { failures: [{ by: "countersign", what: "media_type_not_supported", count: 5 }] },
+      /^warn .* \| send Content-Type: application\/json.*a form$/,
+    ],
+    [
+      "an address that is not configured any more",
+      {
+        failures: [
+          {
+            by: "countersign",
+            what: "upstream_unreachable",
+            cause: "ENOTFOUND",
+            server: "https://old.example",
+            count: 5,
+          },
+        ],
+      },
+      /^fail .*: upstream_unreachable \(ENOTFOUND, https:\/\/old\.example\) \| environments\.sandbox\.baseUrl does not name it any more; see docs/,
+    ],
+    [
+      "the site of failures that are all of one, and how many kinds it leaves out",
+      {
+        failures: ["401", "403", "404", "422", "500"].map((what) => {
+          return { by: "service", what, count: 1, site: "S1", server: "https://a.example" };
+        }),
+      },
+      /: 1 × 401 by the service \(https:\/\/a\.example, S1\), 1 × 403 .*, 1 × 404 .*\), 2 × others \|/,
     ],
     [
       "a token that the authorization server did not give",
